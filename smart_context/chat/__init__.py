@@ -1,0 +1,1 @@
+"""Chats: messages, their store, and the history a turn sends."""

@@ -1,0 +1,165 @@
+"""Messages of a chat: the values that everything else is about.
+
+A message on disk is a JSON object (contract A5). Inside it is a frozen `Message`; keys that we
+don't know are kept in `extra` and written back, so another program's fields survive.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Literal, NewType, cast, get_args
+
+MessageId = NewType("MessageId", str)
+"""Names a message within its chat; stable across saves."""
+
+ChatId = NewType("ChatId", str)
+"""Names a chat within its vault, and its file."""
+
+Role = Literal["user", "assistant", "system", "tool"]
+ROLES: frozenset[str] = frozenset(get_args(Role))
+
+JsonObject = dict[str, Any]
+Part = Mapping[str, Any]
+"""A piece of a message: `{"type": "text" | "image" | "info" | "reasoning" | "tool_call", …}`."""
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_WRITTEN_WHEN_SET = ("created_at", "generating", "error", "error_code", "is_summary")
+_KNOWN = frozenset({"id", "role", "content", "files", "links", *_WRITTEN_WHEN_SET})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message of a chat.
+
+    Attributes:
+        id: Names the message within its chat.
+        role: Who spoke.
+        content: What was said: plain text, or parts in order.
+        created_at: ISO 8601 in UTC; empty when unknown.
+        generating: The answer is still being written.
+        error: Why the answer failed; empty when it did not.
+        error_code: The failure's number; 0 when there was none.
+        is_summary: The message stands for older ones (a compaction).
+        files: Attached files, each `{"id", "name", "file_type", "storage_key"}`.
+        links: Attached links, each `{"id", "url", "title", "storage_key"}`.
+        extra: Keys of other programs, kept as they were.
+    """
+
+    id: MessageId
+    role: Role
+    content: str | tuple[Part, ...]
+    created_at: str = ""
+    generating: bool = False
+    error: str = ""
+    error_code: int = 0
+    is_summary: bool = False
+    files: tuple[Mapping[str, Any], ...] = ()
+    links: tuple[Mapping[str, Any], ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any], *, position: int = 0) -> "Message":
+        """A message from its JSON object; never fails on odd values.
+
+        Args:
+            document: The object on disk. An unknown role reads as `user`; a missing id is
+                derived from `position` and the content, so it is the same on each read.
+            position: The message's place in its chat, counted from 0.
+        """
+        role = document.get("role")
+        known_role = role if isinstance(role, str) and role in ROLES else "user"
+        content = _content_of(document.get("content"))
+        raw_id = document.get("id")
+        error_code = document.get("error_code")
+        return cls(
+            id=MessageId(raw_id)
+            if isinstance(raw_id, str) and raw_id
+            else derived_id(position, known_role, content),
+            role=cast("Role", known_role),
+            content=content,
+            created_at=_text(document.get("created_at")),
+            generating=document.get("generating") is True,
+            error=_text(document.get("error")),
+            error_code=error_code if type(error_code) is int else 0,
+            is_summary=document.get("is_summary") is True,
+            files=_objects(document.get("files")),
+            links=_objects(document.get("links")),
+            extra={key: value for key, value in document.items() if key not in _KNOWN},
+        )
+
+    def to_dict(self) -> JsonObject:
+        """The JSON object to write; fields that are not set are left out."""
+        content = (
+            self.content if isinstance(self.content, str) else [dict(part) for part in self.content]
+        )
+        document: JsonObject = {"id": self.id, "role": self.role, "content": content}
+        for name in _WRITTEN_WHEN_SET:
+            if value := getattr(self, name):
+                document[name] = value
+        for name in ("files", "links"):
+            if entries := getattr(self, name):
+                document[name] = [dict(entry) for entry in entries]
+        document.update(self.extra)
+        return document
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The content as parts; plain text is one text part, empty text is none."""
+        if not isinstance(self.content, str):
+            return self.content
+        return ({"type": "text", "text": self.content},) if self.content else ()
+
+    @property
+    def text(self) -> str:
+        """Its text parts, joined by a newline."""
+        if isinstance(self.content, str):
+            return self.content
+        return "\n".join(
+            _text(part.get("text")) for part in self.content if part.get("type") == "text"
+        )
+
+    def with_content(self, content: str | Iterable[Part]) -> "Message":
+        """The same message saying something else."""
+        return replace(self, content=content if isinstance(content, str) else tuple(content))
+
+
+def messages_of(document: Mapping[str, Any]) -> tuple[Message, ...]:
+    """The messages of a chat document, in order; entries that are not objects are passed over."""
+    entries = document.get("messages")
+    if not isinstance(entries, list):
+        return ()
+    return tuple(
+        Message.from_dict(entry, position=position)
+        for position, entry in enumerate(entries)
+        if isinstance(entry, Mapping)
+    )
+
+
+def derived_id(position: int, role: str, content: str | Sequence[Part]) -> MessageId:
+    """A stable id for a message that has none: the same position and content, the same id."""
+    digest = hashlib.sha256(f"{position}\0{role}\0{content!r}".encode("utf-8", "surrogatepass"))
+    return MessageId(f"m{digest.hexdigest()[:12]}")
+
+
+def _content_of(value: object) -> str | tuple[Part, ...]:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return tuple(
+            part if isinstance(part, Mapping) else {"type": "text", "text": str(part)}
+            for part in value
+        )
+    return "" if value is None else str(value)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _objects(value: object) -> tuple[Mapping[str, Any], ...]:
+    return (
+        tuple(entry for entry in value if isinstance(entry, Mapping))
+        if isinstance(value, list)
+        else ()
+    )

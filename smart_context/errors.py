@@ -1,0 +1,112 @@
+"""Every error that a user can meet, in one tree.
+
+SmartContextError
+ ├─ ConfigInvalid        `.vault.toml`: every fault at once, each with its line
+ ├─ ManifestInvalid      `plugin.toml`: every fault at once
+ ├─ PathRefused          a path that would leave the vault: a request, not a bug
+ ├─ ChatIdInvalid        a chat id that could not be a file name
+ ├─ ChatUnreadable       a chat file that is damaged; it was set aside
+ ├─ StoreFailed          the disk said no (full, read-only); the old file is intact
+ ├─ ModelFailed          a model's endpoint: what it said and what to do
+ ├─ UnknownCommand       no command of that name
+ ├─ InvalidParams        a command was called with wrong parameters
+ ├─ CommandFailed        a command could not do what was asked
+ ├─ NameTaken            a name (command, panel) that somebody else registered
+ └─ TrustRequired        plugins of a vault that the user has not trusted yet
+
+A message says what happened, where, what was expected and found, and what to do next.
+Programmers' mistakes are `ValueError` or `TypeError` and are not in the tree.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class SmartContextError(Exception):
+    """Something went wrong that a user can understand and act on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """One thing that is wrong in a file.
+
+    Attributes:
+        message: What was expected and what was found.
+        line: Where, counted from 1; `None` when it can't be told.
+        key: The dotted key, such as `llm.timeout_s`; empty when there is none.
+    """
+
+    message: str
+    line: int | None = None
+    key: str = ""
+
+    def __str__(self) -> str:
+        """As it stands in a list of faults."""
+        where = f"line {self.line}: " if self.line else ""
+        return f"{where}{self.key + ': ' if self.key else ''}{self.message}"
+
+
+class _FileInvalid(SmartContextError):
+    def __init__(self, path: Path, faults: Sequence[Fault]) -> None:
+        self.path = path
+        self.faults = tuple(faults)
+        lines = "\n".join(f"  {fault}" for fault in faults)
+        count = "1 fault" if len(self.faults) == 1 else f"{len(self.faults)} faults"
+        super().__init__(f"{path}: {count}\n{lines}")
+
+
+class ConfigInvalid(_FileInvalid):
+    """A `.vault.toml` with faults; `faults` lists them all."""
+
+
+class ManifestInvalid(_FileInvalid):
+    """A `plugin.toml` with faults; `faults` lists them all."""
+
+
+class PathRefused(SmartContextError):
+    """A path from a client, model, template or note that would leave the vault."""
+
+
+class ChatIdInvalid(SmartContextError):
+    """A chat id that is not 1 to 128 ASCII letters, digits, `-` or `_`."""
+
+
+class ChatUnreadable(SmartContextError):
+    """A chat file that can't be read as a chat; it was set aside, not overwritten."""
+
+
+class StoreFailed(SmartContextError):
+    """A file that could not be written; what was there before is still there."""
+
+
+class ModelFailed(SmartContextError):
+    """A model did not answer.
+
+    Attributes:
+        status: The HTTP status, or `None` when there was no answer at all.
+    """
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
+        self.status = status
+        super().__init__(message)
+
+
+class UnknownCommand(SmartContextError):
+    """No command has that name."""
+
+
+class InvalidParams(SmartContextError):
+    """A command's parameters are missing, unknown or of the wrong type."""
+
+
+class CommandFailed(SmartContextError):
+    """A command was understood but could not do what was asked."""
+
+
+class NameTaken(SmartContextError):
+    """The name is registered already; the first owner keeps it."""
+
+
+class TrustRequired(SmartContextError):
+    """The vault brings plugins of its own, which run only once the user trusts them."""

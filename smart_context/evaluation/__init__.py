@@ -1,0 +1,1 @@
+"""Scores relevance on dialogues, with the product's own path."""

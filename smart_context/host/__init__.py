@@ -1,0 +1,1 @@
+"""The plugin host: bus, commands, pipeline, plugins."""

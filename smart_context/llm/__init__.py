@@ -1,0 +1,1 @@
+"""Models: OpenAI-compatible, embedded, scripted."""

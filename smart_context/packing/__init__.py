@@ -1,0 +1,1 @@
+"""Packing a repository or a vault into a prompt (seed 001)."""

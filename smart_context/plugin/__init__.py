@@ -1,0 +1,1 @@
+"""Smart Context itself: the plugin that the host loads through plugin.toml."""

@@ -1,0 +1,1 @@
+"""Which messages belong to the selected topics, and why."""

@@ -1,0 +1,1 @@
+"""Words: tokens, stems, stop words and lexical scores."""

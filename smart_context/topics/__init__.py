@@ -1,0 +1,1 @@
+"""What a chat is about: labels, counts, standing instructions."""

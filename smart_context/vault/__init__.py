@@ -1,0 +1,1 @@
+"""The vault: paths, notes, links, guarded reads."""

@@ -1,0 +1,1 @@
+"""Pages, socket and HTTP gateway."""
