@@ -1,0 +1,33 @@
+"""Which vault a verb is about."""
+
+from pathlib import Path
+
+import click
+
+CONFIG_NAME = ".vault.toml"
+
+vault_argument = click.argument(
+    "vault", required=False, type=click.Path(path_type=Path, file_okay=False)
+)
+vault_option = click.option(
+    "--vault",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The vault's folder. Default: the one that you are in.",
+)
+
+
+def vault_root(named: Path | None) -> Path:
+    """The named folder, else the nearest one upwards with a `.vault.toml`, else this one.
+
+    Raises:
+        click.BadParameter: If the folder does not exist; exit code 2.
+    """
+    if named is not None:
+        if not named.is_dir():
+            raise click.BadParameter(
+                f"{named} is not a folder. Name the folder that holds your notes.",
+                param_hint="VAULT",
+            )
+        return named.resolve()
+    here = Path.cwd()
+    return next((p for p in (here, *here.parents) if (p / CONFIG_NAME).is_file()), here)

@@ -1,0 +1,98 @@
+"""The filter's state of one chat: one frozen value with pure transitions (contract A8).
+
+It lies beside the chat as `<chat_id>.filter.json`, so it survives answers, reloads and restarts.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from smart_context.chat.messages import MessageId
+
+MAX_LABELS = 64
+MAX_LABEL_LENGTH = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterState:
+    """What a user chose for one chat.
+
+    Attributes:
+        active_topics: The selected labels, in the order in which they were picked.
+        embedding_search: The similarity switch; `None` until the user touches it.
+        pinned: Messages that are forced in.
+        hidden: Messages that are forced out. No message is in both.
+    """
+
+    active_topics: tuple[str, ...] = ()
+    embedding_search: bool | None = None
+    pinned: tuple[MessageId, ...] = ()
+    hidden: tuple[MessageId, ...] = ()
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> "FilterState":
+        """The state from its JSON object; what does not fit is passed over."""
+        switch = document.get("embedding_search")
+        pinned = _strings(document.get("pinned"))
+        return cls(
+            active_topics=_strings(document.get("active_topics")),
+            embedding_search=switch if isinstance(switch, bool) else None,
+            pinned=tuple(map(MessageId, pinned)),
+            hidden=tuple(MessageId(i) for i in _strings(document.get("hidden")) if i not in pinned),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object to store."""
+        return {
+            "version": 1,
+            "active_topics": list(self.active_topics),
+            "embedding_search": self.embedding_search,
+            "pinned": list(self.pinned),
+            "hidden": list(self.hidden),
+        }
+
+    def select(self, labels: Iterable[str]) -> "FilterState":
+        """These topics selected, and no others; an empty list clears the filter.
+
+        Raises:
+            ValueError: If a label is empty or too long, or there are too many.
+        """
+        unique = tuple(dict.fromkeys(label.strip() for label in labels))
+        if len(unique) > MAX_LABELS:
+            raise ValueError(f"topics: expected at most {MAX_LABELS} labels, found {len(unique)}")
+        for label in unique:
+            if not 0 < len(label) <= MAX_LABEL_LENGTH:
+                raise ValueError(
+                    f"topics: a label has 1 to {MAX_LABEL_LENGTH} characters, found {len(label)}"
+                )
+        return replace(self, active_topics=unique)
+
+    def switch(self, *, enabled: bool) -> "FilterState":
+        """The similarity switch set; switching it off clears the selection."""
+        kept = self.active_topics if enabled else ()
+        return replace(self, embedding_search=enabled, active_topics=kept)
+
+    def pin(self, ids: Iterable[MessageId]) -> "FilterState":
+        """These messages forced in, whatever the filter says."""
+        released = self.release(ids := tuple(ids))
+        return replace(released, pinned=tuple(dict.fromkeys((*released.pinned, *ids))))
+
+    def hide(self, ids: Iterable[MessageId]) -> "FilterState":
+        """These messages forced out, whatever the filter says."""
+        released = self.release(ids := tuple(ids))
+        return replace(released, hidden=tuple(dict.fromkeys((*released.hidden, *ids))))
+
+    def release(self, ids: Iterable[MessageId]) -> "FilterState":
+        """These messages neither pinned nor hidden."""
+        gone = frozenset(ids)
+        return replace(
+            self,
+            pinned=tuple(i for i in self.pinned if i not in gone),
+            hidden=tuple(i for i in self.hidden if i not in gone),
+        )
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        return ()
+    return tuple(dict.fromkeys(entry for entry in value if isinstance(entry, str) and entry))

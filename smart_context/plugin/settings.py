@@ -1,0 +1,30 @@
+"""What a user can set under `[plugins.smart_context]` (contract A1)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterSettings:
+    """The filter's settings; `plugin.toml` declares and checks them.
+
+    Attributes:
+        similarity_threshold: A score equal to it is kept; on the calibrated scale.
+        embedding_search: Whether new chats begin with the similarity switch on.
+        relevance: `plain` is the seed to the letter; `enriched` finds more of what belongs.
+        recent_messages: How many of the newest messages are always kept.
+        keep_pairs: A kept answer brings its question.
+    """
+
+    similarity_threshold: float = 0.4
+    embedding_search: bool = True
+    relevance: Literal["plain", "enriched"] = "enriched"
+    recent_messages: int = 2
+    keep_pairs: bool = True
+
+    @classmethod
+    def from_mapping(cls, settings: Mapping[str, Any]) -> "FilterSettings":
+        """The settings from values that the manifest has checked; other keys are passed over."""
+        known = {name: settings[name] for name in cls.__dataclass_fields__ if name in settings}
+        return cls(**known)
