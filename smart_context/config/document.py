@@ -1,0 +1,81 @@
+"""A TOML file as text, values and lines, read with one kind of error."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tomli
+
+from smart_context.config.lines import KeyPath, lines_of_keys
+from smart_context.errors import Fault
+
+MAX_BYTES = 1 << 20
+
+
+class TomlUnreadable(Exception):
+    """The file gives no values at all; `fault` says why."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        self.fault = Fault(message=message, line=line)
+        super().__init__(message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TomlDocument:
+    """What a TOML file holds.
+
+    Attributes:
+        values: Its top-level table.
+        lines: The line of each key, counted from 1.
+    """
+
+    values: Mapping[str, Any]
+    lines: Mapping[KeyPath, int]
+
+
+def read_toml(path: Path) -> TomlDocument:
+    """The document in a file.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        TomlUnreadable: If it is too large, can't be read, is not UTF-8 or not TOML.
+    """
+    return parse_toml(_read_text(path))
+
+
+def parse_toml(text: str) -> TomlDocument:
+    """The document in a text.
+
+    Raises:
+        TomlUnreadable: If it is not TOML.
+    """
+    text = text.replace("\r\n", "\n")
+    try:
+        values = tomli.loads(text)
+    except tomli.TOMLDecodeError as error:
+        raise TomlUnreadable(f"not TOML: {error.msg}", error.lineno) from error
+    except RecursionError as error:
+        raise TomlUnreadable("not usable: arrays or tables are nested too deeply") from error
+    except ValueError as error:
+        raise TomlUnreadable("not usable: a number has too many digits") from error
+    return TomlDocument(values=values, lines=lines_of_keys(text))
+
+
+def _read_text(path: Path) -> str:
+    try:
+        if path.exists() and not path.is_file():
+            raise TomlUnreadable("expected a file, found something else of that name")
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise TomlUnreadable(f"can't be read: {error.strerror or error}") from error
+    if len(content) > MAX_BYTES:
+        raise TomlUnreadable(f"larger than {MAX_BYTES:,} bytes, which no settings file needs")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise TomlUnreadable("not UTF-8; save the file in that encoding", line) from error
