@@ -1,0 +1,171 @@
+"""`smart-context plugins`: list, enable, disable, new."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from smart_context.chat.files import atomic_write
+from smart_context.cli.output import json_format, show, table
+from smart_context.cli.vault import CONFIG_NAME, vault_option, vault_root
+from smart_context.errors import CommandFailed
+
+PLUGIN_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+
+
+@click.group()
+def plugins() -> None:
+    """List, enable, disable and create plugins."""
+
+
+@plugins.command("list")
+@vault_option
+@json_format
+def list_(vault: Path | None, output: str) -> None:
+    """List the plugins of a vault and what became of each."""
+    from smart_context.app import plugin_states  # noqa: PLC0415 - keeps --help fast
+
+    rows = plugin_states(vault_root(vault))
+    show(
+        rows,
+        output,
+        lambda: table(
+            ("PLUGIN", "STATE", "NAME", "REASON"),
+            [(r["id"], r["state"], r["name"], r["reason"]) for r in rows],
+        ),
+    )
+
+
+@plugins.command()
+@click.argument("name")
+@vault_option
+def enable(name: str, vault: Path | None) -> None:
+    """Let a plugin run: sets `enabled = true` in .vault.toml."""
+    _set_enabled(vault_root(vault), name, enabled=True)
+
+
+@plugins.command()
+@click.argument("name")
+@vault_option
+def disable(name: str, vault: Path | None) -> None:
+    """Keep a plugin from running: sets `enabled = false` in .vault.toml."""
+    _set_enabled(vault_root(vault), name, enabled=False)
+
+
+@plugins.command()
+@click.argument("name")
+@vault_option
+def new(name: str, vault: Path | None) -> None:
+    """Make a small working plugin in <vault>/plugins/NAME."""
+    _check_name(name)
+    folder = vault_root(vault) / "plugins" / name
+    if folder.exists():
+        raise CommandFailed(f"{folder} exists already; choose another name.")
+    folder.mkdir(parents=True)
+    title = name.replace("_", " ").capitalize()
+    for filename, text in (("plugin.toml", MANIFEST), ("main.py", CODE), ("panel.html", PANEL)):
+        (folder / filename).write_text(
+            text.replace("NAME", name).replace("TITLE", title), encoding="utf-8"
+        )
+    click.echo(
+        f"Made {folder}\n\nNext:\n"
+        f"  smart-context trust       # plugins are code: say that you trust this vault\n"
+        f"  smart-context plugins enable {name}\n"
+        f"  smart-context serve"
+    )
+
+
+def _check_name(name: str) -> None:
+    if not PLUGIN_NAME.fullmatch(name):
+        raise click.BadParameter(
+            f"{name!r}: expected a small letter, then small letters, digits or _ (64 at most).",
+            param_hint="NAME",
+        )
+
+
+def _set_enabled(root: Path, name: str, *, enabled: bool) -> None:
+    _check_name(name)
+    if name != "smart_context" and not (root / "plugins" / name / "plugin.toml").is_file():
+        raise CommandFailed(
+            f"There is no plugin {name} in {root / 'plugins'}. "
+            f"Make one with: smart-context plugins new {name}"
+        )
+    path = root / CONFIG_NAME
+    document = _read_toml(path)
+    section: Any = document.setdefault("plugins", tomlkit.table(is_super_table=True))
+    section.setdefault(name, tomlkit.table())["enabled"] = enabled
+    atomic_write(path, tomlkit.dumps(document).encode())
+    click.echo(f"{name} is {'enabled' if enabled else 'disabled'} in {path}.")
+
+
+def _read_toml(path: Path) -> Any:
+    try:
+        return tomlkit.parse(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return tomlkit.document()
+    except (TOMLKitError, UnicodeDecodeError) as error:
+        raise CommandFailed(f"{path}: not changed, since it is not valid TOML: {error}") from error
+
+
+MANIFEST = """\
+id = "NAME"
+name = "TITLE"
+version = "0.1.0"
+min_host_version = "0.1.0"
+description = "Counts the words of each answer."
+entry = "main:Plugin"
+subscribes = ["pipeline.output"]
+commands = ["NAME.count"]
+
+[panel]
+title = "TITLE"
+icon = "hash"
+position = "right"
+
+[settings.minimum]
+type = "integer"
+default = 1
+minimum = 1
+description = "Words shorter than this many letters are not counted."
+"""
+
+CODE = '''\
+"""TITLE: counts the words of each answer."""
+
+from pathlib import Path
+
+
+class Plugin:
+    """The host makes one of these and calls `on_load` once."""
+
+    async def on_load(self, context):
+        """Register everything here; the host undoes it when the plugin stops."""
+        self.context = context
+        self.total = 0
+        context.subscribe("pipeline.output", self.after_answer)
+        context.register_command("NAME.count", self.count)
+        context.register_panel(html=Path(__file__).with_name("panel.html"))
+
+    async def after_answer(self, turn):
+        """A hook: runs after each answer with the turn; `turn.response` is the text."""
+        shortest = self.context.settings["minimum"]
+        self.total += sum(len(word) >= shortest for word in (turn.response or "").split())
+        self.context.emit("NAME.counted", {"total": self.total})
+
+    async def count(self, text: str = "") -> dict:
+        """A command: clients call it as NAME.count; its parameters are checked for you."""
+        return {"words": len(text.split()), "answered": self.total}
+'''
+
+PANEL = """\
+<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>TITLE</title>
+<h1>TITLE</h1>
+<p>This is the panel of your plugin: edit <code>plugins/NAME/panel.html</code>.</p>
+</html>
+"""

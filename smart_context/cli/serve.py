@@ -1,0 +1,100 @@
+"""`smart-context serve` and `smart-context demo`."""
+
+import asyncio
+import shutil
+import tempfile
+import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from smart_context.cli.vault import vault_argument, vault_root
+
+DEFAULT_PORT = 8377
+DEMO_VAULT = Path(__file__).resolve().parent.parent / "demo_vault"
+
+
+def _serving(command: click.decorators.FC) -> click.decorators.FC:
+    for option in (
+        click.option(
+            "--no-browser", is_flag=True, help="Print the link; don't open a browser."
+        ),
+        click.option(
+            "--token",
+            envvar="SMART_CONTEXT_TOKEN",
+            help="The session's secret; needed with --host. Default: a new one at each start.",
+        ),
+        click.option("--host", default="127.0.0.1", show_default=True, help="Address to bind."),
+        click.option(
+            "--port",
+            default=DEFAULT_PORT,
+            show_default=True,
+            type=click.IntRange(0, 65535),
+            help="0 takes any free port.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command()
+@vault_argument
+@_serving
+def serve(vault: Path | None, port: int, host: str, token: str | None, no_browser: bool) -> None:
+    """Serve VAULT, a folder of notes, and open it in the browser.
+
+    Nothing is written to the folder until you chat.
+    """
+    _run(vault_root(vault), port=port, host=host, token=token, no_browser=no_browser)
+
+
+@click.command()
+@click.option(
+    "--keep",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Put the vault here and keep it. Default: a temporary folder.",
+)
+@_serving
+def demo(keep: Path | None, port: int, host: str, token: str | None, no_browser: bool) -> None:
+    """Try Smart Context on a vault with notes and chats. No key, no network."""
+    with demo_vault(keep) as root:
+        click.echo(f"The demonstration's vault: {root}", err=True)
+        _run(root, port=port, host=host, token=token, no_browser=no_browser)
+
+
+@contextmanager
+def demo_vault(keep: Path | None = None) -> Iterator[Path]:
+    """A fresh copy of the demonstration's vault; a temporary one is removed afterwards.
+
+    A folder to keep that has something in it already is served as it is.
+    """
+    if keep is not None:
+        if not keep.is_dir() or not any(keep.iterdir()):
+            _copy_demo(keep)
+        yield keep.resolve()
+        return
+    with tempfile.TemporaryDirectory(
+        prefix="smart-context-demo-", ignore_cleanup_errors=True
+    ) as folder:
+        root = Path(folder).resolve()
+        _copy_demo(root)
+        yield root
+
+
+def _copy_demo(root: Path) -> None:
+    shutil.copytree(DEMO_VAULT, root, dirs_exist_ok=True)
+    (root / "memory").rename(root / ".memory")
+
+
+def _run(root: Path, *, port: int, host: str, token: str | None, no_browser: bool) -> None:
+    from smart_context.app import serve_vault  # noqa: PLC0415 - keeps --help fast
+
+    def announce(link: str) -> None:
+        click.echo(f"Smart Context serves {root}\n\n  {link}\n\nStop it with Ctrl+C.")
+        click.get_text_stream("stdout").flush()
+        if not no_browser:
+            webbrowser.open(link)
+
+    asyncio.run(serve_vault(root, host=host, port=port, token=token, on_ready=announce))

@@ -1,0 +1,192 @@
+"""A real server process, and a client that speaks its wire, for tests that use it as users do."""
+
+import http.cookiejar
+import itertools
+import json
+import os
+import queue
+import re
+import signal
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from websockets.sync.client import connect
+
+TOKEN = "a-token-for-tests-0123456789"
+PATIENCE_S = 30
+
+
+@dataclass
+class Server:
+    """A running `smart-context serve`."""
+
+    process: subprocess.Popen
+    link: str
+    vault: Path
+    errors: list[str] = field(default_factory=list)
+
+    @property
+    def origin(self):
+        return re.match(r"https?://[^/]+", self.link).group()
+
+    def command(self, name, **params):
+        """Call a command over HTTP; gives the status and the JSON answer."""
+        return self.request("POST", f"/api/commands/{name}", json.dumps(params).encode())
+
+    def ask(self, name, **params):
+        """The result of a command over HTTP; fails the test when it is an error."""
+        status, answer = self.command(name, **params)
+        assert status == 200, answer
+        return answer["result"]
+
+    def request(self, method, path, body=None, headers=None):
+        request = urllib.request.Request(
+            self.origin + path,
+            data=body,
+            method=method,
+            headers={"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
+            | (headers or {}),
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=PATIENCE_S) as response:
+                return response.status, _decoded(response)
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, _decoded(error)
+
+    def connect(self):
+        return WireClient(self.origin.replace("http", "ws") + "/ws")
+
+    def stop(self, sig=signal.SIGTERM):
+        """End the process by a signal and give its exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(sig)
+        return self.process.wait(PATIENCE_S)
+
+
+def _decoded(response):
+    raw = response.read()
+    if "json" in response.headers.get("Content-Type", ""):
+        return json.loads(raw)
+    return raw.decode()
+
+
+@contextmanager
+def serving(vault, *, env=None, args=()):
+    """Serve a vault in a process of its own on a free port until the block ends."""
+    command = [sys.executable, "-m", "smart_context", "serve", str(vault), "--port", "0"]
+    process = subprocess.Popen(
+        [*command, "--token", TOKEN, "--no-browser", *args],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONWARNINGS": "default", **(env or {})},
+    )
+    errors: list[str] = []
+    drain = threading.Thread(target=lambda: errors.extend(process.stderr), daemon=True)
+    drain.start()
+    try:
+        link = next((m.group() for line in process.stdout if (m := re.search(r"http\S+", line))), "")
+        assert link, "the server did not start:\n" + "".join(errors)
+        rest = threading.Thread(target=lambda: list(process.stdout), daemon=True)
+        rest.start()
+        yield Server(process=process, link=link, vault=Path(vault), errors=errors)
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        drain.join(5)
+
+
+class WireClient:
+    """A client of `/ws`: calls, notifications, and the events that were pushed."""
+
+    def __init__(self, url):
+        self.socket = connect(
+            url, additional_headers={"Authorization": f"Bearer {TOKEN}"}, max_size=64 * 2**20
+        )
+        self.ids = itertools.count(1)
+        self.replies: dict[int, queue.Queue] = {}
+        self.events: list[tuple[str, dict]] = []
+        self.changed = threading.Condition()
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+        self.reader.join(5)
+
+    def _read(self):
+        try:
+            for frame in self.socket:
+                message = json.loads(frame)
+                if "method" in message:
+                    with self.changed:
+                        self.events.append((message["method"], message["params"]))
+                        self.changed.notify_all()
+                elif message.get("id") in self.replies:
+                    self.replies[message["id"]].put(message)
+        except Exception as error:
+            with self.changed:
+                self.events.append(("closed", {"reason": str(error)}))
+                self.changed.notify_all()
+
+    def start(self, method, **params):
+        """Send a request without waiting; gives a function that waits for its reply."""
+        number = next(self.ids)
+        self.replies[number] = queue.Queue()
+        self.socket.send(
+            json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        )
+        return lambda: self.replies[number].get(timeout=PATIENCE_S)
+
+    def call(self, method, **params):
+        """The result of a command; fails the test when it is an error."""
+        reply = self.start(method, **params)()
+        assert "result" in reply, reply
+        return reply["result"]
+
+    def fail(self, method, **params):
+        """The error of a command; fails the test when there is none."""
+        reply = self.start(method, **params)()
+        assert "error" in reply, reply
+        return reply["error"]
+
+    def wait_for(self, name, *, after=0, **matching):
+        """The first event of that name, from position `after` on, with these values."""
+
+        def found():
+            return next(
+                (
+                    params
+                    for event, params in self.events[after:]
+                    if event == name and all(params.get(k) == v for k, v in matching.items())
+                ),
+                None,
+            )
+
+        with self.changed:
+            if not self.changed.wait_for(lambda: found() is not None, PATIENCE_S):
+                raise AssertionError(f"no {name} {matching} among {self.events[after:]}")
+            return found()
+
+
+def cookie_opener():
+    """A browser-like opener that keeps cookies."""
+    return urllib.request.build_opener(
+        urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
+    )
