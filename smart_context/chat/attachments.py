@@ -1,0 +1,127 @@
+"""Writes the text of attached files and links into the message that carries them (contract E6)."""
+
+import asyncio
+import html
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Protocol
+
+from smart_context.chat.messages import Message
+
+PREVIEW_LINES = 100
+MAX_WHOLE_LINES = 500
+
+_CLOSING_TAG = re.compile(r"<(?=\s*/\s*(?:FILE_CONTENT|ATTACHMENT_FILE)\b)", re.IGNORECASE)
+
+
+class AttachmentResolver(Protocol):
+    """Reads attachments, wherever they are kept."""
+
+    async def read(self, id: str) -> str | None:  # noqa: A002  the seed's name
+        """The text that is stored under a key; `None` when there is none."""
+
+
+async def read_attachments(
+    messages: Iterable[Message], resolver: AttachmentResolver
+) -> Mapping[str, str]:
+    """The texts by storage key; each key is read once, all at the same time.
+
+    A key without text (`None`, empty, not text, or a resolver that raised) is not in the mapping.
+    """
+    keys = list(dict.fromkeys(key for message in messages for key, _ in _attached(message)))
+    async with asyncio.TaskGroup() as group:
+        readers = [group.create_task(_read(resolver, key)) for key in keys]
+    return {
+        key: text
+        for key, reader in zip(keys, readers, strict=True)
+        if not reader.cancelled() and (text := reader.result())
+    }
+
+
+def with_attachments(
+    message: Message, texts: Mapping[str, str], *, can_read_on: bool = False
+) -> Message:
+    """The message with an envelope for each of its attachments, after its last text.
+
+    Args:
+        message: Its files come first, then its links, numbered from 1.
+        texts: By storage key; an attachment that is not there is passed over, not numbered.
+        can_read_on: Show only the first lines of a long text: the model can ask for the rest.
+    """
+    found = [(key, name) for key, name in _attached(message) if key in texts]
+    if not found:
+        return message
+    envelopes = (
+        attachment_envelope(number, name, key, texts[key], can_read_on=can_read_on)
+        for number, (key, name) in enumerate(found, start=1)
+    )
+    return _append(message, "".join(f"\n{envelope}" for envelope in envelopes))
+
+
+def attachment_envelope(
+    number: int, name: str, key: str, text: str, *, can_read_on: bool = False
+) -> str:
+    """One attachment as the model sees it, closed by a newline; `text` can't end it early."""
+    line_count = text.count("\n") + 1
+    size = len(text.encode("utf-8", "surrogatepass"))
+    notice = ""
+    shown = text
+    if can_read_on and line_count > MAX_WHOLE_LINES:
+        shown = "\n".join(text.split("\n", PREVIEW_LINES)[:PREVIEW_LINES])
+        quoted_key = _one_line(key, quote=True)
+        notice = (
+            f"<TRUNCATED>Content truncated. Showing first {PREVIEW_LINES} of {line_count} lines. "
+            f'Use read_file or search_file_content tool with FILE_KEY="{quoted_key}" '
+            "to read more content.</TRUNCATED>\n"
+        )
+    return (
+        "<ATTACHMENT_FILE>\n"
+        f"<FILE_INDEX>{number}</FILE_INDEX>\n"
+        f"<FILE_NAME>{_one_line(name)}</FILE_NAME>\n"
+        f"<FILE_KEY>{_one_line(key)}</FILE_KEY>\n"
+        f"<FILE_LINES>{line_count}</FILE_LINES>\n"
+        f"<FILE_SIZE>{size} bytes</FILE_SIZE>\n"
+        "<FILE_CONTENT>\n"
+        f"{_CLOSING_TAG.sub('&lt;', shown)}\n"
+        "</FILE_CONTENT>\n"
+        f"{notice}"
+        "</ATTACHMENT_FILE>\n"
+    )
+
+
+def _attached(message: Message) -> Iterator[tuple[str, str]]:
+    """The storage key and name of each attachment that has a key: files, then links."""
+    for entry in message.files:
+        if key := _text(entry, "storage_key"):
+            yield key, _text(entry, "name")
+    for entry in message.links:
+        if key := _text(entry, "storage_key"):
+            yield key, _text(entry, "title") or _text(entry, "url")
+
+
+async def _read(resolver: AttachmentResolver, key: str) -> str:
+    try:
+        text = await resolver.read(key)
+    except Exception:  # noqa: BLE001  the contract: an attachment that can't be read is absent
+        return ""
+    return text if isinstance(text, str) else ""
+
+
+def _append(message: Message, addition: str) -> Message:
+    if isinstance(message.content, str):
+        return message.with_content(f"{message.content}\n{addition}")
+    parts = list(message.content)
+    for at in range(len(parts) - 1, -1, -1):
+        if parts[at].get("type") == "text":
+            parts[at] = {**parts[at], "text": f"{_text(parts[at], 'text')}\n{addition}"}
+            return message.with_content(parts)
+    return message.with_content([*parts, {"type": "text", "text": f"\n{addition}"}])
+
+
+def _one_line(text: str, *, quote: bool = False) -> str:
+    return html.escape(" ".join(text.split("\n")).replace("\r", " "), quote=quote)
+
+
+def _text(entry: Mapping[str, Any], name: str) -> str:
+    value = entry.get(name)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,218 @@
+"""Builds the history that a turn sends (contract E, seed 004).
+
+Pure: the messages that come in are never changed, and nothing is read but through the
+resolver. The steps work on positions in the list of messages, so that a message is looked up,
+kept or left out without copying it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from smart_context.chat.attachments import AttachmentResolver, read_attachments, with_attachments
+from smart_context.chat.messages import Message, MessageId
+from smart_context.chat.tool_pairs import (
+    ToolPairs,
+    find_tool_pairs,
+    has_tool_calls,
+    without_tool_calls,
+)
+
+__all__ = ["AttachmentResolver", "CompactionPoint", "ContextBuilderOptions", "build_context"]
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionPoint:
+    """Where a summary stands for the messages up to a boundary.
+
+    Attributes:
+        summary_message_id: The message that holds the summary.
+        boundary_message_id: The last message that the summary stands for.
+        created_at: ISO 8601, or seconds or milliseconds, as long as all points agree. Of two
+            points of one time the later in the list is the newer.
+    """
+
+    summary_message_id: MessageId | str
+    boundary_message_id: MessageId | str
+    created_at: str | float | datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ContextBuilderOptions:
+    """How a history is built.
+
+    Attributes:
+        attachment_resolver: Reads the text of an attachment.
+        max_context_message_count: How many messages go with the current one; `None`, no limit;
+            below 0 counts as 0.
+        compaction_points: In any order.
+        keep_tool_call_rounds: How many of the newest rounds keep their tool calls; 0 keeps none,
+            a negative number all.
+        model_support_tool_use_for_file: The model can ask for the rest of a long attachment.
+    """
+
+    attachment_resolver: AttachmentResolver
+    max_context_message_count: int | None = None
+    compaction_points: Sequence[CompactionPoint] = ()
+    keep_tool_call_rounds: int = 2
+    model_support_tool_use_for_file: bool = False
+
+
+async def build_context(
+    messages: Sequence[Message], options: ContextBuilderOptions
+) -> list[Message]:
+    """The messages to send, oldest first, with their attachments written into them.
+
+    Left out are: unfinished and failed messages, what a compaction stands for, tool calls of old
+    rounds, and what is over the limit. A tool result is left out with its call.
+
+    Args:
+        messages: The chat, oldest first; the last one is the current one.
+        options: See `ContextBuilderOptions`.
+
+    Returns:
+        Those messages that needed no change are the very objects that came in.
+    """
+    positions = [at for at, message in enumerate(messages) if not message.generating]
+    positions, summary_at = _compact(messages, positions, options.compaction_points)
+
+    oldest = _oldest_kept_round(messages, positions, options.keep_tool_call_rounds)
+    changed = {
+        at: without_tool_calls(messages[at])
+        for at in positions[:oldest]
+        if has_tool_calls(messages[at])
+    }
+    positions = [at for at in positions if not (messages[at].error or messages[at].error_code)]
+    pairs = find_tool_pairs(messages)
+    positions = _keep_pairs(messages, positions, pairs, changed)
+
+    limit = options.max_context_message_count
+    if limit is not None:
+        positions = _newest(messages, positions, limit, summary_at)
+        positions = _keep_pairs(messages, positions, pairs, changed)
+    history = [changed.get(at) or messages[at] for at in positions]
+    return await _attach(history, options)
+
+
+def _compact(
+    messages: Sequence[Message], positions: list[int], points: Sequence[CompactionPoint]
+) -> tuple[list[int], int | None]:
+    """The positions after the newest usable point, and where its summary is."""
+    summary_at, boundary_at = _usable_point(messages, positions, points) if points else (None, None)
+    spoken = [at for at in positions if not messages[at].is_summary]
+    if summary_at is None or boundary_at is None:
+        return spoken, None
+    leading = spoken[:1] if spoken and messages[spoken[0]].role == "system" else []
+    leading = [at for at in leading if at != summary_at]
+    tail = [at for at in spoken if at > boundary_at and at != summary_at and at not in leading]
+    return [*leading, summary_at, *tail], summary_at
+
+
+def _usable_point(
+    messages: Sequence[Message], positions: Sequence[int], points: Sequence[CompactionPoint]
+) -> tuple[int | None, int | None]:
+    place: dict[str, int] = {}
+    for at in positions:
+        place.setdefault(messages[at].id, at)
+    ordered = sorted(points, key=lambda point: _moment(point.created_at))
+    for point in reversed(ordered):
+        summary_at = place.get(point.summary_message_id)
+        boundary_at = place.get(point.boundary_message_id)
+        if summary_at is None or boundary_at is None:
+            continue
+        if not (messages[summary_at].error or messages[summary_at].error_code):
+            return summary_at, boundary_at
+    return None, None
+
+
+def _moment(created_at: str | float | datetime) -> float:
+    """A number to sort by; what can't be read as a time is the oldest."""
+    if isinstance(created_at, (int, float)):
+        return float(created_at)
+    if isinstance(created_at, str):
+        try:
+            created_at = datetime.fromisoformat(created_at)
+        except ValueError:
+            return float("-inf")
+    if created_at.tzinfo is None:
+        created_at = created_at.replace(tzinfo=UTC)
+    return created_at.timestamp()
+
+
+def _oldest_kept_round(messages: Sequence[Message], positions: Sequence[int], keep: int) -> int:
+    """The index in `positions` where the oldest round that is kept begins.
+
+    0 when there are no more than `keep` rounds, or when all are kept.
+    """
+    if keep < 0:
+        return 0
+    if keep == 0:
+        return len(positions)
+    rounds = 0
+    answered = False
+    for index in range(len(positions) - 1, -1, -1):
+        role = messages[positions[index]].role
+        if role == "assistant":
+            answered = True
+        elif role == "user" and answered and not _user_before(messages, positions, index):
+            rounds += 1
+            answered = False
+            if rounds == keep:
+                return index
+    return 0
+
+
+def _user_before(messages: Sequence[Message], positions: Sequence[int], index: int) -> bool:
+    return index > 0 and messages[positions[index - 1]].role == "user"
+
+
+def _keep_pairs(
+    messages: Sequence[Message], positions: list[int], pairs: ToolPairs, changed: dict[int, Message]
+) -> list[int]:
+    """The positions without results whose call is gone; a call whose result is gone goes too."""
+    if not pairs.caller_of:
+        return positions
+
+    def is_paired(at: int) -> bool:
+        caller_at = pairs.caller_of.get(at)
+        if caller_at is None:
+            return True
+        caller = changed.get(caller_at)
+        return caller_at in alive and (caller is None or pairs.is_called_by(caller, at))
+
+    alive = set(positions)
+    kept = [at for at in positions if is_paired(at)]
+    alive.intersection_update(kept)
+    answered = {(pairs.caller_of[at], call) for at, call in pairs.call_id_of.items() if at in alive}
+    for result_at, call_id in pairs.call_id_of.items():
+        caller_at = pairs.caller_of[result_at]
+        if caller_at in alive and (caller_at, call_id) not in answered:
+            caller = changed.get(caller_at, messages[caller_at])
+            changed[caller_at] = without_tool_calls(caller, {call_id})
+    return kept
+
+
+def _newest(
+    messages: Sequence[Message], positions: list[int], limit: int, summary_at: int | None
+) -> list[int]:
+    """The newest `limit` messages and the current one; what leads is kept and not counted."""
+    leading = 1 if positions and messages[positions[0]].role == "system" else 0
+    if summary_at is not None and summary_at in positions[: leading + 1]:
+        leading = positions.index(summary_at) + 1
+    first = max(leading, len(positions) - max(limit, 0) - 1)
+    if first > leading:
+        while first < len(positions) and messages[positions[first]].role == "tool":
+            first += 1
+    return positions[:leading] + positions[first:]
+
+
+async def _attach(history: list[Message], options: ContextBuilderOptions) -> list[Message]:
+    carriers = [at for at, message in enumerate(history) if message.files or message.links]
+    if not carriers:
+        return history
+    texts = await read_attachments([history[at] for at in carriers], options.attachment_resolver)
+    for at in carriers:
+        history[at] = with_attachments(
+            history[at], texts, can_read_on=options.model_support_tool_use_for_file
+        )
+    return history

@@ -1,0 +1,99 @@
+"""Knows which tool result belongs to which tool call.
+
+A call is a part of type `tool_call`. Its result stands in the same part, or in a later message
+with the role `tool`; only the latter can be torn from its call, so only those are tracked.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from smart_context.chat.messages import Message, Part
+
+NOBODY = -1
+"""Stands for the caller of a result that names a call which no message made."""
+
+_TOOL_CALL_TYPES = frozenset({"tool_call", "tool-call"})
+
+
+@dataclass(frozen=True, slots=True)
+class ToolPairs:
+    """Results and their callers, by position in the list of messages.
+
+    Attributes:
+        caller_of: The position of a result's caller; `NOBODY` if the call was never there.
+        call_id_of: The id of the call, for those results that are tied to a caller by an id.
+    """
+
+    caller_of: Mapping[int, int]
+    call_id_of: Mapping[int, str]
+
+    def is_called_by(self, caller: Message, result_at: int) -> bool:
+        """Whether the caller, as it is now, still has the call of that result."""
+        call_id = self.call_id_of.get(result_at)
+        return has_tool_calls(caller) if call_id is None else call_id in _call_ids(caller)
+
+
+def find_tool_pairs(messages: Sequence[Message]) -> ToolPairs:
+    """The pairs of a chat; a result belongs to the newest call of its id before it.
+
+    A result without an id belongs to the assistant's message before it and before the results
+    that follow that one; without such a message it belongs to nobody and is not tracked.
+    """
+    caller_of: dict[int, int] = {}
+    call_id_of: dict[int, str] = {}
+    if not any([message.role == "tool" for message in messages]):  # noqa: C419  a list is faster
+        return ToolPairs(caller_of, call_id_of)
+    newest_caller: dict[str, int] = {}
+    for at, message in enumerate(messages):
+        if message.role != "tool":
+            newest_caller.update((call_id, at) for call_id in _call_ids(message))
+            continue
+        call_id = _result_id(message)
+        if call_id in newest_caller:
+            caller_of[at] = newest_caller[call_id]
+            call_id_of[at] = call_id
+        elif "tool_call_id" in message.extra:
+            caller_of[at] = NOBODY
+        elif (speaker := _speaker_before(messages, at, caller_of)) is not None:
+            caller_of[at] = speaker
+    return ToolPairs(caller_of, call_id_of)
+
+
+def has_tool_calls(message: Message) -> bool:
+    """Whether a message has a tool call, in whatever state."""
+    return not isinstance(message.content, str) and any(map(_is_call, message.content))
+
+
+def without_tool_calls(message: Message, call_ids: Collection[str] | None = None) -> Message:
+    """The message without those tool calls, or without any; its other parts stay in order."""
+    return message.with_content(
+        part
+        for part in message.parts
+        if not (_is_call(part) and (call_ids is None or part.get("tool_call_id") in call_ids))
+    )
+
+
+def _is_call(part: Part) -> bool:
+    return part.get("type") in _TOOL_CALL_TYPES
+
+
+def _call_ids(message: Message) -> Iterator[str]:
+    if not isinstance(message.content, str):
+        for part in message.content:
+            if _is_call(part) and (call_id := part.get("tool_call_id")):
+                yield str(call_id)
+
+
+def _result_id(message: Message) -> str:
+    return str(message.extra.get("tool_call_id") or next(_call_ids(message), ""))
+
+
+def _speaker_before(
+    messages: Sequence[Message], at: int, caller_of: Mapping[int, int]
+) -> int | None:
+    if at == 0:
+        return None
+    before = messages[at - 1].role
+    if before == "tool":
+        return caller_of.get(at - 1)
+    return at - 1 if before == "assistant" else None
