@@ -1,0 +1,79 @@
+"""The user's scale of similarity: 0.4 means "probably about it", whatever the embedding model.
+
+Raw cosines of different models live in different ranges: a label and a message about it may meet
+at 0.2 in one model and at 0.7 in another. A `Scale` maps what the scorer measures to the number
+that the user sets and sees.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from smart_context.llm.models import Matrix
+
+PROBABLY = 0.4
+"""Where "probably about it" lies on the user's scale: the default threshold."""
+
+_LITTLE, _SURELY = 0.1, 0.85
+_FEWEST_SAMPLES = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """A rising map from raw evidence to the user's scale, both within [-1, 1].
+
+    Attributes:
+        unrelated: What two things that have nothing in common measure; becomes 0.1.
+        probable: From here on a message is more likely about the topic than not; becomes 0.4.
+        sure: What a message that is plainly about the topic measures; becomes 0.85.
+
+    Raises:
+        ValueError: If they are not -1 < unrelated < probable < sure < 1.
+    """
+
+    unrelated: float
+    probable: float
+    sure: float
+
+    def __post_init__(self) -> None:
+        if not -1 < self.unrelated < self.probable < self.sure < 1:
+            raise ValueError(f"a scale must rise from above -1 to below 1: {self}")
+
+    def to_user(self, raw: Matrix) -> Matrix:
+        """The same shape on the user's scale; order is kept."""
+        known = (-1.0, self.unrelated, self.probable, self.sure, 1.0)
+        return np.interp(raw, known, (-1.0, _LITTLE, PROBABLY, _SURELY, 1.0)).astype(np.float32)
+
+
+MINILM = Scale(unrelated=0.02, probable=0.17, sure=0.45)
+"""all-MiniLM-L6-v2."""
+
+SCALES = {"embedded/all-MiniLM-L6-v2": MINILM, "all-minilm": MINILM, "all-minilm:l6-v2": MINILM}
+"""By the embedder's name."""
+
+
+def estimated_scale(background: ArrayLike) -> Scale:
+    """A first guess for a model that nobody has calibrated.
+
+    Args:
+        background: Cosines of labels with messages picked at random: nearly all unrelated.
+    """
+    values = np.asarray(background, dtype=np.float64).ravel()
+    values = values[np.isfinite(values)]
+    if len(values) < _FEWEST_SAMPLES:
+        return MINILM
+    middle, high = np.quantile(values, [0.5, 0.96])
+    unrelated = min(float(middle), 0.9)
+    step = min(max(float(high) - unrelated, 0.03), (0.99 - unrelated) / 3)
+    return Scale(unrelated=unrelated, probable=unrelated + step, sure=unrelated + 2.8 * step)
+
+
+def scale_for(model: str, background: ArrayLike = (), *, known: Sequence[str] = ()) -> Scale:
+    """The scale of a model by its name, else an estimate from the background."""
+    name = model.lower()
+    for candidate in (name, name.rsplit("/", 1)[-1], *known):
+        if candidate in SCALES:
+            return SCALES[candidate]
+    return estimated_scale(background)

@@ -1,0 +1,135 @@
+"""Why a message is in or out: one value each, and the words for people."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smart_context.chat.messages import MessageId
+from smart_context.relevance.score import Scores
+
+
+class ReasonKind(StrEnum):
+    """What decided about a message."""
+
+    NO_FILTER = "no_filter"
+    FALLBACK = "fallback"
+    PINNED = "pinned"
+    STICKY = "sticky"
+    TOPIC = "topic"
+    RECENT = "recent"
+    TOOL = "tool"
+    QUESTION = "question"
+    BELOW = "below"
+    HIDDEN = "hidden"
+    HIDDEN_TOOL = "hidden_tool"
+
+
+OUT = frozenset({ReasonKind.BELOW, ReasonKind.HIDDEN, ReasonKind.HIDDEN_TOOL})
+KINDS: tuple[ReasonKind, ...] = tuple(ReasonKind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """Why one message is in or out.
+
+    Attributes:
+        kind: What decided.
+        score: Its best score over the selected topics; `None` when no filter is active.
+        topic: The label of the topic that it is closest to; empty when that isn't known.
+        threshold: What the score was held against.
+        recent: How many of the newest messages are always kept.
+    """
+
+    kind: ReasonKind
+    score: float | None = None
+    topic: str = ""
+    threshold: float = 0.0
+    recent: int = 0
+
+    @property
+    def is_in(self) -> bool:
+        """Whether the message is in context."""
+        return self.kind not in OUT
+
+    def __str__(self) -> str:
+        """In words, such as `in: topic LangGraph, similarity 0.47, threshold 0.40`."""
+        return f"{'in' if self.is_in else 'out'}: {self._cause()}"
+
+    def _cause(self) -> str:
+        match self.kind:
+            case ReasonKind.TOPIC:
+                topic = f"topic {self.topic}, " if self.topic else ""
+                return f"{topic}similarity {self.score:.2f}, threshold {self.threshold:.2f}"
+            case ReasonKind.BELOW:
+                return f"{self.score:.2f} below {self.threshold:.2f}"
+            case ReasonKind.RECENT if self.recent == 1:
+                return "the newest message"
+            case ReasonKind.RECENT:
+                return f"one of the {self.recent} newest"
+            case _:
+                return _CAUSES[self.kind]
+
+
+_CAUSES: Mapping[ReasonKind, str] = {
+    ReasonKind.NO_FILTER: "no filter is active",
+    ReasonKind.FALLBACK: "no message matches, so all stay",
+    ReasonKind.PINNED: "pinned by you",
+    ReasonKind.STICKY: "standing instruction",
+    ReasonKind.TOOL: "belongs to a tool call that stays",
+    ReasonKind.QUESTION: "question of an answer that stays",
+    ReasonKind.HIDDEN: "hidden by you",
+    ReasonKind.HIDDEN_TOOL: "belongs to a tool call that is hidden by you",
+}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Reasons(Mapping[MessageId, Reason]):
+    """The reasons of a whole chat, made one by one as they are asked for.
+
+    Attributes:
+        ids: The messages, chronological.
+        kinds: Shape (n,), indices into `KINDS`.
+        found: The scores; `None` when no filter is active.
+        threshold: What the scores were held against.
+        recent: How many of the newest messages are always kept.
+    """
+
+    ids: Sequence[MessageId]
+    kinds: NDArray[np.int8]
+    found: Scores | None
+    threshold: float
+    recent: int
+
+    def __getitem__(self, message_id: MessageId) -> Reason:
+        """The reason of one message.
+
+        Raises:
+            KeyError: If the chat has no such message.
+        """
+        return self.at(self._positions[message_id])
+
+    def __iter__(self) -> Iterator[MessageId]:
+        """The ids, chronological."""
+        return iter(self.ids)
+
+    def __len__(self) -> int:
+        """How many messages there are."""
+        return len(self.ids)
+
+    @cached_property
+    def _positions(self) -> dict[MessageId, int]:
+        return {message_id: position for position, message_id in enumerate(self.ids)}
+
+    def at(self, position: int) -> Reason:
+        """The reason of the message at `position`."""
+        return Reason(
+            kind=KINDS[self.kinds[position]],
+            score=None if self.found is None else float(self.found.best[position]),
+            topic="" if self.found is None else self.found.topic_of(position),
+            threshold=self.threshold,
+            recent=self.recent,
+        )

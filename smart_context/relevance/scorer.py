@@ -1,0 +1,116 @@
+"""Scores a chat's messages for the selected topics, with the cache, words and scale at hand."""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smart_context.chat.messages import ChatId, Message, MessageId
+from smart_context.llm.models import Matrix
+from smart_context.relevance.cache import EmbeddingCache, Progress
+from smart_context.relevance.calibrate import Scale, scale_for
+from smart_context.relevance.lexical import ChatWords
+from smart_context.relevance.score import (
+    Evidence,
+    Scores,
+    TopicQuery,
+    score_enriched,
+    score_plain,
+)
+from smart_context.relevance.vectors import similarities
+
+Mode = Literal["enriched", "plain"]
+
+_WARM_CHATS = 8
+_BACKGROUND_MESSAGES = 400
+
+
+class RelevanceScorer:
+    """Joins the vectors, the words and the scale of the embedding model in use."""
+
+    def __init__(
+        self, cache: EmbeddingCache, *, mode: Mode = "enriched", scale: Scale | None = None
+    ) -> None:
+        """Reads and embeds nothing yet.
+
+        Args:
+            cache: Where vectors come from.
+            mode: `plain` is the raw cosine of bare label and bare message.
+            scale: The calibrated scale of the embedding model; `None` picks it by the model's
+                name, or estimates it from the chat.
+        """
+        self._cache = cache
+        self._mode = mode
+        self._scale = scale
+        self._words: OrderedDict[ChatId, ChatWords] = OrderedDict()
+
+    async def scores(
+        self,
+        chat_id: ChatId,
+        messages: Sequence[Message],
+        topics: Sequence[TopicQuery],
+        *,
+        others: Sequence[TopicQuery] = (),
+        on_progress: Progress | None = None,
+    ) -> Scores:
+        """Shape (k, n): each of n messages for each of k selected topics.
+
+        Args:
+            chat_id: The chat.
+            messages: All its messages, oldest first.
+            topics: The selected topics.
+            others: The chat's topics that are not selected.
+            on_progress: Told how many of the missing messages are embedded.
+
+        Raises:
+            ModelFailed: If the embedder fails.
+        """
+        vectors = await self._cache.vectors(chat_id, messages, on_progress=on_progress)
+        labels = tuple(topic.label for topic in topics)
+        label_vectors = await self._cache.queries(labels)
+        if self._mode == "plain":
+            return score_plain(labels, label_vectors, _wide(vectors, label_vectors))
+        descriptions = [topic.description for topic in topics]
+        positions = {message.id: place for place, message in enumerate(messages)}
+        words = self._chat_words(chat_id)
+        words.place([message.text for message in messages])
+        evidence = Evidence(
+            vectors=_wide(vectors, label_vectors),
+            label_vectors=label_vectors,
+            description_vectors=await self._cache.queries(descriptions),
+            lexical=words.shares([" ".join((t.label, *t.keywords)) for t in topics]),
+            members=[_places(topic, positions) for topic in topics],
+            others=np.concatenate([_places(t, positions) for t in others] or [_NOWHERE]),
+        )
+        return score_enriched(labels, evidence, self._scale_of(evidence))
+
+    def _scale_of(self, evidence: Evidence) -> Scale:
+        if self._scale is not None:
+            return self._scale
+        step = max(1, len(evidence.vectors) // _BACKGROUND_MESSAGES)
+        background = similarities(evidence.label_vectors, evidence.vectors[::step])
+        return scale_for(self._cache.model, background)
+
+    def _chat_words(self, chat_id: ChatId) -> ChatWords:
+        words = self._words.setdefault(chat_id, ChatWords())
+        self._words.move_to_end(chat_id)
+        while len(self._words) > _WARM_CHATS:
+            self._words.popitem(last=False)
+        return words
+
+
+_NOWHERE: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
+
+
+def _places(topic: TopicQuery, positions: Mapping[MessageId, int]) -> NDArray[np.intp]:
+    found = [positions[i] for i in topic.message_ids if i in positions]
+    return np.array(found, dtype=np.intp)
+
+
+def _wide(vectors: Matrix, queries: Matrix) -> Matrix:
+    """The vectors, or zero rows as wide as the queries when no message had any text."""
+    if vectors.shape[1]:
+        return vectors
+    return np.zeros((len(vectors), queries.shape[1]), dtype=np.float32)

@@ -1,0 +1,160 @@
+"""Which messages of a chat stay in context, and why: contract A8, steps 2 to 5, as one function."""
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smart_context.chat.messages import Message, MessageId
+from smart_context.chat.tool_pairs import NOBODY, find_tool_pairs
+from smart_context.relevance.reasons import KINDS, OUT, ReasonKind, Reasons
+from smart_context.relevance.score import Scores
+
+ROUNDING = 1e-6
+"""A score this much below the threshold reaches it: float32 can't tell them apart."""
+
+Mask = NDArray[np.bool_]
+Kinds = NDArray[np.int8]
+Group = list[int]
+"""Positions of a tool call and its results: what is never separated."""
+
+_CODE = {kind: np.int8(code) for code, kind in enumerate(KINDS)}
+_OUT_CODES = [_CODE[kind] for kind in OUT]
+_NOBODY: frozenset[MessageId] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """What a turn keeps of a chat.
+
+    Attributes:
+        kept: The ids in context, chronological, each once.
+        reasons: Why each message of the chat is in or out.
+        fell_back: A filter was set but nothing reached its threshold, so everything stays.
+    """
+
+    kept: tuple[MessageId, ...]
+    reasons: Reasons
+    fell_back: bool
+
+
+def select_messages(  # noqa: PLR0913 -- one keyword for each rule of the contract
+    messages: Sequence[Message],
+    *,
+    scores: Scores | NDArray[np.float32] | None,
+    threshold: float = 0.4,
+    sticky: AbstractSet[MessageId] = _NOBODY,
+    pinned: AbstractSet[MessageId] = _NOBODY,
+    hidden: AbstractSet[MessageId] = _NOBODY,
+    recent: int = 0,
+    keep_pairs: bool = False,
+) -> Selection:
+    """The messages that stay: what reaches the threshold, and what stays whatever its score.
+
+    That is sticky, pinned and the newest messages, questions of kept answers, and the rest of a
+    tool exchange; less the hidden. When no message reaches the threshold, sticky ones not
+    counting, all stay but the hidden.
+
+    Args:
+        messages: The n messages of the chat, oldest first.
+        scores: Shape (n,), or a value with the topics' names; `None` when no filter is active.
+        threshold: A score equal to it is kept.
+        sticky: Standing instructions.
+        pinned: Forced in by the user.
+        hidden: Forced out by the user: wins over all else and takes the whole tool exchange along.
+        recent: How many of the newest messages stay.
+        keep_pairs: A kept answer brings the question before it.
+
+    Raises:
+        ValueError: If `scores` has another length than `messages`.
+    """
+    ids = [message.id for message in messages]
+    found = _unpacked(scores)
+    if found is not None and len(found.best) != len(ids):
+        raise ValueError(f"{len(found.best)} scores for {len(ids)} messages")
+    by_user = _marks(ids, hidden)
+    groups = _tool_groups(messages)
+    is_hidden = _with_groups(by_user, groups)
+    is_sticky = _marks(ids, sticky)
+    fell_back = False
+    if found is None:
+        kinds = np.full(len(ids), _CODE[ReasonKind.NO_FILTER])
+    else:
+        is_relevant = found.best >= np.float32(threshold - ROUNDING)
+        fell_back = not (is_relevant & ~is_sticky).any()
+        kinds = np.full(len(ids), _CODE[ReasonKind.FALLBACK if fell_back else ReasonKind.BELOW])
+        if not fell_back:
+            _set(kinds, _newest(len(ids), recent), ReasonKind.RECENT)
+            _set(kinds, is_relevant, ReasonKind.TOPIC)
+            _set(kinds, is_sticky, ReasonKind.STICKY)
+            _set(kinds, _marks(ids, pinned), ReasonKind.PINNED)
+            _set(kinds, is_hidden, ReasonKind.HIDDEN)
+            _bring_along(kinds, ReasonKind.TOOL, _with_groups(_is_in(kinds), groups))
+            if keep_pairs:
+                _bring_along(kinds, ReasonKind.QUESTION, _questions(messages, _is_in(kinds)))
+    _set(kinds, is_hidden, ReasonKind.HIDDEN_TOOL)
+    _set(kinds, by_user, ReasonKind.HIDDEN)
+    return Selection(
+        kept=tuple(dict.fromkeys(ids[i] for i in np.flatnonzero(_is_in(kinds)))),
+        reasons=Reasons(ids=ids, kinds=kinds, found=found, threshold=threshold, recent=recent),
+        fell_back=fell_back,
+    )
+
+
+def _unpacked(scores: Scores | NDArray[np.float32] | None) -> Scores | None:
+    if scores is None or isinstance(scores, Scores):
+        return scores
+    return Scores(labels=(), values=np.asarray(scores, dtype=np.float32).reshape(1, -1))
+
+
+def _marks(ids: Sequence[MessageId], chosen: AbstractSet[MessageId]) -> Mask:
+    if not chosen:
+        return np.zeros(len(ids), dtype=np.bool_)
+    return np.fromiter((i in chosen for i in ids), dtype=np.bool_, count=len(ids))
+
+
+def _newest(count: int, recent: int) -> Mask:
+    return np.arange(count) >= count - max(recent, 0)
+
+
+def _tool_groups(messages: Sequence[Message]) -> list[Group]:
+    groups: dict[int, Group] = {}
+    for result, caller in find_tool_pairs(messages).caller_of.items():
+        if caller != NOBODY:
+            groups.setdefault(caller, [caller]).append(result)
+    return list(groups.values())
+
+
+def _with_groups(mask: Mask, groups: Sequence[Group]) -> Mask:
+    whole = mask.copy()
+    for group in groups:
+        if mask[group].any():
+            whole[group] = True
+    return whole
+
+
+def _questions(messages: Sequence[Message], is_in: Mask) -> Mask:
+    """The user's message before each answer that is in."""
+    questions = np.zeros(len(messages), dtype=np.bool_)
+    question = -1
+    for position, message in enumerate(messages):
+        if message.role == "user":
+            question = position
+        elif question >= 0 and message.role == "assistant" and is_in[position]:
+            questions[question] = True
+    return questions
+
+
+def _set(kinds: Kinds, mask: Mask, kind: ReasonKind) -> None:
+    kinds[mask] = _CODE[kind]
+
+
+def _bring_along(kinds: Kinds, kind: ReasonKind, mask: Mask) -> None:
+    """Let in those of `mask` that are out for want of similarity only."""
+    _set(kinds, mask & (kinds == _CODE[ReasonKind.BELOW]), kind)
+
+
+def _is_in(kinds: Kinds) -> Mask:
+    return ~np.isin(kinds, _OUT_CODES)

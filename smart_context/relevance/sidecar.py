@@ -1,0 +1,175 @@
+"""The files that hold a chat's vectors: contract A7's JSON and the journal beside it.
+
+The journal is a line of JSON (version, model, dimensions) and then records: the key's length, a
+checksum, the key, the vector. A record that was cut off by a crash ends the reading, no more.
+"""
+
+import base64
+import binascii
+import json
+import logging
+import struct
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from smart_context.chat.files import atomic_write
+from smart_context.llm.models import Matrix
+from smart_context.relevance.vectors import unit
+
+VERSION = 1
+
+_RECORD = struct.Struct("<HI")
+_FLOAT_BYTES = 4
+
+_log = logging.getLogger(__name__)
+
+Stored = tuple[list[str], Matrix]
+"""Keys, and their vectors as rows: shape (n, d)."""
+
+
+class Sidecar:
+    """The JSON at `path` and the journal beside it, for the vectors of one model.
+
+    Its methods block: call them from a worker thread, one at a time.
+    """
+
+    def __init__(self, path: Path, model: str) -> None:
+        self._path = path
+        self._journal = path.with_suffix(".journal")
+        self._model = model
+        self.has_journal = False
+
+    def read(self) -> Stored:
+        """What is stored for this model; nothing if there is none or it is damaged."""
+        keys, vectors = self._read_json()
+        self.has_journal = self._journal.exists()
+        newer_keys, newer = self._read_journal()
+        if not newer_keys:
+            return keys, vectors
+        if not keys or vectors.shape[1] != newer.shape[1]:
+            return newer_keys, newer
+        return keys + newer_keys, np.concatenate([vectors, newer])
+
+    def write(self, keys: Sequence[str], vectors: Matrix) -> None:
+        """Replace the JSON, and remove the journal, which it now contains.
+
+        Raises:
+            StoreFailed: If the disk says no; the old file is intact.
+        """
+        dimensions = vectors.shape[1] if vectors.ndim > 1 else 0
+        rows = vectors.astype("<f4", copy=False)
+        document = {
+            "version": VERSION,
+            "model": self._model,
+            "dimensions": dimensions,
+            "vectors": {
+                key: base64.b64encode(row.tobytes()).decode("ascii")
+                for key, row in zip(keys, rows, strict=True)
+            },
+        }
+        text = json.dumps(document, ensure_ascii=False)
+        atomic_write(self._path, text.encode("utf-8", "surrogatepass"))
+        self._journal.unlink(missing_ok=True)
+        self.has_journal = False
+
+    def append(self, keys: Sequence[str], vectors: Matrix) -> None:
+        """Add records to the journal; costs the same however many there are.
+
+        Raises:
+            OSError: If the disk says no.
+        """
+        records = b"".join(
+            _record(key, row.astype("<f4", copy=False).tobytes())
+            for key, row in zip(keys, vectors, strict=True)
+        )
+        self._journal.parent.mkdir(parents=True, exist_ok=True)
+        with self._journal.open("ab") as journal:
+            if not journal.tell():
+                journal.write(json.dumps(self._head(vectors.shape[1])).encode() + b"\n")
+            journal.write(records)
+        self.has_journal = True
+
+    def _head(self, dimensions: int) -> dict[str, Any]:
+        return {"version": VERSION, "model": self._model, "dimensions": dimensions}
+
+    def _read_json(self) -> Stored:
+        try:
+            document = json.loads(self._path.read_bytes().decode("utf-8", "surrogatepass"))
+            return self._parsed(document)
+        except FileNotFoundError:
+            return _nothing()
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as fault:
+            _log.warning("%s can't be used and is made anew: %s", self._path, fault)
+            return _nothing()
+
+    def _parsed(self, document: Mapping[str, Any]) -> Stored:
+        dimensions = document["dimensions"]
+        if document["version"] != VERSION or document["model"] != self._model or not dimensions:
+            return _nothing()
+        vectors = document["vectors"]
+        keys, texts = list(vectors), list(vectors.values())
+        if dimensions * _FLOAT_BYTES % 3 == 0:
+            data = binascii.a2b_base64("".join(texts))
+        else:
+            data = b"".join(map(binascii.a2b_base64, texts))
+        return keys, _rows(data, len(keys), dimensions)
+
+    def _read_journal(self) -> Stored:
+        if not self.has_journal:
+            return _nothing()
+        try:
+            head, _, records = self._journal.read_bytes().partition(b"\n")
+            described = json.loads(head)
+            dimensions = described["dimensions"]
+            if described != self._head(dimensions) or dimensions < 1:
+                self._journal.unlink()
+                return _nothing()
+            keys, data, whole = _records(records, dimensions * _FLOAT_BYTES)
+            if whole < len(records):
+                self._cut(len(head) + 1 + whole)
+            return keys, _rows(data, len(keys), dimensions)
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as fault:
+            _log.warning("%s can't be used and is made anew: %s", self._journal, fault)
+            self._journal.unlink(missing_ok=True)
+            return _nothing()
+
+    def _cut(self, size: int) -> None:
+        _log.warning("%s ends in a record that is not whole; it is dropped", self._journal)
+        with self._journal.open("r+b") as journal:
+            journal.truncate(size)
+
+
+def _nothing() -> Stored:
+    return [], np.zeros((0, 0), dtype=np.float32)
+
+
+def _rows(data: bytes, count: int, dimensions: int) -> Matrix:
+    """Raises ValueError if the data are not that many vectors."""
+    rows = np.frombuffer(data, dtype="<f4").reshape(count, dimensions)
+    return unit(rows.astype(np.float32, copy=False))
+
+
+def _record(key: str, vector: bytes) -> bytes:
+    name = key.encode("utf-8", "surrogatepass")
+    return _RECORD.pack(len(name), zlib.crc32(name + vector)) + name + vector
+
+
+def _records(data: bytes, vector_bytes: int) -> tuple[list[str], bytes, int]:
+    """Keys, vectors one after another, and how many bytes of `data` are whole records."""
+    keys: list[str] = []
+    vectors: list[bytes] = []
+    position = 0
+    while position + _RECORD.size <= len(data):
+        name_bytes, checksum = _RECORD.unpack_from(data, position)
+        start = position + _RECORD.size
+        end = start + name_bytes + vector_bytes
+        if end > len(data) or zlib.crc32(data[start:end]) != checksum:
+            break
+        keys.append(data[start : start + name_bytes].decode("utf-8", "surrogatepass"))
+        vectors.append(data[start + name_bytes : end])
+        position = end
+    return keys, b"".join(vectors), position

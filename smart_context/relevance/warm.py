@@ -1,0 +1,189 @@
+"""One chat's vectors in memory, in the order of its messages."""
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from smart_context.chat.messages import Message, MessageId, Part
+from smart_context.llm.models import Matrix
+from smart_context.relevance.sidecar import Sidecar, Stored
+
+_HASH_BYTES = 8
+
+Content = str | tuple[Part, ...]
+Keyed = tuple[str, str]
+"""A message's key in the file, and its text."""
+
+
+class WarmChat:
+    """Vectors by key, and the messages that they were last asked for.
+
+    `place` takes the chat's messages and tells what has no vector yet; `add` takes those vectors;
+    `matrix` gives the rows in the messages' order. One caller at a time.
+    """
+
+    def __init__(self, sidecar: Sidecar, stored: Stored) -> None:
+        keys, vectors = stored
+        self.sidecar = sidecar
+        self._rows = {key: row for row, key in enumerate(keys)}
+        self._vectors = _Growing(vectors)
+        self._messages: Sequence[Message] = ()
+        self._ids: list[MessageId] = []
+        self._contents: list[Content] = []
+        self._keys: list[str] = []
+        self._ordered = _Growing()
+        self._is_whole = False
+
+    @property
+    def size(self) -> int:
+        """How many vectors are held."""
+        return len(self._rows)
+
+    @property
+    def has_leavers(self) -> bool:
+        """Whether vectors are held of messages that were edited or deleted."""
+        return len(self._rows) > len(self._present())
+
+    def holds(self, messages: Sequence[Message]) -> bool:
+        """Whether `matrix` was made for these very messages, word for word."""
+        return (
+            self._is_whole
+            and [message.id for message in messages] == self._ids
+            and _contents(messages) == self._contents
+        )
+
+    def place(self, messages: Sequence[Message]) -> list[Keyed]:
+        """Take these messages; gives those that must be embedded, each once, in order."""
+        ids = [message.id for message in messages]
+        contents = _contents(messages)
+        same = _common_length(ids, self._ids, contents, self._contents)
+        self._keys = self._keys[:same] + [_key(message) for message in messages[same:]]
+        self._messages, self._ids, self._contents = messages, ids, contents
+        self._ordered.keep(same)
+        self._is_whole = False
+        return self.missing()
+
+    def missing(self) -> list[Keyed]:
+        """The placed messages that have no vector, each once, in order."""
+        places = {
+            key: place for place, key in enumerate(self._keys) if key and key not in self._rows
+        }
+        return [(key, self._messages[place].text) for key, place in places.items()]
+
+    def add(self, keys: Sequence[str], vectors: Matrix) -> bool:
+        """Hold these vectors too.
+
+        Returns:
+            Whether they have the dimension of those that are held. If not, the others are dropped
+            and these are held alone: the model has changed under its name.
+        """
+        fits = not self._rows or vectors.shape[1] == self._vectors.width
+        if not fits:
+            self._rows = {}
+            self._vectors = _Growing()
+            self._ordered = _Growing()
+        start = len(self._vectors)
+        self._vectors.extend(vectors)
+        self._rows.update((key, start + row) for row, key in enumerate(keys))
+        return fits
+
+    def matrix(self) -> Matrix:
+        """Shape (n, d), read-only: a row for each placed message, zero for an empty one."""
+        start = len(self._ordered)
+        rows = [self._rows.get(key, -1) for key in self._keys[start:]]
+        if rows:
+            places = np.array(rows)
+            added = self._vectors.view()[places] if len(self._vectors) else _nothing(len(rows))
+            added[places < 0] = 0
+            self._ordered.extend(added)
+        self._is_whole = True
+        return self._ordered.view()
+
+    def write(self) -> None:
+        """Store the vectors of the placed messages, and forget those of others.
+
+        Raises:
+            StoreFailed: If the disk says no.
+        """
+        keys = self._present()
+        vectors = self._vectors.view()[[self._rows[key] for key in keys]]
+        self.sidecar.write(keys, vectors)
+        self._rows = {key: row for row, key in enumerate(keys)}
+        self._vectors = _Growing(vectors)
+
+    def _present(self) -> list[str]:
+        return [key for key in dict.fromkeys(self._keys) if key in self._rows]
+
+
+class _Growing:
+    """Rows that are added at the end in amortised constant time; views stay valid for ever."""
+
+    def __init__(self, rows: Matrix | None = None) -> None:
+        self._buffer = np.zeros((0, 0), dtype=np.float32) if rows is None else rows
+        self._used = len(self._buffer)
+        self._is_shared = True
+
+    def __len__(self) -> int:
+        return self._used
+
+    @property
+    def width(self) -> int:
+        return int(self._buffer.shape[1])
+
+    def keep(self, count: int) -> None:
+        """Forget all but the first `count` rows; what was handed out is not written over."""
+        if count < self._used:
+            self._used = count
+            self._is_shared = True
+
+    def extend(self, rows: Matrix) -> None:
+        needed = self._used + len(rows)
+        if self._is_shared or needed > len(self._buffer):
+            grown = np.empty((needed + needed // 4 + 16, rows.shape[1]), dtype=np.float32)
+            if self._used:
+                grown[: self._used] = self._buffer[: self._used]
+            self._buffer = grown
+            self._is_shared = False
+        self._buffer[self._used : needed] = rows
+        self._used = needed
+
+    def view(self) -> Matrix:
+        view = self._buffer[: self._used]
+        view.flags.writeable = False
+        return view
+
+
+def key_of(message_id: str, text: str) -> str:
+    """A message's key in the file: its id and a hash of its text."""
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES)
+    return f"{message_id}:{digest.hexdigest()}"
+
+
+def _key(message: Message) -> str:
+    text = "" if message.generating else message.text
+    return key_of(message.id, text) if text.strip() else ""
+
+
+def _contents(messages: Sequence[Message]) -> list[Content]:
+    return ["" if message.generating else message.content for message in messages]
+
+
+def _common_length(
+    ids: Sequence[MessageId],
+    old_ids: Sequence[MessageId],
+    contents: Sequence[Content],
+    old_contents: Sequence[Content],
+) -> int:
+    """How many messages at the beginning are the same."""
+    shorter = min(len(ids), len(old_ids))
+    if ids[:shorter] == old_ids[:shorter] and contents[:shorter] == old_contents[:shorter]:
+        return shorter
+    pairs = zip(
+        zip(ids, contents, strict=True), zip(old_ids, old_contents, strict=True), strict=False
+    )
+    return next((place for place, (new, old) in enumerate(pairs) if new != old), shorter)
+
+
+def _nothing(count: int) -> Matrix:
+    return np.zeros((count, 0), dtype=np.float32)
