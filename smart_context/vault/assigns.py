@@ -1,0 +1,91 @@
+"""Files that were read, as here-document assigns for a prompt (contract D, seed 003)."""
+
+import os
+import posixpath
+import re
+import uuid
+from collections.abc import Callable, Mapping
+from itertools import count
+from pathlib import Path
+
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_]+")
+_STARTS_WITH_LETTER = re.compile(r"[A-Za-z]")
+_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r"})
+
+
+def _random_id() -> str:
+    return str(uuid.uuid4())
+
+
+def build_context_assign_string(
+    read_files: Mapping[str, str],
+    cwd: str | Path | None = None,
+    new_id: Callable[[], str] = _random_id,
+) -> str:
+    """Two assigns for each file: its path, and its text between tokens that it doesn't hold.
+
+    Args:
+        read_files: Absolute path to text, as the reader fills it.
+        cwd: What the paths are shown relative to; default: the working directory.
+        new_id: Makes the part of each token that can't be foreseen.
+
+    Returns:
+        Lines joined by newlines; `""` when nothing was read.
+    """
+    folder = Path.cwd() if cwd is None else cwd
+    shown = [_relative(path, folder) for path in read_files]
+    lines: list[str] = []
+    for path, name, content in zip(shown, _names(shown), read_files.values(), strict=True):
+        token = build_here_doc_token(content, f"context-{new_id()}")
+        lines += [f'@{name} assign "{path.translate(_ESCAPES)}"', f"@{name}Content assign"]
+        lines += [f"--begin-{token}--", *([content] if content else []), f"--end-{token}--"]
+    return "\n".join(lines)
+
+
+def build_safe_base_name(path: str, prefix: str = "spec_") -> str:
+    """An identifier for a path: ASCII letters, digits and `_` after the prefix.
+
+    The last suffix goes (a name that only begins with a dot has none), runs of other characters
+    become `_`, outer ones go; nothing left is `file`; what doesn't begin with a letter gets `F_`.
+    """
+    stem, _suffix = posixpath.splitext(path)
+    name = _NOT_IN_A_NAME.sub("_", stem).strip("_") or "file"
+    return f"{prefix}{name if _STARTS_WITH_LETTER.match(name) else f'F_{name}'}"
+
+
+def build_here_doc_token(content: str, base: str = "context") -> str:
+    """The first of `base`, `base-1`, `base-2`, … whose begin and end marks are not in `content`."""
+    marks = re.compile(rf"--(?:begin|end)-{re.escape(base)}(?:-([0-9]+))?(?=--)")
+    taken = set(marks.findall(content))
+    if "" not in taken:
+        return base
+    free = next(number for number in count(1) if str(number) not in taken)
+    return f"{base}-{free}"
+
+
+def _relative(path: str, folder: str | Path) -> str:
+    try:
+        relative = os.path.relpath(path, folder)
+    except ValueError:  # on another drive
+        relative = path
+    return relative.replace(os.sep, "/")
+
+
+def _names(paths: list[str]) -> list[str]:
+    """A name for each path; the first of several with one base name keeps it.
+
+    `xContent` is a name as well, so neither a name nor its content's may be another's.
+    """
+    wanted = [build_safe_base_name(path) for path in paths]
+    kept = set(wanted)
+    taken: set[str] = set()
+    names: list[str] = []
+    counts: dict[str, int] = {}
+    for base in wanted:
+        name = base
+        while {name, f"{name}Content"} & taken or (name != base and name in kept):
+            counts[base] = counts.get(base, 1) + 1
+            name = f"{base}_{counts[base]}"
+        taken |= {name, f"{name}Content"}
+        names.append(name)
+    return names

@@ -1,0 +1,91 @@
+"""Guarded reads: what a model asked for, and what the user included (contract D, seed 003)."""
+
+import asyncio
+import os
+import posixpath
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from smart_context.vault.files import MAX_TEXT_BYTES, FileText, read_text
+from smart_context.vault.match import build_matcher
+from smart_context.vault.paths import is_inside
+
+
+async def read_requested_files(
+    file_paths: Iterable[str] | None,
+    read_files: dict[str, str],
+    dir: str | Path = ".",  # noqa: A002 — the contract's name
+    filter: str | None = None,  # noqa: A002 — the contract's name
+    max_files: int | None = None,
+    max_file_size: int | None = None,
+    root: str | Path | None = None,
+) -> None:
+    """Read files that a model asked for into `read_files`; nothing raises.
+
+    Args:
+        file_paths: Absolute, or relative to `dir`. `None` or a bare string: nothing happens.
+        read_files: Filled in place: absolute, normalised path (links are not followed for it) to
+            text, or to a note in brackets that says why there is none.
+        dir: What relative paths are relative to.
+        filter: A glob that the base name must match; others are passed over silently.
+        max_files: Stop when `read_files` holds so many, includes and notes counted.
+        max_file_size: In bytes; a larger file is noted and not opened.
+        root: If given, a path that leads outside it is noted and not read.
+    """
+    guard = _Guard(Path(dir), None if root is None else Path(root), max_file_size)
+    matches = build_matcher(filter)
+    for requested in _paths(file_paths):
+        if max_files is not None and len(read_files) >= max_files:
+            break
+        full_path = guard.resolve(requested)
+        if full_path in read_files or not matches(posixpath.basename(requested.rstrip("/"))):
+            continue
+        read_files[full_path] = await asyncio.to_thread(guard.text_or_note, full_path)
+
+
+async def read_include_files(
+    include_paths: Iterable[str] | None,
+    read_files: dict[str, str],
+    dir: str | Path = ".",  # noqa: A002 — the contract's name
+    max_file_size: int | None = None,
+    root: str | Path | None = None,
+) -> None:
+    """Read files that the user included; as `read_requested_files`, without filter and count."""
+    await read_requested_files(
+        include_paths, read_files, dir, max_file_size=max_file_size, root=root
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Guard:
+    folder: Path
+    root: Path | None
+    max_bytes: int | None
+
+    def resolve(self, requested: str) -> str:
+        """As Node's `resolve`: by its letters alone. POSIX lets `//` stand; Node does not."""
+        full_path = os.path.abspath(os.path.join(self.folder, requested))  # noqa: PTH100, PTH118 — by letters
+        return full_path[1:] if full_path.startswith("//") and os.sep == "/" else full_path
+
+    def text_or_note(self, full_path: str) -> str:
+        if self.root is not None and not is_inside(self.root, Path(full_path)):
+            return "[Error reading file: the path leads outside of the folder that may be read]"
+        limit = MAX_TEXT_BYTES if self.max_bytes is None else min(self.max_bytes, MAX_TEXT_BYTES)
+        outcome = read_text(full_path, max_bytes=limit)
+        if isinstance(outcome, FileText):
+            return outcome.text
+        if (
+            outcome.size is not None
+            and self.max_bytes is not None
+            and outcome.size > self.max_bytes
+        ):
+            return f"[Skipped: file size {outcome.size} bytes exceeds maxFileSize {self.max_bytes}]"
+        return f"[Error reading file: {outcome.reason}]"
+
+
+def _paths(given: object) -> list[str]:
+    """Models write lists: what is no string in them names no file."""
+    if not isinstance(given, Iterable) or isinstance(given, str | bytes):
+        return []
+    return [path for path in given if isinstance(path, str)]
