@@ -78,7 +78,7 @@ wordt zal ze zeer zelf zich zij zijn zo zonder zou bedankt dank hallo
 """
 
 STOP_WORDS: frozenset[str] = frozenset(
-    " ".join((_ENGLISH, _GERMAN, _FRENCH, _SPANISH, _ITALIAN, _PORTUGUESE, _DUTCH)).split()
+    (_ENGLISH + _GERMAN + _FRENCH + _SPANISH + _ITALIAN + _PORTUGUESE + _DUTCH).split()
 )
 
 PARTICLES: frozenset[str] = frozenset("的了吗嗎呢吧啊呀哦们們这這那哪么麼はがをにへ")

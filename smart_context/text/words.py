@@ -25,12 +25,12 @@ def words(text: str) -> list[str]:
     Lower-cased and NFKC-normalised, with light stems. Scripts written without spaces give pairs of
     neighbouring characters. An identifier (`snake_case`, `camelCase`) gives itself and its parts.
     """
-    return [stem(word) for word in _spelled(text)]
+    return [stem(word) for word in spelled_words(text)]
 
 
 def content_words(text: str) -> list[str]:
     """`words(text)` less those that carry no meaning of their own, in the languages we know."""
-    return [stem(word) for word in _spelled(text) if not is_stop_word(word)]
+    return [stem(word) for word in spelled_words(text) if not is_stop_word(word)]
 
 
 def is_stop_word(word: str) -> bool:
@@ -55,7 +55,8 @@ def stem(word: str) -> str:
     return _without_e(_without_verb_ending(_without_plural(plain)))
 
 
-def _spelled(text: str) -> list[str]:
+def spelled_words(text: str) -> list[str]:
+    """The words as they stand, but lower-cased and NFKC-normalised; otherwise as in `words`."""
     if text.isascii():
         return [word for token in _TOKEN.findall(text) for word in _parts(token)]
     spelled: list[str] = []

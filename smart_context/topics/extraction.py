@@ -1,0 +1,98 @@
+"""Topics of a chat as a language model sees them (contract A6), and the values they come in."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from smart_context.chat.messages import Message
+from smart_context.errors import ModelFailed, SmartContextError
+from smart_context.llm.models import ChatModel
+from smart_context.topics.keywords import keywords_of
+from smart_context.topics.prompt import extraction_prompt
+from smart_context.topics.reply import ReplyUnusable, parsed_reply
+from smart_context.topics.values import Extraction, Topic
+
+MAX_PROMPT_TOKENS = 24_000
+"""Fits the windows of today's small models, with room for the reply."""
+
+
+class ExtractionFailed(SmartContextError):
+    """No topics could be had; the stored ones stay.
+
+    Attributes:
+        reason: Why, in words for the panel.
+    """
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
+
+
+class TopicExtractor(Protocol):
+    """Finds the topics and the standing instructions of a chat."""
+
+    async def extract(
+        self, messages: Sequence[Message], *, previous_labels: Sequence[str] = ()
+    ) -> Extraction:
+        """The topics of the whole chat, made anew; nothing for a chat without text.
+
+        Args:
+            messages: All messages, oldest first.
+            previous_labels: What the topics were called before, to be used again where they fit.
+
+        Raises:
+            ExtractionFailed: If there is no usable answer.
+        """
+
+
+class LlmTopicExtractor:
+    """Asks a chat model, once, for the topics of the whole chat."""
+
+    def __init__(self, model: ChatModel, *, max_prompt_tokens: int = MAX_PROMPT_TOKENS) -> None:
+        self._model = model
+        self._max_prompt_tokens = max_prompt_tokens
+
+    async def extract(
+        self, messages: Sequence[Message], *, previous_labels: Sequence[str] = ()
+    ) -> Extraction:
+        """See `TopicExtractor`; a chat longer than the window is shortened, not cut off."""
+        if not any(message.text.strip() for message in messages):
+            return Extraction()
+        prompt = extraction_prompt(
+            messages, previous_labels=previous_labels, max_tokens=self._max_prompt_tokens
+        )
+        try:
+            reply = await self._model.complete(prompt.messages, json_reply=True)
+            found = parsed_reply(reply.text, messages, shown_share=prompt.shown_share)
+        except ModelFailed as failure:
+            raise ExtractionFailed(f"{self._model.name} did not answer: {failure}") from failure
+        except ReplyUnusable as fault:
+            raise ExtractionFailed(f"{self._model.name} gave no usable topics: {fault}") from fault
+        return with_keywords(found, messages)
+
+
+def with_keywords(extraction: Extraction, messages: Sequence[Message]) -> Extraction:
+    """The same topics with what sets the messages of each apart from the others'."""
+    places = {message.id: place for place, message in enumerate(messages)}
+    groups = [[places[i] for i in topic.message_ids if i in places] for topic in extraction.topics]
+    found = keywords_of([message.text for message in messages], groups)
+    topics = tuple(
+        Topic(
+            label=topic.label,
+            count=topic.count,
+            message_ids=topic.message_ids,
+            keywords=keywords,
+        )
+        for topic, keywords in zip(extraction.topics, found, strict=True)
+    )
+    return Extraction(topics=topics, sticky_ids=extraction.sticky_ids)
+
+
+__all__ = [
+    "MAX_PROMPT_TOKENS",
+    "Extraction",
+    "ExtractionFailed",
+    "LlmTopicExtractor",
+    "Topic",
+    "TopicExtractor",
+    "with_keywords",
+]

@@ -1,0 +1,53 @@
+"""Makes labels fit to be shown: clean, short, in Title Case."""
+
+import re
+import unicodedata
+
+LONGEST_LABEL = 40
+_SMALL_WORDS = frozenset(
+    (
+        *("a", "an", "and", "as", "at", "but", "by", "for", "from", "in", "into", "nor", "of"),
+        *("on", "or", "the", "to", "via", "vs", "with"),
+        *("de", "del", "der", "des", "di", "du", "e", "en", "et", "la", "le", "les", "und", "y"),
+    )
+)
+_EDGES = " \t\"'`*_#.,;:-()[]{}<>\u2013\u2014\u2018\u2019\u201c\u201d\u201e\u2039\u203a«»「」『』"
+_BREAKS = re.compile(r"\s+")
+
+
+def clean_label(text: str) -> str:
+    """A label without control, invisible and direction characters, quotes and list marks.
+
+    At most 40 characters, cut between words where there are any. Words without capitals get one;
+    what has capitals keeps them. Empty if nothing is left.
+    """
+    visible = "".join(
+        " " if character.isspace() else character
+        for character in unicodedata.normalize("NFC", text[: LONGEST_LABEL * 20])
+        if character.isspace()
+        or unicodedata.category(character) not in {"Cc", "Cf", "Cs", "Co", "Cn"}
+    )
+    return title_case(_shortened(_BREAKS.sub(" ", visible).strip(_EDGES)))
+
+
+def title_case(text: str) -> str:
+    """The words with a capital each, but for the small words inside."""
+    words = text.split(" ")
+    return " ".join(
+        word
+        if word != word.lower() or (place and word in _SMALL_WORDS)
+        else word[:1].upper() + word[1:]
+        for place, word in enumerate(words)
+    )
+
+
+def label_key(label: str) -> str:
+    """Equal for labels that differ in case, accents' encoding and spaces only."""
+    return _BREAKS.sub(" ", unicodedata.normalize("NFKC", label)).strip().casefold()
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= LONGEST_LABEL:
+        return text
+    cut = text[: LONGEST_LABEL + 1]
+    return (cut.rsplit(" ", 1)[0] if " " in cut else cut[:LONGEST_LABEL]).strip(_EDGES)

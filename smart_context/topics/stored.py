@@ -1,0 +1,95 @@
+"""Topics on disk: the public list in the chat file, and the assignments kept beside the chat."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from smart_context.chat.messages import JsonObject, Message, MessageId
+from smart_context.topics.values import STICKY_LABEL, Extraction, Topic
+
+VERSION = 1
+
+
+def to_stored(
+    extraction: Extraction, previous_sticky: Iterable[MessageId], messages: Sequence[Message]
+) -> list[JsonObject]:
+    """The `topics` of a chat file as everybody may read them (contract A6).
+
+    The sticky entry comes last, with the ids found earlier and now, chronological, less those
+    that are no longer in the chat. Without any it is left out.
+    """
+    stored: list[JsonObject] = [
+        {"label": topic.label, "count": topic.count} for topic in extraction.topics
+    ]
+    sticky = {*previous_sticky, *extraction.sticky_ids}
+    message_ids = list(dict.fromkeys(m.id for m in messages if m.id in sticky))
+    if message_ids:
+        stored.append(
+            {
+                "label": STICKY_LABEL,
+                "sticky": True,
+                "message_ids": message_ids,
+                "count": len(message_ids),
+            }
+        )
+    return stored
+
+
+def stored_labels(topics: object) -> tuple[str, ...]:
+    """The labels in a chat file's `topics` but the sticky one; odd entries are passed over."""
+    return tuple(
+        entry["label"]
+        for entry in _entries(topics)
+        if entry.get("sticky") is not True and isinstance(entry.get("label"), str)
+    )
+
+
+def stored_sticky_ids(topics: object) -> frozenset[MessageId]:
+    """The ids of the standing instructions in a chat file's `topics`."""
+    return frozenset(
+        MessageId(message_id)
+        for entry in _entries(topics)
+        if entry.get("sticky") is True
+        for message_id in _texts(entry.get("message_ids"))
+    )
+
+
+def to_assignments(extraction: Extraction) -> JsonObject:
+    """Which messages belong to which topic: a document to be kept beside the chat."""
+    return {
+        "version": VERSION,
+        "topics": [
+            {
+                "label": topic.label,
+                "count": topic.count,
+                "message_ids": list(topic.message_ids),
+                "keywords": list(topic.keywords),
+            }
+            for topic in extraction.topics
+        ],
+    }
+
+
+def from_assignments(document: object) -> tuple[Topic, ...]:
+    """The topics of such a document; none if it is damaged or of another version."""
+    if not isinstance(document, Mapping) or document.get("version") != VERSION:
+        return ()
+    return tuple(
+        Topic(
+            label=entry["label"],
+            count=entry["count"] if type(entry.get("count")) is int else 1,
+            message_ids=tuple(map(MessageId, _texts(entry.get("message_ids")))),
+            keywords=_texts(entry.get("keywords")),
+        )
+        for entry in _entries(document.get("topics"))
+        if isinstance(entry.get("label"), str)
+    )
+
+
+def _entries(topics: object) -> list[Mapping[str, Any]]:
+    entries = topics if isinstance(topics, list) else []
+    return [entry for entry in entries if isinstance(entry, Mapping)]
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    entries = value if isinstance(value, list) else []
+    return tuple(entry for entry in entries if isinstance(entry, str))
