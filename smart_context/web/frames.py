@@ -1,0 +1,249 @@
+"""JSON-RPC 2.0 frames: what a client sent, and what it is answered (contract A10). Pure.
+
+Any text or bytes give either one frame that can be run or one error, never an exception.
+"""
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any, NoReturn
+
+from smart_context.web.limits import MAX_FRAME_BYTES, MAX_JSON_DEPTH
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+UNKNOWN_COMMAND = -32601
+INVALID_PARAMS = -32602
+COMMAND_FAILED = -32603
+
+JsonId = str | int | float | None
+"""What a client may call a request by; it gets it back unchanged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A command to run and answer."""
+
+    id: JsonId
+    method: str
+    params: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notification:
+    """A command to run without an answer, whatever happens."""
+
+    method: str
+    params: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invalid:
+    """A frame that can't be run.
+
+    Attributes:
+        code: The JSON-RPC error code.
+        message: What is wrong, for people.
+        id: The request's id where it could be read, else `None`.
+        is_silent: It was a notification, which gets no reply even so.
+    """
+
+    code: int
+    message: str
+    id: JsonId = None
+    is_silent: bool = False
+
+
+class JsonRefused(ValueError):
+    """Bytes that aren't JSON (`PARSE_ERROR`), or JSON we won't take (`INVALID_REQUEST`)."""
+
+    def __init__(self, code: int, message: str) -> None:
+        self.code = code
+        super().__init__(message)
+
+
+def parse_frame(raw: str | bytes) -> Request | Notification | Invalid:
+    """The frame that a client sent; never raises."""
+    try:
+        document = read_json(raw)
+    except JsonRefused as refused:
+        return Invalid(code=refused.code, message=str(refused))
+    if isinstance(document, list):
+        return _not_a_request("batches are not supported; send one request a frame")
+    if not isinstance(document, dict):
+        return _not_a_request(f"expected a JSON object, found {_kind(document)}")
+    return _frame_of(document)
+
+
+def _frame_of(  # noqa: PLR0911  (one for each thing that can be wrong)
+    document: Mapping[str, Any],
+) -> Request | Notification | Invalid:
+    request_id, method = document.get("id"), document.get("method")
+    if not _is_id(request_id):
+        return _not_a_request(f"`id` must be a string or a number, found {_kind(request_id)}")
+    if document.get("jsonrpc") != "2.0":
+        return _not_a_request('`jsonrpc` must be "2.0"', request_id)
+    if not isinstance(method, str):
+        return _not_a_request("`method` must be the name of a command, as a string", request_id)
+    params = document.get("params", {})
+    if not isinstance(params, dict):
+        message = f"`params` must be an object of named parameters, found {_kind(params)}"
+        is_silent = "id" not in document
+        return Invalid(code=INVALID_PARAMS, message=message, id=request_id, is_silent=is_silent)
+    if "id" not in document:
+        return Notification(method=method, params=params)
+    return Request(id=request_id, method=method, params=params)
+
+
+def render_result(request_id: JsonId, result: Any) -> str:
+    """The reply to a request that went well.
+
+    Raises:
+        ValueError: If the result can't be written as JSON.
+    """
+    return render_json({"jsonrpc": "2.0", "id": request_id, "result": result})
+
+
+def render_error(request_id: JsonId, code: int, message: str) -> str:
+    """The reply to a request that did not go well."""
+    error = {"code": code, "message": message}
+    return render_json({"jsonrpc": "2.0", "id": request_id, "error": error})
+
+
+def render_notification(method: str, params: Mapping[str, Any]) -> str:
+    """An event, as clients see it.
+
+    Raises:
+        ValueError: If the payload can't be written as JSON.
+    """
+    return render_json({"jsonrpc": "2.0", "method": method, "params": params})
+
+
+def render_json(document: Any) -> str:
+    """JSON in ASCII, so that its length is its size in bytes and no surrogate can break it.
+
+    Raises:
+        ValueError: If the document can't be written as JSON: NaN, an object of ours, a circle.
+    """
+    try:
+        return json.dumps(document, separators=(",", ":"), allow_nan=False)
+    except (TypeError, RecursionError) as error:
+        raise ValueError(str(error)) from error
+
+
+def read_json(raw: str | bytes) -> Any:
+    """The document that a stranger's JSON stands for.
+
+    Lone surrogates, which could not be stored, become U+FFFD. Refused are what is not UTF-8,
+    NaN and infinite numbers, an object with the same key twice, nesting deeper than
+    `MAX_JSON_DEPTH`, and more than `MAX_FRAME_BYTES`.
+
+    Raises:
+        JsonRefused: With the JSON-RPC code that fits.
+    """
+    size = len(raw)
+    if size <= MAX_FRAME_BYTES and isinstance(raw, str):
+        size = _size_of(raw)
+    if size > MAX_FRAME_BYTES:
+        limit = MAX_FRAME_BYTES // 2**20
+        raise JsonRefused(INVALID_REQUEST, f"too large: at most {limit} MiB are taken")
+    text = raw if isinstance(raw, str) else _decoded(raw)
+    _check_depth(text)
+    try:
+        return _DECODER.decode(_without_lone_surrogates(text))
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, JsonRefused):
+            raise
+        raise JsonRefused(PARSE_ERROR, f"not JSON: {error}") from None
+
+
+def _size_of(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError:
+        raise JsonRefused(PARSE_ERROR, "not JSON: the text is not valid Unicode") from None
+
+
+def _decoded(raw: bytes) -> str:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        raise JsonRefused(PARSE_ERROR, f"not UTF-8 at byte {error.start}") from None
+
+
+_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+_NOT_BRACKETS = re.compile(r"[^][{}]+")
+
+
+_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+
+
+def _check_depth(text: str) -> None:
+    """Count how deep the brackets go, before a parser recurses into them."""
+    if text.count("[") + text.count("{") <= MAX_JSON_DEPTH:
+        return
+    brackets = _NOT_BRACKETS.sub("", _STRING.sub("", text)).encode()
+    depths = accumulate(map(_STEPS.__getitem__, brackets), initial=0)
+    if max(depths) <= MAX_JSON_DEPTH:
+        return
+    pairs = (b"[]", b"{}")
+    if any(brackets.count(pair[:1]) != brackets.count(pair[1:]) for pair in pairs):
+        raise JsonRefused(PARSE_ERROR, "not JSON: the brackets don't match")
+    raise JsonRefused(
+        INVALID_REQUEST, f"nested too deeply: at most {MAX_JSON_DEPTH} levels are taken"
+    )
+
+
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    r"|(?P<lone>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+_SURROGATE_HINT = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def _without_lone_surrogates(text: str) -> str:
+    if _SURROGATE_HINT.search(text) is None:
+        return text
+    return _ESCAPE.sub(lambda found: r"\ufffd" if found["lone"] else found[0], text)
+
+
+def _unique_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(pairs)
+    if len(document) < len(pairs):
+        raise JsonRefused(INVALID_REQUEST, "an object has the same key twice")
+    return document
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise JsonRefused(INVALID_REQUEST, f"the number {digits[:40]} is too large")
+    return number
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise JsonRefused(PARSE_ERROR, f"not JSON: {name} is not a number")
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique_keys, parse_float=_finite, parse_constant=_refuse_constant
+)
+
+
+def _not_a_request(reason: str, request_id: JsonId = None) -> Invalid:
+    return Invalid(code=INVALID_REQUEST, message=f"not a request: {reason}", id=request_id)
+
+
+def _is_id(value: Any) -> bool:
+    return value is None or (isinstance(value, str | int | float) and not isinstance(value, bool))
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "an object", list: "an array", str: "a string", bool: "a truth value"}
+    return "null" if value is None else names.get(type(value), "a number")

@@ -1,0 +1,36 @@
+"""How much a stranger may send, and how long a client may lag behind.
+
+Every limit of the web edge is here, so that they can be read, and judged, together.
+"""
+
+MIB = 1024 * 1024
+
+MAX_FRAME_BYTES = 8 * MIB
+"""A frame or a body larger than this is refused (contract A10)."""
+
+MAX_WIRE_FRAME_BYTES = 2 * MAX_FRAME_BYTES
+"""A frame larger than this isn't even read: the socket closes with 1009."""
+
+MAX_JSON_DEPTH = 100
+"""Objects and arrays within each other; deeper JSON is refused before it is parsed."""
+
+MAX_OUTBOX_BYTES = 8 * MIB
+"""What may wait for a client that reads too slowly, before it is disconnected."""
+
+MAX_STALL_S = 30.0
+"""How long one frame may wait for a client that does not read at all."""
+
+MAX_RUNNING_COMMANDS = 256
+"""Requests of one client that run at the same time; the next one is not read until one ends."""
+
+PING_INTERVAL_S = 20.0
+PING_TIMEOUT_S = 20.0
+
+STOP_HOST_S = 3.2
+"""How long the host may take to stop: it keeps the parts of running answers."""
+
+STOP_GRACE_S = 0.5
+"""How long clients may then take to be told how their commands ended."""
+
+STOP_CONNECTIONS_S = 1
+"""How long open connections may then take to close; all of it stays under 5 s."""

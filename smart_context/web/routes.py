@@ -1,0 +1,127 @@
+"""The web application: gate, socket, gateway and pages put together."""
+
+import logging
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Protocol
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+
+from smart_context.web import session
+from smart_context.web.access import Access
+from smart_context.web.gate import Gate
+from smart_context.web.gateway import Gateway, healthz
+from smart_context.web.refusals import refuse
+from smart_context.web.security import OPEN_PATH, Refusal, Visit, security_headers
+from smart_context.web.session import Sessions
+
+_log = logging.getLogger(__name__)
+_NOT_FOUND = 404
+
+Listener = Callable[[str, dict[str, Any]], None]
+
+
+class Host(session.Host, Protocol):
+    """What the web application needs of the host."""
+
+    def on_event(self, listener: Listener) -> Callable[[], None]:
+        """Tell the listener every event that is meant for clients, until unsubscribed."""
+
+    async def start(self) -> None:
+        """Called before the first request."""
+
+    async def stop(self) -> None:
+        """Called once the server is to end; keeps what running answers have."""
+
+
+def create_web_app(
+    host: Host,
+    *,
+    token: str | None,
+    allowed_hosts: Collection[str] = (),
+    pages: Sequence[BaseRoute] = (),
+    not_found: Callable[[Request], Response] | None = None,
+) -> Starlette:
+    """The application that serves one host's vault.
+
+    Its lifespan starts and stops the host. `app.state.access` holds the secrets, from which
+    `server.serve` makes start links.
+
+    Args:
+        host: Whose commands are run and whose events are told.
+        token: The user's token; `None` makes a random one that lives as long as the app.
+        allowed_hosts: Names and addresses, beside loopback, that `Host` headers may hold. The
+            port is always the one that the request came in on.
+        pages: The routes of pages and static files; they come after the app's own.
+        not_found: Makes the page for an address that doesn't exist.
+    """
+    access = Access.of(token)
+    sessions = Sessions(host)
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        unsubscribe = host.on_event(sessions.publish)
+        try:
+            await host.start()
+            yield
+        finally:
+            await host.stop()
+            unsubscribe()
+            await sessions.close()
+
+    app = Starlette(
+        routes=[
+            Route(OPEN_PATH, healthz, methods=["GET"]),
+            Route("/api/commands/{name:path}", Gateway(host.commands).run, methods=["POST"]),
+            WebSocketRoute("/ws", sessions),
+            *pages,
+        ],
+        middleware=[Middleware(Gate, access=access, allowed_hosts=allowed_hosts)],
+        exception_handlers={HTTPException: _on_http_error(not_found), Exception: _on_fault},
+        lifespan=lifespan,
+    )
+    app.state.access = access
+    return app
+
+
+def _on_http_error(
+    not_found: Callable[[Request], Response] | None,
+) -> Callable[[Request, Exception], Any]:
+    async def answer(request: Request, error: Exception) -> Response:
+        if not isinstance(error, HTTPException):  # pragma: no cover - Starlette's word for it
+            raise error
+        visit = Visit.of(request.scope)
+        wants_page = "text/html" in visit.header("accept") and not visit.path.startswith("/api/")
+        if error.status_code == _NOT_FOUND and not_found is not None and wants_page:
+            return not_found(request)
+        return refuse(visit, _refusal_of(error), error.headers)
+
+    return answer
+
+
+def _refusal_of(error: HTTPException) -> Refusal:
+    if error.status_code == _NOT_FOUND:
+        return Refusal(
+            status=_NOT_FOUND,
+            title="There is nothing at this address",
+            advice="It may have been moved or deleted.",
+        )
+    return Refusal(status=error.status_code, title=error.detail, advice="")
+
+
+async def _on_fault(request: Request, error: Exception) -> Response:
+    """A fault of ours: told without a traceback, which is in the log."""
+    _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    visit = Visit.of(request.scope)
+    refusal = Refusal(
+        status=500,
+        title="Something went wrong in Smart Context",
+        advice="The log in the terminal says more. What you had stored is still there.",
+    )
+    headers: Mapping[str, str] = security_headers(visit.path, "", is_secure=visit.is_secure)
+    return refuse(visit, refusal, headers)

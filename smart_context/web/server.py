@@ -1,0 +1,180 @@
+"""Runs the web application: binds the port, prints nothing, ends within 5 s of a signal."""
+
+import asyncio
+import logging
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager
+from types import FrameType
+
+import uvicorn
+from starlette.applications import Starlette
+
+from smart_context.errors import CommandFailed
+from smart_context.web.access import Access
+from smart_context.web.limits import (
+    MAX_STALL_S,
+    MAX_WIRE_FRAME_BYTES,
+    PING_INTERVAL_S,
+    PING_TIMEOUT_S,
+    STOP_CONNECTIONS_S,
+    STOP_HOST_S,
+)
+
+_log = logging.getLogger(__name__)
+_BACKLOG = 2048
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+NewLink = Callable[[], str]
+"""Makes a start link. One that works once must not be given out twice: ask for each use."""
+
+
+async def serve(app: Starlette, host: str, port: int, on_ready: Callable[[NewLink], None]) -> None:
+    """Serve until SIGINT, SIGTERM or cancellation; then end in good order.
+
+    Args:
+        app: What `create_web_app` made; it is started here and stopped here.
+        host: The name or address to bind.
+        port: The port to bind; 0 takes any free one.
+        on_ready: Called once requests are answered, with what makes start links.
+
+    Raises:
+        CommandFailed: If the address can't be bound, before anything was started.
+        Exception: What starting the app raises.
+    """
+    with bind(host, port) as bound:
+        address = f"http://{_named(host)}:{bound.getsockname()[1]}"
+        access: Access = app.state.access
+
+        def new_link() -> str:
+            return f"{address}/?token={access.new_link_token()}"
+
+        async with AsyncExitStack() as running:
+            await running.enter_async_context(app.router.lifespan_context(app))
+            server = _Server(_settings(app), running, lambda: on_ready(new_link))
+            try:
+                await server.serve(sockets=[bound])
+            except asyncio.CancelledError:
+                if server.started:
+                    await server.shutdown([bound])
+                raise
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket that listens on the address.
+
+    Raises:
+        CommandFailed: If the port is in use, or the address is not one of this machine's.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        bound = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise _not_bound(host, port, error) from error
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        _limit_stalls(bound)
+        bound.bind(address)
+        bound.listen(_BACKLOG)
+    except OSError as error:
+        bound.close()
+        raise _not_bound(host, port, error) from error
+    return bound
+
+
+def _limit_stalls(bound: socket.socket) -> None:
+    """Let the system drop a connection whose client reads nothing for too long.
+
+    Closing a socket waits for what is still to be written, which for such a client is for ever.
+    """
+    option = getattr(socket, "TCP_USER_TIMEOUT", None)
+    if option is not None:
+        bound.setsockopt(socket.IPPROTO_TCP, option, int(MAX_STALL_S * 1000))
+
+
+def _not_bound(host: str, port: int, error: OSError) -> CommandFailed:
+    return CommandFailed(
+        f"Can't listen on {host} port {port}: {error.strerror or error}. If another program, or "
+        "another smart-context, has the port, choose one with --port (0 takes any free one)."
+    )
+
+
+def _named(host: str) -> str:
+    """The address as a browser on this machine reaches it."""
+    if host in {"", "0.0.0.0"}:  # noqa: S104  (compared with, not bound to)
+        return "127.0.0.1"
+    if host == "::":
+        return "[::1]"
+    return f"[{host}]" if ":" in host else host
+
+
+def _settings(app: Starlette) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        lifespan="off",  # started above, so that its errors keep their words
+        ws="websockets-sansio",
+        ws_max_size=MAX_WIRE_FRAME_BYTES,
+        ws_per_message_deflate=False,
+        ws_ping_interval=PING_INTERVAL_S,
+        ws_ping_timeout=PING_TIMEOUT_S,
+        timeout_graceful_shutdown=STOP_CONNECTIONS_S,
+        log_config=None,
+        log_level="critical",  # what matters is logged by the app, without tracebacks for noise
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+    )
+
+
+class _Server(uvicorn.Server):
+    """uvicorn, told when it is ready, which stops the app before the connections.
+
+    Running answers then end with what they have, and who waits for one is told so.
+    """
+
+    def __init__(
+        self, config: uvicorn.Config, running: AsyncExitStack, on_started: Callable[[], None]
+    ) -> None:
+        super().__init__(config)
+        self._running = running
+        self._on_started = on_started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._on_started()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for listener in self.servers:
+            listener.close()
+        try:
+            async with asyncio.timeout(STOP_HOST_S):
+                await self._running.aclose()
+        except TimeoutError:
+            _log.error("Stopping took longer than %s s and was cut short", STOP_HOST_S)
+        await super().shutdown(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """End in good order on a signal; uvicorn would raise it again afterwards."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        loop = asyncio.get_running_loop()
+
+        def on_signal(_number: int, _frame: FrameType | None) -> None:
+            loop.call_soon_threadsafe(self._leave)
+
+        former = {number: signal.signal(number, on_signal) for number in _SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in former.items():
+                signal.signal(number, handler)
+
+    def _leave(self) -> None:
+        self.force_exit = self.should_exit
+        self.should_exit = True

@@ -1,0 +1,243 @@
+"""Clients on the socket: what they ask, what they are told, and who is connected.
+
+Events are rendered once for all clients and put in each one's outbox; a writer of its own
+sends them, so a client that does not read delays nobody (contract A10).
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Protocol
+from uuid import uuid4
+
+from starlette.types import Message, Receive, Scope, Send
+
+from smart_context.chat.messages import ChatId
+from smart_context.host.commands import Caller
+from smart_context.host.tasks import TaskOwner
+from smart_context.web.calls import Commands, render_outcome, run_command
+from smart_context.web.frames import (
+    Invalid,
+    Notification,
+    Request,
+    parse_frame,
+    render_error,
+)
+from smart_context.web.limits import MAX_RUNNING_COMMANDS, MAX_STALL_S, STOP_GRACE_S
+from smart_context.web.outbox import Frame, Outbox, event_frame
+
+_log = logging.getLogger(__name__)
+
+Run = Callable[[Coroutine[Any, Any, None]], None]
+"""Runs a command beside everything else."""
+
+
+class Host(Protocol):
+    """What the socket needs of the host."""
+
+    @property
+    def commands(self) -> Commands:
+        """The commands that clients may run."""
+
+    async def client_connected(self, client: "Session") -> None:
+        """Told when a client can be sent to."""
+
+    async def client_disconnected(self, client: "Session") -> None:
+        """Told when a client is gone."""
+
+
+class Session:
+    """One client: its socket, its outbox, and the commands that it waits for.
+
+    Attributes:
+        id: Names the client while it is connected.
+        chat_id: The chat that it opened last; `None` before the first.
+        gone: Done once nothing can be sent any more.
+        drained: Set while nothing waits to be sent.
+    """
+
+    def __init__(self, receive: Receive, send: Send, *, outbox: Outbox) -> None:
+        self.id = uuid4().hex
+        self.chat_id: ChatId | None = None
+        self._receive = receive
+        self._send = send
+        self._outbox = outbox
+        self._filled = asyncio.Event()
+        self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.drained = asyncio.Event()
+        self.drained.set()
+        self._sending_since: float | None = None
+        self._slots = asyncio.Semaphore(MAX_RUNNING_COMMANDS)
+
+    def send(self, event: str, payload: Mapping[str, Any]) -> None:
+        """Tell this client alone about something.
+
+        Raises:
+            ValueError: If the payload can't be written as JSON.
+        """
+        self.put(event_frame(event, payload))
+
+    def put(self, frame: Frame) -> None:
+        """Queue a frame; a client that lags too far behind is disconnected instead."""
+        if self.gone.done():
+            return
+        if self._outbox.put(frame) and not self._is_stalled():
+            self._filled.set()
+            self.drained.clear()
+        else:
+            _log.warning("Client %s does not read what it is sent; disconnected", self.id)
+            self.leave()
+
+    def leave(self) -> None:
+        """Send nothing from now on; the socket closes."""
+        self.drained.set()
+        if not self.gone.done():
+            self.gone.set_result(None)
+
+    async def read(self, host: Host, run: Run) -> None:
+        """Run what the client asks until it goes."""
+        while (message := await self._receive())["type"] == "websocket.receive":
+            frame = parse_frame(_content_of(message))
+            if isinstance(frame, Invalid):
+                self._refuse(frame)
+                continue
+            await self._slots.acquire()
+            run(self._answer(host.commands, frame))
+
+    async def write(self) -> None:
+        """Send what is queued until the client goes."""
+        clock = asyncio.get_running_loop().time
+        while True:
+            await self._filled.wait()
+            self._filled.clear()
+            while (text := self._outbox.take()) is not None:
+                self._sending_since = clock()
+                try:
+                    await self._send({"type": "websocket.send", "text": text})
+                except (OSError, RuntimeError):
+                    # ASGI servers raise the one when the client is gone and the other when
+                    # the server itself has closed the socket, for a frame that is too large.
+                    return
+                self._sending_since = None
+            self.drained.set()
+
+    async def _answer(self, commands: Commands, frame: Request | Notification) -> None:
+        try:
+            outcome = await run_command(commands, frame.method, frame.params, Caller(self))
+        finally:
+            self._slots.release()
+        if isinstance(frame, Request):
+            text, _ = render_outcome(outcome, {"jsonrpc": "2.0", "id": frame.id})
+            self.put(Frame(text))
+
+    def _refuse(self, frame: Invalid) -> None:
+        if not frame.is_silent:
+            self.put(Frame(render_error(frame.id, frame.code, frame.message)))
+
+    def _is_stalled(self) -> bool:
+        if self._sending_since is None:
+            return False
+        return asyncio.get_running_loop().time() - self._sending_since > MAX_STALL_S
+
+
+class Sessions:
+    """The clients that are connected: an ASGI application for `/ws`."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._sessions: set[Session] = set()
+        self._tasks = TaskOwner("the socket")
+        self._commands: set[asyncio.Task[None]] = set()
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def publish(self, event: str, payload: Mapping[str, Any]) -> None:
+        """Tell every client about an event. One that is not JSON is logged, not sent."""
+        if not self._sessions:
+            return
+        try:
+            frame = event_frame(event, payload)
+        except ValueError:
+            _log.exception("Event %s is not JSON and was not sent", event)
+            return
+        for session in self._sessions:
+            session.put(frame)
+
+    async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one client from its handshake until it goes.
+
+        Commands that it started go on when it goes: an answer that is half written is not
+        thrown away because a tab was closed.
+        """
+        if (await receive())["type"] != "websocket.connect":
+            return
+        await send({"type": "websocket.accept"})
+        session = Session(receive, send, outbox=Outbox())
+        self._sessions.add(session)
+        greeting = self._tasks.spawn(self._greet(session))
+        try:
+            await _serve(session, self._host, self._run)
+        finally:
+            self._sessions.discard(session)
+            await asyncio.wait([greeting])
+            await self._part(session)
+
+    async def close(self, grace_s: float = STOP_GRACE_S) -> None:
+        """End the commands that still run; connections are the server's to close.
+
+        Args:
+            grace_s: How long commands may take to end by themselves and clients to be told.
+        """
+        try:
+            async with asyncio.timeout(grace_s):
+                if self._commands:
+                    await asyncio.wait(self._commands)
+                for session in tuple(self._sessions):
+                    await session.drained.wait()
+        except TimeoutError:
+            _log.info("Clients are gone or busy; not waiting for them")
+        await self._tasks.close(grace_s)
+
+    def _run(self, command: Coroutine[Any, Any, None]) -> None:
+        try:
+            task = self._tasks.spawn(command)
+        except RuntimeError:
+            return  # closed; the socket is about to be, too
+        self._commands.add(task)
+        task.add_done_callback(self._commands.discard)
+
+    async def _greet(self, session: Session) -> None:
+        try:
+            await self._host.client_connected(session)
+        except Exception:  # noqa: BLE001 - the client can be served without it
+            _log.exception("Greeting a client failed")
+
+    async def _part(self, session: Session) -> None:
+        try:
+            await self._host.client_disconnected(session)
+        except Exception:  # noqa: BLE001 - the client is gone all the same
+            _log.exception("Parting from a client failed")
+
+
+async def _serve(session: Session, host: Host, run: Run) -> None:
+    """Read and write until either ends, or the client lags too far behind."""
+    ends = [
+        asyncio.create_task(session.read(host, run)),
+        asyncio.create_task(session.write()),
+    ]
+    try:
+        await asyncio.wait([*ends, session.gone], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        session.leave()
+        for end in ends:
+            end.cancel()
+        outcomes = await asyncio.gather(*ends, return_exceptions=True)
+    for outcome in outcomes:
+        if isinstance(outcome, Exception):
+            raise outcome
+
+
+def _content_of(message: Message) -> str | bytes:
+    text: str | None = message.get("text")
+    return text if text is not None else message.get("bytes") or b""

@@ -1,0 +1,171 @@
+"""A host with a few commands, and a real server around it in a thread of its own."""
+
+import asyncio
+import socket
+import threading
+from contextlib import contextmanager
+
+from smart_context.errors import ChatIdInvalid, CommandFailed, InvalidParams
+from smart_context.host.commands import Caller, CommandRegistry
+from smart_context.web.routes import create_web_app
+from smart_context.web.server import serve
+
+TOKEN = "a-token-for-tests-0123456789"
+PATIENCE_S = 10
+
+
+class SmallHost:
+    """What the web needs of a host; commands that tests steer by name."""
+
+    def __init__(self):
+        self.commands = CommandRegistry()
+        self.listeners = []
+        self.clients = []
+        self.parted = threading.Event()
+        self.running = threading.Event()
+        self.finished = threading.Event()
+        self.gate = asyncio.Event()
+        self.was_stopped = False
+        for name in ("echo", "wait", "open_gate", "fail", "refuse", "crash", "odd", "who"):
+            self.commands.register(f"test.{name}", getattr(self, name))
+        self.commands.register("chat.open", self.open_chat)
+
+    async def start(self):
+        self.was_stopped = False
+
+    async def stop(self):
+        self.was_stopped = True
+        self.gate.set()
+
+    def on_event(self, listener):
+        self.listeners.append(listener)
+        return lambda: self.listeners.remove(listener)
+
+    def emit(self, event, payload):
+        for listener in tuple(self.listeners):
+            listener(event, payload)
+
+    async def client_connected(self, client):
+        self.clients.append(client)
+        client.send("ui.register_panel", {"id": "smart_context"})
+
+    async def client_disconnected(self, client):
+        self.clients.remove(client)
+        self.parted.set()
+
+    async def echo(self, text: str = "", number: float = 0) -> dict:
+        return {"text": text, "number": number}
+
+    async def wait(self) -> dict:
+        self.running.set()
+        await self.gate.wait()
+        self.finished.set()
+        return {"waited": True}
+
+    async def open_gate(self) -> dict:
+        self.gate.set()
+        return {}
+
+    async def open_chat(self, chat_id: str, caller: Caller) -> dict:
+        if caller.client is not None:
+            caller.client.chat_id = chat_id
+        return {}
+
+    async def who(self, chat_id: str = "nobody") -> dict:
+        return {"chat_id": chat_id}
+
+    async def fail(self) -> dict:
+        raise CommandFailed("the disk is full")
+
+    async def refuse(self, chat_id: str) -> dict:
+        raise ChatIdInvalid(f"no chat id: {chat_id}")
+
+    async def crash(self) -> dict:
+        raise ZeroDivisionError("secret detail")
+
+    async def odd(self) -> dict:
+        return {"value": float("nan")}
+
+
+class StrictCommands:
+    """Commands that raise what a registry would not let through."""
+
+    async def call(self, name, params, caller):
+        raise InvalidParams("missing: x") if name == "params" else LookupError("secret detail")
+
+
+class RunningServer:
+    """A server in a thread, with what a test needs to speak to it."""
+
+    def __init__(self, host, loop, link, port):
+        self.host = host
+        self.loop = loop
+        self.link = link
+        self.port = port
+
+    @property
+    def authority(self):
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def socket_url(self):
+        return f"ws://{self.authority}/ws"
+
+    @property
+    def bearer(self):
+        return {"Authorization": f"Bearer {TOKEN}"}
+
+    def emit(self, event, payload):
+        """Publish on the server's loop and wait until it is queued for all clients."""
+        done = threading.Event()
+        self.loop.call_soon_threadsafe(lambda: (self.host.emit(event, payload), done.set()))
+        assert done.wait(PATIENCE_S)
+
+    def stop(self):
+        self.loop.call_soon_threadsafe(self.task.cancel)
+
+
+@contextmanager
+def running(token=TOKEN):
+    """Serve a `SmallHost` on a free port, in a thread, until the block ends."""
+    ready = threading.Event()
+    state = {}
+
+    async def main():
+        host = SmallHost()
+        app = create_web_app(host, token=token)
+        loop = asyncio.get_running_loop()
+
+        def on_ready(new_link):
+            link = new_link()
+            port = int(link.split(":")[2].split("/")[0])
+            state["server"] = RunningServer(host, loop, link, port)
+            state["server"].task = asyncio.current_task()
+            ready.set()
+
+        await serve(app, "127.0.0.1", 0, on_ready)
+
+    def run():
+        try:
+            asyncio.run(main())
+        except asyncio.CancelledError:
+            state["cancelled"] = True
+        finally:
+            ready.set()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        assert ready.wait(PATIENCE_S)
+        yield state["server"]
+    finally:
+        if thread.is_alive():
+            state["server"].stop()
+        thread.join(PATIENCE_S)
+        assert not thread.is_alive()
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
