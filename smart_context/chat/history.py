@@ -73,6 +73,8 @@ async def build_context(
     Returns:
         Those messages that needed no change are the very objects that came in.
     """
+    if not options.compaction_points and _is_plain(messages):
+        return _newest_plain(messages, options.max_context_message_count)
     positions = [at for at, message in enumerate(messages) if not message.generating]
     positions, summary_at = _compact(messages, positions, options.compaction_points)
 
@@ -92,6 +94,33 @@ async def build_context(
         positions = _keep_pairs(messages, positions, pairs, changed)
     history = [changed.get(at) or messages[at] for at in positions]
     return await _attach(history, options)
+
+
+def _is_plain(messages: Sequence[Message]) -> bool:
+    """Whether only the limit can change anything: the case of most chats, told in one pass."""
+    return not [
+        None
+        for message in messages
+        if message.generating
+        or message.is_summary
+        or message.files
+        or message.links
+        or message.error
+        or message.error_code
+        or not isinstance(message.content, str)
+        or message.role == "tool"
+    ]
+
+
+def _newest_plain(messages: Sequence[Message], limit: int | None) -> list[Message]:
+    if limit is None or not messages:
+        return list(messages)
+    leading = int(messages[0].role == "system")
+    return [*messages[:leading], *messages[_first_in_limit(len(messages), leading, limit) :]]
+
+
+def _first_in_limit(count: int, leading: int, limit: int) -> int:
+    return max(leading, count - max(limit, 0) - 1)
 
 
 def _compact(
@@ -199,7 +228,7 @@ def _newest(
     leading = 1 if positions and messages[positions[0]].role == "system" else 0
     if summary_at is not None and summary_at in positions[: leading + 1]:
         leading = positions.index(summary_at) + 1
-    first = max(leading, len(positions) - max(limit, 0) - 1)
+    first = _first_in_limit(len(positions), leading, limit)
     if first > leading:
         while first < len(positions) and messages[positions[first]].role == "tool":
             first += 1
