@@ -1,7 +1,6 @@
 """A host with a few commands, and a real server around it in a thread of its own."""
 
 import asyncio
-import socket
 import threading
 from contextlib import contextmanager
 
@@ -95,17 +94,25 @@ class StrictCommands:
 
 
 class RunningServer:
-    """A server in a thread, with what a test needs to speak to it."""
+    """A server in a thread of its own, with what a test needs to speak to it."""
 
-    def __init__(self, host, loop, link, port):
-        self.host = host
-        self.loop = loop
-        self.link = link
-        self.port = port
+    def __init__(self, token):
+        self.token = token
+        self.host = None
+        self.link = None
+        self.error = None
+        self._loop = None
+        self._task = None
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._run)
 
     @property
     def authority(self):
-        return f"127.0.0.1:{self.port}"
+        return self.link.split("/")[2]
+
+    @property
+    def port(self):
+        return int(self.authority.split(":")[1])
 
     @property
     def socket_url(self):
@@ -113,59 +120,51 @@ class RunningServer:
 
     @property
     def bearer(self):
-        return {"Authorization": f"Bearer {TOKEN}"}
+        return {"Authorization": f"Bearer {self.token}"}
+
+    def start(self):
+        self._thread.start()
+        assert self._ready.wait(PATIENCE_S)
+
+    def stop(self):
+        """End the server and wait for it."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._task.cancel)
+        self._thread.join(PATIENCE_S)
+        assert not self._thread.is_alive()
 
     def emit(self, event, payload):
         """Publish on the server's loop and wait until it is queued for all clients."""
         done = threading.Event()
-        self.loop.call_soon_threadsafe(lambda: (self.host.emit(event, payload), done.set()))
+        self._loop.call_soon_threadsafe(lambda: (self.host.emit(event, payload), done.set()))
         assert done.wait(PATIENCE_S)
 
-    def stop(self):
-        self.loop.call_soon_threadsafe(self.task.cancel)
+    async def _serve(self):
+        self.host = SmallHost()
+        self._loop = asyncio.get_running_loop()
+        self._task = asyncio.current_task()
+        app = create_web_app(self.host, token=self.token)
+        await serve(app, "127.0.0.1", 0, self._announce)
+
+    def _announce(self, new_link):
+        self.link = new_link()
+        self._ready.set()
+
+    def _run(self):
+        try:
+            asyncio.run(self._serve())
+        except asyncio.CancelledError:
+            pass
+        finally:
+            self._ready.set()
 
 
 @contextmanager
 def running(token=TOKEN):
-    """Serve a `SmallHost` on a free port, in a thread, until the block ends."""
-    ready = threading.Event()
-    state = {}
-
-    async def main():
-        host = SmallHost()
-        app = create_web_app(host, token=token)
-        loop = asyncio.get_running_loop()
-
-        def on_ready(new_link):
-            link = new_link()
-            port = int(link.split(":")[2].split("/")[0])
-            state["server"] = RunningServer(host, loop, link, port)
-            state["server"].task = asyncio.current_task()
-            ready.set()
-
-        await serve(app, "127.0.0.1", 0, on_ready)
-
-    def run():
-        try:
-            asyncio.run(main())
-        except asyncio.CancelledError:
-            state["cancelled"] = True
-        finally:
-            ready.set()
-
-    thread = threading.Thread(target=run)
-    thread.start()
+    """Serve a `SmallHost` on a free port until the block ends."""
+    server = RunningServer(token)
+    server.start()
     try:
-        assert ready.wait(PATIENCE_S)
-        yield state["server"]
+        yield server
     finally:
-        if thread.is_alive():
-            state["server"].stop()
-        thread.join(PATIENCE_S)
-        assert not thread.is_alive()
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+        server.stop()
