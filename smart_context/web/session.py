@@ -56,12 +56,13 @@ class Session:
         drained: Set while nothing waits to be sent.
     """
 
-    def __init__(self, receive: Receive, send: Send, *, outbox: Outbox) -> None:
+    def __init__(self, receive: Receive, send: Send, *, max_stall_s: float) -> None:
         self.id = uuid4().hex
         self.chat_id: ChatId | None = None
         self._receive = receive
         self._send = send
-        self._outbox = outbox
+        self._max_stall_s = max_stall_s
+        self._outbox = Outbox()
         self._filled = asyncio.Event()
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.drained = asyncio.Event()
@@ -137,14 +138,20 @@ class Session:
     def _is_stalled(self) -> bool:
         if self._sending_since is None:
             return False
-        return asyncio.get_running_loop().time() - self._sending_since > MAX_STALL_S
+        return asyncio.get_running_loop().time() - self._sending_since > self._max_stall_s
 
 
 class Sessions:
-    """The clients that are connected: an ASGI application for `/ws`."""
+    """The clients that are connected: an ASGI application for `/ws`.
 
-    def __init__(self, host: Host) -> None:
+    Args:
+        host: Whose commands they run.
+        max_stall_s: How long one frame may wait for a client that does not read at all.
+    """
+
+    def __init__(self, host: Host, *, max_stall_s: float = MAX_STALL_S) -> None:
         self._host = host
+        self._max_stall_s = max_stall_s
         self._sessions: set[Session] = set()
         self._tasks = TaskOwner("the socket")
         self._commands: set[asyncio.Task[None]] = set()
@@ -173,7 +180,7 @@ class Sessions:
         if (await receive())["type"] != "websocket.connect":
             return
         await send({"type": "websocket.accept"})
-        session = Session(receive, send, outbox=Outbox())
+        session = Session(receive, send, max_stall_s=self._max_stall_s)
         self._sessions.add(session)
         greeting = self._tasks.spawn(self._greet(session))
         try:
