@@ -1,0 +1,193 @@
+"""What a plugin gets to work with (contract A12)."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Hashable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from smart_context.chat.messages import Message
+from smart_context.chat.store import ChatStore
+from smart_context.errors import NameTaken
+from smart_context.host.bus import EventBus, Handler
+from smart_context.host.commands import Client, CommandHandler, CommandRegistry
+from smart_context.host.events import Event, Panel
+from smart_context.host.manifest import Manifest
+from smart_context.host.models import Models
+from smart_context.host.panels import Panels
+from smart_context.host.tasks import TaskOwner
+from smart_context.host.turns import HistoryBuilder
+
+P = TypeVar("P")
+T = TypeVar("T")
+
+
+class Plugin(Protocol):
+    """A plugin's class; `on_client_connected(client)` and `on_unload()` may be left out."""
+
+    async def on_load(self, context: "PluginContext") -> None:
+        """Register everything here."""
+
+    async def on_client_connected(self, client: Client) -> None:
+        """A client is there and can be sent to."""
+
+    async def on_unload(self) -> None:
+        """The plugin stops; what it registered is gone and its background work has ended."""
+
+
+class Services(Protocol):
+    """What the host lends to its plugins."""
+
+    @property
+    def bus(self) -> EventBus:
+        """Carries the phases of turns."""
+
+    @property
+    def commands(self) -> CommandRegistry:
+        """What clients can ask for."""
+
+    @property
+    def panels(self) -> Panels:
+        """What is shown beside a chat."""
+
+    @property
+    def store(self) -> ChatStore:
+        """The chats."""
+
+    @property
+    def models(self) -> Models:
+        """The models in use."""
+
+    @property
+    def build_history(self) -> HistoryBuilder:
+        """Makes a history from stored messages."""
+
+    def emit(self, event: Event[Any] | str, payload: Mapping[str, Any]) -> None:
+        """Tell all clients."""
+
+
+class PluginContext:
+    """One plugin's way to the host; all that is registered through it goes with the plugin.
+
+    Attributes:
+        plugin_id: The plugin.
+        settings: Its settings, checked, with defaults.
+        logger: Its logger.
+    """
+
+    def __init__(self, manifest: Manifest, settings: Mapping[str, Any], services: Services) -> None:
+        self.plugin_id = manifest.id
+        self.settings = settings
+        self.logger = logging.getLogger(f"smart_context.plugins.{manifest.id}")
+        self._manifest = manifest
+        self._services = services
+        self._tasks = TaskOwner(f"plugin {manifest.id}")
+        self._undo: list[Callable[[], None]] = []
+
+    @property
+    def chats(self) -> ChatStore:
+        """The chats; `chats.sidecar(chat_id, suffix)` is the place for data beside one."""
+        return self._services.store
+
+    @property
+    def models(self) -> Models:
+        """The models in use now; they may change, so ask again each time."""
+        return self._services.models
+
+    def subscribe(
+        self, event: Event[P] | str, handler: Handler[P], priority: int = 0
+    ) -> Callable[[], None]:
+        """Run an async function whenever the event is published; higher priority runs earlier.
+
+        Events that go to clients, such as `memory.chat_changed`, can be subscribed to as well.
+
+        Raises:
+            TypeError: If the handler is not async.
+        """
+        bus = self._services.bus
+        return self._undoing(bus.subscribe(event, handler, priority, owner=self.plugin_id))
+
+    def register_command(self, name: str, handler: CommandHandler) -> Callable[[], None]:
+        """Let clients call an async function; its annotated parameters are checked.
+
+        Raises:
+            NameTaken: If somebody has that name, or it does not begin with the plugin's id.
+            TypeError: If the handler is not async.
+        """
+        self._check_own(name)
+        if name not in self._manifest.commands:
+            self.logger.warning("%s is not listed under commands in plugin.toml", name)
+        return self._undoing(self._services.commands.register(name, handler, owner=self.plugin_id))
+
+    def register_panel(
+        self,
+        *,
+        html: str | Path | None = None,
+        title: str | None = None,
+        icon: str | None = None,
+        position: str | None = None,
+        url: str | None = None,
+    ) -> Callable[[], None]:
+        """Show a panel to every client; what is left out is taken from the manifest.
+
+        Args:
+            html: The page at `/panels/<id>`, or its file.
+            title: What people read.
+            icon: The name of an icon.
+            position: `right`, `left` or `bottom`.
+            url: The page's address, when it is not `/panels/<id>`.
+        """
+        spec = self._manifest.panel
+        panel = Panel(
+            id=self.plugin_id,
+            title=title or (spec.title if spec else self._manifest.name),
+            icon=icon or (spec.icon if spec else "puzzle"),
+            position=position or (spec.position if spec else "right"),
+            url=url or f"/panels/{self.plugin_id}",
+        )
+        return self._undoing(self._services.panels.register(panel, html))
+
+    def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Run work in the background; it is cancelled when the plugin stops.
+
+        Raises:
+            RuntimeError: If the plugin has stopped.
+        """
+        return self._tasks.spawn(work)
+
+    def latest(self, key: Hashable, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Run work in the background in place of the former of the same key.
+
+        The former is cancelled, and has ended before the new one begins.
+
+        Raises:
+            RuntimeError: If the plugin has stopped.
+        """
+        return self._tasks.latest(key, work)
+
+    async def build_history(self, messages: Sequence[Message]) -> list[Message]:
+        """The messages that a turn would send, from stored ones; the current one comes last."""
+        return await self._services.build_history(messages)
+
+    def emit(self, event: Event[Any] | str, payload: Mapping[str, Any]) -> None:
+        """Send an event to every client; its name begins with the plugin's id.
+
+        Raises:
+            NameTaken: If it begins otherwise.
+        """
+        self._check_own(event if isinstance(event, str) else event.name)
+        self._services.emit(event, payload)
+
+    async def close(self) -> None:
+        """Undo all that was registered, the latest first, and end the background work."""
+        while self._undo:
+            self._undo.pop()()
+        await self._tasks.close()
+
+    def _undoing(self, undo: Callable[[], None]) -> Callable[[], None]:
+        self._undo.append(undo)
+        return undo
+
+    def _check_own(self, name: str) -> None:
+        if not name.startswith(f"{self.plugin_id}."):
+            raise NameTaken(f"{name!r}: a plugin's names begin with its id: {self.plugin_id}.…")

@@ -1,0 +1,122 @@
+"""Carries events from the host to the plugins that asked for them (contract A2)."""
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from smart_context.host.events import Event
+
+P = TypeVar("P")
+Handler = Callable[[P], Awaitable[object]]
+
+HANDLER_TIMEOUT_S = 30.0
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Subscription:
+    handler: Handler[Any]
+    priority: int
+    owner: str
+
+
+class EventBus:
+    """Runs the handlers of an event one after another.
+
+    Args:
+        handler_timeout_s: How long one handler may take; then it is cancelled, logged and
+            skipped, so that a plugin that hangs delays a turn but does not hold it.
+    """
+
+    def __init__(self, *, handler_timeout_s: float = HANDLER_TIMEOUT_S) -> None:
+        self._handler_timeout_s = handler_timeout_s
+        self._subscriptions: dict[str, list[_Subscription]] = {}
+
+    def subscribe(
+        self, event: Event[P] | str, handler: Handler[P], priority: int = 0, *, owner: str = ""
+    ) -> Callable[[], None]:
+        """Run a handler whenever the event is published.
+
+        Args:
+            event: The event or its name.
+            handler: An async function of the payload.
+            priority: Higher runs earlier; of equals, the one that subscribed first.
+            owner: The plugin, named in the log when the handler fails.
+
+        Returns:
+            A function that ends the subscription; calling it again does nothing.
+
+        Raises:
+            TypeError: If the handler is not async.
+        """
+        if not is_async(handler):
+            raise TypeError(
+                f"{event_name(event)}: expected an async function, found {handler!r}; "
+                "declare it with 'async def'"
+            )
+        subscription = _Subscription(handler=handler, priority=priority, owner=owner)
+        listed = [*self._subscriptions.get(event_name(event), ()), subscription]
+        listed.sort(key=lambda entry: -entry.priority)
+        self._subscriptions[event_name(event)] = listed
+        return lambda: self._drop(event_name(event), subscription)
+
+    def is_awaited(self, event: Event[P] | str) -> bool:
+        """Whether anybody subscribed to the event."""
+        return bool(self._subscriptions.get(event_name(event)))
+
+    async def publish(self, event: Event[P] | str, payload: P) -> None:
+        """Run the event's handlers in order; one that fails is logged and the next runs.
+
+        A handler that is unsubscribed meanwhile does not run; one that is added runs next time.
+        """
+        name = event_name(event)
+        for subscription in self._subscriptions.get(name, ()):
+            if subscription in self._subscriptions.get(name, ()):
+                await self._run(name, subscription, payload)
+
+    def _drop(self, name: str, subscription: _Subscription) -> None:
+        kept = [entry for entry in self._subscriptions.get(name, ()) if entry is not subscription]
+        self._subscriptions[name] = kept
+
+    async def _run(self, name: str, subscription: _Subscription, payload: object) -> None:
+        owner = subscription.owner or "the host"
+        timeout = asyncio.timeout(self._handler_timeout_s)
+        try:
+            async with timeout:
+                await subscription.handler(payload)
+        except (Exception, SystemExit):
+            if timeout.expired():
+                _logger.error(  # noqa: TRY400 - where it hung, the traceback does not say
+                    "%s: a handler of %s took longer than %g s and was cancelled",
+                    name,
+                    owner,
+                    self._handler_timeout_s,
+                )
+            else:
+                _logger.exception("%s: a handler of %s failed", name, owner)
+        except asyncio.CancelledError:
+            if was_cancelled():
+                raise
+            _logger.exception("%s: a handler of %s was cancelled by itself", name, owner)
+
+
+def event_name(event: Event[P] | str) -> str:
+    """The name of an event that may be given by its name."""
+    return event if isinstance(event, str) else event.name
+
+
+def is_async(handler: object) -> bool:
+    """Whether a handler is an async function, a method, a partial or an object like one."""
+    return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(
+        getattr(handler, "__call__", None)  # noqa: B004 - the question is whether it is async
+    )
+
+
+def was_cancelled() -> bool:
+    """Whether the running task itself was cancelled, not just something that it awaited."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

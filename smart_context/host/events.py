@@ -1,0 +1,125 @@
+"""Every event of the host, with what it carries.
+
+Events of the pipeline go to plugins, with the turn. The others go to clients, with a JSON
+object, and after that to the plugins that subscribed to them.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Generic, NotRequired, TypedDict, TypeVar
+
+from smart_context.host.turn import Turn
+
+P = TypeVar("P")
+
+
+@dataclass(frozen=True, slots=True)
+class Event(Generic[P]):
+    """A name, tied to the type of its payload."""
+
+    name: str
+
+
+PIPELINE_START: Event[Turn] = Event("pipeline.start")
+"""A turn begins; its question is saved, its history is built."""
+PIPELINE_INPUT: Event[Turn] = Event("pipeline.input")
+"""The place to change the message, or to abort."""
+PIPELINE_CONTEXT: Event[Turn] = Event("pipeline.context")
+"""The place to change the history; what is left in it is what the model receives."""
+PIPELINE_PROMPT: Event[Turn] = Event("pipeline.prompt")
+"""The place to change the system prompt."""
+PIPELINE_LLM: Event[Turn] = Event("pipeline.llm")
+"""The model is about to be asked; setting the response replaces it."""
+PIPELINE_POST_PROCESS: Event[Turn] = Event("pipeline.post_process")
+"""The answer is there, not yet saved: the place to change it."""
+PIPELINE_OUTPUT: Event[Turn] = Event("pipeline.output")
+"""The answer is saved; comes for stopped and aborted turns too, not for failed ones."""
+PIPELINE_END: Event[Turn] = Event("pipeline.end")
+"""The turn is over, whatever became of it."""
+PIPELINE_ERROR: Event[Turn] = Event("pipeline.error")
+"""A phase of the host or the model failed; `turn.error` says why."""
+
+
+class ChatChanged(TypedDict):
+    """A chat of that id is no longer what it was."""
+
+    chat_id: str
+
+
+class ChatStarted(TypedDict):
+    """The answer of that id is on its way."""
+
+    chat_id: str
+    message_id: str
+
+
+class ChatToken(TypedDict):
+    """The next piece of an answer; `offset` counts the characters before it."""
+
+    chat_id: str
+    message_id: str
+    offset: int
+    text: str
+
+
+class ChatFinished(TypedDict):
+    """A turn is over; the ids are those of its question and answer."""
+
+    chat_id: str
+    message_ids: list[str]
+
+
+class ChatFailed(TypedDict):
+    """A turn failed; `error` is for people."""
+
+    chat_id: str
+    error: str
+
+
+class Panel(TypedDict):
+    """A plugin's panel and the address of its page."""
+
+    id: str
+    title: str
+    icon: str
+    position: str
+    url: str
+
+
+class PanelGone(TypedDict):
+    """The panel of that id is gone."""
+
+    id: str
+
+
+class PluginsChanged(TypedDict):
+    """The state of every plugin, as `system.plugins` gives it."""
+
+    plugins: list[dict[str, Any]]
+
+
+class ConfigRead(TypedDict):
+    """The settings file changed; with `faults` the former settings go on."""
+
+    faults: NotRequired[list[str]]
+
+
+CHAT_OPENED: Event[ChatChanged] = Event("chat.opened")
+"""A client opened a chat; goes to plugins only."""
+CHAT_STARTED: Event[ChatStarted] = Event("chat.started")
+"""The question is saved and the answer begins."""
+CHAT_TOKEN: Event[ChatToken] = Event("chat.token")
+"""A piece of an answer."""
+CHAT_FINISHED: Event[ChatFinished] = Event("chat.finished")
+"""A turn ended well, or was stopped or aborted; all is saved."""
+CHAT_FAILED: Event[ChatFailed] = Event("chat.failed")
+"""A turn failed; what had arrived is saved."""
+CHAT_CHANGED: Event[ChatChanged] = Event("memory.chat_changed")
+"""A chat was stored, deleted or restored, by us or by another program."""
+PANEL_REGISTERED: Event[Panel] = Event("ui.register_panel")
+"""A panel is there to be shown."""
+PANEL_REMOVED: Event[PanelGone] = Event("ui.remove_panel")
+"""A panel is no longer there."""
+PLUGINS_CHANGED: Event[PluginsChanged] = Event("system.plugins_changed")
+"""A plugin started, failed or stopped."""
+CONFIG_READ: Event[ConfigRead] = Event("system.config_read")
+"""The settings file was read again."""

@@ -1,0 +1,198 @@
+"""The plugin host: puts bus, commands, turns and plugins together."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from smart_context.chat.messages import ChatId, JsonObject
+from smart_context.chat.store import ChatStore
+from smart_context.config import VaultConfig
+from smart_context.errors import Fault
+from smart_context.host.bus import HANDLER_TIMEOUT_S, EventBus, event_name
+from smart_context.host.chat_commands import ChatCommands
+from smart_context.host.commands import Client, CommandRegistry
+from smart_context.host.events import (
+    CHAT_CHANGED,
+    CHAT_OPENED,
+    CONFIG_READ,
+    PANEL_REGISTERED,
+    PLUGINS_CHANGED,
+    Event,
+)
+from smart_context.host.memory_commands import MemoryCommands
+from smart_context.host.models import Models
+from smart_context.host.panels import Panels
+from smart_context.host.pipeline import Pipeline
+from smart_context.host.plugins import LOAD_TIMEOUT_S, Plugins
+from smart_context.host.relay import Relay
+from smart_context.host.repair import Repair
+from smart_context.host.tasks import TaskOwner
+from smart_context.host.trust import TrustRecord
+from smart_context.host.turns import HistoryBuilder, Turns
+
+__all__ = ["Client", "Host", "HostOptions", "Models"]
+
+TURNS_STOP_S = 2.0
+PLUGINS_STOP_S = 2.0
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostOptions:
+    """What rarely differs from one host to another.
+
+    Attributes:
+        system_prompt: What each turn begins with; plugins may change it.
+        built_in: The manifest of the product's plugin, if it is not the one shipped.
+        handler_timeout_s: How long a plugin's handler may take.
+        load_timeout_s: How long a plugin may take to be imported, and again to load.
+    """
+
+    system_prompt: str = ""
+    built_in: Path | None = None
+    handler_timeout_s: float = HANDLER_TIMEOUT_S
+    load_timeout_s: float = LOAD_TIMEOUT_S
+
+
+class Host:
+    """One vault, being served.
+
+    Args:
+        config: The vault's settings.
+        store: Its chats.
+        models: Who answers, finds topics and embeds.
+        trust: Whether the vault's own plugins may run.
+        build_history: Makes a history from stored messages (contract E).
+        options: What rarely differs.
+
+    Attributes:
+        bus: Carries events to plugins.
+        commands: What clients can ask for.
+        panels: What plugins show beside a chat.
+        plugins: The plugins and what became of each.
+        turns: The answers that are under way.
+    """
+
+    def __init__(
+        self,
+        *,
+        config: VaultConfig,
+        store: ChatStore,
+        models: Models,
+        trust: TrustRecord,
+        build_history: HistoryBuilder,
+        options: HostOptions | None = None,
+    ) -> None:
+        options = options or HostOptions()
+        self.config = config
+        self.store = store
+        self.models = models
+        self.build_history = build_history
+        self.bus = EventBus(handler_timeout_s=options.handler_timeout_s)
+        self.commands = CommandRegistry()
+        self.panels = Panels(self.emit)
+        self.plugins = Plugins(
+            self, trust, built_in=options.built_in, load_timeout_s=options.load_timeout_s
+        )
+        pipeline = Pipeline(self.bus, lambda: self.models)
+        self.turns = Turns(
+            store=store,
+            pipeline=pipeline,
+            build_history=build_history,
+            emit=self.emit,
+            system_prompt=options.system_prompt,
+        )
+        self._repair = Repair(store, self.turns)
+        self._relay = Relay(self.bus)
+        self._tasks = TaskOwner("host")
+        self._changing = asyncio.Lock()
+        self._undo: list[Callable[[], None]] = []
+
+    async def start(self) -> None:
+        """Register the host's commands, start the plugins and watch the chats."""
+        ChatCommands(self.store, self.turns, self._repair, self._opened).register(self.commands)
+        MemoryCommands(self.store, self.turns, self._repair).register(self.commands)
+        self.commands.register("system.commands", self._list_commands)
+        self.commands.register("system.plugins", self._list_plugins)
+        self._undo.append(
+            self.store.on_change(lambda chat_id: self.emit(CHAT_CHANGED, {"chat_id": chat_id}))
+        )
+        self._tasks.spawn(self._relay.run())
+        self._tasks.spawn(self.store.watch())
+        self._tasks.spawn(self._repair.all())
+        async with self._changing:
+            await self.plugins.start(self.config)
+
+    async def stop(self) -> None:
+        """Stop answers and plugins, keeping what there is; takes at most five seconds."""
+        async with self._changing:
+            await self.turns.close(TURNS_STOP_S)
+            try:
+                async with asyncio.timeout(PLUGINS_STOP_S):
+                    await self.plugins.stop()
+            except TimeoutError:
+                _logger.warning("the plugins did not stop within %g s", PLUGINS_STOP_S)
+            while self._undo:
+                self._undo.pop()()
+            await self._tasks.close(timeout_s=0.5)
+            await self.store.close()
+
+    async def reload(self, config: VaultConfig, models: Models | None = None) -> None:
+        """Go on with other settings: plugins whose settings changed are started anew.
+
+        Args:
+            config: The settings; another `memory_dir` takes effect at the next start.
+            models: If others are in use from now on; then all plugins are started anew.
+        """
+        async with self._changing:
+            if config.memory_dir != self.config.memory_dir:
+                _logger.warning("memory_dir changed; start again for it to take effect")
+            self.config = config
+            has_other_models = models is not None and models is not self.models
+            self.models = models or self.models
+            await self.plugins.start(config, anew=has_other_models)
+        self.emit(CONFIG_READ, {})
+        self.emit(PLUGINS_CHANGED, await self._list_plugins())
+
+    def report_faults(self, faults: Sequence[Fault]) -> None:
+        """Tell log and clients that the settings file has faults; the former settings go on."""
+        lines = [str(fault) for fault in faults]
+        _logger.error("the settings file has faults and is not used: %s", "; ".join(lines))
+        self.emit(CONFIG_READ, {"faults": lines})
+
+    def emit(self, event: Event[Any] | str, payload: Mapping[str, Any]) -> None:
+        """Tell all clients, then the plugins that subscribed to the event."""
+        self._relay.send(event_name(event), dict(payload))
+
+    def on_event(self, listener: Callable[[str, JsonObject], None]) -> Callable[[], None]:
+        """Call a function with every event meant for clients, in order; must not block.
+
+        Returns:
+            A function that ends it.
+        """
+        return self._relay.listen(listener)
+
+    async def client_connected(self, client: Client) -> None:
+        """Show the panels to a new client, and tell the plugins."""
+        for panel in self.panels.all():
+            client.send(PANEL_REGISTERED.name, {**panel})
+        await self.plugins.client_connected(client)
+
+    async def client_disconnected(self, client: Client) -> None:
+        """Its answers go on: they are stored, and other clients may be watching."""
+        _logger.info("client %s is gone", client.id)
+
+    def _opened(self, chat_id: ChatId) -> None:
+        self._relay.send_to_plugins(CHAT_OPENED.name, {"chat_id": chat_id})
+
+    async def _list_commands(self) -> JsonObject:
+        """List every command with its parameters (JSON Schema)."""
+        return {"commands": self.commands.describe()}
+
+    async def _list_plugins(self) -> JsonObject:
+        """List every plugin and what became of it."""
+        return {"plugins": [asdict(state) for state in self.plugins.states()]}

@@ -1,0 +1,205 @@
+"""`plugin.toml`: what a plugin says of itself (contract A12)."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from smart_context.config.document import TomlUnreadable, read_toml
+from smart_context.config.settings import SettingSpec, SettingType
+from smart_context.config.table import Faults, Table, found, number_fault
+from smart_context.errors import Fault, ManifestInvalid
+
+MANIFEST_NAME = "plugin.toml"
+RESERVED_IDS = frozenset({"chat", "memory", "pipeline", "system", "ui"})
+POSITIONS = ("right", "left", "bottom")
+
+_ID = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_VERSION = re.compile(r"\d{1,6}(\.\d{1,6}){0,2}")
+_EVENT = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+")
+_ENTRY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
+_KEYS = ("id", "name", "version", "min_host_version", "description", "entry", "subscribes")
+_TABLES = ("commands", "panel", "settings")
+_SETTING_KEYS = ("type", "default", "minimum", "maximum", "choices", "description")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PanelSpec:
+    """Where a plugin's panel is shown, and under which title."""
+
+    title: str
+    icon: str
+    position: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """A plugin's manifest.
+
+    Attributes:
+        id: Names the plugin, its commands and its settings table.
+        name: What people call it.
+        version: One to three numbers.
+        min_host_version: The oldest host that it runs on.
+        description: In one sentence.
+        module: The module to import; in a vault, below the plugin's folder.
+        class_name: The class in it.
+        subscribes: Events that it asks for.
+        commands: Commands that it offers, each `<id>.verb`.
+        panel: Its panel; `None`: it has none.
+        settings: What the user can set.
+    """
+
+    id: str
+    name: str
+    version: str
+    min_host_version: str
+    description: str
+    module: str
+    class_name: str
+    subscribes: tuple[str, ...]
+    commands: tuple[str, ...]
+    panel: PanelSpec | None
+    settings: Mapping[str, SettingSpec]
+
+
+def read_manifest(path: Path, *, expected_id: str | None = None) -> Manifest:
+    """The manifest in a file.
+
+    Args:
+        path: The `plugin.toml`.
+        expected_id: The name of the plugin's folder, if the id has to be the same.
+
+    Raises:
+        ManifestInvalid: With every fault and its line.
+    """
+    try:
+        document = read_toml(path)
+    except FileNotFoundError as error:
+        raise ManifestInvalid(path, [Fault(message="there is no such file")]) from error
+    except TomlUnreadable as error:
+        raise ManifestInvalid(path, [error.fault]) from error
+    faults = Faults(document.lines)
+    manifest = _read(Table(document.values, (), faults), expected_id)
+    if listed := faults.listed():
+        raise ManifestInvalid(path, listed)
+    return manifest
+
+
+def version_numbers(version: str) -> tuple[int, int, int]:
+    """The numbers of a version, absent ones as 0, to be compared."""
+    numbers = [int(number) for number in version.split(".")]
+    major, minor, patch = [*numbers, 0, 0][:3]
+    return major, minor, patch
+
+
+def _read(top: Table, expected_id: str | None) -> Manifest:
+    top.allow((*_KEYS, *_TABLES))
+    plugin_id = _required(top, "id", _ID, "small letters, digits and _, beginning with a letter")
+    if plugin_id in RESERVED_IDS:
+        top.fault("id", f"{plugin_id!r} belongs to the host; choose another")
+    elif plugin_id and expected_id not in {None, plugin_id}:
+        top.fault("id", f"expected the folder's name {expected_id!r}, found {found(plugin_id)}")
+    module, _, class_name = _required(top, "entry", _ENTRY, "'module:Class'").partition(":")
+    commands = _names(top, "commands", re.compile(rf"{re.escape(plugin_id)}\.[a-z][a-z0-9_]*"))
+    return Manifest(
+        id=plugin_id,
+        name=_required(top, "name"),
+        version=_required(top, "version", _VERSION, "one to three numbers, such as '0.1.0'"),
+        min_host_version=_optional(top, "min_host_version", "0.0.0", _VERSION),
+        description=top.text("description") if "description" in top else "",
+        module=module,
+        class_name=class_name,
+        subscribes=_names(top, "subscribes", _EVENT),
+        commands=commands,
+        panel=_panel(top.table("panel")) if "panel" in top else None,
+        settings=_settings(top.table("settings")),
+    )
+
+
+def _required(
+    table: Table, name: str, pattern: re.Pattern[str] | None = None, wanted: str = ""
+) -> str:
+    if name not in table:
+        table.fault(name, f"missing; expected {wanted or 'a string'}")
+        return ""
+    return _matching(table, name, table.text(name), pattern, wanted)
+
+
+def _optional(table: Table, name: str, default: str, pattern: re.Pattern[str]) -> str:
+    text = table.text(name, default)
+    return _matching(table, name, text, pattern, "one to three numbers, such as '0.1.0'") or default
+
+
+def _matching(
+    table: Table, name: str, text: str, pattern: re.Pattern[str] | None, wanted: str
+) -> str:
+    if text and pattern is not None and not pattern.fullmatch(text):
+        table.fault(name, f"expected {wanted}, found {found(text)}")
+        return ""
+    return text
+
+
+def _names(table: Table, name: str, pattern: re.Pattern[str]) -> tuple[str, ...]:
+    listed = table.values.get(name, [])
+    if not isinstance(listed, list):
+        table.fault(name, f"expected an array of names, found {found(listed)}")
+        return ()
+    for entry in listed:
+        if not isinstance(entry, str) or not pattern.fullmatch(entry):
+            shape = "'<id>.verb'" if name == "commands" else "an event such as 'pipeline.output'"
+            table.fault(name, f"expected {shape}, found {found(entry)}")
+    return tuple(entry for entry in listed if isinstance(entry, str))
+
+
+def _panel(table: Table) -> PanelSpec:
+    table.allow(("title", "icon", "position"))
+    position = table.text("position", POSITIONS[0])
+    if position not in POSITIONS:
+        table.fault("position", f"expected one of {', '.join(POSITIONS)}, found {found(position)}")
+    return PanelSpec(
+        title=_required(table, "title"), icon=table.text("icon", "puzzle"), position=position
+    )
+
+
+def _settings(settings: Table) -> Mapping[str, SettingSpec]:
+    if "enabled" in settings:
+        settings.fault("enabled", "every plugin has this setting; it can't be declared")
+    return {name: _setting(settings.table(name)) for name in settings.values}
+
+
+def _setting(table: Table) -> SettingSpec:
+    table.allow(_SETTING_KEYS)
+    kind = _required(table, "type")
+    if kind and kind not in get_args(SettingType):
+        kinds = ", ".join(get_args(SettingType))
+        table.fault("type", f"expected one of {kinds}, found {found(kind)}")
+        kind = ""
+    limits = {name: _limit(table, name) for name in ("minimum", "maximum")}
+    choices = table.values.get("choices", [])
+    if not isinstance(choices, list):
+        table.fault("choices", f"expected an array, found {found(choices)}")
+        choices = []
+    spec = SettingSpec(
+        type=cast("SettingType", kind or "string"),
+        default=table.values.get("default"),
+        choices=tuple(choices),
+        description=table.text("description") if "description" in table else "",
+        **cast("dict[str, Any]", limits),
+    )
+    if "default" not in table:
+        table.fault("default", "missing; every setting has one")
+    elif kind and (wrong := spec.fault(spec.default)):
+        table.fault("default", wrong)
+    return spec
+
+
+def _limit(table: Table, name: str) -> float | None:
+    if name not in table:
+        return None
+    value = table.values[name]
+    if wrong := number_fault(value, minimum=None, maximum=None, whole=False):
+        table.fault(name, wrong)
+        return None
+    return float(value)

@@ -1,0 +1,72 @@
+"""The commands `memory.*`: the chat files (contract A5)."""
+
+from dataclasses import asdict
+from typing import Any
+
+from smart_context.chat.ids import check_chat_id
+from smart_context.chat.messages import JsonObject, messages_of
+from smart_context.chat.store import ChatStore
+from smart_context.host.commands import CommandRegistry
+from smart_context.host.repair import Repair
+from smart_context.host.turns import Turns
+
+MAX_HITS = 200
+
+
+class MemoryCommands:
+    """What clients do with whole chats."""
+
+    def __init__(self, store: ChatStore, turns: Turns, repair: Repair) -> None:
+        self._store = store
+        self._turns = turns
+        self._repair = repair
+
+    def register(self, commands: CommandRegistry) -> None:
+        """Make them callable."""
+        commands.register("memory.load_chat", self.load_chat)
+        commands.register("memory.save_chat", self.save_chat)
+        commands.register("memory.list_chats", self.list_chats)
+        commands.register("memory.search", self.search)
+        commands.register("memory.rename_chat", self.rename_chat)
+        commands.register("memory.delete_chat", self.delete_chat)
+        commands.register("memory.restore_chat", self.restore_chat)
+
+    async def load_chat(self, chat_id: str) -> JsonObject:
+        """Give a chat's document; of a chat that does not exist, one without messages."""
+        checked = check_chat_id(chat_id)
+        await self._repair.chat(checked)
+        return await self._store.load(checked)
+
+    async def save_chat(self, chat_id: str, data: dict[str, Any]) -> JsonObject:
+        """Store a chat's document; what others changed meanwhile is merged in."""
+        checked = check_chat_id(chat_id)
+        stored = await self._store.save(checked, data)
+        return {"chat_id": checked, "total_messages": len(messages_of(stored))}
+
+    async def list_chats(self) -> JsonObject:
+        """List the chats, newest first."""
+        return {"chats": [asdict(summary) for summary in await self._store.list_chats()]}
+
+    async def search(self, query: str, limit: int = 50) -> JsonObject:
+        """Find chats by what was said in them."""
+        hits = await self._store.search(query, limit=max(1, min(limit, MAX_HITS)))
+        return {"query": query, "results": [asdict(hit) for hit in hits]}
+
+    async def rename_chat(self, chat_id: str, title: str) -> JsonObject:
+        """Give a chat another title."""
+        checked = check_chat_id(chat_id)
+        await self._store.rename(checked, title)
+        return {"chat_id": checked, "title": title}
+
+    async def delete_chat(self, chat_id: str) -> JsonObject:
+        """Move a chat to the trash; an answer that is under way is stopped first."""
+        checked = check_chat_id(chat_id)
+        await self._turns.stop(checked)
+        await self._store.delete(checked)
+        return {"chat_id": checked}
+
+    async def restore_chat(self, chat_id: str) -> JsonObject:
+        """Bring a chat back from the trash."""
+        checked = check_chat_id(chat_id)
+        await self._store.restore(checked)
+        return {"chat_id": checked}

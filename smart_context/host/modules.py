@@ -1,0 +1,143 @@
+"""Imports the modules of a vault's plugin under a name of their own.
+
+Each plugin is a package with a made-up name, so two plugins may both have a `main`, siblings are
+imported as `from . import x`, and `sys.path` stays as it is. Only sources are loaded, and only
+those whose content is the one that the user trusts; no byte code is read or written.
+"""
+
+import asyncio
+import hashlib
+import importlib
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from importlib.abc import MetaPathFinder, SourceLoader
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_file_location
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import TypeVar
+
+from smart_context.host.trust import file_digest
+
+T = TypeVar("T")
+
+
+class PluginModules:
+    """The modules of one plugin of a vault.
+
+    Args:
+        folder: The plugin's folder; the package's modules lie in it.
+        trusted: The digest of each file by its path below the folder, with `/`.
+    """
+
+    def __init__(self, folder: Path, trusted: Mapping[str, str]) -> None:
+        digest = hashlib.sha256(str(folder).encode("utf-8", "surrogateescape")).hexdigest()
+        self.package = f"_smart_context_{folder.name}_{digest[:12]}"
+        self._finder = _Finder(self.package, folder, trusted)
+
+    def load(self, module: str) -> ModuleType:
+        """Import a module of the plugin; blocks, and runs the plugin's code.
+
+        Raises:
+            ImportError: If there is no such module, or a file is not the one that was trusted.
+            Exception: Whatever the plugin's code raises.
+        """
+        sys.meta_path.insert(0, self._finder)
+        return importlib.import_module(f"{self.package}.{module}")
+
+    def unload(self) -> None:
+        """Forget the modules, so that they are read anew next time."""
+        if self._finder in sys.meta_path:
+            sys.meta_path.remove(self._finder)
+        for name in [*sys.modules]:
+            if name == self.package or name.startswith(f"{self.package}."):
+                del sys.modules[name]
+
+
+class _Finder(MetaPathFinder):
+    def __init__(self, package: str, folder: Path, trusted: Mapping[str, str]) -> None:
+        self._package = package
+        self._folder = folder
+        self._trusted = trusted
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        del path, target  # the name says where the module lies
+        package, *steps = fullname.split(".")
+        if package != self._package:
+            return None
+        place = self._folder.joinpath(*steps)
+        init = place / "__init__.py"
+        if init.is_file():
+            return self._spec(fullname, init, [str(place)])
+        if steps and place.with_suffix(".py").is_file():
+            return self._spec(fullname, place.with_suffix(".py"), None)
+        if place.is_dir():
+            spec = ModuleSpec(fullname, None, is_package=True)
+            spec.submodule_search_locations = [str(place)]
+            return spec
+        return None
+
+    def _spec(self, fullname: str, path: Path, inner: list[str] | None) -> ModuleSpec | None:
+        trusted = self._trusted.get(path.relative_to(self._folder).as_posix())
+        loader = _TrustedSource(fullname, path, trusted)
+        return spec_from_file_location(
+            fullname, path, loader=loader, submodule_search_locations=inner
+        )
+
+
+class _TrustedSource(SourceLoader):
+    def __init__(self, fullname: str, path: Path, trusted: str | None) -> None:
+        self._fullname = fullname
+        self._path = path
+        self._trusted = trusted
+
+    def get_filename(self, fullname: str) -> str:
+        del fullname  # one loader, one module
+        return str(self._path)
+
+    def get_data(self, path: str) -> bytes:
+        content = Path(path).read_bytes()
+        if file_digest(content) != self._trusted:
+            raise ImportError(f"{path} changed after the vault was trusted", name=self._fullname)
+        return content
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        return self.source_to_code(self.get_data(self.get_filename(fullname)), str(self._path))
+
+
+async def in_daemon_thread(work: Callable[[], T], *, name: str) -> T:
+    """Run blocking work of a stranger in a thread that can't hold up the program's end."""
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[T] = loop.create_future()
+
+    def settle(result: T | None, error: BaseException | None) -> None:
+        if outcome.done():
+            return
+        if error is not None:
+            outcome.set_exception(error)
+        else:
+            outcome.set_result(result)  # type: ignore[arg-type] # one of the two is there
+
+    def run() -> None:
+        try:
+            result = work()
+        except BaseException as error:  # noqa: BLE001 - the awaiting side decides
+            _tell(loop, settle, None, error)
+        else:
+            _tell(loop, settle, result, None)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return await outcome
+
+
+def _tell(
+    loop: asyncio.AbstractEventLoop,
+    settle: Callable[[T | None, BaseException | None], None],
+    result: T | None,
+    error: BaseException | None,
+) -> None:
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(settle, result, error)

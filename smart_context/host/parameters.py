@@ -1,0 +1,125 @@
+"""Checks a command's parameters against its handler's signature (contract A3)."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NotRequired, Required, get_type_hints
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
+from pydantic.errors import PydanticSchemaGenerationError
+from pydantic_core import ErrorDetails
+from typing_extensions import TypedDict
+
+from smart_context.errors import InvalidParams
+
+_MAX_FAULTS = 20
+_PLAIN_KINDS = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Parameters:
+    """The parameters of one command.
+
+    Attributes:
+        names: All of them, without the caller's.
+        caller_name: The parameter that gets the caller; empty when there is none.
+    """
+
+    names: frozenset[str]
+    caller_name: str
+    _adapter: TypeAdapter[dict[str, Any]]
+    _defaults: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, handler: Callable[..., Any], *, caller_type: type) -> "Parameters":
+        """The parameters that a handler's signature declares.
+
+        Numbers are not read from text, nor booleans from numbers; an integer does for a number.
+        An annotation that is missing allows everything. `**extra` allows unknown names.
+
+        Raises:
+            TypeError: If a parameter can't be given by name, or its type can't be checked.
+        """
+        hints = _hints(handler)
+        fields: dict[str, Any] = {}
+        defaults: dict[str, Any] = {}
+        caller_name, takes_extra = "", False
+        for name, parameter in inspect.signature(handler).parameters.items():
+            hint = hints.get(name, Any)
+            if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+                takes_extra = True
+            elif parameter.kind not in _PLAIN_KINDS:
+                raise TypeError(f"{handler!r}: the parameter {name} can't be given by name")
+            elif hint is caller_type:
+                caller_name = name
+            elif parameter.default is inspect.Parameter.empty:
+                fields[name] = Required[hint]
+            else:
+                fields[name] = NotRequired[hint]
+                defaults[name] = parameter.default
+        return cls(
+            names=frozenset(fields),
+            caller_name=caller_name,
+            _adapter=_adapter(handler, fields, takes_extra=takes_extra),
+            _defaults=defaults,
+        )
+
+    def check(self, command: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters as the handler wants them; those left out are absent.
+
+        Raises:
+            InvalidParams: Naming each parameter that is missing, unknown or ill-typed. Values
+                are not shown.
+        """
+        try:
+            return self._adapter.validate_python(dict(params))
+        except ValidationError as error:
+            found = error.errors(include_url=False, include_context=False, include_input=False)
+            faults = [_fault(detail) for detail in found[:_MAX_FAULTS]]
+            if len(found) > _MAX_FAULTS:
+                faults.append(f"and {len(found) - _MAX_FAULTS} more")
+            raise InvalidParams(f"{command}: {'; '.join(faults)}") from error
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of the parameters, with defaults."""
+        schema = self._adapter.json_schema()
+        schema.pop("title", None)
+        for name, default in self._defaults.items():
+            if default is None or isinstance(default, bool | int | float | str):
+                schema["properties"][name]["default"] = default
+        return schema
+
+
+def _hints(handler: Callable[..., Any]) -> Mapping[str, Any]:
+    target = handler
+    while hasattr(target, "func"):
+        target = target.func
+    if not inspect.isroutine(target):
+        target = type(target).__call__
+    try:
+        return get_type_hints(target, include_extras=True)
+    except NameError as error:
+        raise TypeError(f"{handler!r}: an annotation can't be read: {error}") from error
+
+
+def _adapter(
+    handler: Callable[..., Any], fields: Mapping[str, Any], *, takes_extra: bool
+) -> TypeAdapter[dict[str, Any]]:
+    config = ConfigDict(
+        strict=True, extra="allow" if takes_extra else "forbid", arbitrary_types_allowed=False
+    )
+    # Built at run time from a signature, which no type checker can follow.
+    params: Any = with_config(config)(TypedDict("Params", fields))  # type: ignore[operator]
+    try:
+        return TypeAdapter(params)
+    except PydanticSchemaGenerationError as error:
+        raise TypeError(f"{handler!r}: a parameter's type can't be checked: {error}") from error
+
+
+def _fault(detail: ErrorDetails) -> str:
+    where = ".".join(str(step) for step in detail["loc"]) or "parameters"
+    if detail["type"] == "missing":
+        return f"{where}: missing"
+    if detail["type"] == "extra_forbidden":
+        return f"{where}: unknown parameter"
+    return f"{where}: {detail['msg'].replace('Input should be', 'expected')}"

@@ -1,0 +1,130 @@
+"""Turns a turn into the request that a model receives: the one place that does (contract A4).
+
+Preview, receipt and the real request all come from here. A message goes in with the keys of the
+OpenAI chat API and no others; what the user's screen alone shows (reasoning, notices) stays out.
+"""
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from smart_context.chat.messages import Message, Part
+from smart_context.llm.models import PromptMessage
+
+
+def prompt_messages(
+    system_prompt: str, history: Sequence[Message], message: str
+) -> tuple[PromptMessage, ...]:
+    """System prompt, history, then the current message.
+
+    Messages without text are left out. A tool call goes with its result, whether that stands in
+    the same part or in `tool` messages right after; without one it is left out, since endpoints
+    refuse a call that nobody answered, and so is a result whose call is not there.
+
+    Args:
+        system_prompt: Left out when it is blank.
+        history: Oldest first.
+        message: What the model is asked now.
+    """
+    prompt = [_plain("system", system_prompt)] if system_prompt.strip() else []
+    awaited: set[str] = set()
+    for at, entry in enumerate(history):
+        if entry.role == "tool":
+            prompt.extend(_results(entry, awaited))
+        elif entry.role == "assistant":
+            awaited = _ids_answered_after(history, at)
+            prompt.extend(_spoken(entry, awaited))
+        else:
+            prompt.extend([_plain(entry.role, entry.text)] if entry.text.strip() else [])
+    prompt.append(_plain("user", message))
+    return tuple(prompt)
+
+
+def _plain(role: str, text: str) -> PromptMessage:
+    return {"role": role, "content": text}
+
+
+def _spoken(message: Message, answered_later: Collection[str]) -> Iterator[PromptMessage]:
+    """An assistant's message: split after each run of tool calls, with their results."""
+    texts: list[str] = []
+    calls: list[PromptMessage] = []
+    results: list[PromptMessage] = []
+    for part in message.parts:
+        if part.get("type") == "text" and _text(part.get("text")).strip():
+            if results:
+                yield from _step(texts, calls, results)
+                texts, calls, results = [], [], []
+            texts.append(_text(part.get("text")))
+        elif part.get("type") == "tool_call" and (call_id := _text(part.get("tool_call_id"))):
+            if part.get("state") in {"result", "error"}:
+                results.append(_result(call_id, part.get("result")))
+            elif call_id not in answered_later:
+                continue
+            calls.append(_call(call_id, part))
+    yield from _step(texts, calls, results)
+
+
+def _step(
+    texts: Sequence[str], calls: Sequence[PromptMessage], results: Sequence[PromptMessage]
+) -> Iterator[PromptMessage]:
+    text = "\n".join(texts)
+    if calls:
+        yield {"role": "assistant", "content": text or None, "tool_calls": list(calls)}
+        yield from results
+    elif text:
+        yield _plain("assistant", text)
+
+
+def _call(call_id: str, part: Part) -> PromptMessage:
+    arguments = part.get("args")
+    return {
+        "id": call_id,
+        "type": "function",
+        "function": {
+            "name": _text(part.get("tool_name")) or "unknown",
+            "arguments": _text({} if arguments is None else arguments),
+        },
+    }
+
+
+def _result(call_id: str, result: object) -> PromptMessage:
+    return {"role": "tool", "tool_call_id": call_id, "content": _text(result)}
+
+
+def _results(message: Message, awaited: set[str]) -> Iterator[PromptMessage]:
+    """The results in a `tool` message whose calls were just made, each once."""
+    for call_id, result in _results_of(message):
+        if call_id in awaited:
+            awaited.discard(call_id)
+            yield _result(call_id, result)
+
+
+def _results_of(message: Message) -> Iterator[tuple[str, Any]]:
+    if named := message.extra.get("tool_call_id"):
+        yield str(named), _tool_text(message)
+        return
+    for part in message.parts:
+        if part.get("type") == "tool_call" and (call_id := part.get("tool_call_id")):
+            yield str(call_id), part.get("result")
+
+
+def _tool_text(message: Message) -> Any:
+    if message.text:
+        return message.text
+    return next((p.get("result") for p in message.parts if p.get("type") == "tool_call"), "")
+
+
+def _ids_answered_after(history: Sequence[Message], at: int) -> set[str]:
+    """The calls that the `tool` messages right after a message answer."""
+    answered: set[str] = set()
+    for message in history[at + 1 :]:
+        if message.role != "tool":
+            break
+        answered.update(call_id for call_id, _ in _results_of(message))
+    return answered
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(value, ensure_ascii=False, default=str)

@@ -1,0 +1,50 @@
+"""Carries events to clients at once and in order, and to plugins right after."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from smart_context.chat.messages import JsonObject
+from smart_context.host.bus import EventBus
+
+Listener = Callable[[str, JsonObject], None]
+
+_logger = logging.getLogger(__name__)
+
+
+class Relay:
+    """Clients are called on the spot; plugins, being async, get their events from a queue.
+
+    Args:
+        bus: Carries events to plugins.
+    """
+
+    def __init__(self, bus: EventBus) -> None:
+        self._bus = bus
+        self._listeners: list[Listener] = []
+        self._waiting: asyncio.Queue[tuple[str, JsonObject]] = asyncio.Queue()
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Call a function with every event for clients; gives a function that ends it."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener) if listener in self._listeners else None
+
+    def send(self, event: str, payload: JsonObject) -> None:
+        """Tell clients, in order; one that fails is logged and the next is told."""
+        for listener in tuple(self._listeners):
+            try:
+                listener(event, payload)
+            except Exception:
+                _logger.exception("%s could not be sent to a client", event)
+        self.send_to_plugins(event, payload)
+
+    def send_to_plugins(self, event: str, payload: JsonObject) -> None:
+        """Tell the plugins that subscribed, soon."""
+        if self._bus.is_awaited(event):
+            self._waiting.put_nowait((event, payload))
+
+    async def run(self) -> None:
+        """Carry events to plugins until cancelled."""
+        while True:
+            event, payload = await self._waiting.get()
+            await self._bus.publish(event, payload)

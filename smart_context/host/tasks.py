@@ -1,0 +1,91 @@
+"""Background work that has an owner: nothing runs that nobody waits for."""
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Hashable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+CLOSE_TIMEOUT_S = 3.0
+
+
+class TaskOwner:
+    """Keeps the tasks of one owner, reports their failures and ends them with it.
+
+    Args:
+        name: The owner, as it stands in the log.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._logger = logging.getLogger(__name__)
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._latest: dict[Hashable, asyncio.Task[Any]] = {}
+        self._closed = False
+
+    def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Run it in the background; a failure is logged with the owner's name.
+
+        Raises:
+            RuntimeError: If the owner was closed.
+        """
+        if self._closed:
+            work.close()
+            raise RuntimeError(f"{self._name} has stopped and takes no more work")
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(lambda done: self._finished(done, work))
+        return task
+
+    def latest(self, key: Hashable, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Run it in place of the former work of the same key.
+
+        The former is cancelled, and has ended before the new one begins.
+
+        Raises:
+            RuntimeError: If the owner was closed.
+        """
+        former = self._latest.get(key)
+        if former is None or former.done():
+            task = self.spawn(work)
+        else:
+            former.cancel()
+            task = self.spawn(_after(former, work))
+            task.add_done_callback(lambda _: work.close())
+        self._latest[key] = task
+        task.add_done_callback(lambda done: self._forget(key, done))
+        return task
+
+    async def close(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
+        """Cancel all work and wait for its end, but not longer than the time given."""
+        self._closed = True
+        tasks = self._tasks - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        if not tasks:
+            return
+        _, running = await asyncio.wait(tasks, timeout=timeout_s)
+        if running:
+            self._logger.error(
+                "%s: %d tasks did not end within %g s", self._name, len(running), timeout_s
+            )
+
+    def _finished(self, task: asyncio.Task[Any], work: Coroutine[Any, Any, Any]) -> None:
+        self._tasks.discard(task)
+        work.close()
+        if not task.cancelled() and (error := task.exception()):
+            self._logger.error("%s: background work failed", self._name, exc_info=error)
+
+    def _forget(self, key: Hashable, task: asyncio.Task[Any]) -> None:
+        if self._latest.get(key) is task:
+            del self._latest[key]
+
+
+async def _after(former: asyncio.Task[Any], work: Coroutine[Any, Any, T]) -> T:
+    try:
+        await asyncio.wait([former])
+    finally:
+        if not former.done():  # we were superseded too; the first must still end before the third
+            await asyncio.wait([former])
+    return await work

@@ -1,0 +1,79 @@
+"""One trip through the pipeline (contract A4)."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from smart_context.chat.messages import ChatId, Message, MessageId
+from smart_context.llm.models import PromptMessage, Usage
+
+
+@dataclass(slots=True, kw_only=True)
+class Turn:
+    """What handlers see and may change: history, message, response, system prompt, metadata.
+
+    Attributes:
+        id: Names the turn in the log.
+        chat_id: The chat it belongs to.
+        question: The user's message as it is stored.
+        answer_id: The id that the answer has, or will have.
+        message: What the model is asked now; begins as what the user wrote.
+        original_message: What the user wrote; stays.
+        history: The messages before this one that the model receives, oldest first. Message
+            objects (`{"role", "content", …}`) may be put in; they are made into `Message`s
+            once the phase is over.
+        system_prompt: Empty: no system message is sent.
+        response: The answer; `None` until there is one.
+        metadata: For plugins, to pass values from one phase to another.
+        streaming: Whether clients get the answer piece by piece.
+        sent: The request as the model received it; empty until then.
+        usage: Tokens that the endpoint counted, where it says so.
+        abort_reason: Why a handler aborted the turn; empty if none did.
+        stopped: The user stopped it.
+        error: Why it failed, for people; empty if it did not.
+        error_code: The endpoint's HTTP status, where there was one.
+    """
+
+    id: str
+    chat_id: ChatId
+    question: Message
+    answer_id: MessageId
+    message: str
+    original_message: str
+    history: list[Message] = field(default_factory=list)
+    system_prompt: str = ""
+    response: str | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    streaming: bool = True
+    sent: tuple[PromptMessage, ...] = ()
+    usage: Usage | None = None
+    abort_reason: str = ""
+    stopped: bool = False
+    error: str = ""
+    error_code: int = 0
+
+    @property
+    def aborted(self) -> bool:
+        """Whether a handler called `abort`."""
+        return bool(self.abort_reason)
+
+    def abort(self, reason: str = "") -> None:
+        """End the turn without asking the model; the reason is shown in the chat."""
+        self.abort_reason = reason or "A plugin ended this turn."
+
+
+def as_messages(entries: Iterable[object]) -> list[Message]:
+    """A history that a handler left: objects are made into messages.
+
+    Raises:
+        TypeError: If an entry is neither a message nor a message's object.
+    """
+    return [_as_message(entry, position) for position, entry in enumerate(entries)]
+
+
+def _as_message(entry: object, position: int) -> Message:
+    if isinstance(entry, Message):
+        return entry
+    if isinstance(entry, Mapping):
+        return Message.from_dict(entry, position=position)
+    raise TypeError(f"expected a message in turn.history, found {type(entry).__name__}")
