@@ -9,8 +9,11 @@ from pathlib import Path
 from smart_context.vault.ignore import IgnoreRules, parse_ignore
 from smart_context.vault.paths import is_inside
 
-_IGNORE_FILES = (".gitignore", ".scignore")
+IGNORE_FILES = (".gitignore", ".scignore")
+"""In any folder; the second is ours and has the last word."""
+
 _MAX_IGNORE_BYTES = 1 << 20
+_SIGNED = (1 << 63) - 1  # what a database takes for an integer
 
 FileStamp = tuple[str, int, int, int]
 """Path relative to the vault, time of change in ns, size in bytes, inode: the same stamp, the
@@ -26,8 +29,8 @@ def readable_files(
     """The files of a vault that may be looked at, relative to it, sorted.
 
     Left out: what a `.gitignore` or `.scignore` says (nested ones and `!` count as in git),
-    names that begin with a dot, links to folders and links out of the vault, and what is no
-    regular file. Whether a file is text is the reader's business.
+    names that begin with a dot or are no Unicode, links to folders and links out of the vault, and
+    what is no regular file. Whether a file is text is the reader's business.
 
     Args:
         root: The vault.
@@ -44,15 +47,25 @@ def file_stamps(
 ) -> list[FileStamp]:
     """The stamps of `readable_files`, in no order. Folders that can't be read are empty."""
     walk = _Walk(root, frozenset(without), hidden)
-    prefix = below.strip("/")
-    scopes: _Scopes = ()
-    folder = ""
-    for part in prefix.split("/") if prefix else ():
-        scopes = walk.scopes_of(folder, scopes)
-        folder += part + "/"
-        if walk.leaves_out(folder, part, scopes) or (root / folder).is_symlink():
-            return []
-    return walk.stamps_below(folder, scopes)
+    folder = below.strip("/") + "/" if below.strip("/") else ""
+    scopes = walk.scopes_above(folder)
+    return [] if scopes is None else walk.stamps_below(folder, scopes)
+
+
+def stamp_of(root: Path, path: str, *, without: Collection[str] = ()) -> FileStamp | None:
+    """The stamp of one file; `None` when `readable_files` would not give it."""
+    walk = _Walk(root, frozenset(without), hidden=False)
+    folder = path.rpartition("/")[0]
+    prefix = folder + "/" if folder else ""
+    scopes = walk.scopes_above(prefix)
+    if scopes is None:
+        return None
+    scopes = walk.scopes_of(prefix, scopes)
+    full_path = root / path
+    try:
+        return walk.stamp(path, scopes, full_path.stat(), is_link=full_path.is_symlink())
+    except (OSError, ValueError):
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +84,18 @@ class _Walk:
     def _hides(self, name: str) -> bool:
         if not name.startswith("."):
             return False
-        return not self.hidden or name == ".git" or name in _IGNORE_FILES
+        return not self.hidden or name == ".git" or name in IGNORE_FILES
+
+    def scopes_above(self, folder: str) -> _Scopes | None:
+        """The rules from outside a folder; `None` when the folder itself is left out."""
+        scopes: _Scopes = ()
+        prefix = ""
+        for part in folder.split("/")[:-1]:
+            scopes = self.scopes_of(prefix, scopes)
+            prefix += part + "/"
+            if self.leaves_out(prefix, part, scopes) or (self.root / prefix).is_symlink():
+                return None
+        return scopes
 
     def scopes_of(self, folder: str, scopes: _Scopes) -> _Scopes:
         rules = _rules_in(self.root / folder)
@@ -88,30 +112,44 @@ class _Walk:
             except OSError:
                 continue
             inner = outer
-            if any(entry.name in _IGNORE_FILES for entry in entries):
+            if any(entry.name in IGNORE_FILES for entry in entries):
                 inner = self.scopes_of(prefix, outer)
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     child = f"{prefix}{entry.name}/"
                     if not self.leaves_out(child, entry.name, inner):
                         pending.append((child, inner))
-                elif stamp := self._stamp(entry, prefix, inner):
+                elif stamp := self._stamp_of(entry, prefix, inner):
                     stamps.append(stamp)
         return stamps
 
-    def _stamp(self, entry: "os.DirEntry[str]", prefix: str, scopes: _Scopes) -> FileStamp | None:
-        path = prefix + entry.name
-        if self._hides(entry.name) or (scopes and _is_ignored(path, scopes)):
-            return None
-        if entry.is_symlink() and not is_inside(self.root, Path(entry.path)):
-            return None
+    def _stamp_of(
+        self, entry: "os.DirEntry[str]", prefix: str, scopes: _Scopes
+    ) -> FileStamp | None:
         try:
-            status = entry.stat()
+            return self.stamp(prefix + entry.name, scopes, entry.stat(), is_link=entry.is_symlink())
         except OSError:
             return None
-        if not stat.S_ISREG(status.st_mode):
+
+    def stamp(
+        self, path: str, scopes: _Scopes, status: os.stat_result, *, is_link: bool
+    ) -> FileStamp | None:
+        if self._hides(path.rpartition("/")[2]) or (scopes and _is_ignored(path, scopes)):
             return None
-        return path, status.st_mtime_ns, status.st_size, status.st_ino
+        if is_link and not is_inside(self.root, self.root / path):
+            return None
+        if not stat.S_ISREG(status.st_mode) or not (path.isascii() or _is_unicode(path)):
+            return None
+        return path, status.st_mtime_ns, status.st_size, status.st_ino & _SIGNED
+
+
+def _is_unicode(path: str) -> bool:
+    """Bytes that are no UTF-8 come as lone surrogates, which no prompt and no page could show."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_ignored(path: str, scopes: _Scopes) -> bool:
@@ -123,7 +161,7 @@ def _is_ignored(path: str, scopes: _Scopes) -> bool:
 
 
 def _rules_in(folder: Path) -> IgnoreRules | None:
-    texts = [text for name in _IGNORE_FILES if (text := _ignore_text(folder / name))]
+    texts = [text for name in IGNORE_FILES if (text := _ignore_text(folder / name))]
     return parse_ignore("\n".join(texts)) if texts else None
 
 

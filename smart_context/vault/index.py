@@ -1,0 +1,287 @@
+"""The vault's index: who links to whom, headings, blocks, tags and lengths, kept up to date.
+
+Only what was read from files is stored, on disk; what a link means is worked out when asked, among
+the names that are there at that moment. So a note that changed costs its own reading, in a vault
+of any size, and a rename needs no repair.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from smart_context.vault.canvas import canvas_outline
+from smart_context.vault.files import FileText, read_text
+from smart_context.vault.index_cache import Changes, IndexCache
+from smart_context.vault.index_store import Entry, IndexDamaged, IndexStore, IndexUnwritable
+from smart_context.vault.links import Names, Resolution, keys_of
+from smart_context.vault.notes import Link, Outline, outline_of
+from smart_context.vault.walk import IGNORE_FILES, FileStamp, file_stamps, stamp_of
+
+INDEX_FILE = "index/vault.sqlite3"
+"""Where the index is kept, in the memory folder."""
+
+_SETTLED_NS = 50_000_000  # a file changed less than 50 ms ago may change again within its stamp
+_QUICK_LOOK_S = 0.005
+_REST = 20  # after a look at all files that was not quick: rest for so many times its duration
+
+T = TypeVar("T")
+
+
+class VaultIndex:
+    """What links, sections and names a vault's files have. Safe to use from several threads.
+
+    Nothing is read before the first question. Nothing raises for what is in the vault.
+
+    Args:
+        root: The vault.
+        memory_dir: The folder for what may be written: the index is kept in it. `None`, or one
+            that can't be written: the index is kept in memory.
+
+    Attributes:
+        is_watched: Somebody tells `update` of each change, so `catch_up` needs no look at the disk.
+    """
+
+    def __init__(self, root: Path, memory_dir: Path | None = None) -> None:
+        self.root = root
+        self.is_watched = False
+        self._memory_dir = memory_dir
+        self._lock = threading.RLock()
+        self._opened: IndexStore | None = None
+        self._seen_version = 0
+        self._next_look = 0.0
+        self._cache = IndexCache()
+
+    def close(self) -> None:
+        """Close the index's file. Asking the index again opens it again."""
+        with self._lock:
+            if self._opened is not None:
+                self._opened.close()
+            self._opened = None
+            self._next_look = 0.0
+            self._cache.clear()
+
+    def refresh(self) -> Changes:
+        """Look at all files; read those that changed since the last time, by whoever."""
+        return self._ask(self._look)
+
+    def catch_up(self) -> None:
+        """Refresh if it is due: always, unless that takes its time.
+
+        In a vault where a look takes more than 5 ms, no more than a twentieth of the time is spent
+        on it, so changes are seen after 20 times as long: a second at 10,000 notes.
+        """
+        with self._lock:
+            if self.is_watched or time.monotonic() < self._next_look:
+                return
+            self.refresh()
+
+    def update(self, paths: Iterable[str]) -> Changes:
+        """Take in files that somebody saw change; costs nothing for the others.
+
+        Args:
+            paths: Relative to the vault, of files or folders that are there or are gone.
+        """
+        wanted = sorted(set(paths))
+        return self._ask(lambda store: self._update(store, wanted))
+
+    def paths(self) -> list[str]:
+        """All files of the vault that may be looked at, sorted."""
+        return self._ask(lambda store: sorted(store.paths()))
+
+    def outline(self, path: str) -> Outline | None:
+        """What is known of a file, as of the last refresh; it is read when nothing is known.
+
+        `None` when it is not there or no text.
+        """
+        return self._ask(lambda store: self._outline(store, path))
+
+    def read(self, path: str) -> tuple[str, Outline] | None:
+        """The text of a file as it is now, without a byte order mark, and its outline.
+
+        `None` when it is not there or no text. The caller has confined the path.
+        """
+        found = read_text(f"{self.root}{os.sep}{path}")
+        return self._ask(lambda store: self._take_in_read(store, path, found))
+
+    def resolve(self, target: str, source: str) -> Resolution:
+        """What a link to `target` in the file `source` leads to."""
+        return self._ask(lambda store: self._names_now(store).resolve(target, source))
+
+    def links(self, path: str) -> list[tuple[Link, Resolution]]:
+        """The links of a file, in the order of its text, and what they lead to."""
+        outline = self.outline(path)
+        return [
+            (link, self.resolve(link.target, path)) for link in (outline.links if outline else ())
+        ]
+
+    def outlinks(self, path: str) -> tuple[str, ...]:
+        """The other files that a file links to, each once, in the order of its text."""
+        return self._ask(lambda store: self._outlinks(store, path))
+
+    def backlinks(self, path: str) -> tuple[str, ...]:
+        """The other files that link to a file, sorted."""
+        return self._ask(lambda store: self._backlinks(store, path))
+
+    def outlines(self) -> Iterator[tuple[str, Outline]]:
+        """All outlines that are known, sorted by path: those of all notes."""
+        return self._ask(lambda store: store.outlines())
+
+    def _ask(self, question: Callable[[IndexStore], T]) -> T:
+        """The store's answer; a store that is damaged or can't be written is exchanged first."""
+        with self._lock:
+            try:
+                return question(self._store())
+            except IndexUnwritable:
+                self._exchange(IndexStore.in_memory)
+            except IndexDamaged:
+                if self._opened is not None:
+                    self._opened.discard()
+                self._exchange(self._open)
+            store = self._store()
+            self._look(store)
+            return question(store)
+
+    def _store(self) -> IndexStore:
+        if self._opened is None:
+            self._opened = self._open()
+            self._seen_version = self._opened.version()
+        return self._opened
+
+    def _open(self) -> IndexStore:
+        if self._memory_dir is None:
+            return IndexStore.in_memory()
+        return IndexStore.at(self._memory_dir / INDEX_FILE)
+
+    def _exchange(self, make: Callable[[], IndexStore]) -> None:
+        self.close()
+        self._opened = make()
+        self._seen_version = self._opened.version()
+
+    def _look(self, store: IndexStore) -> Changes:
+        began = time.monotonic()
+        found = set(file_stamps(self.root, without=self._not_indexed()))
+        if store.version() != self._seen_version:
+            self._seen_version = store.version()
+            self._cache.clear()
+        changes = self._take_in(store, found, set(store.stamps()))
+        ended = time.monotonic()
+        is_quick = ended - began < _QUICK_LOOK_S
+        self._next_look = ended if is_quick else ended + _REST * (ended - began)
+        return changes
+
+    def _not_indexed(self) -> tuple[str, ...]:
+        if self._memory_dir is None or not self._memory_dir.is_relative_to(self.root):
+            return ()
+        return (self._memory_dir.relative_to(self.root).as_posix(),)
+
+    def _update(self, store: IndexStore, paths: list[str]) -> Changes:
+        found: set[FileStamp] = set()
+        known: set[FileStamp] = set()
+        for path in paths:
+            entry = store.entry(path)
+            if entry is not None:
+                known.add(entry.stamp)
+            if stamp := stamp_of(self.root, path, without=self._not_indexed()):
+                found.add(stamp)
+            elif entry is None and self._may_be_about_others(path):
+                return self._look(store)
+        return self._take_in(store, found, known)
+
+    def _may_be_about_others(self, path: str) -> bool:
+        """A folder that came or went, or an ignore file, is about more files than itself."""
+        name = path.rpartition("/")[2]
+        full_path = self.root / path
+        return name in IGNORE_FILES or full_path.is_dir() or not full_path.exists()
+
+    def _take_in(self, store: IndexStore, found: set[FileStamp], known: set[FileStamp]) -> Changes:
+        if found == known:
+            return Changes()
+        fresh = sorted(found - known)
+        former = {stamp[0] for stamp in known - found}
+        present = {stamp[0] for stamp in fresh}
+        changes = Changes(
+            tuple(sorted(present - former)),
+            tuple(sorted(present & former)),
+            tuple(sorted(former - present)),
+        )
+        affected = store.put(map(self._entry, fresh)) | store.remove(changes.removed)
+        self._cache.forget(changes, affected, store.sources)
+        return changes
+
+    def _entry(self, stamp: FileStamp) -> Entry:
+        path = stamp[0]
+        if not _is_note(path):
+            return Entry(stamp, is_known=False)
+        found = read_text(f"{self.root}{os.sep}{path}")
+        return Entry(stamp) if not isinstance(found, FileText) else _entry_of(path, found)
+
+    def _take_in_read(
+        self, store: IndexStore, path: str, found: object
+    ) -> tuple[str, Outline] | None:
+        if not isinstance(found, FileText):
+            self._cache.outlines.pop(path, None)
+            return None
+        text = found.text.removeprefix("\ufeff")
+        entry = store.entry(path)
+        stamp = (path, found.mtime_ns, found.size, found.inode)
+        if entry is not None and entry.stamp == stamp and entry.outline is not None:
+            return text, entry.outline
+        fresh = _entry_of(path, found)
+        if entry is not None:
+            self._cache.forget(Changes(changed=(path,)), store.put([fresh]), store.sources)
+        return text, fresh.outline or Outline(len(text))
+
+    def _outline(self, store: IndexStore, path: str) -> Outline | None:
+        if path in self._cache.outlines:
+            return self._cache.outlines[path]
+        entry = store.entry(path)
+        if entry is None or not entry.is_known:
+            read = self._take_in_read(store, path, read_text(f"{self.root}{os.sep}{path}"))
+            outline = None if read is None else read[1]
+        else:
+            outline = entry.outline
+        if entry is not None:
+            self._cache.keep_outline(path, outline)
+        return outline
+
+    def _names_now(self, store: IndexStore) -> Names:
+        if self._cache.names is None:
+            self._cache.names = Names(store.paths())
+        return self._cache.names
+
+    def _outlinks(self, store: IndexStore, path: str) -> tuple[str, ...]:
+        known = self._cache.targets.get(path)
+        if known is None:
+            outline, names = self._outline(store, path), self._names_now(store)
+            links = outline.links if outline is not None else ()
+            targets = (names.resolve(link.target, path).path for link in links)
+            known = tuple(dict.fromkeys(t for t in targets if t is not None and t != path))
+            self._cache.targets[path] = known
+        return known
+
+    def _backlinks(self, store: IndexStore, path: str) -> tuple[str, ...]:
+        sources: set[str] = set()
+        for key in keys_of(path):
+            if key not in self._cache.sources:
+                self._cache.sources[key] = store.sources(key)
+            sources.update(self._cache.sources[key])
+        return tuple(sorted(source for source in sources if path in self._outlinks(store, source)))
+
+
+def _is_note(path: str) -> bool:
+    return path[-7:].lower().endswith((".md", ".canvas"))
+
+
+def _entry_of(path: str, found: FileText) -> Entry:
+    is_settled = time.time_ns() - found.mtime_ns > _SETTLED_NS
+    stamp = (path, found.mtime_ns if is_settled else 0, found.size, found.inode)
+    return Entry(stamp, _parse(path, found.text.removeprefix("\ufeff")))
+
+
+def _parse(path: str, text: str) -> Outline:
+    if not _is_note(path):
+        return Outline(len(text))
+    return outline_of(text) if path[-3:].lower() == ".md" else canvas_outline(text)

@@ -1,0 +1,82 @@
+"""What the index has worked out so far, kept until one of its causes changes."""
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from smart_context.vault.links import Names, keys_of
+from smart_context.vault.notes import Outline
+
+_MANY_CHANGES = 500
+_MAX_OUTLINES = 20_000
+
+
+class Changes(NamedTuple):
+    """What a look at the disk found, as sorted paths."""
+
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+
+class IndexCache:
+    """Answers in memory. What one change makes wrong is found by its keys, in any vault.
+
+    Attributes:
+        names: All paths by name; `None` until somebody asks what a link means.
+        outlines: Of each file that was asked for; `None` for what is no text.
+        targets: Of each file, what it links to.
+        sources: Of each link key, the files with such a link.
+    """
+
+    def __init__(self) -> None:
+        self.names: Names | None = None
+        self.outlines: dict[str, Outline | None] = {}
+        self.targets: dict[str, tuple[str, ...]] = {}
+        self.sources: dict[str, tuple[str, ...]] = {}
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.names = None
+        self.outlines.clear()
+        self.targets.clear()
+        self.sources.clear()
+
+    def keep_outline(self, path: str, outline: Outline | None) -> None:
+        """Remember an outline; there is room for 20,000."""
+        if len(self.outlines) >= _MAX_OUTLINES:
+            self.outlines.clear()
+        self.outlines[path] = outline
+
+    def forget(
+        self,
+        changes: Changes,
+        keys: Iterable[str],
+        sources_of: Callable[[str], Iterable[str]],
+    ) -> None:
+        """Forget what depends on what changed.
+
+        Args:
+            changes: The files.
+            keys: Of the links that they had and have.
+            sources_of: The files with a link of a key, as it is stored now.
+        """
+        if sum(map(len, changes)) > _MANY_CHANGES:
+            self.clear()
+            return
+        for key in keys:
+            self.sources.pop(key, None)
+        for path in (*changes.added, *changes.changed, *changes.removed):
+            self.outlines.pop(path, None)
+            self.targets.pop(path, None)
+        for path in (*changes.added, *changes.removed):
+            for source in (source for key in keys_of(path) for source in sources_of(key)):
+                self.targets.pop(source, None)
+        self._rename(changes)
+
+    def _rename(self, changes: Changes) -> None:
+        if self.names is None:
+            return
+        for path in changes.added:
+            self.names.add(path)
+        for path in changes.removed:
+            self.names.discard(path)

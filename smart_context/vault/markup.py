@@ -1,0 +1,131 @@
+"""Where a note is not prose: code, comments, math and escapes, in which nothing is a link."""
+
+import re
+from bisect import bisect_left
+
+_SPECIAL = re.compile(r"\\.|``*|\$\$?|%%|<!--|~~~~*|\[\[", re.DOTALL)
+_WIKI_LINK = re.compile(r"\[\[[^\[\]\n]+\]\]")
+_BLANK_LINE = re.compile(r"\n[ \t>]*\r?\n")
+_LINE_START = re.compile(r"[ \t>]*(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]+)*[ \t>]*")
+_MATH_END = re.compile(r"(?<=[^\s\\])\$(?![0-9])")
+_BACKTICKS = re.compile(r"``*")
+_NOT_QUOTED = re.compile(r"\n(?![ \t]*>)")
+_COMMENTS = {"%%": "%%", "<!--": "-->"}
+_NEEDED = ("`", "\\", "$", "%%", "<!--", "~~~")
+
+
+def prose_of(text: str, start: int = 0) -> str:
+    """The text with all that is no prose blanked out; every position stays what it was.
+
+    Args:
+        text: A note.
+        start: Where its body begins; what is before it is left alone.
+    """
+    if not any(mark in text for mark in _NEEDED):
+        return text
+    pieces: list[str] = []
+    position = 0
+    for begin, end in _Scan(text).ranges(start):
+        pieces += (text[position:begin], " " * (end - begin))
+        position = end
+    pieces.append(text[position:])
+    return "".join(pieces)
+
+
+class _Scan:
+    """One walk over a text from left to right, linear in its length whatever it holds."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._paragraph_end = -1
+        self._no_math_before = -1
+        self._runs: dict[int, list[int]] | None = None
+
+    def ranges(self, start: int) -> list[tuple[int, int]]:
+        found: list[tuple[int, int]] = []
+        position = start
+        while mark := _SPECIAL.search(self._text, position):
+            begin, position = mark.span()
+            run = mark[0]
+            if run == "[[":
+                link = _WIKI_LINK.match(self._text, begin)
+                position = link.end() if link else begin + 1
+                continue
+            end = position if run[0] == "\\" else self._end(run, begin, position)
+            if end is not None:
+                found.append((begin, end))
+                position = end
+        return found
+
+    def _end(self, run: str, begin: int, after: int) -> int | None:
+        if run in _COMMENTS:
+            return self._end_of_comment(begin, after, _COMMENTS[run])
+        if run == "$$":
+            return self._close("$$", after, anywhere=self._starts_line(begin))
+        if run == "$":
+            return self._end_of_math(after)
+        is_fence = run.startswith(("```", "~~~")) and self._starts_line(begin)
+        end = self._end_of_fence(run, begin, after) if is_fence else None
+        return self._end_of_code(run, after) if end is None and run[0] == "`" else end
+
+    def _starts_line(self, position: int) -> bool:
+        line = self._text.rfind("\n", 0, position) + 1
+        return _LINE_START.fullmatch(self._text, line, position) is not None
+
+    def _paragraph(self, position: int) -> int:
+        if position > self._paragraph_end:
+            blank = _BLANK_LINE.search(self._text, position)
+            self._paragraph_end = blank.start() if blank else len(self._text)
+        return self._paragraph_end
+
+    def _close(self, closing: str, after: int, *, anywhere: bool) -> int | None:
+        limit = len(self._text) if anywhere else self._paragraph(after)
+        found = self._text.find(closing, after, limit)
+        return None if found < 0 else found + len(closing)
+
+    def _end_of_comment(self, begin: int, after: int, closing: str) -> int | None:
+        starts_line = self._starts_line(begin)
+        end = self._close(closing, after, anywhere=starts_line)
+        if end is None and starts_line and (closing == "-->" or self._ends_line(after)):
+            return len(self._text)
+        return end
+
+    def _ends_line(self, position: int) -> bool:
+        newline = self._text.find("\n", position)
+        return not self._text[position : newline if newline >= 0 else None].strip()
+
+    def _end_of_math(self, after: int) -> int | None:
+        following = self._text[after : after + 1]
+        if not following or following.isspace() or after <= self._no_math_before:
+            return None
+        limit = self._paragraph(after)
+        closing = _MATH_END.search(self._text, after, limit)
+        if closing is None:
+            self._no_math_before = limit
+            return None
+        return closing.end()
+
+    def _end_of_fence(self, run: str, begin: int, after: int) -> int | None:
+        line_end = self._text.find("\n", after)
+        if line_end < 0:
+            return len(self._text)
+        if run[0] == "`" and "`" in self._text[after:line_end]:
+            return None
+        closing = re.compile(rf"\n[ \t>]*{run[0]}{{{len(run)},}}[ \t]*\r?(?=\n|\Z)")
+        limit = len(self._text)
+        line = self._text[self._text.rfind("\n", 0, begin) + 1 : begin]
+        if ">" in line and (outside := _NOT_QUOTED.search(self._text, line_end)):
+            limit = outside.start()
+        found = closing.search(self._text, line_end, limit)
+        return found.end() if found else limit
+
+    def _end_of_code(self, run: str, after: int) -> int | None:
+        if self._runs is None:
+            self._runs = {}
+            for found in _BACKTICKS.finditer(self._text, after):
+                self._runs.setdefault(len(found[0]), []).append(found.start())
+        starts = self._runs.get(len(run), [])
+        index = bisect_left(starts, after)
+        if index == len(starts) or starts[index] >= self._paragraph(after):
+            return None
+        return starts[index] + len(run)
