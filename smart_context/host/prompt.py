@@ -32,10 +32,11 @@ def prompt_messages(
         if entry.role == "tool":
             prompt.extend(_results(entry, awaited))
         elif entry.role == "assistant":
-            awaited = _ids_answered_after(history, at)
-            prompt.extend(_spoken(entry, awaited))
-        else:
-            prompt.extend([_plain(entry.role, entry.text)] if entry.text.strip() else [])
+            steps, awaited = _spoken(entry, _ids_answered_after(history, at))
+            prompt.extend(steps)
+        elif entry.text.strip():
+            prompt.append(_plain(entry.role, entry.text))
+            awaited = set()
     prompt.append(_plain("user", message))
     return tuple(prompt)
 
@@ -44,35 +45,44 @@ def _plain(role: str, text: str) -> PromptMessage:
     return {"role": role, "content": text}
 
 
-def _spoken(message: Message, answered_later: Collection[str]) -> Iterator[PromptMessage]:
-    """An assistant's message: split after each run of tool calls, with their results."""
+def _spoken(
+    message: Message, answered_later: Collection[str]
+) -> tuple[list[PromptMessage], set[str]]:
+    """An assistant's message, split after each run of calls; and the calls to be answered next."""
+    prompt: list[PromptMessage] = []
     texts: list[str] = []
-    calls: list[PromptMessage] = []
+    calls: dict[str, PromptMessage] = {}
     results: list[PromptMessage] = []
+    late: dict[str, PromptMessage] = {}
     for part in message.parts:
+        call_id = _text(part.get("tool_call_id")) if part.get("type") == "tool_call" else ""
         if part.get("type") == "text" and _text(part.get("text")).strip():
             if results:
-                yield from _step(texts, calls, results)
-                texts, calls, results = [], [], []
+                prompt.extend(_step(texts, calls.values(), results))
+                texts, calls, results = [], {}, []
             texts.append(_text(part.get("text")))
-        elif part.get("type") == "tool_call" and (call_id := _text(part.get("tool_call_id"))):
-            if part.get("state") in {"result", "error"}:
-                results.append(_result(call_id, part.get("result")))
-            elif call_id not in answered_later:
-                continue
-            calls.append(_call(call_id, part))
-    yield from _step(texts, calls, results)
+        elif not call_id or call_id in calls or call_id in late:
+            continue
+        elif part.get("state") in {"result", "error"}:
+            calls[call_id] = _call(call_id, part)
+            results.append(_result(call_id, part.get("result")))
+        elif call_id in answered_later:
+            late[call_id] = _call(call_id, part)
+    if results and late:
+        prompt.extend(_step(texts, calls.values(), results))
+        texts, calls, results = [], {}, []
+    prompt.extend(_step(texts, [*calls.values(), *late.values()], results))
+    return prompt, set(late)
 
 
 def _step(
-    texts: Sequence[str], calls: Sequence[PromptMessage], results: Sequence[PromptMessage]
-) -> Iterator[PromptMessage]:
+    texts: Sequence[str], calls: Collection[PromptMessage], results: Sequence[PromptMessage]
+) -> list[PromptMessage]:
     text = "\n".join(texts)
     if calls:
-        yield {"role": "assistant", "content": text or None, "tool_calls": list(calls)}
-        yield from results
-    elif text:
-        yield _plain("assistant", text)
+        said = {"role": "assistant", "content": text or None, "tool_calls": list(calls)}
+        return [said, *results]
+    return [_plain("assistant", text)] if text else []
 
 
 def _call(call_id: str, part: Part) -> PromptMessage:

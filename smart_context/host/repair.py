@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
 
 from smart_context.chat.answer_journal import InterruptedAnswer
 from smart_context.chat.messages import ChatId, JsonObject
@@ -35,7 +34,7 @@ class Repair:
         before the crash, so it is among the newest. Any others are mended when opened.
         """
         try:
-            for answer in await self._interrupted():
+            for answer in await self._store.interrupted():
                 await self._put_back(answer)
             for summary in (await self._store.list_chats())[:NEWEST_CHATS]:
                 await self.chat(summary.id)
@@ -51,9 +50,9 @@ class Repair:
         """
         if self._turns.under_way(chat_id) is not None:
             return
-        if not transcript.has_unfinished(await self._store.load(chat_id)):
+        if not any(message.generating for message in await self._store.messages(chat_id)):
             return
-        for answer in await self._interrupted():
+        for answer in await self._store.interrupted():
             if answer.chat_id == chat_id:
                 await self._put_back(answer)
 
@@ -63,9 +62,6 @@ class Repair:
             transcript.end_unfinished(document, except_id=except_id)
 
         await self._store.update(chat_id, end)
-
-    async def _interrupted(self) -> Sequence[InterruptedAnswer]:
-        return await self._store.interrupted_answers()
 
     async def _put_back(self, answer: InterruptedAnswer) -> None:
         if self._turns.under_way(answer.chat_id) is not None:

@@ -58,11 +58,6 @@ def put_back(document: JsonObject, message_id: MessageId, text: str) -> None:
             entry.setdefault("error", INTERRUPTED)
 
 
-def has_unfinished(document: Mapping[str, Any]) -> bool:
-    """Whether a message is marked as still being written."""
-    return any(message.generating for message in messages_of(document))
-
-
 def question_of(document: JsonObject, message_id: str) -> Message:
     """The question that a message answers; a question is its own.
 

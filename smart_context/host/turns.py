@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from smart_context.chat.answer_journal import ANSWER_SUFFIX, AnswerJournal
-from smart_context.chat.messages import ChatId, JsonObject, Message, MessageId, messages_of
+from smart_context.chat.messages import ChatId, JsonObject, Message, MessageId
 from smart_context.chat.store import ChatStore
 from smart_context.errors import CommandFailed, ModelFailed, SmartContextError
 from smart_context.host import transcript
@@ -199,7 +199,7 @@ class Turns:
             questions[:] = [ask(document)]
             transcript.append(document, self._answer(answering, generating=True))
 
-        document = await self._store.update(answering.chat_id, write)
+        await self._store.update(answering.chat_id, write)
         question = questions[0]
         turn = Turn(
             id=secrets.token_hex(4),
@@ -211,9 +211,9 @@ class Turns:
             system_prompt=self._system_prompt,
             streaming=answering.streaming,
         )
-        stored = messages_of(document)
-        place = next(at for at, message in enumerate(stored) if message.id == question.id)
-        answering.asked = stored[: place + 1]
+        stored = await self._store.messages(answering.chat_id)
+        places = [at for at, message in enumerate(stored) if message.id == question.id]
+        answering.asked = stored[: places[0] + 1] if places else (*stored, question)
         self._emit(CHAT_STARTED, {"chat_id": answering.chat_id, "message_id": answering.message_id})
         _logger.info("turn %s begins in chat %s", turn.id, turn.chat_id)
         return turn

@@ -1,0 +1,122 @@
+"""Background work with an owner."""
+
+import asyncio
+
+import pytest
+
+from smart_context.host.tasks import TaskOwner
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_work_runs_and_gives_its_result():
+    async def work():
+        return 3
+
+    assert await TaskOwner("test").spawn(work()) == 3
+
+
+async def test_a_failure_is_logged_with_the_owner(caplog):
+    async def work():
+        raise ValueError("oh")
+
+    task = TaskOwner("plugin shaky").spawn(work())
+    await asyncio.wait([task])
+    await asyncio.sleep(0)
+    assert "plugin shaky: background work failed" in caplog.text
+
+
+async def test_of_one_key_the_latest_wins_and_begins_when_the_former_has_ended():
+    owner = TaskOwner("test")
+    notes = []
+
+    async def work(name):
+        notes.append(f"{name} begins")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            notes.append(f"{name} ends")
+
+    async def last():
+        notes.append("last")
+
+    first = owner.latest("chat", work("first"))
+    await asyncio.sleep(0)
+    second = owner.latest("chat", work("second"))
+    third = owner.latest("chat", last())
+    await third
+    assert first.cancelled()
+    assert second.cancelled()
+    assert notes == ["first begins", "first ends", "last"]
+
+
+async def test_keys_do_not_disturb_each_other():
+    owner = TaskOwner("test")
+
+    async def work(result):
+        await asyncio.sleep(0)
+        return result
+
+    tasks = [owner.latest(key, work(key)) for key in ("a", "b")]
+    assert await asyncio.gather(*tasks) == ["a", "b"]
+
+
+async def test_closing_cancels_and_awaits_all_work():
+    owner = TaskOwner("test")
+    ended = []
+
+    async def work():
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(True)
+
+    owner.spawn(work())
+    owner.latest("k", work())
+    await asyncio.sleep(0)
+    await owner.close()
+    assert ended == [True, True]
+
+
+async def test_work_that_will_not_end_does_not_hold_up_closing(caplog):
+    owner = TaskOwner("plugin stubborn")
+    release = asyncio.Event()
+
+    async def work():
+        while not release.is_set():
+            try:
+                await release.wait()
+            except asyncio.CancelledError:
+                continue
+
+    task = owner.spawn(work())
+    await asyncio.sleep(0)
+    await owner.close(timeout_s=0.01)
+    assert "plugin stubborn: 1 tasks did not end" in caplog.text
+    release.set()
+    await task
+
+
+async def test_a_closed_owner_takes_no_more_work():
+    owner = TaskOwner("test")
+    await owner.close()
+
+    async def work():
+        pass
+
+    with pytest.raises(RuntimeError, match="test has stopped"):
+        owner.spawn(work())
+    with pytest.raises(RuntimeError):
+        owner.latest("k", work())
+
+
+async def test_work_may_close_its_own_owner():
+    owner = TaskOwner("test")
+
+    async def work():
+        await owner.close()
+        return "closed"
+
+    async with asyncio.timeout(5):
+        assert await owner.spawn(work()) == "closed"
