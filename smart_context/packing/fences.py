@@ -1,0 +1,128 @@
+"""Writes sections, files and diffs as Markdown, XML or plain text that they can't break out of."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from smart_context.packing.budget import Section
+
+Style = Literal["markdown", "xml", "plain"]
+
+_BACKTICKS = re.compile("`{3,}")
+_EQUAL_SIGNS = re.compile("={5,}")
+_CLOSING_TAG = re.compile(r"<(?=\s*/\s*(?:file|section|notice|diff)\b)", re.IGNORECASE)
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Markup:
+    """Puts texts into one of the styles.
+
+    Attributes:
+        style: Markdown with fences, XML-like tags, or plain rules of equal signs.
+    """
+
+    style: Style = "markdown"
+
+    def file(self, path: str, text: str) -> tuple[str, ...]:
+        """A file's text under its path."""
+        ending = "" if not text or text.endswith("\n") else "\n"
+        name = shown(path)
+        if self.style == "markdown":
+            fence = fence_for(text)
+            return (f"### {name}\n\n{fence}\n", text, f"{ending}{fence}")
+        if self.style == "xml":
+            return (f'<file path="{_attribute(name)}">\n', _unclosed(text), f"{ending}</file>")
+        rule = _rule_for(text)
+        return (f"{rule}\nFile: {name}\n{rule}\n", text, f"{ending}{rule}")
+
+    def notice(self, path: str, words: str) -> tuple[str, ...]:
+        """Why a file that was asked for has no text."""
+        name = shown(path)
+        if self.style == "markdown":
+            return (f"### {name}\n\n{words}",)
+        if self.style == "xml":
+            return (f'<file path="{_attribute(name)}">\n{words}\n</file>',)
+        return (f"File: {name}\n{words}",)
+
+    def block(self, text: str, language: str = "") -> tuple[str, ...]:
+        """Text that is no file: a diff, a tree."""
+        ending = "" if text.endswith("\n") else "\n"
+        if self.style == "markdown":
+            fence = fence_for(text)
+            return (f"{fence}{language}\n", text, f"{ending}{fence}")
+        if self.style == "xml":
+            return (_unclosed(text).removesuffix("\n"),)
+        return (text.removesuffix("\n"),)
+
+    def section(
+        self,
+        key: str,
+        heading: str,
+        blocks: Sequence[tuple[str, ...]],
+        *,
+        note: str = "",
+        is_protected: bool = False,
+    ) -> Section:
+        """A section of those blocks, a blank line between two, and a closing note."""
+        all_blocks = [*blocks, (note,)] if note else blocks
+        pieces = [piece for block in all_blocks for piece in ("\n\n", *block)]
+        if self.style == "xml":
+            pieces = [f'<section name="{_attribute(heading)}">\n', *pieces[1:], "\n</section>"]
+        else:
+            pieces.insert(0, f"## {heading}" if self.style == "markdown" else heading.upper())
+        return Section(key=key, pieces=tuple(pieces), is_protected=is_protected)
+
+
+def fence_for(text: str) -> str:
+    """A run of backticks longer than any in the text, of at least three."""
+    if "```" not in text:
+        return "```"
+    return "`" * (max(len(run) for run in _BACKTICKS.findall(text)) + 1)
+
+
+def shown(path: str) -> str:
+    """A path on one line that can be encoded: control and direction marks become escapes."""
+    return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), path)
+
+
+def tree_of(paths: Sequence[str]) -> str:
+    """The paths as an indented tree, folders closed by a slash; one line each."""
+    lines: list[str] = []
+    open_folders: list[str] = []
+    for path in sorted(paths, key=_by_part):
+        *folders, name = path.split("/")
+        common = 0
+        while common < len(folders) and folders[: common + 1] == open_folders[: common + 1]:
+            common += 1
+        lines += [f"{'  ' * at}{shown(folders[at])}/" for at in range(common, len(folders))]
+        open_folders = folders
+        lines.append(f"{'  ' * len(folders)}{shown(name)}")
+    return "\n".join(lines)
+
+
+def left_out_note(counts: Mapping[str, int]) -> str:
+    """What a section leaves out, as its closing note; empty when that is nothing."""
+    total = sum(counts.values())
+    if not total:
+        return ""
+    reasons = ", ".join(f"{count} {reason}" for reason, count in counts.items())
+    return f"[{total} {'file' if total == 1 else 'files'} left out: {reasons}]"
+
+
+def _by_part(path: str) -> list[str]:
+    return path.split("/")
+
+
+def _rule_for(text: str) -> str:
+    longest = max((len(run) for run in _EQUAL_SIGNS.findall(text)), default=0)
+    return "=" * max(20, longest + 1)
+
+
+def _unclosed(text: str) -> str:
+    return _CLOSING_TAG.sub("&lt;", text)
+
+
+def _attribute(text: str) -> str:
+    return text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")

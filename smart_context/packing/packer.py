@@ -1,0 +1,260 @@
+"""Packs a task with the files and changes that a role needs into one prompt (contract C)."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from smart_context.packing.budget import Meter, Section, Tokenizer, cut, joined, keep_within
+from smart_context.packing.fences import Markup, Style
+from smart_context.packing.patterns import PatternSet
+from smart_context.packing.plan import OVER_BUDGET, PackPlan, SectionOutcome
+from smart_context.packing.roles import RoleConfig
+from smart_context.packing.sections import Gathered, Gathering, RepomixUse
+from smart_context.packing.sources import Sources
+
+if TYPE_CHECKING:  # jinja2 takes 50 ms, and only templates need it
+    from smart_context.packing.templates import PromptEnvironment
+
+TEMPLATE_TOKENS = 1000
+"""What a template's own text may take of a budget."""
+
+
+class ContextPacker:
+    """Packs prompts about one repository or vault. Making one starts and reads nothing.
+
+    Args:
+        repo_path: The repository.
+        template_dir: Own versions of the allow-listed templates, looked into first.
+        repomix: Whether Repomix packs the files of globs: "auto", if it is installed.
+        tokenizer: Counts tokens, or gives them; `None`, four characters are a token.
+        style: How sections and files are written.
+    """
+
+    def __init__(
+        self,
+        repo_path: Path | str,
+        *,
+        template_dir: Path | str | None = None,
+        repomix: RepomixUse = "never",
+        tokenizer: Tokenizer | None = None,
+        style: Style = "markdown",
+    ) -> None:
+        self.repo_path = Path(repo_path)
+        self._template_dir = None if template_dir is None else Path(template_dir)
+        self._repomix: RepomixUse = repomix
+        self._meter = Meter(tokenizer)
+        self._markup = Markup(style)
+
+    @cached_property
+    def jinja_env(self) -> "PromptEnvironment":
+        """The environment of the templates."""
+        from smart_context.packing.templates import prompt_environment  # noqa: PLC0415  50 ms
+
+        return prompt_environment(self._template_dir)
+
+    def build_full_prompt(
+        self,
+        template_name: str,
+        role: RoleConfig,
+        task_description: str,
+        target_files: Sequence[str] | None = None,
+        extra_context: Mapping[str, object] | None = None,
+    ) -> str:
+        """The template with the packed files in it.
+
+        A template that fails gives the prompt of `pack_context`, with a warning in the log.
+
+        Raises:
+            ValueError: If the template is not on the list of allowed ones.
+        """
+        return self.plan(
+            role, task_description, target_files, extra_context, template_name=template_name
+        ).render()
+
+    def pack_context(
+        self,
+        role: RoleConfig,
+        task_description: str,
+        target_files: Sequence[str] | None = None,
+        extra_context: Mapping[str, object] | None = None,
+    ) -> str:
+        """System prompt, task, files and extra context, within the role's budget."""
+        return self.plan(role, task_description, target_files, extra_context).render()
+
+    def pack_file_context(
+        self,
+        role: RoleConfig,
+        target_files: Sequence[str] | None = None,
+        extra_context: Mapping[str, object] | None = None,
+    ) -> str:
+        """Files and extra context for a template, within the budget less the template's part.
+
+        What is always included is returned whole, also when it is over the budget.
+        """
+        return self.plan_files(role, target_files, extra_context).render()
+
+    def render_prompt(
+        self, template_name: str, role: RoleConfig, task_description: str, **kwargs: Any
+    ) -> str:
+        """The rendered template.
+
+        A template sees `role`, `system_prompt`, `task_description` (also as `task`), `context`
+        (also as `file_context`), `target_files`, `extra_context`, and `kwargs`.
+
+        Raises:
+            ValueError: If the template is not on the list of allowed ones.
+            jinja2.TemplateError: If it can't be loaded, lacks a variable, or does too much.
+        """
+        from smart_context.packing.templates import check_allowed, render  # noqa: PLC0415  50 ms
+
+        check_allowed(template_name)
+        context = kwargs.get("context", kwargs.get("file_context", ""))
+        values = {
+            "target_files": (),
+            "extra_context": {},
+            **kwargs,
+            "context": context,
+            "file_context": context,
+            "role": role,
+            "system_prompt": role.system_prompt,
+            "task_description": task_description,
+            "task": task_description,
+        }
+        return render(self.jinja_env, template_name, values)
+
+    def get_git_diff(self, staged: bool = True) -> str:
+        """The staged changes, or those that are not staged; empty when git can't tell."""
+        from smart_context.packing import git  # noqa: PLC0415  20 ms, and only with git
+
+        return git.diff(self.repo_path, staged=staged)
+
+    def plan(
+        self,
+        role: RoleConfig,
+        task_description: str,
+        target_files: Sequence[str] | None = None,
+        extra_context: Mapping[str, object] | None = None,
+        *,
+        template_name: str | None = None,
+    ) -> PackPlan:
+        """The whole prompt with the account of it, by a template or without one.
+
+        Raises:
+            ValueError: If the template is not on the list of allowed ones.
+        """
+        if template_name is not None:
+            rendered = self._templated(
+                template_name, role, task_description, target_files or (), extra_context or {}
+            )
+            if rendered is not None:
+                return rendered
+        opening = [
+            Section(key="system_prompt", pieces=(role.system_prompt.strip(),), is_protected=True),
+            self._markup.section("task", "Task", [(task_description,)], is_protected=True),
+        ]
+        plan = self._plan(
+            role,
+            target_files,
+            extra_context,
+            role.token_budget,
+            opening if role.system_prompt.strip() else opening[1:],
+        )
+        if not plan.is_over_budget:
+            return plan
+        return _with_text(plan, cut(plan.render(), role.token_budget, self._meter))
+
+    def plan_files(
+        self,
+        role: RoleConfig,
+        target_files: Sequence[str] | None = None,
+        extra_context: Mapping[str, object] | None = None,
+    ) -> PackPlan:
+        """The files and extra context for a template, with the account of them."""
+        budget = max(0, role.token_budget - TEMPLATE_TOKENS)
+        return self._plan(role, target_files, extra_context, budget, [])
+
+    def _templated(
+        self,
+        template_name: str,
+        role: RoleConfig,
+        task_description: str,
+        target_files: Sequence[str],
+        extra_context: Mapping[str, object],
+    ) -> PackPlan | None:
+        from smart_context.packing.templates import check_allowed  # noqa: PLC0415  50 ms
+
+        check_allowed(template_name)
+        plan = self.plan_files(role, target_files, extra_context)
+        values = {
+            **{key: value for key, value in extra_context.items() if key.isidentifier()},
+            "context": plan.render(),
+            "target_files": tuple(target_files),
+            "extra_context": dict(extra_context),
+        }
+        for name in ("template_name", "role", "task_description"):
+            values.pop(name, None)
+        try:
+            prompt = self.render_prompt(template_name, role, task_description, **values)
+        except Exception as error:  # noqa: BLE001  a template is code: it may fail in any way
+            _log_failure(template_name, error)
+            return None
+        return _with_text(plan, prompt, role.token_budget)
+
+    def _plan(
+        self,
+        role: RoleConfig,
+        target_files: Sequence[str] | None,
+        extra_context: Mapping[str, object] | None,
+        token_budget: int,
+        opening: Sequence[Section],
+    ) -> PackPlan:
+        context = role.context
+        sources = Sources(self.repo_path, PatternSet(tuple(context.exclude)), context.allow_secrets)
+        gathering = Gathering(sources, context, target_files or (), self._markup, self._repomix)
+        gathered = [
+            *(Gathered(section=section, heading=section.key) for section in opening),
+            *gathering.sections(extra_context or {}),
+        ]
+        kept = keep_within([each.section for each in gathered], token_budget, self._meter)
+        return PackPlan(
+            sections=tuple(self._outcome(each, kept) for each in gathered),
+            warnings=tuple(sources.warnings),
+            token_budget=token_budget,
+            pieces=tuple(joined(kept)),
+            meter=self._meter,
+        )
+
+    def _outcome(self, gathered: Gathered, kept: Sequence[Section]) -> SectionOutcome:
+        section = gathered.section
+        is_kept = any(section is each for each in kept)
+        return SectionOutcome(
+            key=section.key,
+            heading=gathered.heading,
+            tokens=self._meter.tokens(section.pieces),
+            is_kept=is_kept,
+            is_protected=section.is_protected,
+            reason="" if is_kept else OVER_BUDGET,
+            files=gathered.files,
+        )
+
+
+def _with_text(plan: PackPlan, text: str, token_budget: int | None = None) -> PackPlan:
+    return PackPlan(
+        sections=plan.sections,
+        warnings=plan.warnings,
+        token_budget=plan.token_budget if token_budget is None else token_budget,
+        pieces=(text,),
+        meter=plan.meter,
+    )
+
+
+def _log_failure(template_name: str, error: Exception) -> None:
+    import logging  # noqa: PLC0415  11 ms, and only for a failure
+
+    logging.getLogger(__name__).warning(
+        "The template %s failed, so the prompt was packed without it: %s: %s",
+        template_name,
+        type(error).__name__,
+        error,
+    )

@@ -1,0 +1,79 @@
+"""Globs that choose files, with the meaning they have in a `.gitignore`."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from smart_context.vault.ignore import IgnoreRules, parse_ignore
+
+_WILDCARDS = frozenset("*?[")
+
+
+def is_glob(pattern: str) -> bool:
+    """Whether a pattern has wildcards; one without is an exact path."""
+    return not _WILDCARDS.isdisjoint(pattern)
+
+
+def is_hidden(path: str) -> bool:
+    """Whether a part of the path begins with a dot."""
+    return path.startswith(".") or "/." in path
+
+
+@dataclass(slots=True)
+class PatternSet:
+    """Globs; a path matches when it, or a folder that it is in, is named by the last that applies.
+
+    Names that begin with a dot are matched only by patterns that spell the dot, as in a shell.
+    """
+
+    patterns: tuple[str, ...]
+    _all: IgnoreRules | None = field(init=False)
+    _dotted: IgnoreRules | None = field(init=False)
+    _folders: dict[tuple[str, bool], bool] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._all = _rules(self.patterns)
+        self._dotted = _rules(pattern for pattern in self.patterns if is_hidden(pattern))
+
+    @property
+    def wants_hidden(self) -> bool:
+        """Whether a pattern spells a leading dot."""
+        return self._dotted is not None
+
+    def picks(self, path: str) -> bool:
+        """Whether the files of that path are asked for; hidden ones must be spelled."""
+        return self._matches(path, is_dotted=is_hidden(path))
+
+    def excludes(self, path: str) -> bool:
+        """Whether the path is left out; here a wildcard stands for a leading dot as well."""
+        return self._matches(path, is_dotted=False)
+
+    def _matches(self, path: str, *, is_dotted: bool) -> bool:
+        rules = self._dotted if is_dotted else self._all
+        if rules is None:
+            return False
+        verdict = rules.verdict(path)
+        if verdict is not None:
+            return verdict
+        return self._matches_folder(path.rpartition("/")[0], rules, is_dotted)
+
+    def _matches_folder(self, folder: str, rules: IgnoreRules, is_dotted: bool) -> bool:
+        if not folder:
+            return False
+        known = self._folders.get((folder, is_dotted))
+        if known is None:
+            verdict = rules.verdict(folder + "/")
+            known = (
+                self._matches_folder(folder.rpartition("/")[0], rules, is_dotted)
+                if verdict is None
+                else verdict
+            )
+            self._folders[folder, is_dotted] = known
+        return known
+
+
+def _rules(patterns: Iterable[str]) -> IgnoreRules | None:
+    return parse_ignore("\n".join(_line(pattern) for pattern in patterns))
+
+
+def _line(pattern: str) -> str:
+    return f"\\{pattern}" if pattern.startswith("#") else pattern.removeprefix("./")

@@ -1,0 +1,81 @@
+"""Finds keys and tokens in texts before they go into a prompt.
+
+Only what has the form of a real credential counts: a vendor's prefix with the right number of
+characters behind it, a private key, or a long random text that is assigned to a telling name.
+"""
+
+import math
+import re
+from collections import Counter
+
+_VENDORS: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
+    (what, literal, re.compile(pattern))
+    for what, literal, pattern in (
+        ("a private key", "PRIVATE KEY", r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----\s+\S"),
+        ("an AWS key", "AKIA", r"\bAKIA[0-9A-Z]{16}\b"),
+        ("an AWS key", "ASIA", r"\bASIA[0-9A-Z]{16}\b"),
+        ("a GitHub token", "github_pat_", r"\bgithub_pat_\w{40,}"),
+        ("a GitHub token", "ghp_", r"\bghp_[0-9A-Za-z]{36}"),
+        ("a GitHub token", "gho_", r"\bgho_[0-9A-Za-z]{36}"),
+        ("a GitHub token", "ghs_", r"\bghs_[0-9A-Za-z]{36}"),
+        ("a GitLab token", "glpat-", r"\bglpat-[\w-]{20,}"),
+        ("a Slack token", "xox", r"\bxox[abeoprs]-[\w-]{10,}"),
+        ("a Slack webhook", "hooks.slack.com/services/", r"services/T\w{6,}/B\w{6,}/\w{16,}"),
+        ("a Google key", "AIza", r"\bAIza[\w-]{35}"),
+        (
+            "a model vendor's key",
+            "sk-",
+            r"\bsk-(?:[a-z]+\d*-)*(?=[\w-]*\d)(?=[\w-]*[A-Z])[\w-]{20,}",
+        ),
+        ("a Stripe key", "k_live_", r"\b[rs]k_live_[0-9A-Za-z]{16,}"),
+        ("a Hugging Face token", "hf_", r"\bhf_[0-9A-Za-z]{30,}"),
+        ("an npm token", "npm_", r"\bnpm_[0-9A-Za-z]{36}"),
+        ("a PyPI token", "pypi-AgE", r"\bpypi-AgE[\w-]{50,}"),
+    )
+)
+_ASSIGNED = re.compile(r"""[:=][ ]?["'`](?P<value>[\w+/=.~-]{24,})["'`]""")
+_TELLING_NAME = re.compile(r"(?i)(?:api_?key|secret|token|passw(?:or)?d|private_?key|access_?key)")
+_PLACEHOLDER = re.compile(r"(?i)example|dummy|fake|placeholder|changeme|your[_-]|x{4}|0{6}|1234567")
+_MIN_BITS_PER_CHARACTER = 3.7
+
+_KEY_FILE = re.compile(r"(?i)(?:^|/)(?:id_(?:rsa|dsa|ecdsa|ed25519)|\.netrc|\.pgpass|\.htpasswd)$")
+_ENV_FILE = re.compile(r"(?i)(?:^|/)\.env(?:\.(?!example|sample|template|dist)[\w.-]+)?$")
+_ENV_VALUE = re.compile(r"(?m)^\s*(?:export\s+)?\w+\s*=\s*[^\s#]")
+
+
+def find_secret(path: str, text: str) -> str:
+    """What kind of secret a file holds, such as "an AWS key"; empty when it holds none."""
+    if _KEY_FILE.search(path):
+        return "a file of keys or passwords"
+    if _ENV_FILE.search(path) and _ENV_VALUE.search(text):
+        return "an environment file"
+    return secret_in(text)
+
+
+def secret_in(text: str) -> str:
+    """What kind of secret a text holds; empty when it holds none."""
+    for what, literal, pattern in _VENDORS:
+        if literal in text and pattern.search(text):
+            return what
+    for assignment in _ASSIGNED.finditer(text):
+        if _is_named_secret(text, assignment):
+            return "a key or password in an assignment"
+    return ""
+
+
+def _is_named_secret(text: str, assignment: re.Match[str]) -> bool:
+    line_start = text.rfind("\n", 0, assignment.start()) + 1
+    name = text[max(line_start, assignment.start() - 60) : assignment.start()]
+    value = assignment["value"]
+    return (
+        _TELLING_NAME.search(name) is not None
+        and _PLACEHOLDER.search(value) is None
+        and any(character.isdigit() for character in value)
+        and any(character.isalpha() for character in value)
+        and _bits_per_character(value) >= _MIN_BITS_PER_CHARACTER
+    )
+
+
+def _bits_per_character(text: str) -> float:
+    shares = [count / len(text) for count in Counter(text).values()]
+    return -sum(share * math.log2(share) for share in shares)

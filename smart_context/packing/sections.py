@@ -1,0 +1,295 @@
+"""Gathers the sections of one prompt, each file in the highest section that asks for it."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from smart_context.packing.budget import Section
+from smart_context.packing.fences import Markup, left_out_note, tree_of
+from smart_context.packing.imports import local_imports, related_files
+from smart_context.packing.roles import RoleContext
+from smart_context.packing.secret_scan import secret_in
+from smart_context.packing.sources import (
+    MAX_ALWAYS_INCLUDE_BYTES,
+    SECRET,
+    TOO_LARGE,
+    UNREADABLE,
+    Allowance,
+    SourceFile,
+    Sources,
+    normal,
+    without,
+)
+
+RepomixUse = Literal["never", "auto", "always"]
+
+REQUIRED = "always_include"
+HEADINGS: Mapping[str, str] = {
+    REQUIRED: "Required Context",
+    "target_file": "Target Files",
+    "git_diff": "Git Diff (Staged)",
+    "changed_files": "Changed Files",
+    "imports": "Imports",
+    "related": "Related Files",
+    "files": "Repository Context",
+    "tree": "Repository Tree",
+}
+SECTION_KEYS = tuple(key for key in HEADINGS if key != REQUIRED)
+STAGED_DIFF = "git diff --cached"
+_VARIABLES = {
+    "$CHANGED_FILES": "changed_files",
+    "$TARGET_IMPORTS": "imports",
+    "$RELATED": "related",
+}
+_SPOKEN_KEYS = {
+    "target": "target_file",
+    "targets": "target_file",
+    "target_files": "target_file",
+    "diff": "git_diff",
+    "git_diff_cached": "git_diff",
+    "staged_diff": "git_diff",
+    "changed": "changed_files",
+    "target_imports": "imports",
+    "related_files": "related",
+    "include": "files",
+    "repository": "files",
+    "repository_context": "files",
+    "repository_tree": "tree",
+}
+_FILE_OF_DIFF = re.compile(r"(?m)^(?=diff --git )")
+
+
+def section_order(priority_order: Sequence[str]) -> tuple[str, ...]:
+    """The section keys, most important first.
+
+    A role's names are mapped to keys; those that name no section are ignored, and sections that
+    the role does not name follow in the default order.
+    """
+    keys = [_key_of(name) for name in priority_order]
+    return tuple(dict.fromkeys([*(key for key in keys if key in SECTION_KEYS), *SECTION_KEYS]))
+
+
+def _key_of(name: str) -> str:
+    plain = re.sub(r"[^a-z]+", "_", name.lower()).strip("_")
+    return _SPOKEN_KEYS.get(plain, plain)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """A section with the files that it was made of."""
+
+    section: Section
+    heading: str
+    files: tuple[SourceFile, ...] = ()
+
+
+@dataclass
+class Gathering:
+    """The making of one prompt's sections.
+
+    Attributes:
+        sources: The repository's files.
+        context: What the role asks for.
+        target_files: What the task is about, as requests.
+        markup: How the sections are written.
+        repomix: Whether Repomix packs the files of globs.
+    """
+
+    sources: Sources
+    context: RoleContext
+    target_files: Sequence[str]
+    markup: Markup
+    repomix: RepomixUse = "never"
+    _taken: set[str] = field(default_factory=set)
+
+    def sections(self, extra_context: Mapping[str, object]) -> list[Gathered]:
+        """The sections that have something in them, in the order of the prompt."""
+        self._warn_of_unknown_names()
+        makers = {
+            "target_file": self._target_section,
+            "git_diff": self._diff_section,
+            "files": self._globbed_section,
+            "tree": self._tree_section,
+        }
+        order = section_order(self.context.priority_order)
+        gathered = [self._required_section()]
+        for key in order:
+            if key in extra_context:
+                gathered.append(self._extra_section(key, extra_context[key]))
+            elif key in makers:
+                gathered.append(makers[key]())
+            elif self._asks_for(key):
+                gathered.append(self._files_section(key, self._named(key)))
+        gathered += [
+            self._extra_section(key, text)
+            for key, text in extra_context.items()
+            if key not in order
+        ]
+        return [each for each in gathered if each is not None]
+
+    @cached_property
+    def _targets(self) -> list[str]:
+        targets: list[str] = []
+        for target in map(normal, self.target_files):
+            below = [path for path in self.sources.sizes if path.startswith(f"{target}/")]
+            targets += below if below and target else [target]
+        return without(targets, ())
+
+    def _asks_for(self, key: str) -> bool:
+        return any(_VARIABLES.get(name) == key for name in self.context.include)
+
+    def _warn_of_unknown_names(self) -> None:
+        for name in (*self.context.include, *self.context.always_include):
+            if name.startswith("$") and name not in _VARIABLES and name != "$TARGET":
+                self.sources.warnings.append(f"{name!r} is no known name; it was ignored")
+
+    def _named(self, key: str) -> list[str]:
+        """The paths of one of the sections that a `$NAME` asks for."""
+        if key == "changed_files":
+            from smart_context.packing import git  # noqa: PLC0415  20 ms, and only with git
+
+            files = git.changed_files(self.sources.root)
+            return [path for path in files if not (self.sources.root / path).is_dir()]
+        if key == "imports":
+            found = [
+                path
+                for target in self._targets
+                for path in local_imports(
+                    target, self.sources.peek(target) or "", self.sources.sizes
+                )
+            ]
+            return sorted(set(found))
+        return related_files(self._targets, self.sources.sizes, self.sources.peek)
+
+    def _required_section(self) -> Gathered | None:
+        paths: list[str] = []
+        for name in self.context.always_include:
+            if name == "$TARGET":
+                paths += self._targets
+            elif name in _VARIABLES:
+                paths += self._named(_VARIABLES[name])
+        plain = [name for name in self.context.always_include if not name.startswith("$")]
+        paths += self.sources.find(name for name in plain if name != STAGED_DIFF)
+        allowance = Allowance(MAX_ALWAYS_INCLUDE_BYTES)
+        return self._files_section(REQUIRED, paths, allowance=allowance)
+
+    def _target_section(self) -> Gathered | None:
+        files = self._read(self._targets)
+        blocks = [
+            self.markup.notice(file.path, _placeholder(file))
+            if file.text is None
+            else self.markup.file(file.path, file.text)
+            for file in files
+        ]
+        return self._gathered("target_file", blocks, files)
+
+    def _diff_section(self) -> Gathered | None:
+        named = (*self.context.include, *self.context.always_include)
+        if not (self.context.git_diff or STAGED_DIFF in named):
+            return None
+        from smart_context.packing import git  # noqa: PLC0415  20 ms, and only with git
+
+        text = self._without_secrets(git.diff(self.sources.root, staged=True))
+        return self._gathered("git_diff", [self.markup.block(text, "diff")] if text else [])
+
+    def _without_secrets(self, diff: str) -> str:
+        if self.context.allow_secrets or not secret_in(diff):
+            return diff
+        kept = []
+        for change in _FILE_OF_DIFF.split(diff):
+            secret = secret_in(change)
+            if secret:
+                title = change.split("\n", 1)[0]
+                self.sources.warnings.append(f"{title} was left out: it seems to hold {secret}")
+                change = f"{title}\n[Left out: seems to hold {secret}]\n"  # noqa: PLW2901  its stand-in
+            kept.append(change)
+        return "".join(kept)
+
+    def _globbed_section(self) -> Gathered | None:
+        names = [name for name in self.context.include if not name.startswith("$")]
+        patterns = [name for name in names if name != STAGED_DIFF]
+        if not patterns:
+            return None
+        if self.repomix == "never":
+            return self._files_section("files", self.sources.find(patterns))
+        return self._packed_by_repomix(patterns)
+
+    def _packed_by_repomix(self, patterns: list[str]) -> Gathered | None:
+        from smart_context.packing import repomix  # noqa: PLC0415  only when asked for
+
+        try:
+            packed = repomix.pack_with_repomix(
+                self.sources.root,
+                patterns,
+                [*self.context.exclude, *sorted(self._taken)],
+                may_download=self.repomix == "always",
+            )
+        except repomix.RepomixFailed as failed:
+            return self._packed_without_repomix(patterns, str(failed))
+        if not self.context.allow_secrets and (secret := secret_in(packed)):
+            return self._packed_without_repomix(patterns, f"it packed what seems to be {secret}")
+        blocks = [(f"Packed by {repomix.REPOMIX}.",), self.markup.block(packed, "xml")]
+        return self._gathered("files", blocks)
+
+    def _packed_without_repomix(self, patterns: list[str], reason: str) -> Gathered | None:
+        self.sources.warnings.append(f"Repomix was not used: {reason}")
+        lead = f"Packed by Smart Context; Repomix was not used: {reason}."
+        return self._files_section("files", self.sources.find(patterns), lead=lead)
+
+    def _tree_section(self) -> Gathered | None:
+        if not self.context.tree:
+            return None
+        excludes = self.sources.exclude.excludes
+        paths = [path for path in self.sources.sizes if not excludes(path)]
+        return self._gathered("tree", [self.markup.block(tree_of(paths))] if paths else [])
+
+    def _extra_section(self, key: str, text: object) -> Gathered | None:
+        heading = key.replace("_", " ").replace("-", " ").title()
+        return self._gathered(key, [(str(text),)] if str(text) else [], heading=heading)
+
+    def _files_section(
+        self, key: str, paths: list[str], *, lead: str = "", allowance: Allowance | None = None
+    ) -> Gathered | None:
+        files = self._read(paths, allowance)
+        blocks = [self.markup.file(file.path, file.text) for file in files if file.text is not None]
+        note = left_out_note(_left_out(files))
+        if not blocks and not note:
+            return None
+        return self._gathered(key, [*([(lead,)] if lead else []), *blocks], files, note=note)
+
+    def _read(self, paths: list[str], allowance: Allowance | None = None) -> list[SourceFile]:
+        wanted = without(paths, self._taken)
+        self._taken.update(wanted)
+        return [self.sources.read(path, allowance) for path in wanted]
+
+    def _gathered(
+        self,
+        key: str,
+        blocks: Sequence[tuple[str, ...]],
+        files: Sequence[SourceFile] = (),
+        *,
+        heading: str = "",
+        note: str = "",
+    ) -> Gathered | None:
+        if not blocks and not note:
+            return None
+        heading = heading or HEADINGS[key]
+        section = self.markup.section(key, heading, blocks, note=note, is_protected=key == REQUIRED)
+        return Gathered(section=section, heading=heading, files=tuple(files))
+
+
+def _placeholder(file: SourceFile) -> str:
+    if file.reason == TOO_LARGE:
+        return "[File exceeds size limit]"
+    if file.reason == SECRET:
+        return f"[Left out: {file.detail}]"
+    return "[Could not read file]"
+
+
+def _left_out(files: Sequence[SourceFile]) -> Mapping[str, int]:
+    """How many files were left out for reasons that a reader should know, by reason."""
+    counts = Counter(file.reason for file in files if file.reason)
+    return {reason: counts[reason] for reason in (TOO_LARGE, SECRET, UNREADABLE) if counts[reason]}

@@ -1,0 +1,203 @@
+"""Reads the files of one prompt: each once, within the limits, and nothing that holds a secret."""
+
+import os
+import re
+import stat
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from smart_context.errors import PathRefused
+from smart_context.packing.patterns import PatternSet, is_glob
+from smart_context.packing.secret_scan import find_secret
+from smart_context.vault.paths import confine
+from smart_context.vault.walk import file_stamps
+
+MAX_FILE_BYTES = 1 << 20
+MAX_TOTAL_BYTES = 10 << 20
+MAX_ALWAYS_INCLUDE_BYTES = 2 << 20
+
+TOO_LARGE = "over the size limit"
+SECRET = "with a secret"  # noqa: S105  a reason, not a password
+BINARY = "binary"
+UNREADABLE = "unreadable"
+
+_SPECIAL = re.compile(r"([*?\[\\])")
+_ESCAPED = r"\\\1"
+_BINARY_PROBE = 8192
+_WITHOUT_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_LFS_POINTER = "version https://git-lfs.github.com/spec/"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFile:
+    """A file that was looked at for a prompt.
+
+    Attributes:
+        path: Relative to the repository, with `/`.
+        size: In bytes; 0 when it could not be told.
+        text: What it holds; `None` when it was left out.
+        reason: Why it was left out: `TOO_LARGE`, `SECRET`, `BINARY` or `UNREADABLE`.
+        detail: The reason in words that name the case.
+    """
+
+    path: str
+    size: int = 0
+    text: str | None = None
+    reason: str = ""
+    detail: str = ""
+
+
+@dataclass(slots=True)
+class Allowance:
+    """How many bytes may still be read."""
+
+    left: int
+
+
+@dataclass
+class Sources:
+    """The files of a repository, as one prompt sees them.
+
+    Attributes:
+        root: The repository.
+        exclude: Globs that take files out of what other globs find.
+        allow_secrets: Read files that hold keys or tokens, too.
+        warnings: What was asked for and could not be done.
+    """
+
+    root: Path
+    exclude: PatternSet
+    allow_secrets: bool = False
+    warnings: list[str] = field(default_factory=list)
+    _total: Allowance = field(default_factory=lambda: Allowance(MAX_TOTAL_BYTES))
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """All files but ignored and hidden ones, sorted by path, with their sizes in bytes."""
+        return self._walked(hidden=False)
+
+    @cached_property
+    def _sizes_with_hidden(self) -> dict[str, int]:
+        return self._walked(hidden=True)
+
+    def _walked(self, *, hidden: bool) -> dict[str, int]:
+        stamps = sorted(file_stamps(self.root, hidden=hidden))
+        return {path: size for path, _, size, _ in stamps}
+
+    def find(self, patterns: Iterable[str]) -> list[str]:
+        """The paths that the patterns name: exact ones first, as given, then those of globs."""
+        exact: dict[str, None] = {}
+        globs: list[str] = []
+        for pattern in patterns:
+            if (kind := self._kind(pattern)) == "file":
+                exact[normal(pattern)] = None
+            elif kind == "folder":
+                globs.append(f"/{_SPECIAL.sub(_ESCAPED, normal(pattern))}/")
+            elif is_glob(pattern) or pattern.startswith("!"):
+                globs.append(pattern)
+            else:
+                self.warnings.append(f"{pattern!r} names no file of {self.root}")
+        return [*exact, *(path for path in self._globbed(globs) if path not in exact)]
+
+    def _globbed(self, globs: list[str]) -> list[str]:
+        if not globs:
+            return []
+        wanted = PatternSet(tuple(globs))
+        sizes = self._sizes_with_hidden if wanted.wants_hidden else self.sizes
+        excludes = self.exclude.excludes
+        return [path for path in sizes if wanted.picks(path) and not excludes(path)]
+
+    def _kind(self, pattern: str) -> str:
+        try:
+            path = confine(self.root, pattern)
+            if path.is_file():
+                return "file"
+            return "folder" if path.is_dir() else ""
+        except PathRefused as refused:
+            self.warnings.append(str(refused))
+        except (OSError, ValueError):
+            pass
+        return ""
+
+    def read(self, path: str, allowance: Allowance | None = None) -> SourceFile:
+        """The file's text, or why it is left out. What is read counts against the limits.
+
+        Args:
+            path: As a request: it is refused when it would leave the repository.
+            allowance: A second limit beside that of the whole prompt.
+        """
+        allowances = [self._total, *([allowance] if allowance else [])]
+        at_most = min([MAX_FILE_BYTES, *(each.left for each in allowances)])
+        try:
+            content = self._content(path, at_most)
+        except PathRefused as refused:
+            self.warnings.append(str(refused))
+            return SourceFile(path=path, reason=UNREADABLE, detail=str(refused))
+        except (OSError, ValueError) as error:
+            return SourceFile(path=path, reason=UNREADABLE, detail=_words(error))
+        if isinstance(content, int):
+            return SourceFile(path=path, size=content, reason=TOO_LARGE, detail=TOO_LARGE)
+        found = self._judged(path, content)
+        if found.text is not None:
+            for each in allowances:
+                each.left -= found.size
+        return found
+
+    def peek(self, path: str) -> str | None:
+        """The text of a file that will not be shown; `None` when it has none."""
+        try:
+            content = self._content(path, MAX_FILE_BYTES)
+            return None if isinstance(content, int) else content.decode()
+        except (PathRefused, OSError, ValueError):
+            return None
+
+    def _content(self, path: str, at_most: int) -> bytes | int:
+        size = self.sizes.get(path)
+        if size is None:
+            return _content(str(confine(self.root, path)), at_most)
+        return size if size > at_most else _content(f"{self.root}{os.sep}{path}", at_most)
+
+    def _judged(self, path: str, content: bytes) -> SourceFile:
+        size = len(content)
+        if b"\0" in content[:_BINARY_PROBE]:
+            return SourceFile(path=path, size=size, reason=BINARY, detail="a binary file")
+        try:
+            text = content.decode()
+        except UnicodeDecodeError:
+            return SourceFile(path=path, size=size, reason=BINARY, detail="not UTF-8 text")
+        if text.startswith(_LFS_POINTER):
+            return SourceFile(path=path, size=size, reason=BINARY, detail="a Git LFS pointer")
+        if not self.allow_secrets and (secret := find_secret(path, text)):
+            self.warnings.append(f"{path} was left out: it seems to hold {secret}")
+            return SourceFile(path=path, size=size, reason=SECRET, detail=f"seems to hold {secret}")
+        return SourceFile(path=path, size=size, text=text.removeprefix("\ufeff"))
+
+
+def _content(path: str, at_most: int) -> bytes | int:
+    """The bytes of a regular file, or its size when that is more than `at_most`."""
+    descriptor = os.open(path, os.O_RDONLY | _WITHOUT_WAITING)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError("it is no regular file")
+        return status.st_size if status.st_size > at_most else os.read(descriptor, status.st_size)
+    finally:
+        os.close(descriptor)
+
+
+def _words(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def normal(path: str) -> str:
+    """A relative path without its `.` and empty parts; an absolute one as it is."""
+    if path.startswith("/"):
+        return path
+    return "/".join(part for part in path.split("/") if part not in {"", "."})
+
+
+def without(paths: Iterable[str], taken: Collection[str]) -> list[str]:
+    """The paths that no higher section has, each once."""
+    return [path for path in dict.fromkeys(paths) if path not in taken]
