@@ -161,12 +161,17 @@ def key_of(message_id: str, text: str) -> str:
 
 
 def _key(message: Message) -> str:
-    text = "" if message.generating else message.text
+    text = message.text if _is_final(message) else ""
     return key_of(message.id, text) if text.strip() else ""
 
 
 def _contents(messages: Sequence[Message]) -> list[Content]:
-    return ["" if message.generating else message.content for message in messages]
+    return [message.content if _is_final(message) else "" for message in messages]
+
+
+def _is_final(message: Message) -> bool:
+    """Whether it is worth embedding: not half an answer."""
+    return not (message.generating or message.error or message.error_code)
 
 
 def _common_length(

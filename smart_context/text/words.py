@@ -11,7 +11,10 @@ _UNSPACED = (
     "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"  # kana, Han, Hangul
     "\U00020000-\U0003ffff"  # rare Han
 )
-_UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
+UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
+"""Characters of scripts that put no spaces between words."""
+"""Characters of scripts that put no spaces between words."""
+
 _TOKEN = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*(?:\+\+|#(?!\w))?(?:_+[^\W_]+)*")
 _CAMEL = re.compile(r"[a-z0-9](?=[A-Z])|[A-Z](?=[A-Z][a-z])")
 _VOWEL = re.compile("[aeiouyäöüáéíóúàèìòùâêîôûåæø]")
@@ -50,7 +53,7 @@ def stem(word: str) -> str:
     do not. Words of other languages lose an ending now and then, on both sides of a comparison.
     """
     plain = _CLITIC.sub("", word).split("'", 1)[0].split("\u2019", 1)[0]
-    if len(plain) <= _MIN_STEM or not plain.isalpha() or _UNSPACED_RUN.match(plain):
+    if len(plain) <= _MIN_STEM or not plain.isalpha() or UNSPACED_RUN.match(plain):
         return plain
     return _without_e(_without_verb_ending(_without_plural(plain)))
 
@@ -62,7 +65,7 @@ def spelled_words(text: str) -> list[str]:
     spelled: list[str] = []
     text = unicodedata.normalize("NFKC", text)
     position = 0
-    for run in _UNSPACED_RUN.finditer(text):
+    for run in UNSPACED_RUN.finditer(text):
         _add_spaced(spelled, text[position : run.start()])
         spelled.extend(_pairs(run.group()))
         position = run.end()

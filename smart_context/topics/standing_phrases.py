@@ -1,0 +1,139 @@
+"""How people say that something holds for the whole chat, language by language.
+
+Regular expressions over a user's message, whatever the case; a space stands for any white space.
+"""
+
+_BEGIN = r"(?:^|[.!?;,:\n] ?|\bplease |\band |\balso |\bbut )"
+_SAY = r"(?:answer|reply|respond|write)"
+_LANGUAGE = (
+    r"(?:\w+ ){0,2}(?:english|german|french|spanish|italian|portuguese|dutch|chinese|japanese"
+    r"|korean|russian|polish|swedish|danish|turkish|arabic|hindi)"
+)
+_BRIEF = r"(?:concise|brief|short|terse|succinct|formal|informal|polite|simple|casual|critical)"
+
+ENGLISH = (
+    r"\bfrom (?:now|here|this point) on(?:wards?)?\b",
+    r"\bgoing forward\b",
+    r"\bthroughout (?:this|the|our)\b",
+    r"\bfor the (?:rest|remainder|whole|entire|duration)\b",
+    r"\b(?:for|in|during) (?:this|our) (?:whole |entire )?(?:chat|conversation|session|thread)\b",
+    (
+        r"\b(?:in|for|with) (?:all|every|each) (?:of )?(?:your |the )?"
+        r"(?:answer|reply|replies|response|message|example)"
+    ),
+    r"\b(?:please|you should|you must|make sure to|remember to|i want you to) (?:always|never)\b",
+    (
+        r"(?:^|[.!?;:\n] ?)(?:(?:and|also|but|so|hi|hello)[,!.]? )*(?:please )?(?:always|never) "
+        r"(?:use|answer|reply|respond|write|give|include|add|suggest|explain|assume|format|put|end"
+        r"|start|keep|show|mention|call|say|ask|make|cite|avoid|recommend|propose|apologi[sz]e)\b"
+    ),
+    r"\balways (?:use|answer|reply|respond|write in|cite|format)\b",
+    (
+        _BEGIN + _SAY + r" (?:(?:to )?me |everything |only |all |always |back )*(?:in|with|using) "
+        r"(?:"
+        + _LANGUAGE
+        + r"|bullet|short|plain|simple|full sentences|one sentence|markdown|rhyme)"
+    ),
+    (
+        _BEGIN + r"(?:be|stay|keep (?:your |the |all )?(?:answers?|replies|responses|it all|"
+        r"explanations)) (?:(?:very|more|as|rather) )?" + _BRIEF + r"\b"
+    ),
+    (
+        r"\bi(?:'d| would)? (?:always )?prefer (?:(?:your|short|long|concise|brief|detailed)\b"
+        r"|(?:metric|answers|replies|code|examples) )"
+    ),
+    _BEGIN + r"(?:call|address) me \w",
+    _BEGIN + r"remember(?: that| this|[,:])",
+    r"\b(?:keep|bear) in mind\b",
+    (
+        _BEGIN
+        + r"(?:don't|do not|don\u2019t|never) (?:ever |use (?:any )?(?:emojis?|jargon|markdown|"
+        r"tables|bullet|abbreviations|exclamation)|apologi[sz]e|flatter|sugarcoat)"
+    ),
+    _BEGIN + r"no (?:emojis?|jargon|preamble|filler|small talk|fluff)\b",
+    (
+        r"\bi(?:'m|\u2019m| am) (?:(?:a|an|also|strictly|severely|highly) )*(?:allergic|vegetarian"
+        r"|vegan|pescatarian|diabetic|lactose|gluten|coeliac|celiac|colou?r-?blind|dyslexic|deaf)\b"
+    ),
+    _BEGIN + r"act as (?:a|an|my|if)\b",
+    r"^you are (?:now )?(?:a|an|my) ",
+    (
+        _BEGIN + r"use (?:only )?(?:metric|imperial|si|british|american) (?:\w+ )?(?:units|spelling"
+        r"|english)"
+    ),
+)
+GERMAN = (
+    r"\bab (?:jetzt|sofort|nun)\b",
+    r"\bvon (?:jetzt|nun) an\b",
+    r"\bkünftig\b",
+    r"\bin zukunft\b",
+    (
+        r"\b(?:in|für|während) (?:diese[mns]?|diesen|dieser|de[mnr]|das) (?:ganzen? |gesamten? )?"
+        r"(?:chat|gespräch|unterhaltung|sitzung)\b"
+    ),
+    r"\bbitte (?:immer|nie|niemals|stets)\b",
+    (
+        r"\b(?:antworte|antworten sie|schreibe?|schreiben sie|sprich) "
+        r"(?:mir |bitte |nur |immer |stets )*"
+        r"(?:auf|in (?:\w+ )?(?:sätzen|stichpunkten)|kurz|knapp)\b"
+    ),
+    r"\b(?:duze?|sieze?|nenne?) mich\b",
+    r"\b(?:fasse? dich|halte? dich|fassen sie sich) (?:bitte )?kurz\b",
+    r"\b(?:merke? dir|denke? (?:immer )?daran|merken sie sich)\b",
+    r"\bich bin (?:allergisch|vegetarier|veganer|diabetiker|laktose)",
+)
+FRENCH = (
+    r"\b(?:désormais|dorénavant)\b",
+    r"\bà partir de maintenant\b",
+    r"\b(?:dans|pour|pendant) (?:toute )?(?:cette|la) (?:conversation|discussion|session)\b",
+    (
+        r"\b(?:réponds|répondez|écris|écrivez)(?:-moi)? (?:toujours|seulement|uniquement|brièvement"
+        r"|en (?:\w+ )?(?:français|anglais|phrases|une phrase))"
+    ),
+    r"\b(?:utilise|utilisez|évite|évitez) toujours\b",
+    r"\b(?:tutoie|vouvoie)[sz]?[- ]moi\b",
+    r"\b(?:sois|soyez|reste|restez) (?:bref|brève|concis|concise)",
+    r"\bje suis (?:allergique|végétarien|végan|diabétique|intolérant)",
+)
+SPANISH = (
+    r"\b(?:a partir de ahora|de ahora en adelante|de aquí en adelante)\b",
+    r"\b(?:en|durante|para) (?:toda )?(?:esta|la) (?:conversación|charla|sesión)\b",
+    (
+        r"\b(?:responde|respóndeme|contesta|contéstame|escribe|responda|conteste) "
+        r"(?:siempre|sólo|solo|brevemente|en (?:\w+ )?(?:español|inglés|castellano|frases))"
+    ),
+    r"\b(?:sé|sea) (?:breve|conciso|concisa)\b",
+    (
+        r"(?:^|[.!?;,:\n] ?|\by |por favor,? )(?:siempre|nunca) "
+        r"(?:uses?|utilices?|utiliza|usa|respond\w+|escrib\w+|añad\w+|incluy\w+|me)\b"
+    ),
+    r"\b(?:trátame|tutéame|háblame) de\b",
+    r"\bsoy (?:alérgic[oa]|vegetarian[oa]|vegan[oa]|diabétic[oa]|celíac[oa])\b",
+)
+OTHERS = (
+    r"\bd['\u2019]ora in (?:poi|avanti)\b",
+    r"\brispond(?:i|imi|a) (?:sempre|solo|in (?:italiano|inglese)|brevemente)\b",
+    r"\b(?:sii|sia) (?:breve|conciso|concisa)\b",
+    r"\b(?:a partir de agora|de agora em diante)\b",
+    r"\bresponda(?:-me)? (?:sempre|só|apenas|em (?:português|inglês))\b",
+    r"\bseja (?:breve|conciso|concisa)\b",
+    r"\b(?:vanaf nu|voortaan)\b",
+    r"\bantwoord (?:altijd|alleen|in het|kort)\b",
+    r"\b(?:отныне|впредь|с этого момента)\b",  # noqa: RUF001 -- Russian
+    r"\b(?:отвечай|отвечайте|пиши|пишите) (?:мне )?(?:всегда|только|кратко|на \w+ языке|по-)",
+)
+EAST_ASIAN = (
+    "从现在起|从现在开始|從現在起|從現在開始|今后都|以后都|以後都",
+    "(?:请|請|你)?(?:一直|始终|总是|始終|總是|永远)(?:都)?(?:用|以|使用|要|保持)",
+    "用(?:简体|繁体|簡體|繁體)?(?:中文|汉语|漢語|英文|英语|英語|日语|日語|普通话)(?:来)?(?:回答|回复|回覆|交流)",
+    "(?:这次|這次|本次|整个|整個|在这个|在這個)(?:对话|對話|聊天|会话|交谈)",
+    "(?:回答|回复|回覆)(?:都|时|時)?(?:请|請|要|尽量|儘量)(?:简短|简洁|簡短|簡潔|详细)",
+    "(?:请|請)(?:尽量|儘量|保持)?(?:简短|简洁|簡短|簡潔)",
+    "(?:请|請)?记住|記住",
+    "我(?:对|對).{1,8}过敏|我是素食",
+    "今後は|これからは|この会話では|(?:常に|必ず|いつも).{0,12}(?:答えて|回答|書いて)",
+    "日本語で(?:答えて|回答|お願い)|簡潔に(?:答えて|お願い)",
+    "앞으로|(?:항상|언제나).{0,12}(?:답|대답)|한국어로 (?:답|대답)",
+)
+
+PHRASES: tuple[str, ...] = (*ENGLISH, *GERMAN, *FRENCH, *SPANISH, *OTHERS, *EAST_ASIAN)
