@@ -1,0 +1,189 @@
+"""The documents of chats as files: read, merged with what is there, set aside. Blocks."""
+
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from smart_context.chat.document import Unreadable, Version, read_version
+from smart_context.chat.files import (
+    Conflict,
+    Signature,
+    fsync_folder,
+    locked,
+    read_file,
+    replace_unless_changed,
+    signature_of,
+    sweep,
+)
+from smart_context.chat.ids import file_stamp, same_but_for_case
+from smart_context.chat.merge import merge
+from smart_context.chat.messages import ChatId
+from smart_context.errors import ChatIdInvalid, StoreFailed
+
+_ATTEMPTS = 10
+_FRESH_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A version with the state of the file that holds it."""
+
+    signature: Signature
+    version: Version
+
+
+class Damaged(Exception):
+    """A file that can't be read as a chat.
+
+    Attributes:
+        signature: Its state.
+        reason: What is wrong with it.
+    """
+
+    def __init__(self, signature: Signature, reason: str) -> None:
+        super().__init__(reason)
+        self.signature = signature
+        self.reason = reason
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether it was written this second: perhaps another program has not finished."""
+        return 0 <= time.time() - self.signature.mtime_ns / 1e9 < _FRESH_S
+
+
+class ChatFiles:
+    """The documents in one folder."""
+
+    def __init__(self, folder: Path, clock: Callable[[], datetime]) -> None:
+        self.folder = folder
+        self._clock = clock
+        self._is_swept = False
+
+    def path(self, chat_id: ChatId) -> Path:
+        """The chat's document."""
+        return self.folder / f"{chat_id}.json"
+
+    def read(self, chat_id: ChatId, known: Stored | None = None) -> Stored | None:
+        """What is stored; `known` itself while the file is as it was; `None` for no file.
+
+        Raises:
+            Damaged: The file is not a chat's document; it is where it was.
+            ChatIdInvalid: The file belongs to an id that differs in case only.
+            StoreFailed: The system refuses.
+        """
+        path = self.path(chat_id)
+        signature = signature_of(path)
+        if signature is None:
+            return None
+        self._refuse_other_case(path, signature)
+        if known is not None and known.signature == signature:
+            return known
+        found = read_file(path)
+        if found is None:
+            return None
+        signature, content = found
+        try:
+            return Stored(signature, read_version(content, known.version if known else None))
+        except Unreadable as error:
+            raise Damaged(signature, str(error)) from None
+
+    def put(self, chat_id: ChatId, version: Version, read: Stored | None) -> Stored:
+        """Store a version that was made from what was `read`; merge what happened since.
+
+        Raises:
+            Damaged: Another program damaged the file meanwhile; nothing was written.
+            StoreFailed: The disk refuses; the old file is intact.
+        """
+        if not self._is_swept:
+            self._is_swept = True
+            sweep(self.folder)
+        path = self.path(chat_id)
+        for _ in range(_ATTEMPTS):
+            expected = read.signature if read else None
+            try:
+                return Stored(replace_unless_changed(path, version.encode(), expected), version)
+            except Conflict:
+                newest = self.read(chat_id, read)
+                if newest is not None:
+                    base = read.version if read else Version()
+                    version = merge(base, newest.version, version)
+                read = newest
+        raise StoreFailed(
+            f"{path} was not written: another program changes it all the time. "
+            "Nothing was overwritten; stop that program and try again."
+        )
+
+    def set_aside(self, chat_id: ChatId, damaged: Damaged) -> Path | None:
+        """Give a damaged file another name, which is returned; `None` if it changed meanwhile.
+
+        Raises:
+            StoreFailed: The system refuses; the file is where it was.
+        """
+        path = self.path(chat_id)
+        stem = f"{chat_id}.damaged-{file_stamp(self._clock())}"
+        try:
+            with locked(self.folder):
+                if signature_of(path) != damaged.signature:
+                    return None
+                target = _free_name(self.folder, stem)
+                path.rename(target)
+            fsync_folder(self.folder)
+        except OSError as error:
+            raise StoreFailed(
+                f"{path} can't be read as a chat ({damaged.reason}) and could not be set aside: "
+                f"{error.strerror or error}. Move it elsewhere yourself."
+            ) from error
+        return target
+
+    def _refuse_other_case(self, path: Path, signature: Signature) -> None:
+        # One more stat tells whether the system ignores case here; only then the names count.
+        swapped = path.with_name(path.name.swapcase())
+        try:
+            if swapped.stat(follow_symlinks=False).st_ino != signature.inode:
+                return
+            other = same_but_for_case(path.name, [entry.name for entry in self.folder.iterdir()])
+        except OSError:
+            return
+        if other is not None:
+            raise ChatIdInvalid(
+                f"{path.stem!r} differs from the chat in {other!r} in case only, and this file "
+                "system does not tell them apart. Choose another id."
+            )
+
+
+class RecentVersions:
+    """The versions read or written last, up to 64 MiB of files (one at least)."""
+
+    _BUDGET = 64 * 1024 * 1024
+
+    def __init__(self) -> None:
+        self._stored: OrderedDict[ChatId, Stored] = OrderedDict()
+        self._size = 0
+
+    def get(self, chat_id: ChatId) -> Stored | None:
+        """What was last seen of that chat, perhaps out of date."""
+        return self._stored.get(chat_id)
+
+    def put(self, chat_id: ChatId, stored: Stored | None) -> None:
+        """Remember it, or forget the chat."""
+        former = self._stored.pop(chat_id, None)
+        self._size -= former.signature.size if former else 0
+        if stored is None:
+            return
+        self._stored[chat_id] = stored
+        self._size += stored.signature.size
+        while self._size > self._BUDGET and len(self._stored) > 1:
+            self._size -= self._stored.popitem(last=False)[1].signature.size
+
+
+def _free_name(folder: Path, stem: str) -> Path:
+    target = folder / f"{stem}.json"
+    number = 1
+    while os.path.lexists(target):
+        number += 1
+        target = folder / f"{stem}-{number}.json"
+    return target

@@ -1,0 +1,86 @@
+"""Chat ids, and the names of the files that belong to a chat (contract A5).
+
+An id is a file name on every system, so two ids must never name one file: nothing is altered or
+shortened to make an id fit, it is refused instead.
+"""
+
+import re
+import secrets
+from collections.abc import Iterable
+from datetime import datetime
+
+from smart_context.chat.messages import ChatId
+from smart_context.errors import ChatIdInvalid
+
+_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
+_CHAT_FILE = re.compile(r"([A-Za-z0-9_-]{1,128})\.json")
+_SUFFIX = re.compile(r"[a-z0-9][a-z0-9_-]*(\.[a-z0-9_-]+)*")
+# Windows opens a device for these names, whatever the case and with any extension.
+_DEVICE = re.compile(r"con|prn|aux|nul|com[0-9]|lpt[0-9]", re.IGNORECASE)
+_SHOWN = 60
+
+
+def check_chat_id(text: object) -> ChatId:
+    """The id, unchanged.
+
+    Raises:
+        ChatIdInvalid: Unless it is 1 to 128 ASCII letters, digits, `-` or `_`; also for names of
+            Windows devices such as `con`, which could not be synced to such a machine.
+    """
+    if not isinstance(text, str) or not _ID.fullmatch(text):
+        raise ChatIdInvalid(
+            f"{_shown(text)} is not a chat id: expected 1 to 128 ASCII letters, digits, '-' or '_'."
+        )
+    if _DEVICE.fullmatch(text):
+        raise ChatIdInvalid(
+            f"{text!r} can't be a chat id: Windows keeps that name for a device. Choose another."
+        )
+    return ChatId(text)
+
+
+def new_chat_id() -> ChatId:
+    """A fresh id of 16 lower-case hexadecimal digits."""
+    return ChatId(secrets.token_hex(8))
+
+
+def chat_id_of(file_name: str) -> ChatId | None:
+    """The chat whose document has that file name; `None` for side-cars and anything else."""
+    found = _CHAT_FILE.fullmatch(file_name)
+    if found is None or _DEVICE.fullmatch(found[1]):
+        return None
+    return ChatId(found[1])
+
+
+def sidecar_name(chat_id: ChatId, suffix: str) -> str:
+    """`<chat_id>.<suffix>`, the name of a file that goes where its chat goes.
+
+    Raises:
+        ValueError: If the suffix could leave the folder or is the document's own, `json`.
+    """
+    if not _SUFFIX.fullmatch(suffix) or suffix == "json":
+        raise ValueError(f"not a suffix of a side-car: {suffix!r}")
+    return f"{chat_id}.{suffix}"
+
+
+def belongs_to(chat_id: ChatId, file_name: str) -> bool:
+    """Whether the file is the chat's document or one of its side-cars."""
+    return file_name.startswith(f"{chat_id}.")
+
+
+def same_but_for_case(file_name: str, present: Iterable[str]) -> str | None:
+    """The entry that a case-insensitive system would open instead of `file_name`, if any."""
+    names = set(present)
+    if file_name in names:
+        return None
+    folded = file_name.lower()
+    return next((name for name in sorted(names) if name.lower() == folded), None)
+
+
+def file_stamp(now: datetime) -> str:
+    """A time as part of a file name, to the second."""
+    return f"{now:%Y%m%dT%H%M%SZ}"
+
+
+def _shown(text: object) -> str:
+    shown = repr(text)
+    return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"

@@ -1,0 +1,88 @@
+"""Notices when the folder of chats changes, whoever changes it."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncGenerator, Iterator
+from pathlib import Path
+
+from watchfiles import Change, awatch
+
+from smart_context.chat.ids import chat_id_of
+from smart_context.chat.messages import ChatId
+from smart_context.chat.threads import to_end
+
+_log = logging.getLogger(__name__)
+
+STEP_MS = 50
+"""Changes that follow each other this fast are reported together."""
+
+LOOK_AGAIN_S = 5.0
+"""How often the whole folder is looked at: for systems that report nothing or lose reports."""
+
+_APPEARS_S = 1.0
+
+
+async def changed_chats(
+    folder: Path, appeared: asyncio.Event, *, look_again_s: float = LOOK_AGAIN_S
+) -> AsyncGenerator[frozenset[ChatId] | None, None]:
+    """Chats whose files may have changed; `None` for "any of them".
+
+    Args:
+        folder: Need not exist yet; nothing is made.
+        appeared: Set by whoever makes the folder, so that it is noticed at once.
+        look_again_s: How long at most until a change that the system did not report is noticed.
+    """
+    while True:
+        await _until_there(folder, appeared, look_again_s)
+        yield None
+        try:
+            async for chats in _reported(folder, look_again_s):
+                yield chats
+        except (OSError, RuntimeError) as error:  # no watches left, or the folder went away
+            _log.debug("%s is looked at every %s s: %s", folder, look_again_s, error)
+            await asyncio.sleep(look_again_s)
+
+
+async def _until_there(folder: Path, appeared: asyncio.Event, look_again_s: float) -> None:
+    while await to_end(lambda: _inode(folder)) is None:
+        appeared.clear()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(appeared.wait(), min(look_again_s, _APPEARS_S))
+
+
+async def _reported(
+    folder: Path, look_again_s: float
+) -> AsyncGenerator[frozenset[ChatId] | None, None]:
+    watched = await to_end(lambda: _inode(folder))
+    reports = awatch(
+        folder,
+        watch_filter=_is_chat,
+        step=STEP_MS,
+        rust_timeout=int(look_again_s * 1000),
+        yield_on_timeout=True,
+        recursive=False,
+    )
+    async with contextlib.aclosing(reports) as changes:
+        async for batch in changes:
+            yield frozenset(_chats_of(batch)) or None
+            if await to_end(lambda: _inode(folder)) != watched:
+                return  # another folder by that name: its watch is a new one
+
+
+def _chats_of(batch: set[tuple[Change, str]]) -> Iterator[ChatId]:
+    for _, path in batch:
+        chat_id = chat_id_of(Path(path).name)
+        if chat_id is not None:
+            yield chat_id
+
+
+def _is_chat(_change: Change, path: str) -> bool:
+    return chat_id_of(Path(path).name) is not None
+
+
+def _inode(folder: Path) -> int | None:
+    try:
+        return folder.stat().st_ino
+    except OSError:
+        return None
