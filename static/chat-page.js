@@ -1,0 +1,137 @@
+// @ts-check
+/** Puts the chat page together: everything that it shows live comes through one socket. */
+
+import "./bubble-cloud-define.js";
+import { ChatList } from "./chat-list.js";
+import { Composer } from "./composer.js";
+import { pageWire } from "./connection.js";
+import { Highlight } from "./highlight.js";
+import { equip, listen } from "./message-actions.js";
+import { MessageList } from "./message-list.js";
+import { startFrame } from "./page-frame.js";
+import { messagesIn } from "./reconcile.js";
+import { Scroll } from "./scroll.js";
+import { SidePanels } from "./side-panels.js";
+import { reasonOf, visible } from "./text.js";
+import { toast } from "./toasts.js";
+import { shortStatus, statusLine } from "./topic-state.js";
+import { TopicsPanel } from "./topics-panel.js";
+
+const SETTLE_MS = 120;
+
+/** @param {string} selector */
+const find = (selector) => /** @type {HTMLElement} */ (document.querySelector(selector));
+const chatId = document.body.dataset.chatId ?? "";
+const isDetached = "detached" in document.body.dataset;
+const wire = pageWire();
+const topics = /** @type {HTMLElement | null} */ (document.querySelector(".topics"));
+const panel = topics && new TopicsPanel(topics, wire);
+const chats = new ChatList(find("#chats"), wire, chatId);
+const scroll = new Scroll(find("#scroll"), find(".to-end"));
+const messages = new MessageList(find("#scroll"), chatId, (added) => {
+  equip(added);
+  highlight.show();
+  composer.setAnswering(messages.isAnswering);
+}, async () => (await wire.call("chat.open", { chat_id: chatId })).answering?.text ?? "");
+const highlight = new Highlight(messages.element);
+const composer = new Composer(/** @type {HTMLFormElement} */ (find(".composer")), chatId, {
+  send,
+  stop: () => wire.call("chat.stop", { chat_id: chatId }),
+});
+
+/** Sends a message; done when the server has it. @param {string} text */
+async function send(text) {
+  showPending(text);
+  scroll.toEnd();
+  let isTaken = false;
+  const forget = wire.on("chat.started", (news) => {
+    if (news.chat_id === chatId) isTaken = true;
+  });
+  try {
+    await wire.call("chat.send", { chat_id: chatId, message: text, stream: true });
+  } catch (error) {
+    // A question that was taken is in the chat, and so is what became of its answer.
+    if (!isTaken) throw error;
+  } finally {
+    forget();
+    showPending("");
+    composer.focus();
+  }
+}
+
+/** The question until the server has stored it. @param {string} text */
+function showPending(text) {
+  const box = find(".pending");
+  box.replaceChildren();
+  if (!text) return;
+  const question = document.createElement("div");
+  question.className = "pending-question";
+  question.dir = "auto";
+  question.textContent = visible(text);
+  box.append(question);
+}
+
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let settling;
+function syncSoon() {
+  clearTimeout(settling);
+  settling = setTimeout(sync, SETTLE_MS);
+}
+
+async function sync() {
+  if (isDetached) return;
+  try {
+    await messages.sync();
+  } catch (error) {
+    toast(`The messages could not be fetched: ${reasonOf(error)}`);
+  }
+}
+
+/** @param {string} event @param {(news: any) => void} listener */
+function onOurs(event, listener) {
+  wire.on(event, (news) => news.chat_id === chatId && !isDetached && listener(news));
+}
+
+onOurs("memory.chat_changed", syncSoon);
+onOurs("chat.started", async ({ message_id: id }) => {
+  composer.setAnswering(true);
+  find("#announcer").textContent = "The answer begins.";
+  await sync();
+  showPending("");
+  messages.begin(id);
+});
+onOurs("chat.token", (piece) => messages.add(piece).catch((error) => toast(reasonOf(error))));
+onOurs("chat.finished", () => endAnswer("The answer is complete."));
+onOurs("chat.failed", ({ error }) => endAnswer(`The answer failed: ${error}`));
+
+/** @param {string} words */
+async function endAnswer(words) {
+  find("#announcer").textContent = words;
+  await messages.end().catch((error) => toast(reasonOf(error)));
+  composer.setAnswering(messages.isAnswering);
+}
+
+wire.onStatus(async (status) => {
+  if (status !== "open") return;
+  const opened = await wire.call("chat.open", { chat_id: chatId }).catch(() => ({}));
+  chats.refresh().catch(() => {});
+  await sync();
+  if (!isDetached && opened.answering) messages.add({ offset: 0, ...opened.answering });
+});
+topics?.addEventListener("panel-changed", (event) => {
+  const status = statusLine(/** @type {CustomEvent} */ (event).detail);
+  if (status) find("[data-status-copy]").textContent = shortStatus(status);
+});
+
+startFrame();
+equip(messagesIn(messages.element));
+listen(messages.element, { wire, chatId, panel });
+highlight.start();
+panel?.start();
+chats.start();
+composer.start();
+composer.setAnswering(messages.isAnswering);
+new SidePanels(find("#side"), chatId).start(wire);
+scroll.start(() => isDetached || messages.loadOlder().catch((error) => toast(reasonOf(error))));
+wire.connect();
+if (matchMedia("(hover: hover)").matches && !location.hash) composer.focus();

@@ -1,0 +1,158 @@
+// @ts-check
+/** The messages of the open chat: older ones on demand, new ones as they come. */
+
+import { fetchFragment } from "./fragments.js";
+import { LiveAnswer } from "./live-answer.js";
+import { messagesIn, reconcile } from "./reconcile.js";
+
+export class MessageList {
+  #scroll;
+  #list;
+  #address;
+  #onChange;
+  #catchUp;
+  /** @type {Map<string, LiveAnswer>} */
+  #live = new Map();
+  #anchor;
+  #isSyncing = false;
+  #isSyncDue = false;
+  #isLoadingOlder = false;
+
+  /**
+   * @param {HTMLElement} scroll  The element that scrolls.
+   * @param {string} chatId
+   * @param {(added: readonly HTMLElement[]) => void} onChange  Called with messages new on the page.
+   * @param {() => Promise<string>} catchUp  What has arrived of the answer that is under way.
+   */
+  constructor(scroll, chatId, onChange, catchUp) {
+    this.#catchUp = catchUp;
+    this.#scroll = scroll;
+    this.#list = /** @type {HTMLElement} */ (scroll.querySelector(".messages"));
+    this.#address = `/chats/${encodeURIComponent(chatId)}`;
+    this.#onChange = onChange;
+    this.#anchor = messagesIn(this.#list)[0]?.dataset.messageId ?? "";
+  }
+
+  get element() {
+    return this.#list;
+  }
+
+  /** Whether an answer is being written. */
+  get isAnswering() {
+    return this.#list.querySelector("[data-generating]") !== null;
+  }
+
+  /** Makes the page the same as the server's state; calls that come meanwhile become one. */
+  async sync() {
+    this.#isSyncDue = true;
+    if (this.#isSyncing) return;
+    this.#isSyncing = true;
+    try {
+      while (this.#isSyncDue) {
+        this.#isSyncDue = false;
+        await this.#syncOnce();
+      }
+    } finally {
+      this.#isSyncing = false;
+    }
+  }
+
+  async #syncOnce() {
+    const fresh = await fetchFragment(`${this.#address}/messages?since=${encodeURIComponent(this.#anchor)}`);
+    const messages = messagesIn(fresh);
+    const known = new Set(messagesIn(this.#list).map((message) => message.dataset.messageId));
+    const isAnchored = !this.#anchor || messages[0]?.dataset.messageId === this.#anchor;
+    const isSameBefore = fresh.dataset.olderDigest === this.#list.dataset.olderDigest;
+    if (!isAnchored || !isSameBefore || !messages.some((message) => known.has(message.dataset.messageId))) {
+      this.#forgetOlder(messages[0]?.dataset.messageId ?? "", fresh.dataset.older ?? "0");
+    }
+    Object.assign(this.#list.dataset, { olderDigest: fresh.dataset.olderDigest, total: fresh.dataset.total });
+    const added = reconcile(this.#list, messages, (message) => this.#live.has(message.dataset.messageId ?? ""));
+    for (const id of this.#live.keys()) {
+      if (!this.#element(id)?.hasAttribute("data-live")) this.#live.delete(id);
+    }
+    this.#onChange(added);
+  }
+
+  /**
+   * What came before has changed: it is dropped, and fetched again when it is scrolled to.
+   * @param {string} anchor
+   * @param {string} older
+   */
+  #forgetOlder(anchor, older) {
+    this.#anchor = anchor;
+    this.#list.dataset.older = older;
+    for (const message of messagesIn(this.#list)) {
+      if (message.dataset.messageId === anchor) break;
+      message.remove();
+    }
+    this.#showOlder();
+  }
+
+  /** An answer begins. @param {string} messageId */
+  begin(messageId) {
+    if (!this.#element(messageId)) return false;
+    this.#liveAnswer(messageId);
+    return true;
+  }
+
+  /** A piece of an answer. @param {{ message_id: string, offset: number, text: string }} piece */
+  async add({ message_id: id, offset, text }) {
+    const answer = this.#liveAnswer(id);
+    if (!answer) {
+      await this.sync();
+      if (!this.#liveAnswer(id)?.add(offset, text)) return;
+    } else if (!answer.add(offset, text)) return;
+    const missed = await this.#catchUp();
+    this.#live.get(id)?.add(0, missed);
+  }
+
+  /** An answer is over: its text is replaced by what was stored. */
+  async end() {
+    for (const id of this.#live.keys()) {
+      const message = this.#element(id);
+      if (message) message.dataset.version = "";
+    }
+    this.#live.clear();
+    await this.sync();
+  }
+
+  /** Adds the messages before those on the page, without moving what is being read. */
+  async loadOlder() {
+    const first = messagesIn(this.#list)[0];
+    if (this.#isLoadingOlder || !first || !Number(this.#list.dataset.older)) return;
+    this.#isLoadingOlder = true;
+    try {
+      const id = encodeURIComponent(first.dataset.messageId ?? "");
+      const older = await fetchFragment(`${this.#address}/messages?before=${id}`);
+      const messages = messagesIn(older);
+      const fromEnd = this.#scroll.scrollHeight - this.#scroll.scrollTop;
+      this.#list.prepend(...messages);
+      this.#list.dataset.older = older.dataset.older;
+      this.#onChange(messages);
+      this.#showOlder();
+      this.#scroll.scrollTop = this.#scroll.scrollHeight - fromEnd;
+    } finally {
+      this.#isLoadingOlder = false;
+    }
+  }
+
+  #showOlder() {
+    this.#scroll.querySelector(".older")?.toggleAttribute("hidden", !Number(this.#list.dataset.older));
+  }
+
+  /** @param {string} id */
+  #liveAnswer(id) {
+    const known = this.#live.get(id);
+    const element = this.#element(id);
+    if (known || !element) return known;
+    const answer = new LiveAnswer(element);
+    this.#live.set(id, answer);
+    return answer;
+  }
+
+  /** @param {string} id @returns {HTMLElement | null} */
+  #element(id) {
+    return this.#list.querySelector(`[data-message-id="${CSS.escape(id)}"]`);
+  }
+}

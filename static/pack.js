@@ -1,0 +1,142 @@
+// @ts-check
+/** Packs circles: biggest first, each where it touches two others and is nearest to the middle. */
+
+/** @typedef {{ x: number, y: number }} Point  In CSS pixels; (0, 0) is the middle. */
+
+const TOUCHING = 1e-6;
+
+/**
+ * Radii whose areas are proportional to the counts.
+ *
+ * Together they cover about `fill` of a square of the width. Only when the largest count is more
+ * than (max / min)² times the smallest are the small ones larger than their share.
+ * @param {readonly number[]} counts  Anything below 1 counts as 1.
+ * @param {number} width  In CSS pixels.
+ * @param {{ min?: number, max?: number, fill?: number }} [limits]
+ * @returns {number[]}
+ */
+export function radii(counts, width, { min = 32, max = 84, fill = 0.5 } = {}) {
+  if (!counts.length) return [];
+  const known = counts.map((count) => Math.max(1, count));
+  const largest = Math.min(max, width / 2);
+  const sum = known.reduce((total, count) => total + count, 0);
+  const ideal = Math.sqrt((fill * width * width) / (Math.PI * sum));
+  const floor = min / Math.sqrt(Math.min(...known));
+  const ceiling = largest / Math.sqrt(Math.max(...known));
+  const scale = Math.min(ceiling, Math.max(floor, ideal));
+  return known.map((count) => Math.min(largest, Math.max(min, scale * Math.sqrt(count))));
+}
+
+/**
+ * A centre for each circle, none overlapping, none outside the width. Same input, same layout.
+ *
+ * The first circle is tried at several places between the wall and the middle; the layout that
+ * takes least height is kept.
+ * @param {readonly number[]} circles  Radii; each at most half of the width.
+ * @param {number} gap  Between circles.
+ * @param {number} [width]
+ * @returns {Point[]}
+ */
+export function pack(circles, gap, width = Infinity) {
+  const order = circles.map((_, i) => i).sort((a, b) => circles[b] - circles[a] || a - b);
+  const room = width < Infinity && circles.length > 1 ? width / 2 - circles[order[0]] : 0;
+  const starts = room > 0 ? [0, 0.25, 0.5, 0.75, 1].map((share) => -room * share) : [0];
+  const layouts = starts.map((x) => packFrom({ x, y: 0 }, circles, order, gap, width));
+  const heights = layouts.map((places) => height(places, circles));
+  return layouts[heights.indexOf(Math.min(...heights))];
+}
+
+/** @param {readonly Point[]} places @param {readonly number[]} circles */
+function height(places, circles) {
+  const bottom = Math.max(...places.map(({ y }, i) => y + circles[i]));
+  return Math.round(bottom - Math.min(...places.map(({ y }, i) => y - circles[i])));
+}
+
+/**
+ * @param {Point} start  Of the biggest circle.
+ * @param {readonly number[]} circles
+ * @param {readonly number[]} order
+ * @param {number} gap
+ * @param {number} width
+ */
+function packFrom(start, circles, order, gap, width) {
+  /** @type {Point[]} */
+  const places = new Array(circles.length);
+  /** @type {(Point & { r: number })[]} */
+  const placed = [];
+  for (const i of order) {
+    const spot = placed.length ? nearestSpot(circles[i] + gap / 2, placed, width / 2 + gap / 2) : start;
+    placed.push({ ...spot, r: circles[i] + gap / 2 });
+    places[i] = spot;
+  }
+  return places;
+}
+
+/**
+ * @param {number} r
+ * @param {readonly (Point & { r: number })[]} placed
+ * @param {number} wall  How far the walls are from the middle.
+ * @returns {Point}
+ */
+function nearestSpot(r, placed, wall) {
+  /** @type {Point} */
+  let best = { x: 0, y: Math.max(...placed.map((circle) => circle.y + circle.r)) + r };
+  let bestDistance = Infinity;
+  for (const spot of spots(r, placed, wall)) {
+    const distance = Math.hypot(spot.x * 0.9, spot.y);
+    if (distance >= bestDistance - TOUCHING || !isFree(spot, r, placed, wall)) continue;
+    [best, bestDistance] = [spot, distance];
+  }
+  return best;
+}
+
+/**
+ * Where a circle of radius r would touch two placed ones, or one and a wall.
+ * @param {number} r
+ * @param {readonly (Point & { r: number })[]} placed
+ * @param {number} wall
+ * @returns {Generator<Point>}
+ */
+function* spots(r, placed, wall) {
+  for (const [i, a] of placed.entries()) {
+    const reach = a.r + r;
+    if (placed.length === 1) yield* [{ x: a.x + reach, y: a.y }, { x: a.x, y: a.y + reach }];
+    for (const x of [r - wall, wall - r]) {
+      const rise = Math.sqrt(reach ** 2 - (x - a.x) ** 2);
+      if (rise >= 0) yield* [{ x, y: a.y - rise }, { x, y: a.y + rise }];
+    }
+    for (const b of placed.slice(i + 1)) yield* touchingBoth(a, b, r);
+  }
+}
+
+/**
+ * @param {Point & { r: number }} a
+ * @param {Point & { r: number }} b
+ * @param {number} r
+ * @returns {Point[]}
+ */
+function touchingBoth(a, b, r) {
+  const [ra, rb] = [a.r + r, b.r + r];
+  const [dx, dy] = [b.x - a.x, b.y - a.y];
+  const distance = Math.hypot(dx, dy);
+  const along = (ra ** 2 - rb ** 2 + distance ** 2) / (2 * distance);
+  const across = Math.sqrt(ra ** 2 - along ** 2);
+  if (!(across >= 0)) return [];
+  const [ux, uy] = [dx / distance, dy / distance];
+  const [mx, my] = [a.x + along * ux, a.y + along * uy];
+  return [
+    { x: mx - across * uy, y: my + across * ux },
+    { x: mx + across * uy, y: my - across * ux },
+  ];
+}
+
+/**
+ * @param {Point} spot
+ * @param {number} r
+ * @param {readonly (Point & { r: number })[]} placed
+ * @param {number} wall
+ */
+function isFree({ x, y }, r, placed, wall) {
+  if (Math.abs(x) + r > wall + TOUCHING) return false;
+  return placed.every((other) => Math.hypot(x - other.x, y - other.y) >= r + other.r - TOUCHING);
+}

@@ -1,0 +1,13 @@
+// @ts-check
+import "./bubble-cloud-define.js";
+import { pageWire } from "./connection.js";
+import { TopicsPanel } from "./topics-panel.js";
+
+const wire = pageWire();
+const chatId = document.body.dataset.chatId;
+wire.onStatus((status) => {
+  if (status === "open" && chatId) wire.call("chat.open", { chat_id: chatId }).catch(() => {});
+});
+const root = document.querySelector(".topics");
+if (root instanceof HTMLElement) new TopicsPanel(root, wire).start();
+wire.connect();

@@ -1,0 +1,37 @@
+// @ts-check
+/** Short notices at the edge of the page, some with something to undo. */
+
+const SHOWN_MS = 9000;
+
+/**
+ * @param {string} words
+ * @param {{ label: string, act: () => void }} [offer]
+ */
+export function toast(words, offer) {
+  const box = document.querySelector(".toasts");
+  const notice = document.createElement("div");
+  notice.className = "toast";
+  notice.role = offer ? "status" : "alert";
+  const text = document.createElement("span");
+  text.textContent = words;
+  notice.append(text, button(offer?.label ?? "Dismiss", () => {
+    notice.remove();
+    offer?.act();
+  }));
+  box?.append(notice);
+  let timer = setTimeout(() => notice.remove(), SHOWN_MS);
+  notice.addEventListener("pointerenter", () => clearTimeout(timer));
+  notice.addEventListener("focusin", () => clearTimeout(timer));
+  notice.addEventListener("pointerleave", () => {
+    timer = setTimeout(() => notice.remove(), SHOWN_MS / 2);
+  });
+}
+
+/** @param {string} label @param {() => void} act */
+function button(label, act) {
+  const element = document.createElement("button");
+  element.type = "button";
+  element.textContent = label;
+  element.addEventListener("click", act);
+  return element;
+}

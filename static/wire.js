@@ -1,0 +1,153 @@
+// @ts-check
+/** One socket to the server: commands, their answers, and events. Reconnects by itself. */
+
+const FIRST_WAIT_MS = 400;
+const LONGEST_WAIT_MS = 15_000;
+
+/** A command that failed; its message is for people. */
+export class WireError extends Error {
+  /** @param {string} message @param {number} [code] */
+  constructor(message, code = 0) {
+    super(message);
+    this.name = "WireError";
+    /** The JSON-RPC code; 0 when the connection was lost. */
+    this.code = code;
+  }
+}
+
+/** @typedef {"connecting" | "open" | "lost"} WireStatus */
+/** @typedef {{ resolve: (result: any) => void, reject: (error: WireError) => void }} Pending */
+
+export class Wire {
+  #url;
+  #open;
+  #random;
+  /** @type {WebSocket | null} */
+  #socket = null;
+  /** @type {Map<number, Pending>} */
+  #pending = new Map();
+  /** @type {Map<string, Set<(payload: any) => void>>} */
+  #listeners = new Map();
+  /** @type {Set<(status: WireStatus, attempt: number) => void>} */
+  #watchers = new Set();
+  #nextId = 1;
+  #attempt = 0;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer;
+  /** @type {WireStatus} */
+  #status = "connecting";
+
+  /**
+   * @param {string} url
+   * @param {{ open?: (url: string) => WebSocket, random?: () => number }} [ports]
+   */
+  constructor(url, { open = (address) => new WebSocket(address), random = Math.random } = {}) {
+    this.#url = url;
+    this.#open = open;
+    this.#random = random;
+  }
+
+  get isOpen() {
+    return this.#status === "open";
+  }
+
+  /** Connects now, also when the next attempt is still waiting for its time. */
+  connect() {
+    clearTimeout(this.#timer);
+    if (this.#socket) return;
+    const socket = this.#open(this.#url);
+    this.#socket = socket;
+    socket.onopen = () => {
+      this.#attempt = 0;
+      this.#become("open");
+    };
+    socket.onmessage = (frame) => this.#take(frame.data);
+    socket.onclose = () => this.#lose();
+  }
+
+  /**
+   * The command's result.
+   * @param {string} method
+   * @param {Record<string, unknown>} [params]
+   * @returns {Promise<any>}  Rejects with a WireError.
+   */
+  call(method, params = {}) {
+    return new Promise((resolve, reject) => {
+      if (!this.#socket || !this.isOpen) {
+        reject(new WireError("There is no connection to the server. It will be tried again by itself."));
+        return;
+      }
+      const id = this.#nextId++;
+      this.#pending.set(id, { resolve, reject });
+      this.#socket.send(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
+    });
+  }
+
+  /**
+   * Calls the listener with the payload of each event of that name.
+   * @param {string} event
+   * @param {(payload: any) => void} listener
+   */
+  on(event, listener) {
+    const listeners = this.#listeners.get(event) ?? new Set();
+    this.#listeners.set(event, listeners.add(listener));
+    return () => listeners.delete(listener);
+  }
+
+  /** @param {(status: WireStatus, attempt: number) => void} watcher */
+  onStatus(watcher) {
+    this.#watchers.add(watcher);
+  }
+
+  /** @param {WireStatus} status */
+  #become(status) {
+    this.#status = status;
+    for (const watcher of this.#watchers) watcher(status, this.#attempt);
+  }
+
+  #lose() {
+    this.#socket = null;
+    this.#attempt += 1;
+    const pending = [...this.#pending.values()];
+    this.#pending.clear();
+    this.#become("lost");
+    for (const { reject } of pending) {
+      reject(new WireError("The connection was lost before the server answered."));
+    }
+    this.#timer = setTimeout(() => this.connect(), waitMs(this.#attempt, this.#random()));
+  }
+
+  /** @param {unknown} frame */
+  #take(frame) {
+    const said = parsed(frame);
+    if (!said) return;
+    if (typeof said.method === "string") {
+      for (const listener of this.#listeners.get(said.method) ?? []) listener(said.params ?? {});
+      return;
+    }
+    const pending = this.#pending.get(said.id);
+    if (!pending) return;
+    this.#pending.delete(said.id);
+    if (said.error) pending.reject(new WireError(String(said.error.message), said.error.code));
+    else pending.resolve(said.result);
+  }
+}
+
+/**
+ * How long to wait before an attempt: doubling, with jitter so that tabs don't come all at once.
+ * @param {number} attempt  Counted from 1.
+ * @param {number} random  In [0, 1).
+ */
+export function waitMs(attempt, random) {
+  const longest = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(attempt - 1, 10));
+  return longest * (0.5 + random / 2);
+}
+
+/** @param {unknown} frame @returns {any} */
+function parsed(frame) {
+  try {
+    return JSON.parse(String(frame));
+  } catch {
+    return null;
+  }
+}
