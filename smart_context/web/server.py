@@ -22,6 +22,7 @@ from smart_context.web.limits import (
     STOP_CONNECTIONS_S,
     STOP_HOST_S,
 )
+from smart_context.web.shared_frames import SharedFrameProtocol
 
 _log = logging.getLogger(__name__)
 _BACKLOG = 2048
@@ -116,7 +117,7 @@ def _settings(app: Starlette) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         lifespan="off",  # started above, so that its errors keep their words
-        ws="websockets-sansio",
+        ws=SharedFrameProtocol,
         ws_max_size=MAX_WIRE_FRAME_BYTES,
         ws_per_message_deflate=False,
         ws_ping_interval=PING_INTERVAL_S,

@@ -1,7 +1,7 @@
 """Clients on the socket: what they ask, what they are told, and who is connected.
 
-Events are rendered once for all clients and put in each one's outbox; a writer of its own
-sends them, so a client that does not read delays nobody (contract A10).
+Events are rendered once for all clients. Each gets them at once if it keeps up; else they wait
+in its outbox for a writer of its own, so it delays nobody (contract A10).
 """
 
 import asyncio
@@ -25,6 +25,7 @@ from smart_context.web.frames import (
 )
 from smart_context.web.limits import MAX_RUNNING_COMMANDS, MAX_STALL_S, STOP_GRACE_S
 from smart_context.web.outbox import Frame, Outbox, event_frame
+from smart_context.web.shared_frames import WriteShared, shared_writer, wire_frame
 
 _log = logging.getLogger(__name__)
 
@@ -56,11 +57,14 @@ class Session:
         drained: Set while nothing waits to be sent.
     """
 
-    def __init__(self, receive: Receive, send: Send, *, max_stall_s: float) -> None:
+    def __init__(
+        self, receive: Receive, send: Send, write_shared: WriteShared, *, max_stall_s: float
+    ) -> None:
         self.id = uuid4().hex
         self.chat_id: ChatId | None = None
         self._receive = receive
         self._send = send
+        self._write_shared = write_shared
         self._max_stall_s = max_stall_s
         self._outbox = Outbox()
         self._filled = asyncio.Event()
@@ -88,6 +92,16 @@ class Session:
         else:
             _log.warning("Client %s does not read what it is sent; disconnected", self.id)
             self.leave()
+
+    def put_shared(self, frame: Frame, wire: bytes) -> None:
+        """Write a frame that many clients get, or queue it if something is before it.
+
+        Args:
+            frame: The frame.
+            wire: The same, as bytes on the wire.
+        """
+        if self.gone.done() or not self.drained.is_set() or not self._write_shared(wire):
+            self.put(frame)
 
     def leave(self) -> None:
         """Send nothing from now on; the socket closes."""
@@ -168,10 +182,11 @@ class Sessions:
         except ValueError:
             _log.exception("Event %s is not JSON and was not sent", event)
             return
+        wire = wire_frame(frame.text)
         for session in self._sessions:
-            session.put(frame)
+            session.put_shared(frame, wire)
 
-    async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one client from its handshake until it goes.
 
         Commands that it started go on when it goes: an answer that is half written is not
@@ -180,7 +195,7 @@ class Sessions:
         if (await receive())["type"] != "websocket.connect":
             return
         await send({"type": "websocket.accept"})
-        session = Session(receive, send, max_stall_s=self._max_stall_s)
+        session = Session(receive, send, shared_writer(scope), max_stall_s=self._max_stall_s)
         self._sessions.add(session)
         greeting = self._tasks.spawn(self._greet(session))
         try:

@@ -84,6 +84,15 @@ def test_two_clients_get_every_event(server):
             assert read(client)["params"] == {"chat_id": "日本"}
 
 
+def test_events_written_at_once_and_events_that_had_to_wait_keep_their_order(server):
+    with joined(server) as client:
+        sizes = [1, 70_000, 10, 200_000, 0, 125, 126, 65_536, 900_000, 3]
+        for number, size in enumerate(sizes * 5):
+            server.emit("x.sized", {"number": number, "text": "x" * size})
+        for number, size in enumerate(sizes * 5):
+            assert read(client)["params"] == {"number": number, "text": "x" * size}
+
+
 def test_a_slow_command_does_not_hold_up_the_next_one():
     with running() as server, joined(server) as client:
         ask(client, "test.wait", "slow")

@@ -6,6 +6,7 @@ import pytest
 from smart_context.web.frames import render_json
 from smart_context.web.limits import MAX_FRAME_BYTES, MAX_RUNNING_COMMANDS
 from smart_context.web.session import Sessions
+from smart_context.web.shared_frames import EXTENSION
 from tests.web.small_host import SmallHost
 
 pytestmark = pytest.mark.anyio
@@ -15,7 +16,7 @@ PATIENCE_S = 10
 class Peer:
     """The other end of an ASGI WebSocket, in the same loop."""
 
-    def __init__(self, host, sessions):
+    def __init__(self, host, sessions, *, shares_frames=False):
         self.host = host
         self.sessions = sessions
         self.incoming = asyncio.Queue()
@@ -24,7 +25,9 @@ class Peer:
         self.writable.set()
         self.is_broken = False
         self.incoming.put_nowait({"type": "websocket.connect"})
-        scope = {"type": "websocket", "path": "/ws"}
+        self.takes_frames = True
+        extensions = {EXTENSION: {"write": self._write_frame}} if shares_frames else {}
+        scope = {"type": "websocket", "path": "/ws", "extensions": extensions}
         self.app = asyncio.create_task(sessions(scope, self.incoming.get, self._send))
 
     async def _send(self, message):
@@ -32,6 +35,12 @@ class Peer:
         if self.is_broken:
             raise OSError
         self.outgoing.put_nowait(message)
+
+    def _write_frame(self, wire):
+        if self.takes_frames:
+            assert wire[:2] == b"\x81" + bytes([len(wire) - 2])
+            self.outgoing.put_nowait({"text": wire[2:].decode()})
+        return self.takes_frames
 
     async def opened(self):
         assert (await self.outgoing.get())["type"] == "websocket.accept"
@@ -191,6 +200,33 @@ async def test_an_event_is_rendered_once_for_all_clients(peer, sessions):
     messages = [await client.outgoing.get() for client in (peer, other)]
     assert messages[0]["text"] is messages[1]["text"]
     await other.leave()
+
+
+async def test_a_shared_frame_is_written_at_once_where_the_server_can(sessions):
+    peer = await Peer(sessions._host, sessions, shares_frames=True).opened()
+    sessions.publish("chat.started", {"number": 1})
+    assert json.loads(peer.outgoing.get_nowait()["text"])["params"] == {"number": 1}
+    await peer.leave()
+    sessions.publish("chat.started", {"number": 2})
+    assert peer.outgoing.empty()
+
+
+async def test_a_shared_frame_does_not_overtake_what_waits(sessions):
+    peer = await Peer(sessions._host, sessions, shares_frames=True).opened()
+    peer.writable.clear()
+    peer.takes_frames = False
+    sessions.publish("chat.started", {"number": 1})
+    peer.takes_frames = True
+    sessions.publish("chat.started", {"number": 2})
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    sessions.publish("chat.started", {"number": 3})
+    assert peer.outgoing.empty()
+    peer.writable.set()
+    assert [(await peer.read())["params"]["number"] for _ in range(3)] == [1, 2, 3]
+    sessions.publish("chat.started", {"number": 4})
+    assert (await peer.read())["params"]["number"] == 4
+    await peer.leave()
 
 
 async def test_an_event_that_is_not_json_is_logged_and_the_next_one_sent(peer, sessions, caplog):

@@ -1,0 +1,52 @@
+"""Writes one frame to many sockets without making it anew for each.
+
+ASGI has no word for this, so uvicorn's protocol is given one: an extension of the scope that
+writes bytes that are a WebSocket frame already. Where it is missing, as with another server or
+in tests, frames go the ordinary way.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from starlette.types import Scope
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import Frame, Opcode
+
+EXTENSION = "smart_context.shared_frames"
+
+WriteShared = Callable[[bytes], bool]
+"""Writes a whole frame at once; false, with nothing written, if it would have to wait."""
+
+
+def wire_frame(text: str) -> bytes:
+    """The bytes of an unmasked, uncompressed WebSocket frame that holds the text."""
+    return Frame(Opcode.TEXT, text.encode()).serialize(mask=False)
+
+
+def shared_writer(scope: Scope) -> WriteShared:
+    """What writes shared frames to the socket of a scope; never writes where nothing can."""
+    extensions: Mapping[str, Any] = scope.get("extensions") or {}
+    writer: WriteShared = extensions.get(EXTENSION, {}).get("write", _never)
+    return writer
+
+
+class SharedFrameProtocol(WebSocketsSansIOProtocol):
+    """uvicorn's protocol for WebSockets, with the extension. Compression must be off."""
+
+    async def run_asgi(self) -> None:
+        """Serve the app, which finds the extension in its scope."""
+        extensions = self.scope["extensions"]
+        if extensions is not None:
+            extensions[EXTENSION] = {"write": self.write_shared}
+        await super().run_asgi()
+
+    def write_shared(self, frame: bytes) -> bool:
+        """Write a frame, unless the socket is closing or still has much to write."""
+        if self.close_sent or not self.writable.is_set() or self.transport.is_closing():
+            return False
+        self.transport.write(frame)
+        return True
+
+
+def _never(_frame: bytes) -> bool:
+    return False
