@@ -41,7 +41,7 @@ class Reply:
         usage: `(prompt_tokens, completion_tokens)`; `None` sends none.
         vectors: Rows to answer an embeddings request with.
         status: 200, or the failure's number; then `text` is the vendor's message.
-        headers: Sent beside our own.
+        headers: Sent beside our own, or in their place; `Connection: close` is kept.
         body: Sent as it is, instead of anything sensible.
         content_type: Of `body`.
         gate: Waited for before piece number `hold_after`; 0 is before the first byte.
@@ -354,7 +354,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(
         self, status: int, body: bytes, content_type: str, headers: Mapping[str, str]
     ) -> None:
-        self._head(status, content_type, {**headers, "Content-Length": str(len(body))})
+        self._head(status, content_type, {"Content-Length": str(len(body)), **headers})
         self.wfile.write(body)
 
     def _head(self, status: int, content_type: str, headers: Mapping[str, str]) -> None:

@@ -1,0 +1,188 @@
+"""What can go wrong between us and an endpoint, and how a person is told.
+
+A `Failure` is a value that no vendor's library is needed for, so that what is retried and what is
+said are functions of it.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import urlsplit, urlunsplit
+
+from smart_context.config import EndpointSettings
+from smart_context.errors import ModelFailed
+
+ModelKind = Literal["chat model", "embedding model"]
+Trouble = Literal["refused", "unreachable", "slow", "broken", "nonsense", "unusable key"]
+
+_MOST_WORDS = 300
+_TOO_LONG = re.compile(
+    r"context.{0,3}(length|window|size)|too (long|large|many tokens)|maximum.{0,20}(token|length)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """One request that came to nothing.
+
+    Attributes:
+        trouble: `refused` has a status, `unreachable` no connection, `slow` ran into the timeout,
+            `broken` lost the connection, `nonsense` is an answer that can't be understood.
+        words: What the vendor or the system said, of any length.
+        status: The HTTP status, when there was one.
+        retry_after_s: How long the endpoint asks us to wait, when it does.
+    """
+
+    trouble: Trouble
+    words: str = ""
+    status: int | None = None
+    retry_after_s: float | None = None
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether the endpoint found the prompt or a text too long for the model."""
+        return self.status in {400, 413, 422, 500} and bool(_TOO_LONG.search(self.words))
+
+
+class AnswerNotUnderstood(ValueError):
+    """A body that is not what the API promises; the message quotes its beginning."""
+
+
+def vendor_words(body: object) -> str:
+    """The message in an error's JSON body, in whichever of the usual places it is; else empty."""
+    if isinstance(body, str):
+        return body
+    if not isinstance(body, Mapping):
+        return ""
+    for key in ("error", "message", "detail"):
+        if words := vendor_words(body.get(key)):
+            return words
+    return ""
+
+
+def shortened(words: str, *, secret: str | None = None) -> str:
+    """One line of at most 300 characters, without control characters and without the key."""
+    if secret:
+        words = words.replace(secret, "[key]")
+    line = " ".join("".join(c if c.isprintable() else " " for c in words).split())
+    return line if len(line) <= _MOST_WORDS else f"{line[: _MOST_WORDS - 1]}…"
+
+
+def shown_url(base_url: str) -> str:
+    """The address without a user name or password in it; `its base_url` if it is no address."""
+    try:
+        parts = urlsplit(base_url)
+    except ValueError:
+        return "its base_url"
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def is_address(base_url: str) -> bool:
+    """Whether a request could be sent there at all."""
+    try:
+        parts = urlsplit(base_url)
+        port_is_sound = parts.port is None or parts.port > 0
+    except ValueError:
+        return False
+    host = parts.hostname or ""
+    is_web = parts.scheme in {"http", "https"} and base_url.isprintable()
+    return port_is_sound and is_web and bool(host) and " " not in host
+
+
+def explained(failure: Failure, endpoint: EndpointSettings, kind: ModelKind) -> ModelFailed:
+    """The error for a person: which model, where, what it said, and what to do next."""
+    words = shortened(failure.words, secret=endpoint.api_key)
+    said = f": {words}" if words else ""
+    what = f"The {kind} {endpoint.model} at {shown_url(endpoint.base_url)}"
+    return ModelFailed(
+        f"{what} {_happened(failure, endpoint)}{said}{'' if said.endswith('.') else '.'}"
+        f" {_next_step(failure, endpoint)}",
+        status=failure.status,
+    )
+
+
+def _happened(failure: Failure, endpoint: EndpointSettings) -> str:
+    happenings: dict[Trouble, str] = {
+        "refused": f"refused the request with status {failure.status}",
+        "unreachable": "can't be reached",
+        "slow": f"did not answer within {endpoint.timeout_s:g} s",
+        "broken": "broke off in the middle of its answer",
+        "nonsense": "gave an answer that is not what the OpenAI API promises",
+        "unusable key": "was not asked",
+    }
+    return happenings[failure.trouble]
+
+
+def _next_step(failure: Failure, endpoint: EndpointSettings) -> str:
+    steps: dict[Trouble, str] = {
+        "refused": _after_refusal(failure, endpoint),
+        "unreachable": "Is the server running? Check base_url in the [llm] table of .vault.toml.",
+        "slow": "Try again, or raise timeout_s in the [llm] table of .vault.toml: slow local models"
+        " can need minutes for their first answer.",
+        "broken": "What had arrived is kept. Try again.",
+        "nonsense": "Check that base_url in the [llm] table of .vault.toml is the address of the"
+        " API; it usually ends with /v1.",
+        "unusable key": _check_key(endpoint),
+    }
+    return steps[failure.trouble]
+
+
+def _after_refusal(failure: Failure, endpoint: EndpointSettings) -> str:
+    status = failure.status or 0
+    if failure.is_too_long:
+        return "Send less: pick fewer topics or notes, or choose a model with a longer window."
+    if status == 401:  # noqa: PLR2004 - HTTP statuses are their own names
+        return _check_key(endpoint)
+    if status == 429:  # noqa: PLR2004 - the same
+        return _wait_a_while(failure.retry_after_s)
+    return _BY_STATUS.get(status, _SERVER_TROUBLE if status >= 500 else _CHECK_SETTINGS)  # noqa: PLR2004 - the same
+
+
+_CHECK_SETTINGS = "Check the model's name and base_url in .vault.toml."
+_SERVER_TROUBLE = "The server has trouble of its own: try again later, or look at its log."
+_BY_STATUS: Mapping[int, str] = {
+    403: "Check that the key may use this model.",
+    404: "Check the model's name in the [llm.categories] table of .vault.toml, and that base_url"
+    " is the address of the API; it usually ends with /v1.",
+    408: "Try again.",
+    413: "Send less: pick fewer topics or notes.",
+}
+
+
+def _check_key(endpoint: EndpointSettings) -> str:
+    if not endpoint.api_key_env:
+        return (
+            "Put the key into an environment variable and name that variable as api_key_env in"
+            " the [llm] table of .vault.toml."
+        )
+    if endpoint.api_key is None:
+        return f"Set the environment variable {endpoint.api_key_env} to the key; it is not set."
+    return f"Check the key in the environment variable {endpoint.api_key_env}."
+
+
+def _wait_a_while(retry_after_s: float | None) -> str:
+    when = f"{retry_after_s:.0f} s" if retry_after_s else "a while"
+    return f"It is asked too often, or its quota is used up. Wait {when}, then try again."
+
+
+def system_words(error: BaseException) -> str:
+    """What the system said at the bottom of a chain of exceptions, such as `Connection refused`."""
+    words = str(error)
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, OSError) and found.errno:
+            words = os.strerror(found.errno) if found.errno > 0 else found.strerror or words
+        if isinstance(found, BaseExceptionGroup):
+            waiting += found.exceptions
+        elif found is not None:
+            waiting.append(found.__cause__ or found.__context__)
+    return words
+
+
+def parsed_error(body: Any) -> str:
+    """The vendor's message in a parsed body, or the body itself when there is none."""
+    return vendor_words(body) or ("" if body is None else str(body))

