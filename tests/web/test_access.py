@@ -61,6 +61,11 @@ def test_only_the_token_is_accepted_as_bearer(authorization, is_accepted):
     assert Access.of(TOKEN).accepts_bearer(authorization) is is_accepted
 
 
+def test_blanks_around_a_token_do_not_count():
+    assert Access.of(f" {TOKEN}\n").accepts_bearer(f"Bearer {TOKEN}".encode())
+    assert not Access.of(" \n").accepts_bearer(b"Bearer ")
+
+
 def test_a_token_need_not_be_ascii():
     assert Access.of("日本").accepts_bearer("Bearer 日本".encode())
 

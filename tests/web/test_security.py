@@ -273,6 +273,6 @@ def test_loopback_needs_no_token(host):
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "box.lan", ""])
 def test_an_address_that_others_reach_needs_a_token_of_the_user(host):
     check_exposure(host, TOKEN)
-    for no_token in (None, ""):
+    for no_token in (None, "", " \n"):
         with pytest.raises(CommandFailed, match="--token"):
             check_exposure(host, no_token)

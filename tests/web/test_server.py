@@ -160,6 +160,13 @@ def test_a_cookie_goes_on_working_after_a_restart_with_the_same_token():
             assert read(client)["method"] == "ui.register_panel"
 
 
+def test_a_token_with_any_characters_makes_a_link_that_works():
+    with running(token="日本 &token=#%") as server:
+        assert server.link.isascii()
+        path = server.link.removeprefix(f"http://{server.authority}")
+        assert get(server, path)[1]["location"] == "/"
+
+
 def test_a_random_start_link_works_once():
     with running(token=None) as server:
         path = server.link.removeprefix(f"http://{server.authority}")

@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { mock, test } from "node:test";
+import { waitMs, Wire, WireError } from "../../static/wire.js";
+
+class Socket {
+  /** @type {any[]} */
+  sent = [];
+  send(/** @type {string} */ text) {
+    this.sent.push(JSON.parse(text));
+  }
+  say(/** @type {unknown} */ frame) {
+    this.onmessage({ data: JSON.stringify(frame) });
+  }
+}
+
+function connected() {
+  /** @type {any[]} */
+  const sockets = [];
+  const wire = new Wire("ws://x/ws", {
+    open: () => {
+      sockets.push(new Socket());
+      return sockets.at(-1);
+    },
+    random: () => 0,
+  });
+  wire.connect();
+  sockets[0].onopen();
+  return { wire, sockets };
+}
+
+test("each answer goes to its own question, in whatever order they come", async () => {
+  const { wire, sockets: [socket] } = connected();
+  const slow = wire.call("chat.send", { message: "hi" });
+  const quick = wire.call("chat.stop");
+  const [first, second] = socket.sent;
+  assert.deepEqual(first, { jsonrpc: "2.0", id: first.id, method: "chat.send", params: { message: "hi" } });
+  socket.say({ jsonrpc: "2.0", id: second.id, result: "stopped" });
+  socket.say({ jsonrpc: "2.0", id: first.id, result: "sent" });
+  assert.deepEqual([await slow, await quick], ["sent", "stopped"]);
+});
+
+test("a failed command says why", async () => {
+  const { wire, sockets: [socket] } = connected();
+  const call = wire.call("a.b");
+  socket.say({ jsonrpc: "2.0", id: socket.sent[0].id, error: { code: -32603, message: "the disk is full" } });
+  await assert.rejects(call, (error) => error instanceof WireError && error.message === "the disk is full" && error.code === -32603);
+});
+
+test("events reach their listeners until they stop listening", () => {
+  const { wire, sockets: [socket] } = connected();
+  /** @type {any[]} */
+  const heard = [];
+  const stop = wire.on("chat.token", (news) => heard.push(news.text));
+  socket.say({ jsonrpc: "2.0", method: "chat.token", params: { text: "a" } });
+  socket.say({ jsonrpc: "2.0", method: "other.event", params: { text: "b" } });
+  stop();
+  socket.say({ jsonrpc: "2.0", method: "chat.token", params: { text: "c" } });
+  assert.deepEqual(heard, ["a"]);
+});
+
+test("frames that make no sense are passed over", () => {
+  const { wire, sockets: [socket] } = connected();
+  socket.onmessage({ data: "{" });
+  socket.onmessage({ data: "null" });
+  socket.say({ jsonrpc: "2.0", id: 99, result: 1 });
+  assert.equal(wire.isOpen, true);
+});
+
+test("a lost connection fails what is pending, and comes back by itself", async () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  const { wire, sockets } = connected();
+  /** @type {any[]} */
+  const statuses = [];
+  wire.onStatus((status, attempt) => statuses.push([status, attempt]));
+  const pending = wire.call("chat.send");
+  sockets[0].onclose();
+  await assert.rejects(pending, /connection was lost/);
+  await assert.rejects(wire.call("a.b"), /no connection/);
+  mock.timers.tick(waitMs(1, 0) - 1);
+  assert.equal(sockets.length, 1);
+  mock.timers.tick(1);
+  assert.equal(sockets.length, 2);
+  sockets[1].onclose();
+  mock.timers.tick(waitMs(2, 0));
+  sockets[2].onopen();
+  assert.deepEqual(statuses, [["lost", 1], ["lost", 2], ["open", 0]]);
+  const again = wire.call("a.b");
+  sockets[2].say({ jsonrpc: "2.0", id: sockets[2].sent[0].id, result: 1 });
+  assert.equal(await again, 1);
+  mock.timers.reset();
+});
+
+test("connecting twice opens one socket", () => {
+  const { wire, sockets } = connected();
+  wire.connect();
+  assert.equal(sockets.length, 1);
+});
+
+test("waiting doubles up to a limit, with jitter", () => {
+  assert.deepEqual([1, 2, 3].map((attempt) => waitMs(attempt, 0)), [200, 400, 800]);
+  assert.ok(waitMs(50, 0.999) <= 15_000);
+  assert.ok(waitMs(3, 0.9) > waitMs(3, 0.1));
+});
