@@ -90,32 +90,42 @@ def serving(vault, *, env=None, args=()):
         env={**os.environ, "PYTHONWARNINGS": "default", **(env or {})},
     )
     errors: list[str] = []
-    drain = threading.Thread(target=lambda: errors.extend(process.stderr), daemon=True)
-    drain.start()
+    readers = [threading.Thread(target=lambda: errors.extend(process.stderr), daemon=True)]
+    readers[0].start()
     try:
-        link = next((m.group() for line in process.stdout if (m := re.search(r"http\S+", line))), "")
+        link = next(
+            (m.group() for line in process.stdout if (m := re.search(r"http\S+", line))), ""
+        )
         assert link, "the server did not start:\n" + "".join(errors)
-        rest = threading.Thread(target=lambda: list(process.stdout), daemon=True)
-        rest.start()
+        readers.append(threading.Thread(target=lambda: list(process.stdout), daemon=True))
+        readers[1].start()
         yield Server(process=process, link=link, vault=Path(vault), errors=errors)
     finally:
-        if process.poll() is None:
-            process.terminate()
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        drain.join(5)
+        _end(process)
+        for reader in readers:
+            reader.join(5)
+        process.stdout.close()
+        process.stderr.close()
+
+
+def _end(process):
+    if process.poll() is None:
+        process.terminate()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 class WireClient:
     """A client of `/ws`: calls, notifications, and the events that were pushed."""
 
     def __init__(self, url):
-        self.socket = connect(
+        self.connection = connect(
             url, additional_headers={"Authorization": f"Bearer {TOKEN}"}, max_size=64 * 2**20
         )
+        self.socket = self.connection.__enter__()
         self.ids = itertools.count(1)
         self.replies: dict[int, queue.Queue] = {}
         self.events: list[tuple[str, dict]] = []
@@ -127,7 +137,7 @@ class WireClient:
         return self
 
     def __exit__(self, *_):
-        self.socket.close()
+        self.connection.__exit__(None, None, None)
         self.reader.join(5)
 
     def _read(self):

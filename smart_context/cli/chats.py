@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from smart_context.app import open_store
+from smart_context.app.composition import open_store
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.messages import ChatId, messages_of
 from smart_context.chat.store import ChatStore
@@ -29,7 +29,7 @@ def chats() -> None:
 def list_(vault: Path | None, output: str) -> None:
     """List the chats of a vault, newest first."""
     summaries = asyncio.run(open_store(vault_root(vault)).list_chats())
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "chat_id": summary.id,
             "title": summary.title,
@@ -41,12 +41,14 @@ def list_(vault: Path | None, output: str) -> None:
     show(
         rows,
         output,
-        lambda: table(
-            ("CHAT", "MESSAGES", "UPDATED", "TITLE"),
-            [(r["chat_id"], r["messages"], r["updated_at"][:16], r["title"]) for r in rows],
-        )
-        if rows
-        else "This vault has no chats yet. Start one with: smart-context serve",
+        lambda: (
+            table(
+                ("CHAT", "MESSAGES", "UPDATED", "TITLE"),
+                [(r["chat_id"], r["messages"], r["updated_at"][:16], r["title"]) for r in rows],
+            )
+            if rows
+            else "This vault has no chats yet. Start one with: smart-context serve"
+        ),
     )
 
 
@@ -74,12 +76,14 @@ def search(query: str, vault: Path | None, output: str) -> None:
     show(
         rows,
         output,
-        lambda: table(
-            ("CHAT", "MESSAGE", "TEXT"),
-            [(r["chat_id"], r["message_id"], r["snippet"]) for r in rows],
-        )
-        if rows
-        else f"No message holds {query!r}.",
+        lambda: (
+            table(
+                ("CHAT", "MESSAGE", "TEXT"),
+                [(r["chat_id"], r["message_id"], r["snippet"]) for r in rows],
+            )
+            if rows
+            else f"No message holds {query!r}."
+        ),
     )
 
 

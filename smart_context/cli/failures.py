@@ -11,12 +11,16 @@ FAILED = 1
 BAD_USAGE = 2
 
 
-class Reported(click.ClickException):
-    """Words for people and an exit code; click prints them on stderr."""
+class Failed(click.ClickException):
+    """Words for people on stderr, and exit code 1."""
 
-    def __init__(self, message: str, exit_code: int) -> None:
-        super().__init__(message)
-        self.exit_code = exit_code
+    exit_code = FAILED
+
+
+class BadUsage(click.ClickException):
+    """Words for people on stderr, and exit code 2."""
+
+    exit_code = BAD_USAGE
 
 
 @contextmanager
@@ -25,11 +29,11 @@ def reported() -> Iterator[None]:
     try:
         yield
     except (ConfigInvalid, ManifestInvalid) as error:
-        raise Reported(str(error), BAD_USAGE) from error
+        raise BadUsage(str(error)) from error
     except SmartContextError as error:
-        raise Reported(str(error), FAILED) from error
+        raise Failed(str(error)) from error
     except (BrokenPipeError, KeyboardInterrupt):
         raise SystemExit(FAILED) from None
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        raise Reported(f"{where}{error.strerror or error}", FAILED) from error
+        raise Failed(f"{where}{error.strerror or error}") from error

@@ -1,5 +1,6 @@
 """`smart-context plugins`: list, enable, disable, new."""
 
+import asyncio
 import re
 from pathlib import Path
 from typing import Any
@@ -26,9 +27,9 @@ def plugins() -> None:
 @json_format
 def list_(vault: Path | None, output: str) -> None:
     """List the plugins of a vault and what became of each."""
-    from smart_context.app import plugin_states  # noqa: PLC0415 - keeps --help fast
+    from smart_context.app.composition import plugin_states  # noqa: PLC0415 - keeps --help fast
 
-    rows = plugin_states(vault_root(vault))
+    rows = asyncio.run(plugin_states(vault_root(vault)))
     show(
         rows,
         output,

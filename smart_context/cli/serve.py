@@ -2,9 +2,10 @@
 
 import asyncio
 import shutil
+import sys
 import tempfile
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,11 +17,12 @@ DEFAULT_PORT = 8377
 DEMO_VAULT = Path(__file__).resolve().parent.parent / "demo_vault"
 
 
-def _serving(command: click.decorators.FC) -> click.decorators.FC:
-    for option in (
-        click.option(
-            "--no-browser", is_flag=True, help="Print the link; don't open a browser."
-        ),
+Command = Callable[..., None]
+
+
+def _serving(command: Command) -> Command:
+    options: tuple[Callable[[Command], Command], ...] = (
+        click.option("--no-browser", is_flag=True, help="Print the link; don't open a browser."),
         click.option(
             "--token",
             envvar="SMART_CONTEXT_TOKEN",
@@ -34,7 +36,8 @@ def _serving(command: click.decorators.FC) -> click.decorators.FC:
             type=click.IntRange(0, 65535),
             help="0 takes any free port.",
         ),
-    ):
+    )
+    for option in options:
         command = option(command)
     return command
 
@@ -89,12 +92,12 @@ def _copy_demo(root: Path) -> None:
 
 
 def _run(root: Path, *, port: int, host: str, token: str | None, no_browser: bool) -> None:
-    from smart_context.app import serve_vault  # noqa: PLC0415 - keeps --help fast
+    from smart_context.app.serving import serve_vault  # noqa: PLC0415 - keeps --help fast
 
-    def announce(link: str) -> None:
-        click.echo(f"Smart Context serves {root}\n\n  {link}\n\nStop it with Ctrl+C.")
-        click.get_text_stream("stdout").flush()
+    def announce(new_link: Callable[[], str]) -> None:
+        click.echo(f"Smart Context serves {root}\n\n  {new_link()}\n\nStop it with Ctrl+C.")
+        sys.stdout.flush()
         if not no_browser:
-            webbrowser.open(link)
+            webbrowser.open(new_link())
 
     asyncio.run(serve_vault(root, host=host, port=port, token=token, on_ready=announce))

@@ -1,0 +1,154 @@
+"""Puts the parts together: store, models, host. Knows every implementation."""
+
+import logging
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from smart_context.chat.history import ContextBuilderOptions, build_context
+from smart_context.chat.messages import Message
+from smart_context.chat.store import ChatStore
+from smart_context.config import EndpointSettings, VaultConfig, environment, read_config
+from smart_context.host.commands import Caller
+from smart_context.host.host import Host
+from smart_context.host.loader import declared_settings
+from smart_context.host.models import Models
+from smart_context.host.trust import Fingerprint, TrustRecord, fingerprint, trust_path
+from smart_context.llm.embedded import EmbeddedEmbedder
+from smart_context.llm.models import ChatModel, Embedder
+from smart_context.llm.openai_models import OpenAIChatModel, OpenAIEmbedder
+from smart_context.llm.responder import PassageResponder
+from smart_context.vault.passages import VaultPassages
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What a vault's settings call for."""
+
+    config: VaultConfig
+    store: ChatStore
+    models: Models
+
+
+def read_vault(root: Path) -> VaultConfig:
+    """The settings of the vault at `root`, checked against its plugins.
+
+    Raises:
+        ConfigInvalid: With every fault.
+    """
+    return read_config(root, environ=environment(), plugin_settings=declared_settings(root))
+
+
+def open_store(root: Path) -> ChatStore:
+    """The chats of the vault at `root`; nothing is read or written yet."""
+    return ChatStore(read_vault(root).memory_dir)
+
+
+@asynccontextmanager
+async def models_of(config: VaultConfig) -> AsyncIterator[Models]:
+    """The models that the settings name; their connections are closed at the end."""
+    async with AsyncExitStack() as closing:
+        embedder = _embedder(config.embedding, closing)
+        chat: ChatModel
+        if config.chat is None:
+            chat = PassageResponder(embedder, VaultPassages(config.root))
+        else:
+            chat = _chat_model(config.chat, closing)
+        yield Models(
+            chat=chat,
+            fast=None if config.fast is None else _chat_model(config.fast, closing),
+            embedder=embedder,
+            chat_is_embedded=config.chat is None,
+        )
+
+
+@asynccontextmanager
+async def composed(config: VaultConfig) -> AsyncIterator[Parts]:
+    """Store and models of a vault; no plugin runs."""
+    store = ChatStore(config.memory_dir)
+    async with models_of(config) as models:
+        try:
+            yield Parts(config=config, store=store, models=models)
+        finally:
+            await store.close()
+
+
+@asynccontextmanager
+async def running_host(root: Path) -> AsyncIterator[Host]:
+    """A host that runs the vault's plugins, for one use on the command line.
+
+    Raises:
+        ConfigInvalid: If `.vault.toml` has faults.
+    """
+    async with composed(read_vault(root)) as parts:
+        host = make_host(parts)
+        await host.start()
+        try:
+            yield host
+        finally:
+            await host.stop()
+
+
+def make_host(parts: Parts) -> Host:
+    """The host of a vault, not started yet."""
+    return Host(
+        config=parts.config,
+        store=parts.store,
+        models=parts.models,
+        trust=trust_record(),
+        build_history=_build_history,
+    )
+
+
+async def ask(root: Path, command: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """The result of one command on the vault at `root`."""
+    async with running_host(root) as host:
+        return await host.commands.call(command, params, Caller())
+
+
+async def plugin_states(root: Path) -> list[dict[str, Any]]:
+    """What becomes of each plugin when the vault is served."""
+    async with running_host(root) as host:
+        plugins: list[dict[str, Any]] = (await host.commands.call("system.plugins", {}, Caller()))[
+            "plugins"
+        ]
+        return plugins
+
+
+def trust_record() -> TrustRecord:
+    """Where it is recorded which vaults' plugins the user trusts."""
+    return TrustRecord(trust_path(environment(), Path.home()))
+
+
+def plugin_files(root: Path) -> Fingerprint:
+    """The files of the vault's own plugins, as they are now."""
+    return fingerprint(root)
+
+
+async def _build_history(messages: Sequence[Message]) -> list[Message]:
+    return await build_context(messages, ContextBuilderOptions(attachment_resolver=_NoFiles()))
+
+
+class _NoFiles:
+    """Attachments are not stored yet, so none can be read."""
+
+    async def read(self, _id: str) -> str | None:
+        return None
+
+
+def _chat_model(endpoint: EndpointSettings, closing: AsyncExitStack) -> ChatModel:
+    model = OpenAIChatModel(endpoint)
+    closing.push_async_callback(model.aclose)
+    return model
+
+
+def _embedder(endpoint: EndpointSettings | None, closing: AsyncExitStack) -> Embedder:
+    if endpoint is None:
+        return EmbeddedEmbedder()
+    embedder = OpenAIEmbedder(endpoint)
+    closing.push_async_callback(embedder.aclose)
+    return embedder

@@ -1,0 +1,172 @@
+"""`smart-context doctor`: looks at everything that a vault needs, and changes nothing."""
+
+import os
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from smart_context.app.composition import composed, plugin_states, read_vault
+from smart_context.config import EndpointSettings, VaultConfig
+from smart_context.errors import ChatUnreadable, ConfigInvalid, ModelFailed, SmartContextError
+from smart_context.llm.models import ChatModel, Embedder
+
+PROBE = [{"role": "user", "content": "Answer with the word OK."}]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was looked at.
+
+    Attributes:
+        what: What it is.
+        state: `note` is worth knowing but needs nothing.
+        found: How it is.
+        next_step: What to do; empty when there is nothing to do.
+    """
+
+    what: str
+    state: Literal["ok", "note", "failed"]
+    found: str
+    next_step: str = ""
+
+
+async def examine(root: Path) -> list[Finding]:
+    """Everything about the vault at `root`: settings, models, folders, chats, plugins.
+
+    Raises:
+        ConfigInvalid: If `.vault.toml` has faults: nothing else can be told then.
+    """
+    config = read_vault(root)
+    return [
+        _settings(config),
+        *_effective(config),
+        _write_access(config),
+        *[finding async for finding in _models(config)],
+        *[finding async for finding in _chats(config)],
+        *await _plugins(root),
+    ]
+
+
+def _settings(config: VaultConfig) -> Finding:
+    if config.path is None:
+        return Finding(
+            what="settings",
+            state="note",
+            found=f"{config.root} has no .vault.toml; the defaults hold",
+            next_step="To change them: smart-context init",
+        )
+    return Finding(what="settings", state="ok", found=f"{config.path} is right")
+
+
+def _effective(config: VaultConfig) -> list[Finding]:
+    lines = [
+        ("vault", f"{config.name} in {config.root}"),
+        ("chats are kept in", str(config.memory_dir)),
+    ]
+    lines += [
+        (f"plugins.{plugin_id}", ", ".join(f"{key} = {value!r}" for key, value in values.items()))
+        for plugin_id, values in config.plugins.items()
+    ]
+    return [Finding(what=what, state="note", found=found) for what, found in lines]
+
+
+def _write_access(config: VaultConfig) -> Finding:
+    folder = config.memory_dir
+    while not folder.exists():
+        folder = folder.parent
+    if os.access(folder, os.W_OK | os.X_OK):
+        return Finding(what="write access", state="ok", found=f"{folder} can be written")
+    return Finding(
+        what="write access",
+        state="failed",
+        found=f"{folder} can't be written, so chats can't be saved",
+        next_step="Change its permissions, or set vault.memory_dir to another folder.",
+    )
+
+
+async def _models(config: VaultConfig) -> AsyncIterator[Finding]:
+    async with composed(config) as parts:
+        yield await _chat_model("chat model", parts.models.chat, config.chat)
+        if parts.models.fast is None:
+            yield Finding(what="fast model", state="ok", found="embedded topic extractor")
+        else:
+            yield await _chat_model("fast model", parts.models.fast, config.fast)
+        yield await _embedder(parts.models.embedder)
+
+
+async def _chat_model(what: str, model: ChatModel, endpoint: EndpointSettings | None) -> Finding:
+    if endpoint is None:
+        return Finding(
+            what=what,
+            state="note",
+            found="none configured; answers quote the closest passages",
+            next_step="To chat with a model, set [llm] in .vault.toml (smart-context init).",
+        )
+    try:
+        completion = await model.complete(PROBE)
+    except ModelFailed as failure:
+        return Finding(what=what, state="failed", found=str(failure))
+    return Finding(
+        what=what,
+        state="ok",
+        found=f"{model.name} at {endpoint.base_url} answers {completion.text.strip()[:40]!r}",
+    )
+
+
+async def _embedder(embedder: Embedder) -> Finding:
+    try:
+        vectors = await embedder.embed(["A short text."])
+    except ModelFailed as failure:
+        return Finding(what="embedding model", state="failed", found=str(failure))
+    return Finding(
+        what="embedding model",
+        state="ok",
+        found=f"{embedder.name} gives vectors of {vectors.shape[1]} dimensions",
+    )
+
+
+async def _chats(config: VaultConfig) -> AsyncIterator[Finding]:
+    async with composed(config) as parts:
+        summaries = await parts.store.list_chats()
+        damaged = (
+            sorted(config.memory_dir.glob("*.damaged*")) if summaries or _is_there(config) else []
+        )
+        for summary in summaries:
+            try:
+                (config.memory_dir / f"{summary.id}.json").open("rb").close()
+            except (OSError, ChatUnreadable) as error:
+                yield Finding(what="chats", state="failed", found=f"{summary.id}: {error}")
+    count = len(summaries)
+    yield Finding(what="chats", state="ok", found=f"{count} chat{'' if count == 1 else 's'}")
+    for path in damaged:
+        yield Finding(
+            what="chats",
+            state="note",
+            found=f"{path.name} was set aside because it could not be read",
+            next_step="Repair it by hand and rename it to .json, or delete it.",
+        )
+
+
+def _is_there(config: VaultConfig) -> bool:
+    return config.memory_dir.is_dir()
+
+
+async def _plugins(root: Path) -> list[Finding]:
+    try:
+        states = await plugin_states(root)
+    except (ConfigInvalid, SmartContextError) as error:
+        return [Finding(what="plugins", state="failed", found=str(error))]
+    return [
+        Finding(
+            what=f"plugin {state['id']}",
+            state="ok"
+            if state["state"] == "running"
+            else "note"
+            if state["state"] == "disabled"
+            else "failed",
+            found=state["state"],
+            next_step=state["reason"] if state["state"] != "disabled" else "",
+        )
+        for state in states
+    ]

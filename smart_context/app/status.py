@@ -1,0 +1,30 @@
+"""`system.status`: which vault this is and which models answer, for the page to show."""
+
+from dataclasses import asdict
+from typing import Any
+
+from smart_context import __version__
+from smart_context.config import VaultConfig
+from smart_context.host.host import Host
+
+EMBEDDED_EXTRACTOR = "embedded topic extractor"
+
+
+def register_status(host: Host) -> None:
+    """Make the command callable."""
+
+    async def status() -> dict[str, Any]:
+        """Say which vault is served, by which models, and what became of each plugin."""
+        config: VaultConfig = host.config
+        models = host.models
+        return {
+            "version": __version__,
+            "vault": config.name,
+            "chat_model": models.chat.name,
+            "fast_model": models.fast.name if models.fast else EMBEDDED_EXTRACTOR,
+            "embedding_model": models.embedder.name,
+            "chat_is_embedded": models.chat_is_embedded,
+            "plugins": [asdict(state) for state in host.plugins.states()],
+        }
+
+    host.commands.register("system.status", status)

@@ -1,0 +1,88 @@
+"""`smart-context init`, `doctor` and `trust`."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import click
+
+from smart_context.chat.files import atomic_write
+from smart_context.cli.failures import FAILED
+from smart_context.cli.output import json_format, show
+from smart_context.cli.vault import CONFIG_NAME, vault_argument, vault_root
+from smart_context.config import starter_config
+from smart_context.errors import CommandFailed
+
+_SIGNS = {"ok": "✓", "note": "·", "failed": "✗"}
+
+
+@click.command()
+@vault_argument
+def init(vault: Path | None) -> None:
+    """Write a commented .vault.toml into VAULT, a folder of notes.
+
+    A file that is there already is left as it is.
+    """
+    if vault is not None:
+        vault.mkdir(parents=True, exist_ok=True)
+    path = (vault or Path.cwd()).resolve() / CONFIG_NAME
+    if path.exists():
+        raise CommandFailed(
+            f"{path} exists already and was not changed. Check it with: smart-context doctor"
+        )
+    atomic_write(path, starter_config().encode())
+    click.echo(f"Wrote {path}\n\nNext: open it in an editor, then run: smart-context doctor")
+
+
+@click.command()
+@vault_argument
+@json_format
+def doctor(vault: Path | None, output: str) -> None:
+    """Check a vault: config, models, write access, caches and plugins; say what to do.
+
+    Nothing in the vault is changed. Exit code 1 when something needs attention.
+    """
+    from smart_context.app.examination import examine  # noqa: PLC0415 - keeps --help fast
+
+    findings = asyncio.run(examine(vault_root(vault)))
+    rows = [
+        {"what": f.what, "state": f.state, "found": f.found, "next": f.next_step} for f in findings
+    ]
+    show(
+        rows,
+        output,
+        lambda: "\n".join(
+            f"{_SIGNS[row['state']]} {row['what']}: {row['found']}"
+            + (f"\n    → {row['next']}" if row["next"] else "")
+            for row in rows
+        ),
+    )
+    if any(row["state"] == "failed" for row in rows):
+        sys.exit(FAILED)
+
+
+@click.command()
+@click.argument("vault", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--yes", is_flag=True, help="Don't ask; needed without a terminal.")
+def trust(vault: Path, *, yes: bool) -> None:
+    """Let the plugins inside VAULT run.
+
+    Plugins are programs: they can do whatever you can. Trust holds until one of their files is
+    added, removed or changed. The record is kept outside the vault.
+    """
+    from smart_context.app.composition import plugin_files, trust_record  # noqa: PLC0415 - see above
+
+    root = vault_root(vault)
+    current = plugin_files(root)
+    if not current.files and not current.refused:
+        click.echo(f"{root} has no plugins of its own; there is nothing to trust.")
+        return
+    click.echo(f"The plugins of {root} are these files:\n", err=True)
+    click.echo("\n".join(f"  plugins/{name}" for name in current.files), err=True)
+    if not yes:
+        if not sys.stdin.isatty():
+            raise CommandFailed("Nobody is there to ask; repeat with --yes to trust these files.")
+        click.confirm("\nDo you trust them to run with your rights?", abort=True, err=True)
+    trust_record().grant(root, current)
+    count = len(current.files)
+    click.echo(f"Trusted {count} file{'' if count == 1 else 's'} in {root / 'plugins'}.")

@@ -1,0 +1,194 @@
+"""The plugin as the host sees it: wires its parts and registers hooks, commands and the panel."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from smart_context.chat.ids import check_chat_id
+from smart_context.chat.messages import ChatId, Message, MessageId
+from smart_context.host.api import PluginContext
+from smart_context.host.commands import Client
+from smart_context.host.prompt import prompt_messages
+from smart_context.host.turn import Turn
+from smart_context.llm.models import Embedder
+from smart_context.llm.tokens import count_tokens
+from smart_context.plugin.extraction import TopicUpdates
+from smart_context.plugin.selector import ContextSelector
+from smart_context.plugin.service import ChatFilter, with_state
+from smart_context.plugin.settings import FilterSettings
+from smart_context.plugin.sidecars import Sidecars
+from smart_context.plugin.views import reasons_view, status_line
+from smart_context.relevance.cache import EmbeddingCache
+from smart_context.relevance.scorer import RelevanceScorer
+from smart_context.topics.embedded import EmbeddedTopicExtractor
+from smart_context.topics.extraction import LlmTopicExtractor, TopicExtractor
+
+JsonObject = dict[str, Any]
+
+DRAFT_ID = MessageId("draft")
+
+
+class SmartContextPlugin:
+    """Topics of a chat as a filter on what the model is given (seed 002)."""
+
+    async def on_load(self, context: PluginContext) -> None:
+        """Register everything; the host undoes it when the plugin stops."""
+        self._context = context
+        settings = FilterSettings.from_mapping(context.settings)
+        self._sidecars = Sidecars(context.chats.sidecar, context.logger)
+        self._cache = EmbeddingCache(
+            lambda chat_id: context.chats.sidecar(chat_id, "embeddings.json"),
+            context.models.embedder,
+        )
+        selector = ContextSelector(
+            RelevanceScorer(self._cache, mode=settings.relevance), settings, context.logger
+        )
+        self._filter = ChatFilter(
+            chats=context.chats,
+            sidecars=self._sidecars,
+            selector=selector,
+            history_of=self._history_of,
+            emit=context.emit,
+        )
+        self._topics = TopicUpdates(
+            chats=context.chats,
+            sidecars=self._sidecars,
+            extractor=self._extractor,
+            cache=self._cache,
+            emit=context.emit,
+            announce=self._filter.announce,
+        )
+        self._register(context)
+
+    async def on_client_connected(self, client: Client) -> None:
+        """Nothing to tell yet: the host shows the panel, and the page asks for its chat."""
+
+    async def on_unload(self) -> None:
+        """Write what is pending."""
+        await self._cache.close()
+
+    def _register(self, context: PluginContext) -> None:
+        context.subscribe("pipeline.context", self._narrow_history)
+        context.subscribe("pipeline.output", self._start_extraction)
+        context.subscribe("pipeline.end", self._settle)
+        context.subscribe("memory.chat_changed", self._chat_changed)
+        context.subscribe("chat.opened", self._chat_opened)
+        for verb, handler in (
+            ("set_filter", self.set_filter),
+            ("get_topics", self.get_topics),
+            ("set_similarity_mode", self.set_similarity_mode),
+            ("refresh_topics", self.refresh_topics),
+            ("pin", self.pin),
+            ("hide", self.hide),
+            ("release", self.release),
+            ("preview", self.preview),
+        ):
+            context.register_command(f"smart_context.{verb}", handler)
+        context.register_panel()
+
+    # Hooks of the pipeline
+
+    async def _narrow_history(self, turn: Turn) -> None:
+        view = await self._filter.view_before(turn.chat_id, turn.question.id, turn.history)
+        decision = await self._filter.decide(view)
+        turn.history = list(decision.messages)
+
+    async def _start_extraction(self, turn: Turn) -> None:
+        self._context.latest(("topics", turn.chat_id), self._topics.update(turn.chat_id))
+
+    async def _settle(self, turn: Turn) -> None:
+        self._context.latest(("announce", turn.chat_id), self._filter.announce(turn.chat_id))
+
+    async def _chat_changed(self, payload: Mapping[str, Any]) -> None:
+        chat_id = ChatId(payload["chat_id"])
+        if not await self._context.chats.exists(chat_id):
+            self._sidecars.forget(chat_id)
+            await self._cache.forget(chat_id)
+            return
+        self._context.latest(("announce", chat_id), self._filter.announce(chat_id))
+
+    async def _chat_opened(self, payload: Mapping[str, Any]) -> None:
+        """A chat without topics, opened: the embedded extractor costs nothing, so it is asked."""
+        chat_id = ChatId(payload["chat_id"])
+        if self._context.models.fast is not None:
+            return
+        view = await self._filter.view(chat_id)
+        if len(view.messages) > 1 and not view.topics:
+            self._context.latest(("topics", chat_id), self._topics.update(chat_id))
+
+    # Commands
+
+    async def set_filter(self, chat_id: str, topics: list[str]) -> JsonObject:
+        """Select topics, by label; an empty list clears the filter."""
+        return await self._filter.select(check_chat_id(chat_id), topics)
+
+    async def get_topics(self, chat_id: str) -> JsonObject:
+        """The topics of a chat, what is selected, and what is in context."""
+        return await self._filter.topics(check_chat_id(chat_id))
+
+    async def set_similarity_mode(self, chat_id: str, enabled: bool) -> JsonObject:
+        """Turn the similarity search of a chat on or off; off clears the selection."""
+        return await self._filter.switch(check_chat_id(chat_id), enabled=enabled)
+
+    async def refresh_topics(self, chat_id: str, wait: bool = False) -> JsonObject:
+        """Find the topics of a chat now, in the background unless asked to wait."""
+        checked = check_chat_id(chat_id)
+        task = self._context.latest(("topics", checked), self._topics.update(checked))
+        if wait:
+            await task
+            return await self._filter.topics(checked)
+        return {"state": "running"}
+
+    async def pin(self, chat_id: str, message_ids: list[str]) -> JsonObject:
+        """Keep messages in context, whatever the filter says."""
+        return await self._filter.pin(check_chat_id(chat_id), message_ids)
+
+    async def hide(self, chat_id: str, message_ids: list[str]) -> JsonObject:
+        """Keep messages out of context, whatever the filter says."""
+        return await self._filter.hide(check_chat_id(chat_id), message_ids)
+
+    async def release(self, chat_id: str, message_ids: list[str]) -> JsonObject:
+        """Let the filter decide about messages again."""
+        return await self._filter.release(check_chat_id(chat_id), message_ids)
+
+    async def preview(
+        self,
+        chat_id: str,
+        message: str = "",
+        topics: list[str] | None = None,
+        threshold: float | None = None,
+    ) -> JsonObject:
+        """What would be sent, and why, under the chat's filter or another; changes nothing."""
+        view = await self._filter.view(check_chat_id(chat_id))
+        if topics is not None:
+            view = with_state(view, topics)
+        decision = await self._filter.decide(view, threshold=threshold)
+        prompt = prompt_messages("", decision.messages, message)
+        messages = reasons_view(decision, self._count_tokens)
+        return {
+            "messages": messages,
+            "prompt": list(prompt),
+            "tokens": sum(entry["tokens"] for entry in messages if entry["in"])
+            + self._count_tokens(message),
+            "status": status_line(
+                in_context=len(decision.messages),
+                total=len(view.messages),
+                is_filtering=bool(view.sidecar.state.active_topics),
+                fell_back=decision.selection.fell_back,
+            ),
+            "problem": decision.problem,
+        }
+
+    # What the parts need of the host
+
+    async def _history_of(self, messages: Sequence[Message]) -> Sequence[Message]:
+        """What the next turn would send: built as for a message that is about to be written."""
+        draft = Message(id=DRAFT_ID, role="user", content="…")
+        built = await self._context.build_history((*messages, draft))
+        return [message for message in built if message.id != DRAFT_ID]
+
+    def _extractor(self, embedder: Embedder) -> TopicExtractor:
+        fast = self._context.models.fast
+        return EmbeddedTopicExtractor(embedder) if fast is None else LlmTopicExtractor(fast)
+
+    def _count_tokens(self, text: str) -> int:
+        return count_tokens(text, self._context.models.chat.name)

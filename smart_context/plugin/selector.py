@@ -1,0 +1,217 @@
+"""Decides which messages of a chat are in context: the one place that does (contract A8).
+
+The panel, the command line and the turn itself ask the same function, so what is shown is what
+is sent.
+"""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from smart_context.chat.messages import ChatId, Message, MessageId
+from smart_context.errors import SmartContextError
+from smart_context.plugin.filter import FilterState
+from smart_context.plugin.settings import FilterSettings
+from smart_context.plugin.sidecars import ChatSidecar
+from smart_context.relevance.score import Scores, TopicQuery
+from smart_context.relevance.scorer import RelevanceScorer
+from smart_context.relevance.select import Selection, select_messages
+
+PATIENCE_S = 20.0
+"""How long a turn waits for the embedder before it goes on with the full history."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatView:
+    """A chat as the filter sees it.
+
+    Attributes:
+        chat_id: The chat.
+        messages: All its stored messages, oldest first, without the one being sent.
+        history: The messages that would be sent if no filter were set, oldest first.
+        topics: The public topics of the chat file.
+        sidecar: What is kept beside the chat.
+    """
+
+    chat_id: ChatId
+    messages: tuple[Message, ...]
+    history: tuple[Message, ...]
+    topics: tuple[Mapping[str, Any], ...]
+    sidecar: ChatSidecar
+
+    @property
+    def sticky_ids(self) -> frozenset[MessageId]:
+        """Messages with standing instructions."""
+        return frozenset(
+            MessageId(message_id)
+            for topic in self.topics
+            if topic.get("sticky") is True and isinstance(topic.get("message_ids"), list)
+            for message_id in topic["message_ids"]
+            if isinstance(message_id, str)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What a turn sends of a chat.
+
+    Attributes:
+        messages: In context, chronological.
+        selection: Why each candidate is in or out.
+        candidates: The messages that were decided about, chronological.
+        problem: Why the filter could not be applied, for people; empty when it was.
+    """
+
+    messages: tuple[Message, ...]
+    selection: Selection
+    candidates: tuple[Message, ...]
+    problem: str = ""
+
+
+class ContextSelector:
+    """Applies a chat's filter to its history."""
+
+    def __init__(
+        self, scorer: RelevanceScorer, settings: FilterSettings, logger: logging.Logger
+    ) -> None:
+        self._scorer = scorer
+        self._settings = settings
+        self._logger = logger
+
+    def is_searching(self, state: FilterState) -> bool:
+        """Whether the similarity switch of a chat is on."""
+        if state.embedding_search is None:
+            return self._settings.embedding_search
+        return state.embedding_search
+
+    async def decide(self, view: ChatView, *, threshold: float | None = None) -> Decision:
+        """What the chat's next turn sends, and why. Never fails because of a model.
+
+        Args:
+            view: The chat.
+            threshold: Instead of the setting.
+        """
+        state = view.sidecar.state
+        candidates = with_fallen_out(
+            view.history, view.messages, view.sticky_ids | frozenset(state.pinned)
+        )
+        scores, problem = await self._scores(view, candidates)
+        limit = self._settings.similarity_threshold if threshold is None else threshold
+        selection = select_messages(
+            candidates,
+            scores=scores,
+            threshold=limit,
+            sticky=view.sticky_ids | frozenset(_standing(candidates)),
+            pinned=frozenset((*state.pinned, *_added_by_plugins(view, candidates))),
+            hidden=frozenset(state.hidden),
+            recent=self._settings.recent_messages,
+            keep_pairs=self._settings.keep_pairs,
+        )
+        kept = frozenset(selection.kept)
+        return Decision(
+            messages=tuple(message for message in candidates if message.id in kept),
+            selection=selection,
+            candidates=candidates,
+            problem=problem,
+        )
+
+    async def _scores(
+        self, view: ChatView, candidates: Sequence[Message]
+    ) -> tuple[Scores | None, str]:
+        state = view.sidecar.state
+        if not state.active_topics or not self.is_searching(state) or not candidates:
+            return None, ""
+        queries, others = queries_of(view)
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                scores = await self._scorer.scores(
+                    view.chat_id, view.messages, queries, others=others
+                )
+        except TimeoutError:
+            problem = f"The messages could not be compared within {PATIENCE_S:.0f} s."
+        except SmartContextError as failure:
+            problem = str(failure)
+        except Exception:
+            self._logger.exception("scoring the chat %s failed", view.chat_id)
+            problem = "Comparing the messages failed; the log says more."
+        else:
+            return _for_candidates(scores, view.messages, candidates), ""
+        return None, f"{problem} All messages stay in context."
+
+
+def queries_of(view: ChatView) -> tuple[list[TopicQuery], list[TopicQuery]]:
+    """The selected topics and the others, each with what is known of it."""
+    known = {topic.label: topic for topic in view.sidecar.topics}
+    public = [
+        topic["label"]
+        for topic in view.topics
+        if topic.get("sticky") is not True and isinstance(topic.get("label"), str)
+    ]
+    active = view.sidecar.state.active_topics
+
+    def query(label: str) -> TopicQuery:
+        topic = known.get(label)
+        return TopicQuery(
+            label=label,
+            keywords=topic.keywords if topic else (),
+            message_ids=topic.message_ids if topic else (),
+        )
+
+    return [query(label) for label in active], [query(c) for c in public if c not in active]
+
+
+def with_fallen_out(
+    history: Sequence[Message], messages: Sequence[Message], wanted: Iterable[MessageId]
+) -> tuple[Message, ...]:
+    """The history with those wanted messages of the chat that it lacks, each once, in its place.
+
+    A failed or unfinished message is never brought back.
+    """
+    present = {message.id for message in history}
+    missing = frozenset(wanted) - present
+    if not missing:
+        return tuple(history)
+    place = {message.id: position for position, message in enumerate(messages)}
+    brought_back = [
+        message
+        for message in messages
+        if message.id in missing and not (message.generating or message.error or message.error_code)
+    ]
+    merged: list[Message] = []
+    for message in history:
+        at = place.get(message.id, -1)
+        while brought_back and place[brought_back[0].id] < at:
+            merged.append(brought_back.pop(0))
+        merged.append(message)
+    return (*merged, *brought_back)
+
+
+def _added_by_plugins(view: ChatView, candidates: Sequence[Message]) -> Iterable[MessageId]:
+    """What a plugin of higher priority put into the history: it knew why."""
+    stored = frozenset(message.id for message in view.messages)
+    return (message.id for message in candidates if message.id not in stored)
+
+
+def _standing(candidates: Sequence[Message]) -> Iterable[MessageId]:
+    """What holds for the whole chat by its role: a leading system message, a summary."""
+    return (
+        message.id
+        for position, message in enumerate(candidates)
+        if message.is_summary or (position == 0 and message.role == "system")
+    )
+
+
+def _for_candidates(
+    scores: Scores, messages: Sequence[Message], candidates: Sequence[Message]
+) -> Scores:
+    place = {message.id: position for position, message in enumerate(messages)}
+    columns = np.array([place.get(m.id, -1) for m in candidates], dtype=np.intp)
+    if len(columns) == len(messages) and (columns == np.arange(len(messages))).all():
+        return scores
+    values = scores.values[:, columns]
+    values[:, columns < 0] = 0
+    return replace(scores, values=values)

@@ -1,0 +1,166 @@
+"""The filter of a vault's chats: what the commands and the pipeline ask (contract A8, A9)."""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from smart_context.chat.messages import ChatId, Message, MessageId, messages_of
+from smart_context.chat.store import ChatStore
+from smart_context.errors import InvalidParams
+from smart_context.plugin.filter import FilterState
+from smart_context.plugin.selector import ChatView, ContextSelector, Decision
+from smart_context.plugin.sidecars import ChatSidecar, Sidecars
+from smart_context.plugin.views import filter_view, topics_view
+
+JsonObject = dict[str, Any]
+HistoryOf = Callable[[Sequence[Message]], Awaitable[Sequence[Message]]]
+"""Builds what the next turn would send, from a chat's messages."""
+
+
+class ChatFilter:
+    """Shows and changes the filters of chats, and tells the clients.
+
+    Args:
+        chats: Where chats are.
+        sidecars: Where the filters' states are kept.
+        selector: Decides what is in context.
+        history_of: Builds a chat's history.
+        emit: Tells the clients.
+    """
+
+    def __init__(
+        self,
+        *,
+        chats: ChatStore,
+        sidecars: Sidecars,
+        selector: ContextSelector,
+        history_of: HistoryOf,
+        emit: Callable[[str, JsonObject], None],
+    ) -> None:
+        self._chats = chats
+        self._sidecars = sidecars
+        self._selector = selector
+        self._history_of = history_of
+        self._emit = emit
+
+    async def view(self, chat_id: ChatId) -> ChatView:
+        """The chat as its next message would find it."""
+        document = await self._chats.load(chat_id)
+        messages = tuple(m for m in messages_of(document) if not m.generating)
+        return ChatView(
+            chat_id=chat_id,
+            messages=messages,
+            history=tuple(await self._history_of(messages)),
+            topics=_topics_of(document),
+            sidecar=await self._sidecars.of(chat_id),
+        )
+
+    async def view_before(
+        self, chat_id: ChatId, question: MessageId, history: Sequence[Message]
+    ) -> ChatView:
+        """The chat as a running turn finds it: what is stored before its question.
+
+        Args:
+            chat_id: The chat.
+            question: The message that is being sent.
+            history: What the turn would send so far.
+        """
+        document = await self._chats.load(chat_id)
+        messages = messages_of(document)
+        place = next((at for at, m in enumerate(messages) if m.id == question), len(messages))
+        return ChatView(
+            chat_id=chat_id,
+            messages=tuple(m for m in messages[:place] if not m.generating),
+            history=tuple(history),
+            topics=_topics_of(document),
+            sidecar=await self._sidecars.of(chat_id),
+        )
+
+    async def decide(self, view: ChatView, *, threshold: float | None = None) -> Decision:
+        """What is sent, and why."""
+        return await self._selector.decide(view, threshold=threshold)
+
+    async def topics(self, chat_id: ChatId) -> JsonObject:
+        """The topics and the state of a chat; an unknown chat has none."""
+        view = await self.view(chat_id)
+        shown = topics_view(view, is_searching=self._selector.is_searching(view.sidecar.state))
+        return {**filter_view(view, await self.decide(view)), **shown}
+
+    async def select(self, chat_id: ChatId, labels: Iterable[str]) -> JsonObject:
+        """Select these topics and no others.
+
+        Raises:
+            InvalidParams: If a label is empty or too long, or there are too many.
+        """
+        try:
+            return await self._change(chat_id, lambda state: state.select(labels))
+        except ValueError as error:
+            raise InvalidParams(str(error)) from error
+
+    async def switch(self, chat_id: ChatId, *, enabled: bool) -> JsonObject:
+        """Set the similarity switch; off clears the selection."""
+        shown = await self._change(chat_id, lambda state: state.switch(enabled=enabled))
+        return {"embedding_search": enabled, **shown}
+
+    async def pin(self, chat_id: ChatId, ids: Iterable[str]) -> JsonObject:
+        """Force messages in."""
+        chosen = [MessageId(i) for i in ids]
+        return await self._change(chat_id, lambda state: state.pin(chosen))
+
+    async def hide(self, chat_id: ChatId, ids: Iterable[str]) -> JsonObject:
+        """Force messages out."""
+        chosen = [MessageId(i) for i in ids]
+        return await self._change(chat_id, lambda state: state.hide(chosen))
+
+    async def release(self, chat_id: ChatId, ids: Iterable[str]) -> JsonObject:
+        """Neither force them in nor out."""
+        chosen = [MessageId(i) for i in ids]
+        return await self._change(chat_id, lambda state: state.release(chosen))
+
+    async def announce(self, chat_id: ChatId) -> None:
+        """Tell all clients what is in context now."""
+        view = await self.view(chat_id)
+        self._tell(view, await self.decide(view))
+
+    async def _change(
+        self, chat_id: ChatId, change: Callable[[FilterState], FilterState]
+    ) -> JsonObject:
+        stored = await self._chats.exists(chat_id)
+        await self._sidecars.change_state(chat_id, change, stored=stored)
+        view = await self.view(chat_id)
+        return self._tell(view, await self.decide(view))
+
+    def _tell(self, view: ChatView, decision: Decision) -> JsonObject:
+        shown = filter_view(view, decision)
+        searching = self._selector.is_searching(view.sidecar.state)
+        self._emit(
+            "smart_context.filter_changed",
+            {"chat_id": view.chat_id, "embedding_search": searching, **shown},
+        )
+        return shown
+
+
+def with_state(view: ChatView, labels: Iterable[str]) -> ChatView:
+    """The same chat under another selection, for a look that changes nothing.
+
+    Raises:
+        InvalidParams: If a label is empty or too long, or there are too many.
+    """
+    try:
+        state = view.sidecar.state.switch(enabled=True).select(labels)
+    except ValueError as error:
+        raise InvalidParams(str(error)) from error
+    sidecar = ChatSidecar(state=state, topics=view.sidecar.topics)
+    return ChatView(
+        chat_id=view.chat_id,
+        messages=view.messages,
+        history=view.history,
+        topics=view.topics,
+        sidecar=sidecar,
+    )
+
+
+def _topics_of(document: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    topics = document.get("topics")
+    if not isinstance(topics, list):
+        return ()
+    return tuple(topic for topic in topics if isinstance(topic, Mapping))

@@ -1,0 +1,162 @@
+"""What the plugin keeps beside a chat: the filter's state and the topics' members.
+
+Both can be lost without losing a word of the chat, so a damaged file reads as an empty one.
+"""
+
+import asyncio
+import json
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from smart_context.chat.files import atomic_write
+from smart_context.chat.messages import ChatId, MessageId
+from smart_context.plugin.filter import FilterState
+from smart_context.topics.values import Topic
+
+FILTER_SUFFIX = "filter.json"
+MEMBERS_SUFFIX = "topics.json"
+MAX_CHATS_IN_MEMORY = 256
+
+PathOf = Callable[[ChatId, str], Path]
+"""Names the side-car file of a chat, given its suffix."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatSidecar:
+    """All that is kept beside one chat.
+
+    Attributes:
+        state: What the user chose.
+        topics: The topics with the messages that extraction assigned to each, the public ones
+            and those that are gone but still selected.
+    """
+
+    state: FilterState = field(default_factory=FilterState)
+    topics: tuple[Topic, ...] = ()
+
+
+class Sidecars:
+    """Reads and writes them; what was read lately stays in memory."""
+
+    def __init__(self, path_of: PathOf, logger: logging.Logger) -> None:
+        self._path_of = path_of
+        self._logger = logger
+        self._known: OrderedDict[ChatId, ChatSidecar] = OrderedDict()
+        self._writing = asyncio.Lock()
+
+    async def of(self, chat_id: ChatId) -> ChatSidecar:
+        """What is kept beside a chat; nothing yet: the empty values."""
+        known = self._known.get(chat_id)
+        if known is None:
+            known = await asyncio.to_thread(self._read, chat_id)
+        self._remember(chat_id, known)
+        return known
+
+    def forget(self, chat_id: ChatId) -> None:
+        """Read the files again when they are asked for next."""
+        self._known.pop(chat_id, None)
+
+    async def change_state(
+        self, chat_id: ChatId, change: Callable[[FilterState], FilterState], *, stored: bool
+    ) -> FilterState:
+        """Change a filter's state; two changes at once both take effect.
+
+        Args:
+            chat_id: The chat.
+            change: Gives the new state from the current one.
+            stored: `False` for a chat that has no file yet: nothing is written then.
+        """
+        async with self._writing:
+            sidecar = await self.of(chat_id)
+            changed = replace(sidecar, state=change(sidecar.state))
+            self._remember(chat_id, changed)
+            if stored:
+                await self._write(chat_id, FILTER_SUFFIX, changed.state.to_dict())
+        return changed.state
+
+    async def keep_topics(self, chat_id: ChatId, topics: Sequence[Topic]) -> None:
+        """Keep the members of a chat's new topics, and of the gone ones that are still selected.
+
+        A topic that is gone goes on filtering until the user lets it go.
+        """
+        labels = {topic.label for topic in topics}
+        async with self._writing:
+            sidecar = await self.of(chat_id)
+            gone = (
+                topic
+                for topic in sidecar.topics
+                if topic.label in sidecar.state.active_topics and topic.label not in labels
+            )
+            kept = (*topics, *gone)
+            self._remember(chat_id, replace(sidecar, topics=kept))
+            await self._write(chat_id, MEMBERS_SUFFIX, _document_of(kept))
+
+    def _remember(self, chat_id: ChatId, sidecar: ChatSidecar) -> None:
+        self._known[chat_id] = sidecar
+        self._known.move_to_end(chat_id)
+        if len(self._known) > MAX_CHATS_IN_MEMORY:
+            self._known.popitem(last=False)
+
+    def _read(self, chat_id: ChatId) -> ChatSidecar:
+        return ChatSidecar(
+            state=FilterState.from_dict(self._read_json(chat_id, FILTER_SUFFIX)),
+            topics=_topics_of(self._read_json(chat_id, MEMBERS_SUFFIX)),
+        )
+
+    def _read_json(self, chat_id: ChatId, suffix: str) -> Mapping[str, Any]:
+        path = self._path_of(chat_id, suffix)
+        try:
+            document = json.loads(path.read_bytes())
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, RecursionError) as error:
+            self._logger.warning("%s can't be read (%s); it counts as empty.", path, error)
+            return {}
+        return document if isinstance(document, dict) else {}
+
+    async def _write(self, chat_id: ChatId, suffix: str, document: Mapping[str, Any]) -> None:
+        text = json.dumps(document, ensure_ascii=False)
+        await asyncio.to_thread(
+            atomic_write, self._path_of(chat_id, suffix), text.encode("utf-8", "surrogatepass")
+        )
+
+
+def _document_of(topics: Sequence[Topic]) -> dict[str, Any]:
+    return {
+        "version": 1,
+        "topics": [
+            {
+                "label": topic.label,
+                "count": topic.count,
+                "message_ids": list(topic.message_ids),
+                "keywords": list(topic.keywords),
+            }
+            for topic in topics
+        ],
+    }
+
+
+def _topics_of(document: Mapping[str, Any]) -> tuple[Topic, ...]:
+    entries = document.get("topics")
+    if not isinstance(entries, list):
+        return ()
+    return tuple(
+        Topic(
+            label=entry["label"],
+            count=entry["count"],
+            message_ids=tuple(map(MessageId, _strings(entry.get("message_ids")))),
+            keywords=_strings(entry.get("keywords")),
+        )
+        for entry in entries
+        if isinstance(entry, dict)
+        and isinstance(entry.get("label"), str)
+        and type(entry.get("count")) is int
+    )
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    return tuple(v for v in value if isinstance(v, str)) if isinstance(value, list) else ()

@@ -1,0 +1,88 @@
+"""What the plugin tells clients about a chat: the results of its commands and its events."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from smart_context.chat.messages import Message
+from smart_context.plugin.selector import ChatView, Decision
+from smart_context.relevance.reasons import ReasonKind
+
+JsonObject = dict[str, Any]
+
+
+def status_line(*, in_context: int, total: int, is_filtering: bool, fell_back: bool) -> str:
+    """The line below the cloud, exactly as contract A11 words it."""
+    if fell_back:
+        return f"No message matches; all {total} messages in context"
+    if not is_filtering and in_context == total:
+        return "All messages in context"
+    return f"{in_context} of {total} messages in context"
+
+
+def filter_view(view: ChatView, decision: Decision) -> JsonObject:
+    """What `set_filter` returns and `filter_changed` carries (contract A9).
+
+    Beside the contract's keys it has what the page shows: the pins, the hidden, the standing
+    instructions, the topic that keeps each message, and a problem in words.
+    """
+    state = view.sidecar.state
+    return {
+        "active_topics": list(state.active_topics),
+        "message_ids": [message.id for message in decision.messages],
+        "total_messages": len(view.messages),
+        "fell_back": decision.selection.fell_back,
+        "problem": decision.problem,
+        "pinned": list(state.pinned),
+        "hidden": list(state.hidden),
+        "sticky": [m.id for m in view.messages if m.id in view.sticky_ids],
+        "kept_by": _kept_by(decision),
+    }
+
+
+def topics_view(view: ChatView, *, is_searching: bool) -> JsonObject:
+    """What `get_topics` returns (contract A9)."""
+    return {
+        "topics": public_topics(view.topics),
+        "active_topics": list(view.sidecar.state.active_topics),
+        "embedding_search": is_searching,
+        "total_messages": len(view.messages),
+    }
+
+
+def public_topics(topics: Sequence[Mapping[str, Any]]) -> list[JsonObject]:
+    """The topics of a chat file, those that are well formed."""
+    return [dict(topic) for topic in topics if isinstance(topic.get("label"), str)]
+
+
+def reasons_view(decision: Decision, count_tokens: Any) -> list[JsonObject]:
+    """Every message that was decided about: in or out, why, at what cost."""
+    return [
+        {
+            "id": message.id,
+            "role": message.role,
+            "in": reason.is_in,
+            "reason": str(reason),
+            "score": None if reason.score is None else round(float(reason.score), 4),
+            "topic": reason.topic,
+            "tokens": count_tokens(message.text),
+            "text": _one_line(message),
+        }
+        for position, message in enumerate(decision.candidates)
+        for reason in (decision.selection.reasons.at(position),)
+    ]
+
+
+def _kept_by(decision: Decision) -> dict[str, list[str]]:
+    kept: dict[str, list[str]] = {}
+    reasons = decision.selection.reasons
+    if reasons.found is None or decision.selection.fell_back:
+        return kept
+    for position, message in enumerate(decision.candidates):
+        reason = reasons.at(position)
+        if reason.kind is ReasonKind.TOPIC:
+            kept.setdefault(reason.topic, []).append(message.id)
+    return kept
+
+
+def _one_line(message: Message) -> str:
+    return " ".join(message.text[:400].split())

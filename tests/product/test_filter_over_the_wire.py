@@ -1,0 +1,211 @@
+"""Seed 002 from end to end: pick topics, send, and look at what the endpoint received."""
+
+import json
+import threading
+
+import pytest
+
+from tests.fake_openai import CHAT, EMBEDDINGS, failure, held
+from tests.product.conftest import about, read_chat, write_chat
+from tests.serving import serving
+
+MIXED = about(
+    "cats purr when they sleep",
+    "cats sleep all day",
+    "boats need new sails",
+    "boats sail in the wind",
+    "please be brief and answer in French",
+    "d'accord",
+)
+TOPICS = [
+    {"label": "cats sleep", "count": 2},
+    {"label": "boats sail", "count": 2},
+    {"label": "Instructions & Preferences", "sticky": True, "message_ids": ["m4"], "count": 1},
+]
+
+
+@pytest.fixture
+def chat(server):
+    write_chat(server.vault, "mixed", MIXED, topics=TOPICS, colour="kept")
+    return "mixed"
+
+
+def sent(endpoint):
+    """The contents of the last chat request that was not an extraction."""
+    requests = [r for r in endpoint.chat_requests if r.body["model"] == "gpt-4o"]
+    return [message["content"] for message in requests[-1].messages]
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_the_model_receives_exactly_the_messages_that_are_shown_as_in_context(
+    server, client, endpoint, chat, stream
+):
+    shown = client.call("smart_context.set_filter", chat_id=chat, topics=["cats sleep"])
+    assert shown["active_topics"] == ["cats sleep"]
+    assert shown["total_messages"] == 6
+    assert not shown["fell_back"]
+    assert shown["message_ids"] == ["m0", "m1", "m4"]
+
+    client.call("chat.send", chat_id=chat, message="and kittens?", stream=stream)
+
+    contents = {m["id"]: m["content"] for m in MIXED}
+    expected = [contents[message_id] for message_id in shown["message_ids"]]
+    assert sent(endpoint) == [*expected, "and kittens?"]
+    request = next(r for r in endpoint.chat_requests if r.body["model"] == "gpt-4o")
+    assert bool(request.body.get("stream")) is stream
+
+
+def test_the_filter_survives_the_answer_and_a_restart(configured, endpoint):
+    vault = configured()
+    write_chat(vault, "mixed", MIXED, topics=TOPICS)
+    with serving(vault, env={"TEST_KEY_NAME": "k"}) as server, server.connect() as client:
+        client.call("smart_context.set_filter", chat_id="mixed", topics=["boats sail"])
+        client.call("chat.send", chat_id="mixed", message="one more")
+        assert client.call("smart_context.get_topics", chat_id="mixed")["active_topics"] == [
+            "boats sail"
+        ]
+    with serving(vault, env={"TEST_KEY_NAME": "k"}) as server, server.connect() as client:
+        state = client.call("smart_context.get_topics", chat_id="mixed")
+        assert state["active_topics"] == ["boats sail"]
+
+
+def test_nothing_that_matches_means_everything_is_sent_and_it_is_said(client, endpoint, chat):
+    shown = client.call("smart_context.set_filter", chat_id=chat, topics=["quantum physics"])
+    assert shown["fell_back"]
+    assert shown["message_ids"] == [m["id"] for m in MIXED]
+    client.call("chat.send", chat_id=chat, message="hello")
+    assert sent(endpoint) == [*(m["content"] for m in MIXED), "hello"]
+
+
+def test_switching_similarity_off_clears_the_selection_and_sends_everything(client, endpoint, chat):
+    client.call("smart_context.set_filter", chat_id=chat, topics=["cats sleep"])
+    switched = client.call("smart_context.set_similarity_mode", chat_id=chat, enabled=False)
+    assert switched["embedding_search"] is False
+    assert switched["active_topics"] == []
+    client.call("chat.send", chat_id=chat, message="hello")
+    assert sent(endpoint) == [*(m["content"] for m in MIXED), "hello"]
+
+
+def test_pins_and_hides_are_sent_as_they_are_shown(client, endpoint, chat):
+    client.call("smart_context.set_filter", chat_id=chat, topics=["cats sleep"])
+    client.call("smart_context.pin", chat_id=chat, message_ids=["m3"])
+    shown = client.call("smart_context.hide", chat_id=chat, message_ids=["m0"])
+    assert shown["message_ids"] == ["m1", "m3", "m4"]
+    client.call("chat.send", chat_id=chat, message="hello")
+    contents = {m["id"]: m["content"] for m in MIXED}
+    assert sent(endpoint) == [contents["m1"], contents["m3"], contents["m4"], "hello"]
+    client.call("smart_context.release", chat_id=chat, message_ids=["m3"])
+    released = client.call("smart_context.release", chat_id=chat, message_ids=["m0"])
+    assert released["message_ids"][:3] == ["m0", "m1", "m4"]
+
+
+def test_a_failing_embedder_sends_everything_and_the_turn_works(client, endpoint, chat):
+    endpoint.reply_with(*[failure(500)] * 12, path=EMBEDDINGS)
+    shown = client.call("smart_context.set_filter", chat_id=chat, topics=["cats sleep"])
+    assert shown["message_ids"] == [m["id"] for m in MIXED]
+    assert shown["problem"]
+    client.call("chat.send", chat_id=chat, message="hello")
+    assert sent(endpoint) == [*(m["content"] for m in MIXED), "hello"]
+
+
+def test_an_unknown_chat_has_no_topics_and_no_messages(client):
+    state = client.call("smart_context.get_topics", chat_id="never-seen")
+    assert state["topics"] == []
+    assert state["total_messages"] == 0
+
+
+def test_the_chat_last_opened_is_meant_when_none_is_named(client, chat):
+    client.call("chat.open", chat_id=chat)
+    assert client.call("smart_context.get_topics")["total_messages"] == 6
+
+
+def test_every_client_hears_of_a_new_selection(server, client, chat):
+    with server.connect() as other:
+        client.call("smart_context.set_filter", chat_id=chat, topics=["cats sleep"])
+        heard = other.wait_for("smart_context.filter_changed", active_topics=["cats sleep"])
+    assert heard["chat_id"] == chat
+    assert heard["message_ids"] == ["m0", "m1", "m4"]
+    assert heard["total_messages"] == 6
+    assert heard["fell_back"] is False
+
+
+def test_only_new_messages_are_embedded_and_the_file_has_the_contracts_form(
+    client, endpoint, chat, server
+):
+    client.call("smart_context.set_filter", chat_id=chat, topics=["cats sleep"])
+
+    def embedded():
+        return [text for r in endpoint.embedding_requests for text in r.body["input"]]
+
+    first = embedded()
+    assert sorted(first) == sorted({*(m["content"] for m in MIXED), "cats sleep"})
+    client.call("smart_context.set_filter", chat_id=chat, topics=["cats sleep", "boats sail"])
+    assert embedded()[len(first) :] == ["boats sail"]
+
+    cache = json.loads((server.vault / ".memory" / "mixed.embeddings.json").read_text())
+    assert set(cache) >= {"version", "model", "dimensions", "vectors"}
+    assert {key.partition(":")[0] for key in cache["vectors"]} == {m["id"] for m in MIXED}
+
+
+def test_topics_are_extracted_after_an_answer_and_stored_on_the_chat_file(
+    client, endpoint, chat, server
+):
+    extraction = {
+        "topics": [{"label": "Sleeping Cats", "count": 3, "message_ids": ["m0", "m1"]}],
+        "sticky_message_ids": ["m5", "no-such-id"],
+    }
+    endpoint.reply_with("Meow.", "```json\n" + json.dumps(extraction) + "\n```")
+    client.call("chat.send", chat_id=chat, message="hello")
+    client.wait_for("smart_context.extraction", state="done")
+    updated = client.wait_for("smart_context.topics_updated")
+    stored = read_chat(server.vault, chat)
+    assert updated["topics"] == stored["topics"]
+    assert stored["colour"] == "kept"
+    assert {"label": "Sleeping Cats", "count": 3} in stored["topics"]
+    sticky = next(t for t in stored["topics"] if t.get("sticky"))
+    assert sorted(sticky["message_ids"]) == ["m4", "m5"]
+    extraction_request = endpoint.chat_requests[-1]
+    assert extraction_request.body["model"] == "gpt-4o-mini"
+    assert all(m["id"] in json.dumps(extraction_request.messages) for m in MIXED)
+
+
+def test_a_reply_that_makes_no_sense_leaves_the_topics_and_says_why(client, endpoint, chat, server):
+    endpoint.reply_with("Meow.", "I would rather not.")
+    client.call("chat.send", chat_id=chat, message="hello")
+    failed = client.wait_for("smart_context.extraction", state="failed")
+    assert failed["reason"]
+    assert read_chat(server.vault, chat)["topics"] == TOPICS
+
+
+def test_a_newer_turn_supersedes_an_older_extraction(client, endpoint, chat, server):
+    gate = threading.Event()
+    old = {"topics": [{"label": "Old News", "count": 1}], "sticky_message_ids": []}
+    new = {"topics": [{"label": "Fresh News", "count": 2}], "sticky_message_ids": []}
+
+    def script(body):
+        if body["model"] == "gpt-4o":
+            return "answer"
+        asked_twice = "second question" in json.dumps(body["messages"])
+        return json.dumps(new) if asked_twice else held(json.dumps(old), gate)
+
+    endpoint.reply_with(*[script] * 4)
+    client.call("chat.send", chat_id=chat, message="first question")
+    endpoint.wait_for_requests(2, path=CHAT)
+    client.call("chat.send", chat_id=chat, message="second question")
+    client.wait_for("smart_context.extraction", state="superseded")
+    client.wait_for("smart_context.extraction", state="done")
+    gate.set()
+    labels = [t["label"] for t in read_chat(server.vault, chat)["topics"]]
+    assert "Fresh News" in labels
+    assert "Old News" not in labels
+
+
+def test_a_failed_turn_starts_no_extraction(client, endpoint, chat):
+    endpoint.reply_with(failure(401))
+    error = client.fail("chat.send", chat_id=chat, message="hello")
+    assert error["code"] == -32603
+    client.wait_for("chat.failed")
+    client.call("chat.send", chat_id=chat, message="again")
+    client.wait_for("smart_context.extraction", state="running")
+    runs = [p for name, p in client.events if name == "smart_context.extraction"]
+    assert sum(p["state"] == "running" for p in runs) == 1
