@@ -29,9 +29,9 @@ class Access:
 
     @classmethod
     def of(cls, token: str | None) -> "Access":
-        """Access by the user's token, or by a random one if there is none."""
-        if token:
-            return cls(token, is_lasting=True)
+        """Access by the user's token, or by a random one if there is none or it is blank."""
+        if token and token.strip():
+            return cls(token.strip(), is_lasting=True)
         return cls(secrets.token_urlsafe(32), is_lasting=False)
 
     def new_link_token(self) -> str:

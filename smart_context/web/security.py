@@ -152,7 +152,7 @@ def check_exposure(host: str, token: str | None) -> None:
     Raises:
         CommandFailed: If `host` is not loopback and there is no token.
     """
-    if token or _is_loopback(host):
+    if (token and token.strip()) or _is_loopback(host):
         return
     raise CommandFailed(
         f"--host {host} lets other machines reach this vault, so it needs a token of your own: "

@@ -2,12 +2,14 @@
 
 import asyncio
 import logging
+import os
 import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from types import FrameType
+from urllib.parse import quote
 
 import uvicorn
 from starlette.applications import Starlette
@@ -50,7 +52,7 @@ async def serve(app: Starlette, host: str, port: int, on_ready: Callable[[NewLin
         access: Access = app.state.access
 
         def new_link() -> str:
-            return f"{address}/?token={access.new_link_token()}"
+            return f"{address}/?token={quote(access.new_link_token(), safe='')}"
 
         async with AsyncExitStack() as running:
             await running.enter_async_context(app.router.lifespan_context(app))
@@ -77,7 +79,8 @@ def bind(host: str, port: int) -> socket.socket:
     except OSError as error:
         raise _not_bound(host, port, error) from error
     try:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if os.name == "posix":  # elsewhere it would share the port with a stranger
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         _limit_stalls(bound)
         bound.bind(address)
         bound.listen(_BACKLOG)
@@ -156,7 +159,8 @@ class _Server(uvicorn.Server):
                 await self._running.aclose()
         except TimeoutError:
             _log.error("Stopping took longer than %s s and was cut short", STOP_HOST_S)
-        await super().shutdown(sockets)
+        finally:
+            await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
