@@ -78,7 +78,8 @@ class _Finder(MetaPathFinder):
             spec = ModuleSpec(fullname, None, is_package=True)
             spec.submodule_search_locations = [str(place)]
             return spec
-        return None
+        # Other finders would look in the folder too, and take byte code.
+        raise ModuleNotFoundError(f"the plugin has no module {fullname}", name=fullname)
 
     def _spec(self, fullname: str, path: Path, inner: list[str] | None) -> ModuleSpec | None:
         trusted = self._trusted.get(path.relative_to(self._folder).as_posix())
