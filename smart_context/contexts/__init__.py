@@ -1,1 +1,16 @@
-"""Named contexts: a saved list of notes and its resolved text (seed 000)."""
+"""Named contexts: lists of notes, folders and sections, and the text that they make (seed 000)."""
+
+from smart_context.contexts.options import ContextOptions, Template
+from smart_context.contexts.render import Compiled, Stats
+from smart_context.contexts.snapshot import Snapshot
+from smart_context.contexts.store import SmartContext, SmartContexts
+
+__all__ = [
+    "Compiled",
+    "ContextOptions",
+    "SmartContext",
+    "SmartContexts",
+    "Snapshot",
+    "Stats",
+    "Template",
+]

@@ -9,7 +9,9 @@ from typing import Final
 MAX_TEXT_BYTES: Final = 64 << 20
 """No note and no source file is larger; what is, is not read as text."""
 
-_SIGNED: Final = (1 << 63) - 1
+SIGNED: Final = (1 << 63) - 1
+"""The bits of an inode's number that count: what a database takes for an integer."""
+
 _NO_BLOCK: Final = getattr(os, "O_NONBLOCK", 0)
 _BINARY: Final = getattr(os, "O_BINARY", 0)
 
@@ -80,7 +82,7 @@ def _read(path: str | Path, max_bytes: int) -> FileText | Unreadable:
         os.close(descriptor)
     if b"\0" in content:
         return Unreadable("binary file")
-    return FileText(content.decode(), status.st_mtime_ns, status.st_size, status.st_ino & _SIGNED)
+    return FileText(content.decode(), status.st_mtime_ns, status.st_size, status.st_ino & SIGNED)
 
 
 def _read_on(descriptor: int, content: bytes, max_bytes: int) -> bytes:

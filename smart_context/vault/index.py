@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from smart_context.vault.canvas import canvas_outline
-from smart_context.vault.files import FileText, read_text
+from smart_context.vault.files import SIGNED, FileText, Unreadable, read_text
 from smart_context.vault.index_cache import Changes, IndexCache
 from smart_context.vault.index_store import Entry, IndexDamaged, IndexStore, IndexUnwritable
 from smart_context.vault.links import Names, Resolution, keys_of
@@ -74,9 +74,8 @@ class VaultIndex:
         on it, so changes are seen after 20 times as long: a second at 10,000 notes.
         """
         with self._lock:
-            if self.is_watched or time.monotonic() < self._next_look:
-                return
-            self.refresh()
+            if not self._has_just_looked():
+                self.refresh()
 
     def update(self, paths: Iterable[str]) -> Changes:
         """Take in files that somebody saw change; costs nothing for the others.
@@ -92,9 +91,9 @@ class VaultIndex:
         return self._ask(lambda store: sorted(store.paths()))
 
     def outline(self, path: str) -> Outline | None:
-        """What is known of a file, as of the last refresh; it is read when nothing is known.
+        """What is known of a file; it is read when it changed since, or when nothing is known.
 
-        `None` when it is not there or no text.
+        `None` when it is not there or no text. The caller has confined the path.
         """
         return self._ask(lambda store: self._outline(store, path))
 
@@ -219,13 +218,13 @@ class VaultIndex:
         return Entry(stamp) if not isinstance(found, FileText) else _entry_of(path, found)
 
     def _take_in_read(
-        self, store: IndexStore, path: str, found: object
+        self, store: IndexStore, path: str, found: FileText | Unreadable
     ) -> tuple[str, Outline] | None:
-        if not isinstance(found, FileText):
-            self._cache.outlines.pop(path, None)
+        """A file as it was just read; stored if it is in the index and changed."""
+        entry = self._known(store, path)
+        if isinstance(found, Unreadable):
             return None
         text = found.text.removeprefix("\ufeff")
-        entry = store.entry(path)
         stamp = (path, found.mtime_ns, found.size, found.inode)
         if entry is not None and entry.stamp == stamp and entry.outline is not None:
             return text, entry.outline
@@ -235,17 +234,32 @@ class VaultIndex:
         return text, fresh.outline or Outline(len(text))
 
     def _outline(self, store: IndexStore, path: str) -> Outline | None:
-        if path in self._cache.outlines:
-            return self._cache.outlines[path]
-        entry = store.entry(path)
-        if entry is None or not entry.is_known:
-            read = self._take_in_read(store, path, read_text(f"{self.root}{os.sep}{path}"))
-            outline = None if read is None else read[1]
-        else:
-            outline = entry.outline
-        if entry is not None:
-            self._cache.keep_outline(path, outline)
-        return outline
+        entry = self._known(store, path)
+        full_path = f"{self.root}{os.sep}{path}"
+        if entry is not None and entry.is_known and self._is_unchanged(entry.stamp, full_path):
+            return entry.outline
+        read = self._take_in_read(store, path, read_text(full_path))
+        return None if read is None else read[1]
+
+    def _known(self, store: IndexStore, path: str) -> Entry | None:
+        known = self._cache.entries.get(path)
+        if known is None:
+            known = store.entry(path)
+            if known is not None:
+                self._cache.keep(known)
+        return known
+
+    def _is_unchanged(self, stamp: FileStamp, full_path: str) -> bool:
+        if self._has_just_looked():
+            return True
+        try:
+            status = os.stat(full_path)  # noqa: PTH116 — asked for each of thousands of notes
+        except (OSError, ValueError):
+            return False
+        return stamp[1:] == (status.st_mtime_ns, status.st_size, status.st_ino & SIGNED)
+
+    def _has_just_looked(self) -> bool:
+        return self.is_watched or time.monotonic() < self._next_look
 
     def _names_now(self, store: IndexStore) -> Names:
         if self._cache.names is None:

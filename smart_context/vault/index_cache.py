@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from smart_context.vault.index_store import Entry
 from smart_context.vault.links import Names, keys_of
-from smart_context.vault.notes import Outline
 
 _MANY_CHANGES = 500
-_MAX_OUTLINES = 20_000
+_MAX_ENTRIES = 20_000
 
 
 class Changes(NamedTuple):
@@ -23,29 +23,29 @@ class IndexCache:
 
     Attributes:
         names: All paths by name; `None` until somebody asks what a link means.
-        outlines: Of each file that was asked for; `None` for what is no text.
+        entries: What the store knows of a file.
         targets: Of each file, what it links to.
         sources: Of each link key, the files with such a link.
     """
 
     def __init__(self) -> None:
         self.names: Names | None = None
-        self.outlines: dict[str, Outline | None] = {}
+        self.entries: dict[str, Entry] = {}
         self.targets: dict[str, tuple[str, ...]] = {}
         self.sources: dict[str, tuple[str, ...]] = {}
 
     def clear(self) -> None:
         """Forget everything."""
         self.names = None
-        self.outlines.clear()
+        self.entries.clear()
         self.targets.clear()
         self.sources.clear()
 
-    def keep_outline(self, path: str, outline: Outline | None) -> None:
-        """Remember an outline; there is room for 20,000."""
-        if len(self.outlines) >= _MAX_OUTLINES:
-            self.outlines.clear()
-        self.outlines[path] = outline
+    def keep(self, entry: Entry) -> None:
+        """Remember an entry; there is room for 20,000."""
+        if len(self.entries) >= _MAX_ENTRIES:
+            self.entries.clear()
+        self.entries[entry.stamp[0]] = entry
 
     def forget(
         self,
@@ -66,7 +66,7 @@ class IndexCache:
         for key in keys:
             self.sources.pop(key, None)
         for path in (*changes.added, *changes.changed, *changes.removed):
-            self.outlines.pop(path, None)
+            self.entries.pop(path, None)
             self.targets.pop(path, None)
         for path in (*changes.added, *changes.removed):
             for source in (source for key in keys_of(path) for source in sources_of(key)):

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from smart_context.vault.files import SIGNED
 from smart_context.vault.ignore import IgnoreRules, parse_ignore
 from smart_context.vault.paths import is_inside
 
@@ -13,7 +14,6 @@ IGNORE_FILES = (".gitignore", ".scignore")
 """In any folder; the second is ours and has the last word."""
 
 _MAX_IGNORE_BYTES = 1 << 20
-_SIGNED = (1 << 63) - 1  # what a database takes for an integer
 
 FileStamp = tuple[str, int, int, int]
 """Path relative to the vault, time of change in ns, size in bytes, inode: the same stamp, the
@@ -140,7 +140,7 @@ class _Walk:
             return None
         if not stat.S_ISREG(status.st_mode) or not (path.isascii() or _is_unicode(path)):
             return None
-        return path, status.st_mtime_ns, status.st_size, status.st_ino & _SIGNED
+        return path, status.st_mtime_ns, status.st_size, status.st_ino & SIGNED
 
 
 def _is_unicode(path: str) -> bool:

@@ -1,0 +1,185 @@
+"""A snapshot as one text, with what its templates put around it; a function of its arguments."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from smart_context.contexts.options import ContextOptions, Template
+from smart_context.contexts.snapshot import Snapshot
+
+WHOLE: Final = -1
+"""The depth of the template that is around everything."""
+
+_VARIABLE = re.compile(r"\{\{(ITEM_PATH|ITEM_NAME|ITEM_EXT|ITEM_DEPTH|ITEM_TIME_AGO)\}\}")
+_PART_OF_NOTE = re.compile(r"(.+?\.(?:md|canvas))#", re.IGNORECASE | re.DOTALL)
+_FILE_TREE = "{{FILE_TREE}}"
+_UNITS: Final = (
+    ("year", 31_536_000),
+    ("month", 2_592_000),
+    ("day", 86_400),
+    ("hour", 3_600),
+    ("minute", 60),
+    ("second", 1),
+)
+
+
+_Tree = dict[str, "_Tree"]
+"""Names to what is below them; a folder's name ends in `/` and it is never empty."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stats:
+    """What became of a snapshot.
+
+    Attributes:
+        final_length: Characters of the text.
+        depth_count: Depths of which something is in it.
+        truncated_items: Keys of texts that were cut, here or in the snapshot.
+        skipped_items: Keys of what did not fit, here or in the snapshot.
+    """
+
+    final_length: int
+    depth_count: int
+    truncated_items: list[str]
+    skipped_items: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A context as text, and what became of its items."""
+
+    context: str
+    stats: Stats
+
+
+def render(
+    snapshot: Snapshot,
+    options: ContextOptions,
+    *,
+    modified: Mapping[str, float] | None = None,
+    now: float = 0.0,
+) -> Compiled:
+    """The text of a snapshot (contract B).
+
+    Args:
+        snapshot: What goes in.
+        options: Its `templates` and its `max_len`, which the text never exceeds.
+        modified: Key to the time its file was changed, in seconds as `now`; for `ITEM_TIME_AGO`.
+        now: The time.
+    """
+    chunks: list[str] = []
+    included: list[tuple[int, str]] = []
+    truncated, skipped = (
+        dict.fromkeys(snapshot.truncated_items),
+        dict.fromkeys(snapshot.skipped_items),
+    )
+    room = options.max_len or None
+    for depth, key, text in _in_order(snapshot):
+        age = time_ago(now - modified[key]) if modified and key in modified else ""
+        wrap = _filled(options.templates.get(depth, Template()), key, depth, age)
+        shown = _cut(text, wrap, room)
+        if shown is None:
+            skipped[key] = None
+            continue
+        if len(shown) < len(text):
+            truncated[key] = None
+        chunks.append(f"{wrap.before}{shown}{wrap.after}")
+        room = None if room is None else room - len(chunks[-1])
+        included.append((depth, key))
+    context = _wrapped("".join(chunks), options, [key for _, key in included])
+    stats = Stats(
+        final_length=len(context),
+        depth_count=len({depth for depth, _ in included}),
+        truncated_items=[key for key in truncated if key not in skipped],
+        skipped_items=list(skipped),
+    )
+    return Compiled(context, stats)
+
+
+def time_ago(seconds: float) -> str:
+    """A span of time in words, such as "3 days ago"; "just now" if it is none."""
+    for unit, length in _UNITS:
+        count = int(seconds // length)
+        if count >= 1:
+            return f"{count} {unit}{'s' if count > 1 else ''} ago"
+    return "just now"
+
+
+def file_tree(paths: Iterable[str]) -> str:
+    """The paths as a tree: folders first, then files, each by name; folders end in `/`."""
+    root: _Tree = {}
+    for path in paths:
+        folder = root
+        *folders, name = path.split("/")
+        for part in folders:
+            folder = folder.setdefault(f"{part}/", {})
+        folder.setdefault(name, {})
+    lines: list[str] = []
+    pending = [("", _last_first(root))]
+    while pending:
+        indent, entries = pending[-1]
+        if not entries:
+            pending.pop()
+            continue
+        name, below = entries.pop()
+        lines.append(f"{indent}{'├── ' if entries else '└── '}{name}")
+        if below:
+            pending.append((indent + ("│   " if entries else "    "), _last_first(below)))
+    return "\n".join(lines)
+
+
+def path_of(key: str) -> str:
+    """The file of an item's key: without `#Heading` or `#^block`."""
+    part_of_note = _PART_OF_NOTE.match(key)
+    return part_of_note[1] if part_of_note else key
+
+
+def _in_order(snapshot: Snapshot) -> Iterator[tuple[int, str, str]]:
+    for depth in sorted(snapshot.items):
+        for key, text in snapshot.items[depth].items():
+            yield depth, key, text
+
+
+def _filled(template: Template, key: str, depth: int, age: str) -> Template:
+    path = path_of(key)
+    name = path.rpartition("/")[2]
+    values = {
+        "ITEM_PATH": key,
+        "ITEM_NAME": name,
+        "ITEM_EXT": name.rpartition(".")[2] if "." in name[1:] else "",
+        "ITEM_DEPTH": str(depth),
+        "ITEM_TIME_AGO": age,
+    }
+    before, after = (
+        _VARIABLE.sub(lambda found: values[found[1]], text) if "{{" in text else text
+        for text in (template.before, template.after)
+    )
+    return Template(before, after)
+
+
+def _cut(text: str, wrap: Template, room: int | None) -> str | None:
+    """As much of the text as fits with its whole template; `None` when nothing does."""
+    if room is None:
+        return text
+    space = room - len(wrap.before) - len(wrap.after)
+    if len(text) <= space:
+        return text
+    return text[:space] if space > 0 else None
+
+
+def _wrapped(text: str, options: ContextOptions, keys: Iterable[str]) -> str:
+    outer = options.templates.get(WHOLE)
+    if outer is None:
+        return text
+    tree = ""
+    if _FILE_TREE in outer.before or _FILE_TREE in outer.after:
+        tree = file_tree(dict.fromkeys(path_of(key) for key in keys))
+    before, after = (part.replace(_FILE_TREE, tree) for part in (outer.before, outer.after))
+    if options.max_len and len(before) + len(text) + len(after) > options.max_len:
+        return text
+    return f"{before}{text}{after}"
+
+
+def _last_first(folder: _Tree) -> list[tuple[str, _Tree]]:
+    return sorted(folder.items(), key=lambda entry: (not entry[1], entry[0]), reverse=True)

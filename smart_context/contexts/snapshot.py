@@ -1,0 +1,204 @@
+"""What goes into a context, at which depth, and what stays out and why.
+
+Works on outlines: a text that is left out is never read. Pure but for the `Texts` that it is
+given; nothing that it is given is changed.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from smart_context.contexts.items import Item, Selected
+from smart_context.contexts.options import ContextOptions
+from smart_context.vault.links import Resolution, fold, linkpath
+from smart_context.vault.match import build_matcher
+from smart_context.vault.notes import Link, Outline
+from smart_context.vault.sections import Kept, Range, kept_of, section_of
+
+AmbiguousLink = tuple[str, str, list[str]]
+"""The note, the name in its link, and all files that it could mean, the one taken first."""
+
+
+class Texts(Protocol):
+    """The vault, as far as a snapshot needs it. `None` is what is not there or no text."""
+
+    def outline(self, path: str) -> Outline | None:
+        """The outline of a file, as of the last look at the vault."""
+
+    def read(self, path: str) -> tuple[str, Outline] | None:
+        """The text of a file as it is now, and its outline."""
+
+    def links(self, path: str) -> list[tuple[Link, Resolution]]:
+        """The links of a file in order, and what they lead to."""
+
+    def backlinks(self, path: str) -> tuple[str, ...]:
+        """The files that link to a file, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The texts of a context by depth, and what was left out.
+
+    Attributes:
+        items: Depth to key to text, in order; depths with nothing are absent.
+        truncated_items: Keys of texts that were cut to fit.
+        skipped_items: Keys of what did not fit.
+        missing_items: What does not exist or is no text, as it was named.
+        ambiguous_links: Links whose name several files have.
+        exclusions: How many sections each pattern of headings took out.
+        lengths: Characters of each text that was considered, before it was cut or skipped.
+    """
+
+    items: dict[int, dict[str, str]] = field(default_factory=dict)
+    truncated_items: list[str] = field(default_factory=list)
+    skipped_items: list[str] = field(default_factory=list)
+    missing_items: list[str] = field(default_factory=list)
+    ambiguous_links: list[AmbiguousLink] = field(default_factory=list)
+    exclusions: Counter[str] = field(default_factory=Counter)
+    lengths: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def total_char_count(self) -> int:
+        """Characters of all that is stored."""
+        return sum(len(text) for texts in self.items.values() for text in texts.values())
+
+
+def take_snapshot(selected: Selected, options: ContextOptions, texts: Texts) -> Snapshot:
+    """Collect the selected items and what they link to, within the limit (contract B)."""
+    collector = _Collector(options, texts)
+    collector.snapshot.missing_items.extend(selected.missing)
+    candidates: Sequence[Item] = selected.items
+    for depth in range(options.link_depth + 1):
+        stored = collector.store(depth, candidates)
+        if depth == options.link_depth or not stored:
+            break
+        candidates = collector.linked(stored)
+    return collector.snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """An item and what stays of it; `reach` is where in the file the stored text ends."""
+
+    item: Item
+    kept: Kept
+    reach: int
+
+
+class _Collector:
+    def __init__(self, options: ContextOptions, texts: Texts) -> None:
+        self.snapshot = Snapshot()
+        self._options = options
+        self._texts = texts
+        self._used = 0
+        self._seen: set[str] = set()
+        self._patterns: list[tuple[str, Callable[[str], bool]]] = [
+            (pattern, build_matcher(fold(pattern)))
+            for pattern in dict.fromkeys(options.excluded_headings)
+            if pattern
+        ]
+
+    def store(self, depth: int, candidates: Sequence[Item]) -> list[_Part]:
+        self._seen.update(item.path for item in candidates)
+        found = self._fitting(candidates) if self._options.max_len else self._all(candidates)
+        if found:
+            self.snapshot.items[depth] = {part.item.key: text for part, text in found}
+        for part, _text in found:
+            self.snapshot.exclusions.update(part.kept.exclusions)
+        return [part for part, _text in found]
+
+    def linked(self, stored: Iterable[_Part]) -> list[Item]:
+        candidates: list[Item] = []
+        for part in stored:
+            targets = self._targets(part)
+            cap = self._options.max_links_per_item or len(targets)
+            fresh = [path for path in targets[:cap] if path not in self._seen]
+            self._seen.update(fresh)
+            candidates += (Item(path, path, asked=path) for path in fresh)
+        return candidates
+
+    def _all(self, candidates: Sequence[Item]) -> list[tuple[_Part, str]]:
+        found = [read for item in candidates if (read := self._read(item))]
+        if self._options.order == "shortest":
+            found.sort(key=lambda read: len(read[1]))
+        return found
+
+    def _fitting(self, candidates: Sequence[Item]) -> list[tuple[_Part, str]]:
+        """What is too long by its outline is not read; the others are weighed as they are."""
+        found: list[tuple[_Part, str]] = []
+        for length, item in self._measured(candidates):
+            room = self._options.max_len - self._used
+            if length > room and self._used:
+                self.snapshot.skipped_items.append(item.key)
+            elif read := self._read(item):
+                part, text = read
+                if len(text) > room and self._used:
+                    self.snapshot.skipped_items.append(item.key)
+                    continue
+                found.append(self._cut(part, text, room))
+                self._used += len(found[-1][1])
+        return found
+
+    def _cut(self, part: _Part, text: str, room: int) -> tuple[_Part, str]:
+        if len(text) <= room:
+            return part, text
+        self.snapshot.truncated_items.append(part.item.key)
+        return replace(part, reach=part.kept.reach(room)), text[:room]
+
+    def _measured(self, candidates: Sequence[Item]) -> list[tuple[int, Item]]:
+        measured: list[tuple[int, Item]] = []
+        for item in candidates:
+            outline = self._texts.outline(item.path)
+            kept = None if outline is None else self._kept(item, outline)
+            if kept is not None:
+                measured.append((kept.length, item))
+                self.snapshot.lengths[item.key] = kept.length
+            elif item.asked:
+                self.snapshot.missing_items.append(item.asked)
+        if self._options.order == "shortest":
+            measured.sort(key=lambda entry: entry[0])
+        return measured
+
+    def _read(self, item: Item) -> tuple[_Part, str] | None:
+        read = self._texts.read(item.path)
+        kept = None if read is None else self._kept(item, read[1])
+        if read is None or kept is None:
+            if item.asked:
+                self.snapshot.missing_items.append(item.asked)
+            return None
+        text = kept.of(read[0])
+        self.snapshot.lengths[item.key] = len(text)
+        return _Part(item, kept, kept.whole[1]), text
+
+    def _kept(self, item: Item, outline: Outline) -> Kept | None:
+        whole: Range | None = (0, outline.length)
+        if item.fragment:
+            whole = section_of(outline, item.fragment)
+        return None if whole is None else kept_of(outline, whole, self._patterns)
+
+    def _targets(self, part: _Part) -> list[str]:
+        """The texts that a stored part links to, then those that link to its note; each once."""
+        source = part.item.path
+        targets: dict[str, None] = {}
+        for link, resolution in self._texts.links(source):
+            if resolution.path in (None, source) or not self._is_followed(link, part):
+                continue
+            if resolution.candidates:
+                self._note_ambiguous(source, link, resolution)
+            targets[resolution.path] = None
+        if self._options.inlinks:
+            targets |= dict.fromkeys(self._texts.backlinks(source))
+        return [path for path in targets if self._texts.outline(path) is not None]
+
+    def _is_followed(self, link: Link, part: _Part) -> bool:
+        if link.start < part.kept.whole[0] or link.end > part.reach:
+            return False
+        return self._options.follow_links_in_excluded or any(
+            start <= link.start and link.end <= end for start, end in part.kept.ranges
+        )
+
+    def _note_ambiguous(self, source: str, link: Link, resolution: Resolution) -> None:
+        ambiguous = (source, linkpath(link.target), list(resolution.candidates))
+        if ambiguous not in self.snapshot.ambiguous_links:
+            self.snapshot.ambiguous_links.append(ambiguous)

@@ -1,0 +1,232 @@
+"""Named contexts: kept in the memory folder, built from the vault when asked."""
+
+import hashlib
+import json
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote
+
+from smart_context.chat.files import atomic_write
+from smart_context.contexts.items import select_items
+from smart_context.contexts.options import ContextOptions, stored_options
+from smart_context.contexts.render import Compiled, path_of, render
+from smart_context.contexts.snapshot import Snapshot, take_snapshot
+from smart_context.errors import PathRefused, StoreFailed
+from smart_context.vault.index import VaultIndex
+from smart_context.vault.paths import confine
+
+_MAX_KEY_BYTES = 200
+_AGE = "{{ITEM_TIME_AGO}}"
+
+
+class SmartContexts:
+    """The named contexts of a vault (contract B). Making one reads and writes nothing.
+
+    Args:
+        vault_path: The vault.
+        settings: Options of all contexts; an item's and a call's win.
+        memory_dir: The folder for what may be written, relative to the vault.
+        index: The vault's index, if there is one already.
+
+    Raises:
+        TypeError: If there is no option of a name in `settings`.
+        ValueError: If an option is of the wrong kind.
+    """
+
+    def __init__(
+        self,
+        vault_path: str | Path,
+        settings: Mapping[str, Any] | None = None,
+        memory_dir: str | Path = ".memory",
+        *,
+        index: VaultIndex | None = None,
+    ) -> None:
+        self.root = Path(vault_path)
+        self.options = ContextOptions().override(settings)
+        memory = self.root / memory_dir
+        self.index = VaultIndex(self.root, memory) if index is None else index
+        self._folder = memory / "contexts"
+        self._without = (
+            (memory.relative_to(self.root).as_posix(),) if memory.is_relative_to(self.root) else ()
+        )
+
+    def create(
+        self,
+        context_items: Mapping[str, Any],
+        key: str | None = None,
+        context_opts: Mapping[str, Any] | None = None,
+    ) -> "SmartContext":
+        """Store a context; one of the same key is replaced.
+
+        Args:
+            context_items: Names of notes, folders, `note#Heading` and `note#^block`; one with a
+                falsy flag does not count.
+            key: Its name; default: a hash of the items.
+            context_opts: Options of this context.
+
+        Raises:
+            TypeError: If there is no option of a name in `context_opts`.
+            ValueError: If an option is of the wrong kind, or the key too long for a file's name.
+            StoreFailed: If it can't be written.
+        """
+        items = {str(name): bool(flag) for name, flag in context_items.items()}
+        context = SmartContext(self, key or _hash_of(items), items, stored_options(context_opts))
+        document = {
+            "key": context.key,
+            "context_items": context.context_items,
+            "context_opts": context.context_opts,
+        }
+        text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+        atomic_write(self._file(context.key), text.encode("utf-8", "surrogatepass"))
+        return context
+
+    def get(self, key: str) -> "SmartContext | None":
+        """The context of that name, or `None`.
+
+        Raises:
+            StoreFailed: If its file is damaged.
+        """
+        if not key or _is_too_long(_file_name(key)):
+            return None
+        path = self._file(key)
+        try:
+            document = json.loads(path.read_bytes())
+            return SmartContext(
+                self,
+                key,
+                {str(name): bool(flag) for name, flag in document["context_items"].items()},
+                stored_options(document.get("context_opts")),
+            )
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            raise StoreFailed(
+                f"The context {key!r} can't be read from {path}: {error}. "
+                "Mend the file, or delete it and make the context anew."
+            ) from error
+
+    def keys(self) -> list[str]:
+        """The names of all contexts, sorted."""
+        try:
+            names = [path.name for path in self._folder.iterdir()]
+        except OSError:
+            return []
+        return sorted(
+            unquote(name.removesuffix(".json"))
+            for name in names
+            if name.endswith(".json") and not name.startswith(".")
+        )
+
+    def delete(self, key: str) -> bool:
+        """Delete a context; whether there was one.
+
+        Raises:
+            StoreFailed: If the disk says no.
+        """
+        if not key or _is_too_long(_file_name(key)):
+            return False
+        try:
+            self._file(key).unlink()
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise StoreFailed(f"The context {key!r} can't be deleted: {error}.") from error
+        return True
+
+    def close(self) -> None:
+        """Close the index's file; it is opened again when it is needed."""
+        self.index.close()
+
+    def snapshot_of(self, items: Mapping[str, Any], options: ContextOptions) -> Snapshot:
+        """What items that need not be stored stand for now; see `take_snapshot`."""
+        selected = select_items(self.root, items, self._without)
+        if options.link_depth:
+            self.index.catch_up()
+        return take_snapshot(selected, options, self.index)
+
+    def modified(self, keys: Iterable[str]) -> dict[str, float]:
+        """When the files of items were changed, in seconds; without those that are not there."""
+        times: dict[str, float] = {}
+        for key in keys:
+            try:
+                times[key] = confine(self.root, path_of(key)).stat().st_mtime
+            except (OSError, ValueError, PathRefused):
+                continue
+        return times
+
+    def _file(self, key: str) -> Path:
+        name = _file_name(key)
+        if _is_too_long(name):
+            raise ValueError(f"key: expected a shorter name than {key[:40]!r}…, it names a file")
+        return self._folder / f"{name}.json"
+
+
+class SmartContext:
+    """One named context: what is in it, and its options.
+
+    Attributes:
+        key: Its name.
+        context_items: What was listed, with its flags.
+        context_opts: Its own options, as JSON keeps them.
+    """
+
+    def __init__(
+        self,
+        contexts: SmartContexts,
+        key: str,
+        context_items: Mapping[str, bool],
+        context_opts: Mapping[str, Any],
+    ) -> None:
+        self.key = key
+        self.context_items = dict(context_items)
+        self.context_opts = dict(context_opts)
+        self._contexts = contexts
+
+    def get_snapshot(self, **opts: Any) -> Snapshot:
+        """What goes in now, by depth, and what stays out; nothing raises for what is listed.
+
+        Raises:
+            TypeError: If there is no option of a name in `opts`.
+            ValueError: If an option is of the wrong kind.
+        """
+        return self._contexts.snapshot_of(self.context_items, self.options(opts))
+
+    def compile(self, snapshot: Snapshot | None = None, **opts: Any) -> Compiled:
+        """The text of a snapshot, by default of one taken now; see `render`.
+
+        Raises:
+            TypeError: If there is no option of a name in `opts`.
+            ValueError: If an option is of the wrong kind.
+        """
+        options = self.options(opts)
+        if snapshot is None:
+            snapshot = self._contexts.snapshot_of(self.context_items, options)
+        modified: dict[str, float] = {}
+        if any(_AGE in part.before + part.after for part in options.templates.values()):
+            keys = (key for texts in snapshot.items.values() for key in texts)
+            modified = self._contexts.modified(keys)
+        return render(snapshot, options, modified=modified, now=time.time())
+
+    def options(self, opts: Mapping[str, Any] | None = None) -> ContextOptions:
+        """The options in force: those of a call, else the item's, else the collection's."""
+        return self._contexts.options.override(self.context_opts).override(opts)
+
+
+def _hash_of(items: Mapping[str, bool]) -> str:
+    listed = json.dumps(list(items.items()), separators=(",", ":"))
+    return hashlib.sha256(listed.encode()).hexdigest()[:16]
+
+
+def _file_name(key: str) -> str:
+    """A file name for any key; plain ones, in whatever script, stand for themselves."""
+    shown = "".join(
+        character if character.isalnum() or character in " -_.,()'" else quote(character, safe="")
+        for character in key.encode("utf-8", "replace").decode()
+    )
+    return f"%2E{shown[1:]}" if shown.startswith(".") else shown
+
+
+def _is_too_long(file_name: str) -> bool:
+    return len(file_name.encode()) > _MAX_KEY_BYTES
