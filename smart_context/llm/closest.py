@@ -1,0 +1,89 @@
+"""The passages that are closest to a question: shared words choose, embeddings put in order."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smart_context.llm.models import Matrix
+from smart_context.text.bm25 import Bm25
+from smart_context.text.words import content_words
+
+MOST_COMPARED = 48
+"""Passages that are embedded for one question: about half a second on one core."""
+
+CLOSE_ENOUGH = 0.35
+"""Least closeness of a passage that is quoted; unrelated ones stay below 0.2."""
+
+_BLANK_LINES = re.compile(r"\n\s*\n")
+_WORDS_WEIGHT = 0.5
+
+
+def paragraphs(text: str, most_characters: int) -> Iterator[str]:
+    """The text in pieces of at most that many characters, cut at blank lines where possible."""
+    piece = ""
+    for paragraph in _BLANK_LINES.split(text.strip()):
+        if piece and len(piece) + 2 + len(paragraph) > most_characters:
+            yield from textwise(piece, most_characters)
+            piece = ""
+        piece = f"{piece}\n\n{paragraph}" if piece else paragraph
+    yield from textwise(piece, most_characters)
+
+
+def textwise(text: str, most_characters: int) -> Iterator[str]:
+    """The text in pieces of at most that many characters, cut at white space where possible."""
+    while len(text) > most_characters:
+        head = text[:most_characters]
+        end = max(head.rfind(" "), head.rfind("\n")) + 1 or most_characters
+        if piece := text[:end].strip():
+            yield piece
+        text = text[end:]
+    if piece := text.strip():
+        yield piece
+
+
+def prefiltered(question: str, texts: Sequence[str]) -> list[int]:
+    """The places of at most 48 texts, those that share the rarest words with the question first.
+
+    Of equal texts only the first is taken, of blank ones none.
+    """
+    first = {text: place for place, text in reversed(list(enumerate(texts))) if text.strip()}
+    places = sorted(first.values())
+    if len(places) <= MOST_COMPARED:
+        return places
+    scores = Bm25(content_words(texts[place]) for place in places).scores(content_words(question))
+    return [places[int(rank)] for rank in np.argsort(-scores, kind="stable")[:MOST_COMPARED]]
+
+
+def closeness(
+    question: str, texts: Sequence[str], cosines: NDArray[np.float32] | None
+) -> NDArray[np.float32]:
+    """Shape (n,): how close each text is to the question, from about 0 to 1.5.
+
+    Args:
+        question: What was asked.
+        texts: The n texts.
+        cosines: Shape (n,), of embeddings; `None` when there are none. They count less the more
+            of the question is in scripts that the embedded model hardly knows.
+    """
+    trust = _share_of_ascii(question) if cosines is not None else 0.0
+    asked = set(content_words(question))
+    shared = np.array([_coverage(asked, text) for text in texts], np.float32)
+    by_words: NDArray[np.float32] = shared * np.float32(1 - trust * (1 - _WORDS_WEIGHT))
+    return by_words if cosines is None else by_words + cosines * np.float32(trust)
+
+
+def cosines_to_first(rows: Matrix) -> NDArray[np.float32]:
+    """Shape (n - 1,): cosine of the first row with each other one; rows have unit length."""
+    cosines: NDArray[np.float32] = rows[1:] @ rows[0]
+    return cosines
+
+
+def _coverage(asked: set[str], text: str) -> float:
+    return len(asked & set(content_words(text))) / len(asked) if asked else 0.0
+
+
+def _share_of_ascii(text: str) -> float:
+    letters = [character for character in text if character.isalpha()]
+    return sum(letter.isascii() for letter in letters) / len(letters) if letters else 0.0
