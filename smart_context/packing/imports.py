@@ -108,14 +108,15 @@ def _absolute(names: list[str], folders: list[str], files: Collection[str]) -> I
     """Tries the import from the repository, `src`, and each folder above the importing file."""
     bases = [folders[:depth] for depth in range(len(folders), -1, -1)]
     for base in [*bases, ["src"], ["lib"]]:
-        found = list(_longest_module([*base, *names], len(base), files))
+        found = list(_longest_module([*base, *names], len(base) + 1, files))
         if found:
             yield from found
             return
 
 
-def _longest_module(parts: list[str], base: int, files: Collection[str]) -> Iterator[str]:
-    for end in range(len(parts), base - 1, -1):
+def _longest_module(parts: list[str], least: int, files: Collection[str]) -> Iterator[str]:
+    """The file of the longest beginning, of at least so many parts, that is a module."""
+    for end in range(len(parts), least - 1, -1):
         stem = "/".join(parts[:end])
         candidates = (f"{stem}.py", f"{stem}/__init__.py", f"{stem}.pyi") if stem else ()
         for candidate in candidates:

@@ -1,6 +1,5 @@
 """Globs that choose files, with the meaning they have in a `.gitignore`."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from smart_context.vault.ignore import IgnoreRules, parse_ignore
@@ -31,8 +30,9 @@ class PatternSet:
     _folders: dict[tuple[str, bool], bool] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._all = _rules(self.patterns)
-        self._dotted = _rules(pattern for pattern in self.patterns if is_hidden(pattern))
+        lines = [_line(pattern) for pattern in self.patterns]
+        self._all = parse_ignore("\n".join(lines))
+        self._dotted = parse_ignore("\n".join(line for line in lines if _spells_a_dot(line)))
 
     @property
     def wants_hidden(self) -> bool:
@@ -71,9 +71,9 @@ class PatternSet:
         return known
 
 
-def _rules(patterns: Iterable[str]) -> IgnoreRules | None:
-    return parse_ignore("\n".join(_line(pattern) for pattern in patterns))
-
-
 def _line(pattern: str) -> str:
     return f"\\{pattern}" if pattern.startswith("#") else pattern.removeprefix("./")
+
+
+def _spells_a_dot(pattern: str) -> bool:
+    return is_hidden(pattern.lstrip("!"))

@@ -1,6 +1,5 @@
 """What a prompt is made of: every section and file, in or out, why, at what cost."""
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -87,6 +86,8 @@ class PackPlan:
 
     def digest(self) -> str:
         """The SHA-256 of the prompt's UTF-8: another digest, another prompt."""
+        import hashlib  # noqa: PLC0415  3 ms that most prompts need not pay
+
         digest = hashlib.sha256()
         for piece in self.pieces:
             digest.update(piece.encode("utf-8", "surrogatepass"))
@@ -94,6 +95,8 @@ class PackPlan:
 
     def sources(self) -> dict[str, str]:
         """The files in the prompt and the SHA-256 of their texts: a stale prompt can be told."""
+        import hashlib  # noqa: PLC0415  3 ms that most prompts need not pay
+
         return {
             file.path: hashlib.sha256(file.text.encode()).hexdigest()
             for section in self.sections

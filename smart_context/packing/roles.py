@@ -102,15 +102,15 @@ class RoleLoader:
     def _lineage(self, name: str) -> list[tuple[Path, dict[str, Any]]]:
         """The role's file and document, those that it extends, and so on."""
         lineage: list[tuple[Path, dict[str, Any]]] = []
-        wanted = name
-        while wanted:
+        wanted: str | None = name
+        while wanted is not None:
             before = [path for path, _ in lineage]
             path = self._find(wanted, before)
             if path in before:
                 circle = " → ".join(entry.stem for entry in [*before, path])
                 raise _fault(before[-1], "extends", f"the roles extend each other: {circle}")
             lineage.append((path, _checked(path)))
-            wanted = lineage[-1][1].get("extends", "")
+            wanted = lineage[-1][1].get("extends")
         return lineage
 
     def _find(self, name: str, after: Sequence[Path]) -> Path:

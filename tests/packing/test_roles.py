@@ -1,0 +1,85 @@
+import pytest
+
+from smart_context.errors import ConfigInvalid
+from smart_context.packing import RoleContext, RoleLoader
+
+
+@pytest.fixture
+def write(tmp_path):
+    (tmp_path / "roles").mkdir()
+
+    def write_role(name: str, text: str) -> None:
+        (tmp_path / "roles" / f"{name}.toml").write_text(text, encoding="utf-8")
+
+    return write_role
+
+
+@pytest.mark.parametrize("name", ["planner", "implementer", "reviewer"])
+def test_the_shipped_roles_load_anywhere(tmp_path, name):
+    role = RoleLoader(tmp_path).load_role(name)
+    assert role.name == name
+    assert role.system_prompt.strip()
+    assert role.token_budget > 1000
+
+
+def test_a_role_of_ones_own_has_the_fields_of_its_file(tmp_path, write):
+    write("mine", 'description = "d"\ntoken_budget = 5\n[context]\ninclude = ["*.py"]\ntree = true')
+    role = RoleLoader(tmp_path).load_role("mine")
+    assert (role.name, role.description, role.token_budget) == ("mine", "d", 5)
+    assert role.context == RoleContext(include=("*.py",), tree=True)
+    assert "mine" in RoleLoader(tmp_path).names()
+
+
+def test_lists_append_tables_merge_and_the_rest_overrides(tmp_path, write):
+    write("a", 'system_prompt = "a"\ntoken_budget = 1\n[context]\ninclude = ["1"]\ngit_diff = true')
+    write("b", 'extends = "a"\ntoken_budget = 2\n[context]\ninclude = ["2"]\nexclude = ["3"]')
+    role = RoleLoader(tmp_path).load_role("b")
+    assert (role.name, role.system_prompt, role.token_budget) == ("b", "a", 2)
+    assert role.context == RoleContext(include=("1", "2"), exclude=("3",), git_diff=True)
+
+
+def test_a_role_may_extend_the_shipped_one_of_its_own_name(tmp_path, write):
+    write("reviewer", 'extends = "reviewer"\ntoken_budget = 7')
+    role = RoleLoader(tmp_path).load_role("reviewer")
+    assert role.token_budget == 7
+    assert role.context.git_diff
+
+
+@pytest.mark.parametrize("files", [{"a": "b", "b": "a"}, {"a": "b", "b": "c", "c": "b"}])
+def test_a_circle_is_an_error(tmp_path, write, files):
+    for name, parent in files.items():
+        write(name, f'extends = "{parent}"')
+    with pytest.raises(ConfigInvalid, match="extend each other: a → b"):
+        RoleLoader(tmp_path).load_role("a")
+
+
+def test_all_faults_are_listed_with_their_lines(tmp_path, write):
+    write("a", 'tokn_budget = 1\ntoken_budget = "x"\n[context]\ninclude = "*.py"\ntree = 1')
+    with pytest.raises(ConfigInvalid) as caught:
+        RoleLoader(tmp_path).load_role("a")
+    found = [(fault.key, fault.line) for fault in caught.value.faults]
+    assert found == [
+        ("tokn_budget", 1),
+        ("token_budget", 2),
+        ("context.include", 4),
+        ("context.tree", 5),
+    ]
+    assert "did you mean 'token_budget'?" in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["= x", "token_budget = true", "token_budget = -1", "context = 1"])
+def test_a_faulty_file_is_named(tmp_path, write, text):
+    write("a", text)
+    with pytest.raises(ConfigInvalid, match=r"a\.toml"):
+        RoleLoader(tmp_path).load_role("a")
+
+
+@pytest.mark.parametrize("name", ["../secret", "", "a/b", "a.b", "-x"])
+def test_a_name_that_is_no_name_is_refused(tmp_path, name):
+    with pytest.raises(ConfigInvalid, match="no name of a role"):
+        RoleLoader(tmp_path).load_role(name)
+
+
+def test_an_unknown_role_is_an_error_that_names_the_known_ones(tmp_path):
+    with pytest.raises(ConfigInvalid, match="implementer, planner, reviewer"):
+        RoleLoader(tmp_path).load_role("painter")

@@ -1,0 +1,60 @@
+import pytest
+
+from smart_context.packing.secret_scan import find_secret, secret_in
+
+DIGITS = "0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX2"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("AKIA" + "ABCDEFGHIJKLMNOP", id="AWS"),
+        pytest.param("x = ghp_" + DIGITS[:36], id="GitHub"),
+        pytest.param("github_pat_" + DIGITS + "_" + DIGITS, id="GitHub, fine-grained"),
+        pytest.param("glpat-" + DIGITS[:20], id="GitLab"),
+        pytest.param("xoxb-" + "123456789012-abcdef", id="Slack"),
+        pytest.param("sk-proj-" + DIGITS, id="OpenAI"),
+        pytest.param("sk-" + DIGITS, id="OpenAI, older"),
+        pytest.param("sk_live_" + DIGITS[:24], id="Stripe"),
+        pytest.param("hf_" + DIGITS[:34], id="Hugging Face"),
+        pytest.param("AIza" + DIGITS[:35], id="Google"),
+        pytest.param("-----BEGIN RSA " + "PRIVATE KEY-----\nMII", id="a private key"),
+        pytest.param(f'DB_PASSWORD = "{DIGITS}"', id="an assignment"),
+        pytest.param(f"apiKey: '{DIGITS}'", id="a key in an object"),
+    ],
+)
+def test_a_credential_is_found(text):
+    assert secret_in(f"before\n{text}\nafter")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("api_key = os.environ['API_KEY']", id="a name"),
+        pytest.param('api_key = "your-api-key-goes-here-please-1"', id="a placeholder"),
+        pytest.param('token = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaa1"', id="not random"),
+        pytest.param('token_url = "https/example/com/oauth/token/v2"', id="an address"),
+        pytest.param(f'digest = "{DIGITS}"', id="a random text without a telling name"),
+        pytest.param("-----BEGIN PUBLIC KEY-----\nMII", id="a public key"),
+        pytest.param('if "PRIVATE KEY" in text: pass', id="about keys"),
+        pytest.param("class sk-learn-something-quite-long", id="words after a prefix"),
+        pytest.param("AKIA is the prefix", id="a prefix alone"),
+    ],
+)
+def test_what_only_looks_like_a_credential_is_not_found(text):
+    assert secret_in(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "is_secret"),
+    [
+        pytest.param(".env", "PASSWORD=x", True, id="an environment file"),
+        pytest.param("app/.env.production", "export A=1", True, id="of a stage"),
+        pytest.param(".env", "# nothing\nA=\n", False, id="without values"),
+        pytest.param(".env.example", "PASSWORD=x", False, id="an example"),
+        pytest.param("a/id_ed25519", "x", True, id="a key file"),
+        pytest.param("id_rsa.pub", "x", False, id="a public key file"),
+    ],
+)
+def test_some_files_are_secret_by_name(path, text, is_secret):
+    assert bool(find_secret(path, text)) is is_secret

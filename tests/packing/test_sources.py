@@ -1,0 +1,153 @@
+import os
+
+import pytest
+
+from smart_context.packing import sources as limits
+from smart_context.packing.patterns import PatternSet
+from smart_context.packing.sources import (
+    BINARY,
+    SECRET,
+    TOO_LARGE,
+    UNREADABLE,
+    Allowance,
+    Sources,
+)
+
+
+@pytest.fixture
+def repo(tmp_path):
+    root = tmp_path / "repo"
+    root.mkdir()
+    return root
+
+
+def sources(root, *exclude: str, **fields) -> Sources:
+    return Sources(root, PatternSet(exclude), **fields)
+
+
+def put(root, **texts):
+    for name, text in texts.items():
+        path = root / name.replace("__", "/").replace("_dot_", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+
+
+def test_ignored_hidden_and_excluded_files_are_not_found(repo):
+    put(
+        repo,
+        a_dot_py="",
+        b_dot_log="",
+        keep_dot_log="",
+        sub__c_dot_log="",
+        sub__keep_dot_log="",
+        gen__d_dot_py="",
+        _dot_git__e_dot_py="",
+        _dot_hidden_dot_py="",
+    )
+    (repo / ".gitignore").write_text("*.log\n!keep.log\n")
+    (repo / "sub" / ".gitignore").write_text("!c.log\n")
+    assert sources(repo, "gen/").find(["**"]) == ["a.py", "keep.log", "sub/c.log", "sub/keep.log"]
+
+
+def test_an_exact_path_is_taken_whatever_ignores_or_excludes_it(repo):
+    put(repo, a_dot_log="x")
+    (repo / ".gitignore").write_text("*.log\n")
+    found = sources(repo, "*.log")
+    assert found.find(["a.log"]) == ["a.log"]
+    assert found.read("a.log").text == "x"
+
+
+def test_a_name_with_wildcards_that_is_a_file_is_that_file(repo):
+    put(repo, **{"[id]_dot_ts": "x", "i_dot_ts": "y"})
+    assert sources(repo).find(["[id].ts"]) == ["[id].ts"]
+
+
+def test_a_folder_is_all_that_is_in_it(repo):
+    put(repo, docs__a_dot_md="", docs__deep__b_dot_md="", other__docs__c_dot_md="")
+    assert sources(repo).find(["docs"]) == ["docs/a.md", "docs/deep/b.md"]
+
+
+def test_a_path_that_names_nothing_is_a_warning(repo):
+    found = sources(repo)
+    assert found.find(["missing.py"]) == []
+    assert "missing.py" in found.warnings[0]
+
+
+@pytest.mark.parametrize("request_", ["../secret.txt", "/etc/passwd", "a/../../secret.txt", "link"])
+def test_what_is_outside_is_neither_found_nor_read(repo, request_):
+    (repo.parent / "secret.txt").write_text("hidden")
+    (repo / "link").symlink_to(repo.parent / "secret.txt")
+    found = sources(repo)
+    assert found.find([request_, "**"]) == []
+    assert found.read(request_).text is None
+    assert found.peek(request_) is None
+    assert any("refused" in warning for warning in found.warnings)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        pytest.param(b"a\0b", BINARY, id="binary"),
+        pytest.param(b"caf\xe9", BINARY, id="not UTF-8"),
+        pytest.param(b"version https://git-lfs.github.com/spec/v1\n", BINARY, id="an LFS pointer"),
+        pytest.param(b"AKIA" + b"ABCDEFGHIJKLMNOP", SECRET, id="a secret"),
+        pytest.param(b"x" * ((1 << 20) + 1), TOO_LARGE, id="too large"),
+    ],
+)
+def test_a_file_that_can_not_be_shown_says_why(repo, content, reason):
+    put(repo, f=content)
+    file = sources(repo).read("f")
+    assert (file.text, file.reason) == (None, reason)
+    assert file.detail
+
+
+def test_a_file_of_the_largest_size_is_read(repo):
+    put(repo, f=b"x" * (1 << 20))
+    assert sources(repo).read("f").size == 1 << 20
+
+
+def test_a_byte_order_mark_is_not_text(repo):
+    put(repo, f=b"\xef\xbb\xbfx")
+    assert sources(repo).read("f").text == "x"
+
+
+def test_secrets_are_read_when_they_are_asked_for(repo):
+    put(repo, f="AKIA" + "ABCDEFGHIJKLMNOP")
+    assert sources(repo, allow_secrets=True).read("f").text
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+def test_a_pipe_is_not_waited_for(repo):
+    os.mkfifo(repo / "pipe")
+    assert sources(repo).read("pipe").reason == UNREADABLE
+
+
+def test_a_folder_and_a_missing_file_are_unreadable(repo):
+    (repo / "d").mkdir()
+    assert sources(repo).read("d").reason == UNREADABLE
+    assert sources(repo).read("missing").reason == UNREADABLE
+
+
+def test_all_files_together_have_a_limit_and_a_smaller_one_still_fits(repo, monkeypatch):
+    monkeypatch.setattr(limits, "MAX_TOTAL_BYTES", 10)
+    put(repo, a="x" * 6, b="x" * 6, c="x" * 4)
+    found = sources(repo)
+    assert [found.read(name).reason for name in "abc"] == ["", TOO_LARGE, ""]
+
+
+def test_a_second_allowance_counts_as_well(repo):
+    put(repo, a="x" * 6, b="x" * 6)
+    found = sources(repo)
+    allowance = Allowance(8)
+    assert found.read("a", allowance).text
+    assert found.read("b", allowance).reason == TOO_LARGE
+    assert found.read("b").text
+
+
+def test_names_that_begin_with_a_dash_or_hold_newlines_are_files_like_others(repo):
+    names = ["-rf", "a\nb", "文 件.md", "'q'\"", "🎈"]
+    for name in names:
+        (repo / name).write_text("x")
+    found = sources(repo)
+    assert found.find(["**"]) == sorted(names)
+    assert all(found.read(name).text == "x" for name in names)
