@@ -9,10 +9,10 @@ from typing import Any, Protocol, TypeVar
 from smart_context.chat.messages import Message
 from smart_context.chat.store import ChatStore
 from smart_context.errors import NameTaken
-from smart_context.host.bus import EventBus, Handler
+from smart_context.host.bus import EventBus, Handler, event_name
 from smart_context.host.commands import Client, CommandHandler, CommandRegistry
 from smart_context.host.events import Event, Panel
-from smart_context.host.manifest import Manifest
+from smart_context.host.manifest import RESERVED_IDS, Manifest
 from smart_context.host.models import Models
 from smart_context.host.panels import Panels
 from smart_context.host.tasks import TaskOwner
@@ -114,7 +114,8 @@ class PluginContext:
             NameTaken: If somebody has that name, or it does not begin with the plugin's id.
             TypeError: If the handler is not async.
         """
-        self._check_own(name)
+        if not name.startswith(f"{self.plugin_id}."):
+            raise NameTaken(f"{name!r}: a plugin's commands begin with its id: {self.plugin_id}.…")
         if name not in self._manifest.commands:
             self.logger.warning("%s is not listed under commands in plugin.toml", name)
         return self._undoing(self._services.commands.register(name, handler, owner=self.plugin_id))
@@ -170,12 +171,13 @@ class PluginContext:
         return await self._services.build_history(messages)
 
     def emit(self, event: Event[Any] | str, payload: Mapping[str, Any]) -> None:
-        """Send an event to every client; its name begins with the plugin's id.
+        """Send an event to every client; its name begins with the plugin's id, by custom.
 
         Raises:
-            NameTaken: If it begins otherwise.
+            NameTaken: If it begins as the host's own events do.
         """
-        self._check_own(event if isinstance(event, str) else event.name)
+        if event_name(event).partition(".")[0] in RESERVED_IDS:
+            raise NameTaken(f"{event_name(event)!r} is an event of the host; choose another name")
         self._services.emit(event, payload)
 
     async def close(self) -> None:
@@ -187,7 +189,3 @@ class PluginContext:
     def _undoing(self, undo: Callable[[], None]) -> Callable[[], None]:
         self._undo.append(undo)
         return undo
-
-    def _check_own(self, name: str) -> None:
-        if not name.startswith(f"{self.plugin_id}."):
-            raise NameTaken(f"{name!r}: a plugin's names begin with its id: {self.plugin_id}.…")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from smart_context.host.events import Event
+from smart_context.host.turn import Turn
 
 P = TypeVar("P")
 Handler = Callable[[P], Awaitable[object]]
@@ -84,6 +85,8 @@ class EventBus:
 
     async def _run(self, name: str, subscription: _Subscription, payload: object) -> None:
         owner = subscription.owner or "the host"
+        if isinstance(payload, Turn):
+            name = f"turn {payload.id}: {name}"
         timeout = asyncio.timeout(self._handler_timeout_s)
         try:
             async with timeout:

@@ -5,7 +5,7 @@ vault lie in `<vault>/plugins/<id>/`. Reading manifests runs no code.
 """
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, cast
@@ -78,27 +78,36 @@ def declared_settings(
     }
 
 
-def make_plugin(manifest: Manifest, modules: PluginModules | None) -> Plugin:
-    """Import a plugin's class and make one; blocks, and runs the plugin's code.
+def import_plugin(manifest: Manifest, modules: PluginModules | None) -> Callable[[], object]:
+    """Import a plugin's class; blocks, and runs the plugin's code.
 
     Args:
         manifest: Names module and class.
         modules: Imports a vault's plugin; `None`: the product's plugin is imported as it is.
 
     Raises:
-        ImportError: If the module or class is not there, or lacks what a plugin needs.
+        ImportError: If the module or class is not there.
         Exception: Whatever the plugin's code raises.
     """
     module = modules.load(manifest.module) if modules else importlib.import_module(manifest.module)
     plugin_class = getattr(module, manifest.class_name, None)
     if plugin_class is None:
         raise ImportError(f"{manifest.module} has no class {manifest.class_name}")
-    plugin = plugin_class()
+    return cast("Callable[[], object]", plugin_class)
+
+
+def checked_plugin(plugin: object) -> Plugin:
+    """The plugin, if its hooks are async.
+
+    Raises:
+        ImportError: If one is not, or `on_load` is missing.
+    """
+    name = type(plugin).__name__
     if not is_async(getattr(plugin, "on_load", None)):
-        raise ImportError(f"{manifest.class_name} needs 'async def on_load(self, context)'")
+        raise ImportError(f"{name} needs 'async def on_load(self, context)'")
     for hook in _OPTIONAL_HOOKS:
         if hasattr(plugin, hook) and not is_async(getattr(plugin, hook)):
-            raise ImportError(f"{manifest.class_name}.{hook} needs 'async def'")
+            raise ImportError(f"{name}.{hook} needs 'async def'")
     return cast("Plugin", plugin)
 
 

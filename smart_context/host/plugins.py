@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from smart_context.config import VaultConfig
 from smart_context.host.api import Plugin, PluginContext, Services
 from smart_context.host.bus import was_cancelled
 from smart_context.host.commands import Client
-from smart_context.host.loader import FoundPlugin, find_plugins, make_plugin
+from smart_context.host.loader import FoundPlugin, checked_plugin, find_plugins, import_plugin
 from smart_context.host.manifest import Manifest
 from smart_context.host.modules import PluginModules, in_daemon_thread
 from smart_context.host.trust import Fingerprint, TrustRecord, fingerprint
@@ -145,11 +145,11 @@ class Plugins:
         modules = None if launch.files is None else PluginModules(launch.folder, launch.files)
         context = PluginContext(launch.manifest, launch.settings, self._services)
         try:
-            plugin = await _guarded(
-                self._load_timeout_s,
-                in_daemon_thread(partial(make_plugin, launch.manifest, modules), name=plugin_id),
+            work = partial(import_plugin, launch.manifest, modules)
+            plugin_class = await _guarded(
+                self._load_timeout_s, in_daemon_thread(work, name=plugin_id)
             )
-            await _guarded(self._load_timeout_s, plugin.on_load(context))
+            plugin = await _guarded(self._load_timeout_s, _loaded(plugin_class, context))
         except _HookFailed as failure:
             await context.close()
             if modules is not None:
@@ -169,6 +169,12 @@ class Plugins:
             await _logged(plugin_id, "on_unload", UNLOAD_TIMEOUT_S, hook())
         if running.modules is not None:
             running.modules.unload()
+
+
+async def _loaded(plugin_class: Callable[[], object], context: PluginContext) -> Plugin:
+    plugin = checked_plugin(plugin_class())
+    await plugin.on_load(context)
+    return plugin
 
 
 def _verdict(

@@ -31,7 +31,7 @@ def prompt_messages(
     for at, entry in enumerate(history):
         if entry.role == "tool":
             prompt.extend(_results(entry, awaited))
-        elif entry.role == "assistant":
+        elif entry.role == "assistant" and not isinstance(entry.content, str):
             steps, awaited = _spoken(entry, _ids_answered_after(history, at))
             prompt.extend(steps)
         elif entry.text.strip():
@@ -127,10 +127,10 @@ def _tool_text(message: Message) -> Any:
 def _ids_answered_after(history: Sequence[Message], at: int) -> set[str]:
     """The calls that the `tool` messages right after a message answer."""
     answered: set[str] = set()
-    for message in history[at + 1 :]:
-        if message.role != "tool":
+    for following in range(at + 1, len(history)):
+        if history[following].role != "tool":
             break
-        answered.update(call_id for call_id, _ in _results_of(message))
+        answered.update(call_id for call_id, _ in _results_of(history[following]))
     return answered
 
 

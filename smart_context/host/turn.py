@@ -62,13 +62,16 @@ class Turn:
         self.abort_reason = reason or "A plugin ended this turn."
 
 
-def as_messages(entries: Iterable[object]) -> list[Message]:
+def as_messages(entries: Iterable[Any]) -> list[Message]:
     """A history that a handler left: objects are made into messages.
 
     Raises:
         TypeError: If an entry is neither a message nor a message's object.
     """
-    return [_as_message(entry, position) for position, entry in enumerate(entries)]
+    history = list(entries)
+    if set(map(type, history)) <= {Message}:
+        return history  # as nearly always, and after each phase
+    return [_as_message(entry, position) for position, entry in enumerate(history)]
 
 
 def _as_message(entry: object, position: int) -> Message:

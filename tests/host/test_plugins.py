@@ -362,13 +362,13 @@ async def test_plugins_can_hear_of_chats(make_bench, running):
         assert bench.named("chat.opened") == []
 
 
-@pytest.mark.parametrize("event", ["chat.finished", "other.event"])
-async def test_a_plugin_cannot_send_in_anothers_name(make_bench, running, event):
+@pytest.mark.parametrize("event", ["chat.finished", "memory.chat_changed", "ui.remove_panel"])
+async def test_a_plugin_cannot_send_in_the_hosts_name(make_bench, running, event):
     bench = make_bench()
     code = NICE.replace("self.ping)", f"self.ping)\n        context.emit({event!r}, {{}})")
     bench.add_plugin("bad", code)
     async with running(bench):
-        assert "a plugin's names begin with its id" in bench.reason("bad")
+        assert "is an event of the host" in bench.reason("bad")
         assert bench.named(event) == []
 
 
