@@ -18,6 +18,7 @@ ModelKind = Literal["chat model", "embedding model"]
 Trouble = Literal["refused", "unreachable", "slow", "broken", "nonsense", "unusable key"]
 
 _MOST_WORDS = 300
+_PLACES_OF_WORDS = ("error", "message", "detail")
 _TOO_LONG = re.compile(
     r"context.{0,3}(length|window|size)|too (long|large|many tokens)|maximum.{0,20}(token|length)",
     re.IGNORECASE,
@@ -51,16 +52,14 @@ class AnswerNotUnderstood(ValueError):
     """A body that is not what the API promises; the message quotes its beginning."""
 
 
-def vendor_words(body: object) -> str:
+def vendor_words(body: object, *, depth: int = 3) -> str:
     """The message in an error's JSON body, in whichever of the usual places it is; else empty."""
     if isinstance(body, str):
         return body
-    if not isinstance(body, Mapping):
+    if not isinstance(body, Mapping) or depth == 0:
         return ""
-    for key in ("error", "message", "detail"):
-        if words := vendor_words(body.get(key)):
-            return words
-    return ""
+    found = (vendor_words(body.get(key), depth=depth - 1) for key in _PLACES_OF_WORDS)
+    return next(filter(None, found), "")
 
 
 def shortened(words: str, *, secret: str | None = None) -> str:

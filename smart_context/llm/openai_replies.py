@@ -183,7 +183,7 @@ def _arguments(value: object) -> str:
 def _json_object(body: bytes) -> Mapping[str, Any]:
     try:
         value = json.loads(body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise AnswerNotUnderstood(_beginning(body)) from error
     if not isinstance(value, Mapping):
         raise AnswerNotUnderstood(_beginning(body))
@@ -221,9 +221,12 @@ def _vector(embedding: object) -> Matrix:
     try:
         if isinstance(embedding, str):
             return np.frombuffer(base64.b64decode(embedding, validate=True), "<f4")
-        return np.array(embedding, np.float32).reshape(-1)
-    except (ValueError, TypeError, binascii.Error) as error:
-        raise AnswerNotUnderstood(f"expected an embedding, found {embedding!s:.80}") from error
+        if isinstance(embedding, list):
+            with np.errstate(over="ignore"):
+                return np.array(embedding, np.float32).reshape(-1)
+    except (ValueError, TypeError, OverflowError, binascii.Error):
+        pass
+    raise AnswerNotUnderstood(f"expected an embedding, found {embedding!s:.80}")
 
 
 def _objects(value: object) -> Sequence[Mapping[str, Any]]:

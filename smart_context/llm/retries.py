@@ -1,5 +1,6 @@
 """When a failed request is made again, and after how long (contract A4)."""
 
+import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -56,9 +57,13 @@ def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
     """
     value = headers.get("retry-after", "").strip()
     try:
-        return max(0.0, float(value))
+        seconds = float(value)
     except ValueError:
-        pass
+        return _until(value, now)
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def _until(value: str, now: datetime) -> float | None:
     try:
         moment = parsedate_to_datetime(value)
     except ValueError:

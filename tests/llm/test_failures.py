@@ -1,0 +1,114 @@
+"""What people are told about an endpoint."""
+
+import errno
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from smart_context.config import EndpointSettings
+from smart_context.llm.failures import (
+    Failure,
+    explained,
+    is_address,
+    shortened,
+    shown_url,
+    system_words,
+    vendor_words,
+)
+
+ENDPOINT = EndpointSettings(base_url="http://x/v1", model="gpt-4o")
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        pytest.param({"error": {"message": "no"}}, "no", id="as OpenAI says it"),
+        pytest.param({"error": "no"}, "no", id="as Ollama says it"),
+        pytest.param({"detail": "no"}, "no", id="as FastAPI says it"),
+        pytest.param({"message": "no"}, "no", id="bare"),
+        pytest.param({"error": {}, "detail": "no"}, "no", id="in the second place"),
+        pytest.param({"error": 5}, "", id="a number"),
+        pytest.param(None, "", id="nothing"),
+    ],
+)
+def test_the_vendors_words_are_found_where_vendors_put_them(body, words):
+    assert vendor_words(body) == words
+
+
+@given(st.text(), st.text(min_size=8))
+def test_words_are_one_short_line_without_the_key(words, key):
+    line = shortened(f"{words}{key}{words}", secret=key)
+    assert len(line) <= 300
+    assert line.isprintable()
+
+
+def test_a_key_in_the_words_is_replaced():
+    assert shortened("bad key sk-1234", secret="sk-1234") == "bad key [key]"
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "hint"),
+    [
+        pytest.param(ENDPOINT, "name that variable as api_key_env", id="none is named"),
+        pytest.param(
+            EndpointSettings(base_url="http://x", model="m", api_key_env="MY_KEY"),
+            "Set the environment variable MY_KEY to the key; it is not set.",
+            id="it is not set",
+        ),
+        pytest.param(
+            EndpointSettings(base_url="http://x", model="m", api_key_env="MY_KEY", api_key="k" * 9),
+            "Check the key in the environment variable MY_KEY.",
+            id="it is wrong",
+        ),
+    ],
+)
+def test_a_wrong_key_names_its_variable(endpoint, hint):
+    failed = explained(Failure(trouble="refused", status=401), endpoint, "chat model")
+    assert hint in str(failed)
+    assert failed.status == 401
+
+
+def test_a_message_has_one_full_stop_after_the_vendors_words():
+    said = str(
+        explained(Failure(trouble="refused", status=500, words="Oh."), ENDPOINT, "chat model")
+    )
+    assert "status 500: Oh. The server" in said
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        pytest.param("http://x:1/v1", "http://x:1/v1", id="as it is"),
+        pytest.param("http://me:pw@x:1/v1", "http://x:1/v1", id="without the password"),
+        pytest.param("http://[x", "its base_url", id="no address"),
+    ],
+)
+def test_addresses_are_shown_without_secrets(url, shown):
+    assert shown_url(url) == shown
+
+
+@pytest.mark.parametrize(
+    ("url", "sound"),
+    [
+        ("https://api.openai.com/v1", True),
+        ("http://[::1]:8080/v1", True),
+        ("ftp://x/v1", False),
+        ("http:///v1", False),
+        ("http://x:99999", False),
+        ("http://x:0", False),
+        ("http://x\n/v1", False),
+        ("x", False),
+    ],
+)
+def test_only_web_addresses_are_addresses(url, sound):
+    assert is_address(url) == sound
+
+
+def test_the_systems_words_are_found_below_other_exceptions():
+    outer = RuntimeError("All connection attempts failed")
+    outer.__cause__ = ExceptionGroup(
+        "several", [OSError(errno.ECONNREFUSED, "Connect call failed ('127.0.0.1', 1)")]
+    )
+    assert system_words(outer) == "Connection refused"
+    assert system_words(RuntimeError("odd")) == "odd"

@@ -1,0 +1,134 @@
+"""Counting tokens: exact, estimated, corrected, and never slow."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from smart_context.llm.models import Usage
+from smart_context.llm.tokens import (
+    TokenCounter,
+    beginning,
+    count_tokens,
+    encoding_name,
+    estimate,
+)
+
+ANY_TEXT = st.text(st.characters(codec=None, categories=None))
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        pytest.param("gpt-4o-mini", "o200k_base", id="gpt-4o"),
+        pytest.param("gpt-4.1", "o200k_base", id="gpt-4.1 is not gpt-4"),
+        pytest.param("o3-mini", "o200k_base", id="o3"),
+        pytest.param("openai/GPT-4o", "o200k_base", id="with a maker in front"),
+        pytest.param("gpt-4-turbo", "cl100k_base", id="gpt-4"),
+        pytest.param("text-embedding-3-small", "cl100k_base", id="embeddings"),
+        pytest.param("llama3.2", None, id="somebody else's"),
+        pytest.param("", None, id="no name"),
+        pytest.param(None, None, id="no model"),
+    ],
+)
+def test_the_encoding_goes_by_the_family_of_the_model(model, name):
+    assert encoding_name(model) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "o200k", "cl100k"),
+    [
+        pytest.param("", 0, 0, id="empty"),
+        pytest.param("hello world", 2, 2, id="english"),
+        pytest.param("今天天气很好，我们去公园散步吧。", 12, 20, id="chinese"),
+        pytest.param("<|endoftext|>", 7, 7, id="a control token is ordinary text"),
+        pytest.param("a\ud83db", 3, 3, id="half a character"),
+    ],
+)
+def test_openai_models_are_counted_exactly(text, o200k, cl100k):
+    assert count_tokens(text, "gpt-4o") == o200k
+    assert count_tokens(text, "gpt-4") == cl100k
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        pytest.param("", 0, id="empty"),
+        pytest.param("x", 1, id="rounded up"),
+        pytest.param("x" * 400, 100, id="four ascii characters"),
+        pytest.param("语" * 160, 100, id="1.6 others"),
+        pytest.param("x" * 400 + "é" * 160, 200, id="both"),
+    ],
+)
+def test_other_models_are_estimated_by_script(text, tokens):
+    assert count_tokens(text, "llama3") == estimate(text) == tokens
+
+
+@pytest.mark.parametrize("character", ["a", "语", "=", " ", "\u0e01"])
+def test_a_long_run_without_a_break_is_counted_quickly_and_closely(character):
+    assert 0 < count_tokens(character * 50_000, "gpt-4o") <= 50_000
+
+
+def test_a_huge_text_is_counted_by_samples_within_a_hundredth():
+    text = "The quick brown fox jumps over the lazy dog. " * 5_000
+    assert abs(count_tokens(text, "gpt-4o") - 50_001) < 500
+
+
+@given(ANY_TEXT, st.integers(0, 50))
+def test_a_beginning_is_within_its_tokens_and_cannot_be_longer(text, most):
+    head = beginning(text, most)
+    assert text.startswith(head)
+    assert estimate(head) <= most
+    longer = text[: len(head) + 1]
+    assert longer == head or estimate(longer) > most
+
+
+@given(ANY_TEXT)
+def test_any_text_can_be_counted(text):
+    assert count_tokens(text, "gpt-4o") >= 0
+    assert count_tokens(text, None) >= 0
+
+
+def prompt(text):
+    return [{"role": "user", "content": text}]
+
+
+def test_an_estimate_learns_from_what_the_endpoint_counts():
+    counter = TokenCounter("llama3")
+    messages = prompt("x" * 4_000)
+    before = counter.count_prompt(messages)
+    for _ in range(10):
+        counter.calibrate(messages, Usage(prompt_tokens=1_507, completion_tokens=1))
+    assert before == 1_007
+    assert counter.count_prompt(messages) == pytest.approx(1_507, abs=3)
+
+
+def test_one_odd_count_does_little():
+    counter = TokenCounter("llama3")
+    counter.calibrate(prompt("x" * 400), Usage(prompt_tokens=1_000_000, completion_tokens=1))
+    assert counter.count("x" * 400) <= 175
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        pytest.param(prompt(""), id="nothing to compare"),
+        pytest.param([], id="no messages"),
+    ],
+)
+def test_a_prompt_without_text_teaches_nothing(messages):
+    counter = TokenCounter("llama3")
+    counter.calibrate(messages, Usage(prompt_tokens=500, completion_tokens=1))
+    assert counter.count("x" * 400) == 100
+
+
+def test_an_exact_count_is_not_corrected():
+    counter = TokenCounter("gpt-4o")
+    counter.calibrate(prompt("hello world"), Usage(prompt_tokens=900, completion_tokens=1))
+    assert counter.is_exact
+    assert counter.count("hello world") == 2
+
+
+def test_messages_in_parts_are_counted_by_their_texts():
+    parts = [{"type": "text", "text": "hello world"}, {"type": "image_url", "image_url": {}}]
+    counted = TokenCounter("gpt-4o").count_prompt([{"role": "user", "content": parts}])
+    assert counted == TokenCounter("gpt-4o").count_prompt(prompt("hello world\n"))
