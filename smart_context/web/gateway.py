@@ -1,5 +1,6 @@
 """Commands over HTTP: the same ones as on the socket, one a request (contract A10)."""
 
+import asyncio
 from typing import Any
 
 from starlette.requests import Request
@@ -15,11 +16,12 @@ from smart_context.web.frames import (
     JsonRefused,
     read_json,
 )
-from smart_context.web.limits import MAX_FRAME_BYTES, MIB
+from smart_context.web.limits import MAX_DROPPED_BYTES, MAX_FRAME_BYTES, MAX_STALL_S, MIB
 from smart_context.web.refusals import error_response
 
 _STATUS = {UNKNOWN_COMMAND: 404, INVALID_PARAMS: 422, COMMAND_FAILED: 500}
 _BAD_REQUEST = 400
+_TIMED_OUT = 408
 _TOO_LARGE = 413
 
 
@@ -42,6 +44,8 @@ class Gateway:
         """Run the command that the path names with the parameters that the body holds."""
         try:
             params = await read_params(request)
+        except TimeoutError:
+            return error_response(_TIMED_OUT, _TIMED_OUT, f"no whole body within {MAX_STALL_S:g} s")
         except BodyTooLarge:
             limit = MAX_FRAME_BYTES // MIB
             return error_response(_TOO_LARGE, _TOO_LARGE, f"at most {limit} MiB are taken")
@@ -58,7 +62,7 @@ async def read_params(request: Request) -> dict[str, Any]:
     """The body's JSON object; empty for an empty body.
 
     Raises:
-        BodyTooLarge: As soon as more has come, or is announced, than is taken.
+        BodyTooLarge: If more has come than is taken.
         JsonRefused: If the body is not a JSON object that we take.
     """
     body = await _read_body(request)
@@ -69,12 +73,22 @@ async def read_params(request: Request) -> dict[str, Any]:
 
 
 async def _read_body(request: Request) -> bytes:
+    """The body; of one that is too large the rest is read and dropped, within bounds.
+
+    A client that is still sending when the connection closes never sees the answer.
+    """
     announced = request.headers.get("content-length", "")
-    if announced.isdecimal() and int(announced) > MAX_FRAME_BYTES:
+    if announced.isdecimal() and int(announced) > MAX_DROPPED_BYTES:
         raise BodyTooLarge
     body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_FRAME_BYTES:
-            raise BodyTooLarge
+    received = 0
+    async with asyncio.timeout(MAX_STALL_S):
+        async for chunk in request.stream():
+            received += len(chunk)
+            if received <= MAX_FRAME_BYTES:
+                body += chunk
+            elif received > MAX_DROPPED_BYTES:
+                break
+    if received > MAX_FRAME_BYTES:
+        raise BodyTooLarge
     return bytes(body)

@@ -11,6 +11,9 @@ MAX_FRAME_BYTES = 8 * MIB
 MAX_WIRE_FRAME_BYTES = 2 * MAX_FRAME_BYTES
 """A frame larger than this isn't even read: the socket closes with 1009."""
 
+MAX_DROPPED_BYTES = 8 * MAX_FRAME_BYTES
+"""How much of a body that is too large is read and dropped, so that its sender gets an answer."""
+
 MAX_JSON_DEPTH = 100
 """Objects and arrays within each other; deeper JSON is refused before it is parsed."""
 
