@@ -38,6 +38,7 @@ class _Scan:
     def __init__(self, text: str) -> None:
         self._text = text
         self._paragraph_end = -1
+        self._quote_end = -1
         self._no_math_before = -1
         self._runs: dict[int, list[int]] | None = None
 
@@ -78,6 +79,12 @@ class _Scan:
             self._paragraph_end = blank.start() if blank else len(self._text)
         return self._paragraph_end
 
+    def _quote(self, position: int) -> int:
+        if position > self._quote_end:
+            outside = _NOT_QUOTED.search(self._text, position)
+            self._quote_end = outside.start() if outside else len(self._text)
+        return self._quote_end
+
     def _close(self, closing: str, after: int, *, anywhere: bool) -> int | None:
         limit = len(self._text) if anywhere else self._paragraph(after)
         found = self._text.find(closing, after, limit)
@@ -112,10 +119,8 @@ class _Scan:
         if run[0] == "`" and "`" in self._text[after:line_end]:
             return None
         closing = re.compile(rf"\n[ \t>]*{run[0]}{{{len(run)},}}[ \t]*\r?(?=\n|\Z)")
-        limit = len(self._text)
         line = self._text[self._text.rfind("\n", 0, begin) + 1 : begin]
-        if ">" in line and (outside := _NOT_QUOTED.search(self._text, line_end)):
-            limit = outside.start()
+        limit = self._quote(line_end) if ">" in line else len(self._text)
         found = closing.search(self._text, line_end, limit)
         return found.end() if found else limit
 
