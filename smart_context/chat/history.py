@@ -73,8 +73,10 @@ async def build_context(
     Returns:
         Those messages that needed no change are the very objects that came in.
     """
-    if not options.compaction_points and _is_plain(messages):
-        return _newest_plain(messages, options.max_context_message_count)
+    if not options.compaction_points:
+        plain = _newest_if_plain(messages, options.max_context_message_count)
+        if plain is not None:
+            return plain
     positions = [at for at, message in enumerate(messages) if not message.generating]
     positions, summary_at = _compact(messages, positions, options.compaction_points)
 
@@ -96,8 +98,22 @@ async def build_context(
     return await _attach(history, options)
 
 
+def _newest_if_plain(messages: Sequence[Message], limit: int | None) -> list[Message] | None:
+    """The history, if no step has anything to do with it; `None` if one has.
+
+    What the limit leaves out need not be looked at, so a short history of a long chat is cheap.
+    """
+    if not messages or limit is None:
+        newest = list(messages)
+    else:
+        leading = int(messages[0].role == "system")
+        first = _first_in_limit(len(messages), leading, limit)
+        newest = [*messages[:leading], *messages[first:]]
+    return newest if _is_plain(messages[:1]) and _is_plain(newest) else None
+
+
 def _is_plain(messages: Sequence[Message]) -> bool:
-    """Whether only the limit can change anything: the case of most chats, told in one pass."""
+    """Whether none has tools, attachments or failures: the case of most chats, in one pass."""
     return not [
         None
         for message in messages
@@ -110,13 +126,6 @@ def _is_plain(messages: Sequence[Message]) -> bool:
         or not isinstance(message.content, str)
         or message.role == "tool"
     ]
-
-
-def _newest_plain(messages: Sequence[Message], limit: int | None) -> list[Message]:
-    if limit is None or not messages:
-        return list(messages)
-    leading = int(messages[0].role == "system")
-    return [*messages[:leading], *messages[_first_in_limit(len(messages), leading, limit) :]]
 
 
 def _first_in_limit(count: int, leading: int, limit: int) -> int:

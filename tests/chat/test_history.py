@@ -604,3 +604,13 @@ async def test_a_higher_limit_never_drops_a_message(chat, limit):
     fewer = await ids(chat, max_context_message_count=limit)
     more = await ids(chat, max_context_message_count=limit + 1)
     assert set(fewer.split()) <= set(more.split())
+
+
+@given(chats(), st.integers(0, 8))
+async def test_without_tools_the_limit_is_the_end_of_the_whole_history(chat, limit):
+    spoken = [say(m.id, m.role, generating=m.generating, error=m.error) for m in chat if m.text]
+    spoken = [m for m in spoken if m.role != "tool"]
+    whole = await build_context(spoken, options())
+    leading = whole[:1] if whole and whole[0].role == "system" else []
+    limited = await build_context(spoken, options(max_context_message_count=limit))
+    assert limited == leading + whole[len(leading) :][-limit - 1 :]
