@@ -130,7 +130,7 @@ def _depth(name: str, value: object) -> int:
 def _template(name: str, value: object) -> Template:
     if isinstance(value, Template):
         return value
-    parts = value if isinstance(value, Mapping) else {"": None}
+    parts = value if isinstance(value, Mapping) else {"": value}
     texts = {part: text for part, text in parts.items() if text is not None}
     if not texts.keys() <= {"before", "after"} or not all(
         isinstance(text, str) for text in texts.values()

@@ -1,0 +1,161 @@
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from smart_context.contexts import ContextOptions, SmartContexts, Snapshot
+from smart_context.errors import StoreFailed
+
+
+def test_a_context_is_stored_under_its_key(vault):
+    contexts = vault({"a.md": "x"})
+    opts = {"link_depth": 2, "templates": {0: {"before": "["}}, "excluded_headings": ["x"]}
+    made = contexts.create({"a.md": True}, key="My ctx", context_opts=opts)
+    stored = json.loads((vault.root / ".memory/contexts/My ctx.json").read_text())
+    assert stored["context_items"] == {"a.md": True}
+    again = SmartContexts(vault.root).get("My ctx")
+    assert again.key == made.key == "My ctx"
+    assert again.context_items == {"a.md": True}
+    assert again.options() == made.options()
+    assert again.options().link_depth == 2
+    assert contexts.keys() == ["My ctx"]
+    assert contexts.delete("My ctx") is True
+    assert contexts.delete("My ctx") is False
+    assert contexts.get("My ctx") is None
+    assert contexts.keys() == []
+
+
+def test_without_a_key_it_is_that_of_the_items(vault):
+    contexts = vault({})
+    first = contexts.create({"a.md": True})
+    assert contexts.create({"a.md": True}).key == first.key
+    assert contexts.create({"b.md": True}).key != first.key
+    assert contexts.keys() == sorted(contexts.keys())
+    assert len(contexts.keys()) == 2
+
+
+_KEYS = st.text(min_size=1, max_size=15) | st.sampled_from(
+    ["../x", ".", "..", "a/b", "a\\b", "%2F", "CON"]
+)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.text(min_size=1, max_size=15)
+    | st.sampled_from(["../x", ".", "..", "a/b", "a\\b", "%2F", "CON"])
+)
+def test_any_key_stays_in_its_folder(tmp_path, key):
+    contexts = SmartContexts(tmp_path)
+    contexts.create({}, key=key)
+    assert [path.parent for path in tmp_path.rglob("*.json")] == [tmp_path / ".memory/contexts"]
+    stored = key.encode("utf-8", "replace").decode()
+    assert contexts.keys() == [stored]
+    assert contexts.get(key).key == key
+    assert contexts.delete(key)
+
+
+def test_a_key_that_is_too_long_is_refused(vault):
+    contexts = vault({})
+    with pytest.raises(ValueError, match="shorter"):
+        contexts.create({}, key="x" * 300)
+    assert contexts.get("x" * 300) is None
+    assert contexts.delete("x" * 300) is False
+    assert contexts.get("") is None
+
+
+def test_a_damaged_file_is_said_to_be_damaged(vault):
+    contexts = vault({".memory/contexts/x.json": "{"})
+    with pytest.raises(StoreFailed, match=r"x\.json"):
+        contexts.get("x")
+    assert contexts.keys() == ["x"]
+
+
+def test_making_contexts_writes_nothing(tmp_path):
+    SmartContexts(tmp_path / "not there").keys()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_memory_folder_can_be_moved(tmp_path):
+    (tmp_path / "a.md").write_text("x")
+    contexts = SmartContexts(tmp_path, memory_dir="memory")
+    contexts.create({"a.md": True}, key="k")
+    assert (tmp_path / "memory/contexts/k.json").exists()
+    assert list(contexts.create({".": True}).get_snapshot().items[0]) == ["a.md"]
+
+
+def test_compiling_takes_a_snapshot_of_its_own(vault):
+    contexts = vault({"a.md": "hello"})
+    compiled = contexts.create({"a.md": True}).compile(
+        templates={0: {"before": "{{ITEM_PATH}} {{ITEM_TIME_AGO}}: "}}
+    )
+    assert compiled.context == "a.md just now: hello"
+
+
+def test_a_snapshot_made_by_hand_may_name_anything(vault):
+    context = vault({}).create({})
+    snapshot = Snapshot(items={0: {"../x": "A", "\0": "B", "\ud800": "C"}})
+    compiled = context.compile(snapshot, templates={0: {"after": "{{ITEM_TIME_AGO}}"}})
+    assert compiled.context == "ABC"
+
+
+@pytest.mark.parametrize(
+    ("settings_", "own", "call", "expected"),
+    [
+        pytest.param({}, {}, {}, 0, id="the default"),
+        pytest.param({"link_depth": 1}, {}, {}, 1, id="the collection's"),
+        pytest.param({"link_depth": 1}, {"link_depth": 2}, {}, 2, id="the item's"),
+        pytest.param({"link_depth": 1}, {"link_depth": 2}, {"link_depth": 3}, 3, id="the call's"),
+        pytest.param(
+            {"link_depth": 1}, {"link_depth": None}, {"link_depth": None}, 1, id="None is not set"
+        ),
+        pytest.param({"link_depth": 1}, {"link_depth": 2}, {"link_depth": 0}, 0, id="0 is set"),
+    ],
+)
+def test_which_option_wins(vault, settings_, own, call, expected):
+    context = vault({}, **settings_).create({}, context_opts=own)
+    assert context.options(call).link_depth == expected
+
+
+def test_templates_are_replaced_by_depth_and_headings_as_a_whole(vault):
+    outer = {0: {"before": "a", "after": "b"}, 1: {"before": "c"}}
+    context = vault({}, templates=outer, excluded_headings=["x"], inlinks=True).create(
+        {}, context_opts={"templates": {"0": {"before": "d"}}, "excluded_headings": []}
+    )
+    options = context.options({"inlinks": False, "templates": {1: None}})
+    assert {depth: (t.before, t.after) for depth, t in options.templates.items()} == {
+        0: ("d", ""),
+        1: ("c", ""),
+    }
+    assert options.excluded_headings == ()
+    assert options.inlinks is False
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"link_depth": -1},
+        {"link_depth": True},
+        {"link_depth": "1"},
+        {"max_len": 1.5},
+        {"inlinks": "yes"},
+        {"order": "random"},
+        {"excluded_headings": "x"},
+        {"excluded_headings": [1]},
+        {"templates": []},
+        {"templates": {"x": {}}},
+        {"templates": {-2: {}}},
+        {"templates": {0: "x"}},
+        {"templates": {0: {"during": "x"}}},
+        {"templates": {0: {"before": 1}}},
+    ],
+    ids=str,
+)
+def test_a_wrong_value_is_named(changes):
+    with pytest.raises(ValueError, match=next(iter(changes))):
+        ContextOptions().override(changes)
+
+
+def test_an_unknown_option_is_named(vault):
+    with pytest.raises(TypeError, match="depht"):
+        vault({}).create({}).get_snapshot(depht=1)
