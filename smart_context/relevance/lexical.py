@@ -19,6 +19,7 @@ class ChatWords:
         self._texts: list[str] = []
         self._index = Bm25()
         self._memo: dict[str, NDArray[np.float32]] = {}
+        self.lengths = np.zeros(0, dtype=np.float32)
 
     def place(self, texts: Sequence[str]) -> None:
         """Take these messages' texts; when texts were only added, it costs what they cost."""
@@ -31,6 +32,7 @@ class ChatWords:
         for text in texts[known:]:
             self._index.add(content_words(text))
         self._texts = list(texts)
+        self.lengths = np.array([len(text) for text in texts], dtype=np.float32)
         self._memo = {}
 
     def shares(self, queries: Sequence[str]) -> Matrix:

@@ -12,7 +12,13 @@ from smart_context.llm.models import Matrix
 from smart_context.relevance.calibrate import Scale
 from smart_context.relevance.vectors import similarities, unit
 
-_KEYWORDS_ASKED = 8
+_SHORT, _LONG = 2.5, 5.5
+_REACH = 5
+_USUAL_SPREAD = 0.25
+_STANDING_OUT_TO_USER = (
+    (-4.0, 0.0, 0.55, 1.5, 3.0, 6.0, 40.0),
+    (-0.2, 0.15, 0.4, 0.65, 0.85, 0.95, 1.0),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,13 +34,6 @@ class TopicQuery:
     label: str
     keywords: tuple[str, ...] = ()
     message_ids: tuple[MessageId, ...] = ()
-
-    @property
-    def description(self) -> str:
-        """The label with its keywords, as one text to embed."""
-        if not self.keywords:
-            return self.label
-        return f"{self.label}: {', '.join(self.keywords[:_KEYWORDS_ASKED])}"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -83,16 +82,18 @@ class Evidence:
     Attributes:
         vectors: Shape (n, d): the messages, unit rows or zero rows.
         label_vectors: Shape (k, d): the bare labels.
-        description_vectors: Shape (k, d): the labels with their keywords.
-        lexical: Shape (k, n): share of the topic's words that a message uses, 0 to 1.
+        lexical: Shape (k, n): share of the label's words that a message uses, 0 to 1.
+        lengths: Shape (n,): characters of each message.
+        spoken_by: Shape (k, n): 1 where the label names who wrote the message, else 0.
         members: For each topic, positions of the messages assigned to it; may be empty.
         others: Positions of messages assigned to topics that are not selected.
     """
 
     vectors: Matrix
     label_vectors: Matrix
-    description_vectors: Matrix
     lexical: Matrix
+    lengths: NDArray[np.float32]
+    spoken_by: Matrix
     members: Sequence[NDArray[np.intp]]
     others: NDArray[np.intp]
 
@@ -100,41 +101,91 @@ class Evidence:
 def score_enriched(labels: Sequence[str], evidence: Evidence, scale: Scale) -> Scores:
     """The likeliest messages, from all that is known of a topic, on the user's scale.
 
-    A topic is its members' centre, its label and its keywords; a message is read with its
-    neighbours; shared words count. Empty messages are scored by their neighbours alone.
+    By its label a topic is looked for by meaning and by words, each message read with its
+    neighbours, and compared with the rest of the chat. A topic whose members are known is their
+    centre too, and its members score at least 0.5.
     """
-    vectors = evidence.vectors
-    named = similarities(evidence.label_vectors, vectors)
-    described = similarities(evidence.description_vectors, vectors)
-    raw = smoothed(np.maximum(named, described)) + 0.25 * smoothed(evidence.lexical)
-    values = scale.to_user(raw)
+    alike = scale.to_user(similarities(evidence.label_vectors, evidence.vectors))
+    values = _by_label(alike, evidence)
     for row, members in enumerate(evidence.members):
         if len(members):
-            values[row] = _by_members(values[row], vectors, members, evidence.others)
+            values[row] = _by_members(values[row], evidence, members)
     return Scores(labels=tuple(labels), values=values)
 
 
-def smoothed(values: Matrix) -> Matrix:
-    """Shape (k, n) with each column taking a part of its neighbours', more of the one before."""
-    result = values * np.float32(0.6)
-    if values.shape[1] > 1:
-        result[:, 1:] += np.float32(0.25) * values[:, :-1]
-        result[:, 0] += np.float32(0.25) * values[:, 0]
-        result[:, :-1] += np.float32(0.15) * values[:, 1:]
-        result[:, -1] += np.float32(0.15) * values[:, -1]
-    return result
+def _by_label(alike: Matrix, evidence: Evidence) -> Matrix:
+    """Shape (k, n): scores from labels alone, given the cosines on the user's scale."""
+    lexical = evidence.lexical
+    raw = (
+        np.float32(0.55) * alike
+        + np.float32(0.27) * (_before(alike) + _after(alike))
+        + np.float32(1.9) * lexical
+        + np.float32(1.4) * _before(lexical)
+        + np.float32(0.15) * _after(lexical)
+        + np.float32(16.6) * _around(lexical)
+        + np.float32(0.04) * np.clip(np.log1p(evidence.lengths), _SHORT, _LONG)
+        + np.float32(0.22) * evidence.spoken_by
+    )
+    values = np.interp(_standing_out(raw), *_STANDING_OUT_TO_USER)
+    return np.asarray(values * _presence(alike, lexical), dtype=np.float32)
+
+
+def _standing_out(raw: Matrix) -> Matrix:
+    """By how many standard deviations a message stands out of its chat, for each topic.
+
+    The usual spread is mixed in, so that a chat of three messages has one too.
+    """
+    count = raw.shape[1]
+    if not count:
+        return raw
+    off = raw - raw.mean(axis=1, keepdims=True)
+    squares = (off**2).sum(axis=1, keepdims=True)
+    spread = np.sqrt((squares + _USUAL_SPREAD**2) / (count + 1))
+    return np.asarray(off / spread, dtype=np.float32)
+
+
+def _presence(alike: Matrix, lexical: Matrix) -> Matrix:
+    """Shape (k, 1): near 1 if the chat speaks of the topic at all, small if nowhere."""
+    if not alike.shape[1]:
+        return np.ones((len(alike), 1), dtype=np.float32)
+    peak = alike.max(axis=1, keepdims=True) + lexical.max(axis=1, keepdims=True)
+    return np.asarray(np.interp(peak, (0.3, 0.45), (0.35, 1.0)), dtype=np.float32)
+
+
+def _before(values: Matrix) -> Matrix:
+    """Each message's value is that of the one before; 0 for the first."""
+    moved = np.zeros_like(values)
+    moved[:, 1:] = values[:, :-1]
+    return moved
+
+
+def _after(values: Matrix) -> Matrix:
+    moved = np.zeros_like(values)
+    moved[:, :-1] = values[:, 1:]
+    return moved
+
+
+def _around(values: Matrix) -> Matrix:
+    """The mean over the message and up to five on either side."""
+    count = values.shape[1]
+    sums = np.zeros((len(values), count + 1))
+    np.cumsum(values, axis=1, out=sums[:, 1:])
+    first = np.maximum(np.arange(count) - _REACH, 0)
+    last = np.minimum(np.arange(count) + _REACH + 1, count)
+    return np.asarray((sums[:, last] - sums[:, first]) / (last - first), dtype=np.float32)
 
 
 def _by_members(
-    by_label: NDArray[np.float32],
-    vectors: Matrix,
-    members: NDArray[np.intp],
-    others: NDArray[np.intp],
+    by_name: NDArray[np.float32], evidence: Evidence, members: NDArray[np.intp]
 ) -> NDArray[np.float32]:
     """Scores of one topic when it is known which messages belong to it."""
-    centre = unit(vectors[members].sum(axis=0))
-    close = smoothed(similarities(centre[None], vectors))[0]
-    values = np.maximum(by_label, np.interp(close, (0.0, 0.45, 0.8), (0.0, 0.4, 0.85)))
-    values[others] = by_label[others] * np.float32(0.7)
+    centre = unit(evidence.vectors[members].sum(axis=0))
+    close = similarities(centre[None], evidence.vectors)
+    smooth = np.float32(0.6) * close + np.float32(0.25) * _before(close)
+    smooth += np.float32(0.15) * _after(close)
+    typical = float(np.median(smooth[0, members]))
+    near = np.interp(smooth[0] / max(typical, 0.05), (0.2, 0.8, 1.3), (0.0, 0.4, 0.8))
+    values = np.asarray(0.5 * near + 0.5 * by_name, dtype=np.float32)
+    values[evidence.others] = np.minimum(values[evidence.others], np.float32(0.39))
     values[members] = 0.5 + 0.5 * np.clip(values[members], 0, 1)
-    return np.asarray(values, dtype=np.float32)
+    return values

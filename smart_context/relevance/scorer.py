@@ -20,6 +20,7 @@ from smart_context.relevance.score import (
     score_plain,
 )
 from smart_context.relevance.vectors import similarities
+from smart_context.text.words import spelled_words
 
 Mode = Literal["enriched", "plain"]
 
@@ -72,15 +73,15 @@ class RelevanceScorer:
         label_vectors = await self._cache.queries(labels)
         if self._mode == "plain":
             return score_plain(labels, label_vectors, _wide(vectors, label_vectors))
-        descriptions = [topic.description for topic in topics]
         positions = {message.id: place for place, message in enumerate(messages)}
         words = self._chat_words(chat_id)
         words.place([message.text for message in messages])
         evidence = Evidence(
             vectors=_wide(vectors, label_vectors),
             label_vectors=label_vectors,
-            description_vectors=await self._cache.queries(descriptions),
-            lexical=words.shares([" ".join((t.label, *t.keywords)) for t in topics]),
+            lexical=words.shares(labels),
+            lengths=words.lengths,
+            spoken_by=_spoken_by(labels, messages),
             members=[_places(topic, positions) for topic in topics],
             others=np.concatenate([_places(t, positions) for t in others] or [_NOWHERE]),
         )
@@ -107,6 +108,21 @@ _NOWHERE: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
 def _places(topic: TopicQuery, positions: Mapping[MessageId, int]) -> NDArray[np.intp]:
     found = [positions[i] for i in topic.message_ids if i in positions]
     return np.array(found, dtype=np.intp)
+
+
+def _spoken_by(labels: Sequence[str], messages: Sequence[Message]) -> Matrix:
+    """Shape (k, n): 1 where a label names the message's author (`name`, as in the OpenAI API)."""
+    found = np.zeros((len(labels), len(messages)), dtype=np.float32)
+    named = [
+        (place, name.casefold())
+        for place, message in enumerate(messages)
+        if message.extra and isinstance(name := message.extra.get("name"), str)
+    ]
+    spoken = [frozenset(spelled_words(label)) for label in labels] if named else []
+    for row, words in enumerate(spoken):
+        for place, name in named:
+            found[row, place] = name in words
+    return found
 
 
 def _wide(vectors: Matrix, queries: Matrix) -> Matrix:

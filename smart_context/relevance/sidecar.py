@@ -10,7 +10,7 @@ import json
 import logging
 import struct
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -63,9 +63,7 @@ class Sidecar:
         dimensions = vectors.shape[1] if vectors.ndim > 1 else 0
         rows = vectors.astype("<f4", copy=False)
         document = {
-            "version": VERSION,
-            "model": self._model,
-            "dimensions": dimensions,
+            **self._head(dimensions),
             "vectors": {
                 key: base64.b64encode(row.tobytes()).decode("ascii")
                 for key, row in zip(keys, rows, strict=True)
@@ -98,19 +96,21 @@ class Sidecar:
 
     def _read_json(self) -> Stored:
         try:
-            document = json.loads(self._path.read_bytes().decode("utf-8", "surrogatepass"))
-            return self._parsed(document)
+            return self._parsed(
+                json.loads(self._path.read_bytes().decode("utf-8", "surrogatepass"))
+            )
         except FileNotFoundError:
             return _nothing()
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as fault:
             _log.warning("%s can't be used and is made anew: %s", self._path, fault)
             return _nothing()
 
-    def _parsed(self, document: Mapping[str, Any]) -> Stored:
-        dimensions = document["dimensions"]
-        if document["version"] != VERSION or document["model"] != self._model or not dimensions:
+    def _parsed(self, document: Any) -> Stored:
+        dimensions, vectors = document["dimensions"], document["vectors"]
+        if not isinstance(vectors, dict) or type(dimensions) is not int:
+            raise TypeError("expected vectors by key and a number of dimensions")
+        if document != {**self._head(dimensions), "vectors": vectors} or dimensions < 1:
             return _nothing()
-        vectors = document["vectors"]
         keys, texts = list(vectors), list(vectors.values())
         if dimensions * _FLOAT_BYTES % 3 == 0:
             data = binascii.a2b_base64("".join(texts))
