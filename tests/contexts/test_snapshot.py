@@ -289,9 +289,7 @@ _OPTS = st.fixed_dictionaries(
 )
 
 
-@settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=50, deadline=None)
 @given(
     st.lists(_BODIES, min_size=1, max_size=4),
     st.lists(st.sampled_from(["n0.md", "n1.md", "n2", ".", "n0.md#H", "none"]), max_size=3),
