@@ -8,26 +8,28 @@ import math
 import re
 from collections import Counter
 
-# Each pattern is tried only where its literal is, which is twenty times cheaper to look for.
-_VENDORS = (
-    ("a private key", "PRIVATE KEY", r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----\s+\S"),
-    ("an AWS key", "AKIA", r"\bAKIA[0-9A-Z]{16}\b"),
-    ("an AWS key", "ASIA", r"\bASIA[0-9A-Z]{16}\b"),
-    ("a GitHub token", "github_pat_", r"\bgithub_pat_\w{40,}"),
-    ("a GitHub token", "ghp_", r"\bghp_[0-9A-Za-z]{36}"),
-    ("a GitHub token", "gho_", r"\bgho_[0-9A-Za-z]{36}"),
-    ("a GitHub token", "ghs_", r"\bghs_[0-9A-Za-z]{36}"),
-    ("a GitLab token", "glpat-", r"\bglpat-[\w-]{20,}"),
-    ("a Slack token", "xox", r"\bxox[abeoprs]-[\w-]{10,}"),
-    ("a Slack webhook", "hooks.slack.com/services/", r"services/T\w{6,}/B\w{6,}/\w{16,}"),
-    ("a Google key", "AIza", r"\bAIza[\w-]{35}"),
-    ("a model vendor's key", "sk-", r"\bsk-(?=[\w-]*\d)(?=[\w-]*[A-Z])[\w-]{20,}"),
-    ("a Stripe key", "k_live_", r"\b[rs]k_live_[0-9A-Za-z]{16,}"),
-    ("a Hugging Face token", "hf_", r"\bhf_[0-9A-Za-z]{30,}"),
-    ("an npm token", "npm_", r"\bnpm_[0-9A-Za-z]{36}"),
-    ("a PyPI token", "pypi-AgE", r"\bpypi-AgE[\w-]{50,}"),
+# A pattern that begins with a literal skips to it; one that begins with a class, or with `\b`,
+# tries every character and takes ten times as long.
+_VENDORS = tuple(
+    (what, re.compile(pattern))
+    for what, pattern in (
+        ("a private key", r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----\s+\S"),
+        ("an AWS key", r"A(?:KI|SI)A(?<![0-9A-Za-z]....)[0-9A-Z]{16}\b"),
+        ("a GitLab token", r"glpat-[\w-]{20,}"),
+        ("a Slack token", r"xox[abeoprs]-[\w-]{10,}"),
+        ("a Slack webhook", r"hooks\.slack\.com/services/T\w{6,}/B\w{6,}/\w{16,}"),
+        ("a Google key", r"AIza[\w-]{35}"),
+        ("a model vendor's key", r"sk-(?<!\w...)(?=[\w-]*\d)(?=[\w-]*[A-Z])[\w-]{20,}"),
+        ("a PyPI token", r"pypi-AgE[\w-]{50,}"),
+    )
 )
-# Two patterns that begin with a literal are eight times faster than one that begins with a choice.
+_AFTER_UNDERSCORE = re.compile("_[0-9A-Za-z]{16}")
+_UNDERSCORED = (
+    ("a GitHub token", r"\bgh[oprsu]_[0-9A-Za-z]{36}|\bgithub_pat_\w{40,}"),
+    ("a Stripe key", r"\b[rs]k_live_[0-9A-Za-z]{16,}"),
+    ("a Hugging Face token", r"\bhf_[0-9A-Za-z]{30,}"),
+    ("an npm token", r"\bnpm_[0-9A-Za-z]{36}"),
+)
 _ASSIGNED = (
     re.compile(r"""=[ ]?["'`](?P<value>[\w+/=.~-]{24,})["'`]"""),
     re.compile(r""":[ ]?["'`](?P<value>[\w+/=.~-]{24,})["'`]"""),
@@ -52,9 +54,13 @@ def find_secret(path: str, text: str) -> str:
 
 def secret_in(text: str) -> str:
     """What kind of secret a text holds; empty when it holds none."""
-    for what, literal, pattern in _VENDORS:
-        if literal in text and re.search(pattern, text):
+    for what, pattern in _VENDORS:
+        if pattern.search(text):
             return what
+    if _AFTER_UNDERSCORE.search(text):
+        for what, words in _UNDERSCORED:
+            if re.search(words, text):
+                return what
     for assigned in _ASSIGNED:
         if any(_is_named_secret(text, found) for found in assigned.finditer(text)):
             return "a key or password in an assignment"

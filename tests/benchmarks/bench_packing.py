@@ -48,18 +48,18 @@ LINES = (
 )
 
 
-def make_repository(root: Path, files: int, *, seed: int = 1) -> None:
-    """Python files of about 6 kB in folders of ten, with ignore files at two depths."""
+def make_repository(root: Path, files: int, *, functions: int = 28, seed: int = 1) -> None:
+    """Python files of so many functions (220 bytes each) on average; ignore files at two depths."""
     chance = random.Random(seed)
     for number in range(files):
         folder = root / f"part{number // 100}" / f"area{number // 10}"
         folder.mkdir(parents=True, exist_ok=True)
-        functions = "".join(
+        text = "".join(
             line.format(name=f"f{at}", number=chance.randint(1, 999))
-            for at in range(chance.randint(5, 50))
+            for at in range(chance.randint(1, 2 * functions - 1))
             for line in LINES
         )
-        (folder / f"module{number}.py").write_text(functions, encoding="utf-8")
+        (folder / f"module{number}.py").write_text(text, encoding="utf-8")
     (root / ".gitignore").write_text("*.log\nbuild/\n!keep.log\n", encoding="utf-8")
     (root / "part0" / ".gitignore").write_text("*.tmp\n", encoding="utf-8")
 
@@ -90,7 +90,7 @@ def main() -> None:
     chosen = parser.parse_args()
     makers = {
         "400-file repository": lambda root: make_repository(root, 400),
-        "5,000-file tree": lambda root: make_repository(root, 5000),
+        "5,000-file tree": lambda root: make_repository(root, 5000, functions=8),
         "1,000-note vault": lambda root: make_vault(root, 1000),
     }
     for name, make in makers.items():

@@ -9,6 +9,10 @@ DIGITS = "0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX2"
     "text",
     [
         pytest.param("AKIA" + "ABCDEFGHIJKLMNOP", id="AWS"),
+        pytest.param("ASIA" + "ABCDEFGHIJKLMNOP", id="AWS, for a while"),
+        pytest.param("npm_" + DIGITS[:36], id="npm"),
+        pytest.param("pypi-AgE" + DIGITS * 2, id="PyPI"),
+        pytest.param("hooks.slack.com/services/T000AAA/B000AAA/" + DIGITS, id="a webhook"),
         pytest.param("x = ghp_" + DIGITS[:36], id="GitHub"),
         pytest.param("github_pat_" + DIGITS + "_" + DIGITS, id="GitHub, fine-grained"),
         pytest.param("glpat-" + DIGITS[:20], id="GitLab"),
@@ -38,6 +42,9 @@ def test_a_credential_is_found(text):
         pytest.param("-----BEGIN PUBLIC KEY-----\nMII", id="a public key"),
         pytest.param('if "PRIVATE KEY" in text: pass', id="about keys"),
         pytest.param("class sk-learn-something-quite-long", id="words after a prefix"),
+        pytest.param("xAKIA" + "ABCDEFGHIJKLMNOP", id="the middle of a word"),
+        pytest.param("task-" + DIGITS, id="another word"),
+        pytest.param("name_" + DIGITS, id="a long name"),
         pytest.param("AKIA is the prefix", id="a prefix alone"),
     ],
 )
