@@ -7,6 +7,7 @@ characters behind it, a private key, or a long random text that is assigned to a
 import math
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator
 
 # A pattern that begins with a literal skips to it; one that begins with a class, or with `\b`,
 # tries every character and takes ten times as long.
@@ -38,9 +39,44 @@ _TELLING_NAME = re.compile(r"(?i)(?:api_?key|secret|token|passw(?:or)?d|private_
 _PLACEHOLDER = re.compile(r"(?i)example|dummy|fake|placeholder|changeme|your[_-]|x{4}|0{6}|1234567")
 _MIN_BITS_PER_CHARACTER = 3.7
 
-_KEY_FILE = re.compile(r"(?i)(?:^|/)(?:id_(?:rsa|dsa|ecdsa|ed25519)|\.netrc|\.pgpass|\.htpasswd)$")
-_ENV_FILE = re.compile(r"(?i)(?:^|/)\.env(?:\.(?!example|sample|template|dist)[\w.-]+)?$")
+_BATCH_CHARACTERS = 1 << 18
+
+_KEY_FILE = re.compile(r"(?im)(?:^|/)(?:id_(?:rsa|dsa|ecdsa|ed25519)|\.netrc|\.pgpass|\.htpasswd)$")
+_ENV_FILE = re.compile(r"(?im)(?:^|/)\.env(?:\.(?!example|sample|template|dist)[\w.-]+)?$")
 _ENV_VALUE = re.compile(r"(?m)^\s*(?:export\s+)?\w+\s*=\s*[^\s#]")
+
+
+def find_secrets(files: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Which files hold a secret, and of what kind.
+
+    Files are looked through many at a time, and one by one only where something was found.
+
+    Args:
+        files: Path and text of each.
+    """
+    found: dict[str, str] = {}
+    for batch in _batches(files):
+        names = "\n".join(path for path, _ in batch)
+        if (
+            _KEY_FILE.search(names)
+            or _ENV_FILE.search(names)
+            or secret_in("\n".join(text for _, text in batch))
+        ):
+            found.update((path, what) for path, text in batch if (what := find_secret(path, text)))
+    return found
+
+
+def _batches(files: Iterable[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
+    batch: list[tuple[str, str]] = []
+    length = 0
+    for file in files:
+        batch.append(file)
+        length += len(file[1])
+        if length > _BATCH_CHARACTERS:
+            yield batch
+            batch, length = [], 0
+    if batch:
+        yield batch
 
 
 def find_secret(path: str, text: str) -> str:

@@ -263,7 +263,7 @@ class Gathering:
     def _read(self, paths: list[str], allowance: Allowance | None = None) -> list[SourceFile]:
         wanted = without(paths, self._taken)
         self._taken.update(wanted)
-        return [self.sources.read(path, allowance) for path in wanted]
+        return self.sources.read(wanted, allowance)
 
     def _gathered(
         self,

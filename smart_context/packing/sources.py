@@ -10,7 +10,7 @@ from pathlib import Path
 
 from smart_context.errors import PathRefused
 from smart_context.packing.patterns import PatternSet, is_glob
-from smart_context.packing.secret_scan import find_secret
+from smart_context.packing.secret_scan import find_secrets
 from smart_context.vault.paths import confine
 from smart_context.vault.walk import file_stamps
 
@@ -121,13 +121,28 @@ class Sources:
             pass
         return ""
 
-    def read(self, path: str, allowance: Allowance | None = None) -> SourceFile:
-        """The file's text, or why it is left out. What is read counts against the limits.
+    def read(self, paths: Iterable[str], allowance: Allowance | None = None) -> list[SourceFile]:
+        """The files' texts, or why they are left out. What is read counts against the limits.
 
         Args:
-            path: As a request: it is refused when it would leave the repository.
+            paths: As requests: one is refused when it would leave the repository.
             allowance: A second limit beside that of the whole prompt.
         """
+        files = [self._read(path, allowance) for path in paths]
+        if self.allow_secrets:
+            return files
+        secrets = find_secrets((file.path, file.text) for file in files if file.text is not None)
+        return [
+            self._withheld(file, secrets[file.path]) if file.path in secrets else file
+            for file in files
+        ]
+
+    def _withheld(self, file: SourceFile, secret: str) -> SourceFile:
+        self.warnings.append(f"{file.path} was left out: it seems to hold {secret}")
+        detail = f"seems to hold {secret}"
+        return SourceFile(path=file.path, size=file.size, reason=SECRET, detail=detail)
+
+    def _read(self, path: str, allowance: Allowance | None) -> SourceFile:
         allowances = [self._total, *([allowance] if allowance else [])]
         at_most = min([MAX_FILE_BYTES, *(each.left for each in allowances)])
         try:
@@ -139,7 +154,7 @@ class Sources:
             return SourceFile(path=path, reason=UNREADABLE, detail=_words(error))
         if isinstance(content, int):
             return SourceFile(path=path, size=content, reason=TOO_LARGE, detail=TOO_LARGE)
-        found = self._judged(path, content)
+        found = _judged(path, content)
         if found.text is not None:
             for each in allowances:
                 each.left -= found.size
@@ -159,20 +174,18 @@ class Sources:
             return _content(str(confine(self.root, path)), at_most)
         return size if size > at_most else _content(f"{self.root}{os.sep}{path}", at_most)
 
-    def _judged(self, path: str, content: bytes) -> SourceFile:
-        size = len(content)
-        if b"\0" in content[:_BINARY_PROBE]:
-            return SourceFile(path=path, size=size, reason=BINARY, detail="a binary file")
-        try:
-            text = content.decode()
-        except UnicodeDecodeError:
-            return SourceFile(path=path, size=size, reason=BINARY, detail="not UTF-8 text")
-        if text.startswith(_LFS_POINTER):
-            return SourceFile(path=path, size=size, reason=BINARY, detail="a Git LFS pointer")
-        if not self.allow_secrets and (secret := find_secret(path, text)):
-            self.warnings.append(f"{path} was left out: it seems to hold {secret}")
-            return SourceFile(path=path, size=size, reason=SECRET, detail=f"seems to hold {secret}")
-        return SourceFile(path=path, size=size, text=text.removeprefix("\ufeff"))
+
+def _judged(path: str, content: bytes) -> SourceFile:
+    size = len(content)
+    if b"\0" in content[:_BINARY_PROBE]:
+        return SourceFile(path=path, size=size, reason=BINARY, detail="a binary file")
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return SourceFile(path=path, size=size, reason=BINARY, detail="not UTF-8 text")
+    if text.startswith(_LFS_POINTER):
+        return SourceFile(path=path, size=size, reason=BINARY, detail="a Git LFS pointer")
+    return SourceFile(path=path, size=size, text=text.removeprefix("\ufeff"))
 
 
 def _content(path: str, at_most: int) -> bytes | int:

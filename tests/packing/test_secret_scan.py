@@ -1,6 +1,6 @@
 import pytest
 
-from smart_context.packing.secret_scan import find_secret, secret_in
+from smart_context.packing.secret_scan import find_secret, find_secrets, secret_in
 
 DIGITS = "0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX2"
 
@@ -65,3 +65,13 @@ def test_what_only_looks_like_a_credential_is_not_found(text):
 )
 def test_some_files_are_secret_by_name(path, text, is_secret):
     assert bool(find_secret(path, text)) is is_secret
+
+
+def test_of_many_files_exactly_those_with_a_secret_are_found():
+    key = "AKIA" + "ABCDEFGHIJKLMNOP"
+    files = [(f"f{number}", "word " * 10_000) for number in range(30)]
+    files[3] = ("f3", key)
+    files[4] = ("f4", "-----BEGIN " + "PRIVATE KEY-----\n")
+    files[17] = ("a/.env", "A=1")
+    assert find_secrets(files) == {"f3": "an AWS key", "a/.env": "an environment file"}
+    assert find_secrets([]) == {}

@@ -10,6 +10,7 @@ from smart_context.packing.sources import (
     TOO_LARGE,
     UNREADABLE,
     Allowance,
+    SourceFile,
     Sources,
 )
 
@@ -23,6 +24,10 @@ def repo(tmp_path):
 
 def sources(root, *exclude: str, **fields) -> Sources:
     return Sources(root, PatternSet(exclude), **fields)
+
+
+def read(found: Sources, path: str, *allowance: Allowance) -> SourceFile:
+    return found.read([path], *allowance)[0]
 
 
 def put(root, **texts):
@@ -54,7 +59,7 @@ def test_an_exact_path_is_taken_whatever_ignores_or_excludes_it(repo):
     (repo / ".gitignore").write_text("*.log\n")
     found = sources(repo, "*.log")
     assert found.find(["a.log"]) == ["a.log"]
-    assert found.read("a.log").text == "x"
+    assert read(found, "a.log").text == "x"
 
 
 def test_a_name_with_wildcards_that_is_a_file_is_that_file(repo):
@@ -79,7 +84,7 @@ def test_what_is_outside_is_neither_found_nor_read(repo, request_):
     (repo / "link").symlink_to(repo.parent / "secret.txt")
     found = sources(repo)
     assert found.find([request_, "**"]) == []
-    assert found.read(request_).text is None
+    assert read(found, request_).text is None
     assert found.peek(request_) is None
     assert any("refused" in warning for warning in found.warnings)
 
@@ -96,52 +101,52 @@ def test_what_is_outside_is_neither_found_nor_read(repo, request_):
 )
 def test_a_file_that_can_not_be_shown_says_why(repo, content, reason):
     put(repo, f=content)
-    file = sources(repo).read("f")
+    file = read(sources(repo), "f")
     assert (file.text, file.reason) == (None, reason)
     assert file.detail
 
 
 def test_a_file_of_the_largest_size_is_read(repo):
     put(repo, f=b"x" * (1 << 20))
-    assert sources(repo).read("f").size == 1 << 20
+    assert read(sources(repo), "f").size == 1 << 20
 
 
 def test_a_byte_order_mark_is_not_text(repo):
     put(repo, f=b"\xef\xbb\xbfx")
-    assert sources(repo).read("f").text == "x"
+    assert read(sources(repo), "f").text == "x"
 
 
 def test_secrets_are_read_when_they_are_asked_for(repo):
     put(repo, f="AKIA" + "ABCDEFGHIJKLMNOP")
-    assert sources(repo, allow_secrets=True).read("f").text
+    assert read(sources(repo, allow_secrets=True), "f").text
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
 def test_a_pipe_is_not_waited_for(repo):
     os.mkfifo(repo / "pipe")
-    assert sources(repo).read("pipe").reason == UNREADABLE
+    assert read(sources(repo), "pipe").reason == UNREADABLE
 
 
 def test_a_folder_and_a_missing_file_are_unreadable(repo):
     (repo / "d").mkdir()
-    assert sources(repo).read("d").reason == UNREADABLE
-    assert sources(repo).read("missing").reason == UNREADABLE
+    assert read(sources(repo), "d").reason == UNREADABLE
+    assert read(sources(repo), "missing").reason == UNREADABLE
 
 
 def test_all_files_together_have_a_limit_and_a_smaller_one_still_fits(repo, monkeypatch):
     monkeypatch.setattr(limits, "MAX_TOTAL_BYTES", 10)
     put(repo, a="x" * 6, b="x" * 6, c="x" * 4)
     found = sources(repo)
-    assert [found.read(name).reason for name in "abc"] == ["", TOO_LARGE, ""]
+    assert [read(found, name).reason for name in "abc"] == ["", TOO_LARGE, ""]
 
 
 def test_a_second_allowance_counts_as_well(repo):
     put(repo, a="x" * 6, b="x" * 6)
     found = sources(repo)
     allowance = Allowance(8)
-    assert found.read("a", allowance).text
-    assert found.read("b", allowance).reason == TOO_LARGE
-    assert found.read("b").text
+    assert read(found, "a", allowance).text
+    assert read(found, "b", allowance).reason == TOO_LARGE
+    assert read(found, "b").text
 
 
 def test_names_that_begin_with_a_dash_or_hold_newlines_are_files_like_others(repo):
@@ -150,4 +155,4 @@ def test_names_that_begin_with_a_dash_or_hold_newlines_are_files_like_others(rep
         (repo / name).write_text("x")
     found = sources(repo)
     assert found.find(["**"]) == sorted(names)
-    assert all(found.read(name).text == "x" for name in names)
+    assert all(read(found, name).text == "x" for name in names)
