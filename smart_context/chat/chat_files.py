@@ -156,11 +156,10 @@ class ChatFiles:
 
 
 class RecentVersions:
-    """The versions read or written last, up to 64 MiB of files (one at least)."""
+    """The versions read or written last, up to `max_bytes` of files, but one at least."""
 
-    _BUDGET = 64 * 1024 * 1024
-
-    def __init__(self) -> None:
+    def __init__(self, max_bytes: int = 64 * 1024 * 1024) -> None:
+        self._max_bytes = max_bytes
         self._stored: OrderedDict[ChatId, Stored] = OrderedDict()
         self._size = 0
 
@@ -176,7 +175,7 @@ class RecentVersions:
             return
         self._stored[chat_id] = stored
         self._size += stored.signature.size
-        while self._size > self._BUDGET and len(self._stored) > 1:
+        while self._size > self._max_bytes and len(self._stored) > 1:
             self._size -= self._stored.popitem(last=False)[1].signature.size
 
 

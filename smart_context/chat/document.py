@@ -36,19 +36,18 @@ class Entry:
 
     __slots__ = ("_line", "_message", "is_flat", "value")
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Any, line: bytes | None = None) -> None:
         self.value = value
-        self.is_flat = type(value) is dict and not any(
-            type(part) is dict or type(part) is list for part in value.values()
-        )
+        self.is_flat = type(value) is dict
+        if self.is_flat:
+            for part in value.values():  # a loop: any() takes six times as long
+                if type(part) is dict or type(part) is list:
+                    self.is_flat = False
+                    break
         if not self.is_flat:
             copy_json(value)  # for its limit on depth, which keeps every later copy safe
-        self._line: bytes | None = None
+        self._line = line
         self._message: tuple[int, Message] | None = None
-
-    def copy(self) -> Any:
-        """The entry as a caller may change it."""
-        return self.value.copy() if self.is_flat else copy_json(self.value)
 
     def line(self) -> bytes:
         """The entry as JSON, without a line break."""
@@ -62,7 +61,8 @@ class Entry:
             return None
         # The place counts: it is part of the id of a message that has none on disk.
         if self._message is None or self._message[0] != position:
-            self._message = position, Message.from_dict(self.copy(), position=position)
+            value = self.value if self.is_flat else copy_json(self.value)
+            self._message = position, Message.from_dict(value, position=position)
         return self._message[1]
 
 
@@ -96,10 +96,14 @@ class Version:
 
     def encode(self) -> bytes:
         """The document as it stands on disk: compact, one message on a line."""
-        lines = b",\n".join([entry.line() for entry in self.entries])
+        lines = [entry.line() for entry in self.entries] or [b""]
+        lines[0] = b'"messages":[\n' + lines[0]
+        lines[-1] += b"\n]"
         pairs = [encode(key) + b":" + encode(value) for key, value in self.other.items()]
-        pairs.insert(self.place, b'"messages":[\n' + lines + b"\n]" if lines else b'"messages":[]')
-        return b"{" + b",".join(pairs) + b"}\n"
+        pairs[self.place : self.place] = lines
+        pairs[0] = b"{" + pairs[0]
+        pairs[-1] += b"}\n"
+        return b",\n".join(pairs)  # all in one go: a long chat is copied once
 
     @cached_property
     def keys(self) -> tuple[Hashable, ...]:
@@ -117,8 +121,8 @@ class Version:
     @cached_property
     def messages(self) -> tuple[Message, ...]:
         """The entries as messages; those that are not objects are passed over."""
-        found = (entry.message(position) for position, entry in enumerate(self.entries))
-        return tuple(message for message in found if message is not None)
+        found = [entry.message(position) for position, entry in enumerate(self.entries)]
+        return tuple([message for message in found if message is not None])
 
     def says_the_same(self, other: "Version") -> bool:
         """Whether both hold equal entries in the same order, and equal other keys."""
@@ -240,17 +244,21 @@ def _shared(entries: Sequence[Entry], known: Version | None) -> tuple[Entry, ...
 
 
 def _settled(messages: Sequence[Any], known: Version) -> list[Entry]:
-    by_key = known.by_key
-    settled: list[Entry] = []
-    for key, value in zip(keys_of(messages), messages, strict=True):
-        old = by_key.get(key)
-        if old is not None and old.value == value:
-            settled.append(old)
-        else:
-            # Read back what will be written: nothing is shared with the caller, and odd keys and
-            # tuples are what they will be for the next reader.
-            settled.append(Entry(json.loads(encode(value))))
-    return settled
+    settled = [_known_entry(value, place, known) for place, value in enumerate(messages)]
+    lines = [encode(messages[place]) for place, entry in enumerate(settled) if entry is None]
+    # Read back what will be written: nothing is shared with the caller, and odd keys and tuples
+    # are what they will be for the next reader.
+    values = json.loads(b"[" + b",".join(lines) + b"]")
+    made = map(Entry, values, lines)
+    return [next(made) if entry is None else entry for entry in settled]
+
+
+def _known_entry(value: Any, place: int, known: Version) -> Entry | None:
+    if place < len(known.entries) and known.entries[place].value == value:
+        return known.entries[place]
+    key = value.get("id") if isinstance(value, dict) else None
+    entry = known.by_key.get(key) if isinstance(key, str) else None
+    return entry if entry is not None and entry.value == value else None
 
 
 def _parsed(content: bytes) -> object:

@@ -63,8 +63,8 @@ class Ancestry:
         Returns:
             `None` if no version is known: nothing counts as deleted then.
         """
-        if not self.known:
-            return None
+        if len(self.known) < 2:  # noqa: PLR2004 - nothing to choose between
+            return self.known[0].version if self.known else None
         ranked = [
             (*_likeness(document, former.version), place) for place, former in enumerate(self.known)
         ]

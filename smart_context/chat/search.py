@@ -53,9 +53,9 @@ def may_contain(content: bytes, words: Sequence[str]) -> bool:
 
 
 def hits_in(chat_id: ChatId, version: Version, words: Sequence[str]) -> Iterator[ChatHit]:
-    """The title, then the newest messages first, where all words stand."""
+    """The title, if it was given, then the newest messages first, where all words stand."""
     title = title_of(version)
-    if _has_all(title, words):
+    if "title" in version.other and _has_all(title, words):
         yield ChatHit(
             chat_id=chat_id, title=title, message_id=MessageId(""), snippet=snippet(title, words)
         )

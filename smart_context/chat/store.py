@@ -66,7 +66,6 @@ class ChatStore:
         self._list_lock = asyncio.Lock()
         self._locks: WeakValueDictionary[ChatId, asyncio.Lock] = WeakValueDictionary()
         self._changes = Changes(folder)
-        self._appeared = asyncio.Event()
 
     async def load(self, chat_id: str, *, reader: str = ANYBODY) -> JsonObject:
         """The document; `{"messages": []}` for a chat that does not exist.
@@ -241,7 +240,7 @@ class ChatStore:
     async def watch(self, *, look_again_s: float = LOOK_AGAIN_S) -> None:
         """Report what other programs change, until cancelled; copes with a missing folder."""
         await to_end(self._changes.begin)
-        reports = changed_chats(self.folder, self._appeared, look_again_s=look_again_s)
+        reports = changed_chats(self.folder, look_again_s=look_again_s)
         async with contextlib.aclosing(reports) as changes:
             async for chats in changes:
                 await self._report(chats)
@@ -309,7 +308,6 @@ class ChatStore:
         if stored is None or stored is read:
             return
         self._recent.put(chat, stored)
-        self._appeared.set()
         self._changes.tell(chat, stored.signature)
 
     async def _report(self, chats: frozenset[ChatId] | None) -> None:

@@ -75,11 +75,11 @@ def title_of(version: Version) -> str:
 
 def read_index(folder: Path) -> dict[ChatId, tuple[Signature, ChatSummary]]:
     """The summaries that were kept; none when the file is missing or damaged."""
-    with contextlib.suppress(StoreFailed, ValueError, TypeError, KeyError, RecursionError):
+    with contextlib.suppress(StoreFailed, ValueError, TypeError, RecursionError):
         found = read_file(folder / INDEX_NAME)
-        index = json.loads(found[1]) if found else {}
-        if index.get("version") == _INDEX_VERSION:
-            return dict(_indexed(name, row) for name, row in index["chats"].items())
+        match json.loads(found[1]) if found else None:
+            case {"version": version, "chats": dict(chats)} if version == _INDEX_VERSION:
+                return dict(_indexed(name, row) for name, row in chats.items())
     return {}
 
 

@@ -17,24 +17,24 @@ _log = logging.getLogger(__name__)
 STEP_MS = 50
 """Changes that follow each other this fast are reported together."""
 
-LOOK_AGAIN_S = 5.0
+LOOK_AGAIN_S = 2.0
 """How often the whole folder is looked at: for systems that report nothing or lose reports."""
 
 _APPEARS_S = 1.0
 
 
 async def changed_chats(
-    folder: Path, appeared: asyncio.Event, *, look_again_s: float = LOOK_AGAIN_S
+    folder: Path, *, look_again_s: float = LOOK_AGAIN_S
 ) -> AsyncGenerator[frozenset[ChatId] | None, None]:
     """Chats whose files may have changed; `None` for "any of them".
 
     Args:
         folder: Need not exist yet; nothing is made.
-        appeared: Set by whoever makes the folder, so that it is noticed at once.
         look_again_s: How long at most until a change that the system did not report is noticed.
     """
     while True:
-        await _until_there(folder, appeared, look_again_s)
+        yield None  # the folder may be gone
+        await _until_there(folder, min(look_again_s, _APPEARS_S))
         yield None
         try:
             async for chats in _reported(folder, look_again_s):
@@ -44,11 +44,9 @@ async def changed_chats(
             await asyncio.sleep(look_again_s)
 
 
-async def _until_there(folder: Path, appeared: asyncio.Event, look_again_s: float) -> None:
-    while await to_end(lambda: _inode(folder)) is None:
-        appeared.clear()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(appeared.wait(), min(look_again_s, _APPEARS_S))
+async def _until_there(folder: Path, look_again_s: float) -> None:
+    while await to_end(lambda: _inode(folder)) is None:  # noqa: ASYNC110 - others make the folder
+        await asyncio.sleep(look_again_s)
 
 
 async def _reported(

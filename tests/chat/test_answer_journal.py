@@ -1,0 +1,149 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from smart_context.chat.answer_journal import (
+    ANSWER_SUFFIX,
+    AnswerJournal,
+    interrupted_answers,
+    recover,
+)
+from smart_context.chat.store import ChatStore
+from tests.chat.documents import full_disk, put, said
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "chats" / f"c.{ANSWER_SUFFIX}"
+
+
+def interrupted(path, *pieces):
+    with AnswerJournal(path, "m1") as journal:
+        for piece in pieces:
+            journal.append(piece)
+
+
+def test_what_had_arrived_is_recovered(path):
+    interrupted(path, "Hello", " ", "", "wörld\n", "\ud83d")
+    assert recover(path) == ("m1", "Hello wörld\n\ud83d")
+
+
+def test_nothing_is_written_before_the_first_piece(path):
+    journal = AnswerJournal(path, "m1")
+    journal.append("")
+    assert not path.parent.exists()
+    journal.finish()
+
+
+def test_a_finished_answer_leaves_nothing(path):
+    journal = AnswerJournal(path, "m1")
+    journal.append("Hello")
+    journal.finish()
+    journal.finish()
+    journal.append("late")
+    assert not path.exists()
+    assert recover(path) is None
+
+
+def test_each_piece_is_on_disk_as_soon_as_it_is_appended(path):
+    journal = AnswerJournal(path, "m1")
+    journal.append("one")
+    journal.append("two")
+    assert path.read_text().splitlines()[1:] == ['"one"', '"two"']
+    journal.close()
+
+
+def test_an_answer_that_is_being_written_is_not_interrupted(path):
+    journal = AnswerJournal(path, "m1")
+    journal.append("Hello")
+    assert recover(path) is None
+    assert interrupted_answers(path.parent) == []
+    journal.close()
+    assert recover(path) == ("m1", "Hello")
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        pytest.param(b"", None, id="empty"),
+        pytest.param(b'{"message_id": "m1"', None, id="cut in the first line"),
+        pytest.param(b'{"message_id": "m1"}\n', ("m1", ""), id="nothing arrived"),
+        pytest.param(b'{"message_id": "m1"}\n"a"\n"b', ("m1", "a"), id="cut in a piece"),
+        pytest.param(b'{"message_id": "m1"}\n"a"\n\0\0\n"b"\n', ("m1", "a"), id="zeros"),
+        pytest.param(b'{"message_id": 7}\n"a"\n', None, id="an id that is no text"),
+        pytest.param(b'["m1"]\n"a"\n', None, id="a head that is no object"),
+        pytest.param(b'{"message_id": "m1"}\n7\n"a"\n', ("m1", "a"), id="a piece that is no text"),
+        pytest.param(b"[" * 100_000 + b"\n", None, id="absurdly nested"),
+        pytest.param(b"\xff\n", None, id="not UTF-8"),
+    ],
+)
+def test_a_damaged_journal_gives_what_can_be_read(path, content, found):
+    put(path, content)
+    assert recover(path) == found
+
+
+def test_interrupted_answers_of_all_chats_are_found_and_discarded(path):
+    interrupted(path, "Hello")
+    put(path.parent / "d.json", said("a"))
+    put(path.parent / f"bad id.{ANSWER_SUFFIX}", b"")
+    put(path.parent / f"empty.{ANSWER_SUFFIX}", b"")
+    (answer,) = interrupted_answers(path.parent)
+    assert (answer.chat_id, answer.message_id, answer.text) == ("c", "m1", "Hello")
+    answer.discard()
+    answer.discard()
+    assert interrupted_answers(path.parent) == []
+
+
+def test_a_folder_that_does_not_exist_has_no_interrupted_answers(tmp_path):
+    assert interrupted_answers(tmp_path / "none") == []
+
+
+def test_a_full_disk_ends_the_journal_and_not_the_answer(path, caplog):
+    path.parent.mkdir()
+    journal = AnswerJournal(path, "m1")
+    journal.append("Hello")
+    with full_disk(200):
+        journal.append("x" * 1000)
+        journal.append("y")
+    assert "not journalled" in caplog.text
+    assert recover(path) == ("m1", "Hello")
+    journal.finish()
+    assert not path.exists()
+
+
+def test_a_journal_is_not_written_through_a_link(path, tmp_path):
+    victim = put(tmp_path / "victim", b"precious")
+    path.parent.mkdir()
+    path.symlink_to(victim)
+    interrupted(path, "Hello")
+    assert victim.read_bytes() == b"precious"
+    assert recover(path) is None
+
+
+@pytest.mark.slow
+@pytest.mark.anyio
+async def test_a_killed_process_leaves_what_had_arrived(tmp_path):
+    program = f"""
+import sys
+from smart_context.chat.answer_journal import AnswerJournal
+from pathlib import Path
+journal = AnswerJournal(Path({str(tmp_path)!r}) / "c.{ANSWER_SUFFIX}", "m1")
+for number in range(100):
+    journal.append(f"{{number}} ")
+print("there", flush=True)
+sys.stdin.readline()
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", program],
+        cwd=Path(__file__).parents[2],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        process.stdout.readline()
+        store = ChatStore(tmp_path)
+        assert await store.interrupted() == []
+        process.kill()
+    (answer,) = await store.interrupted()
+    assert answer.text.split() == [str(number) for number in range(100)]

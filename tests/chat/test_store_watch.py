@@ -1,0 +1,144 @@
+import asyncio
+import contextlib
+
+import pytest
+
+from smart_context.chat.store import ChatStore
+from tests.chat.documents import appending, put, said
+
+pytestmark = pytest.mark.anyio
+
+
+class Heard:
+    """What a store reports; `until` waits for a chat to be reported so many times."""
+
+    def __init__(self, store):
+        self.chats = []
+        self._news = asyncio.Event()
+        store.on_change(self._hear)
+
+    def _hear(self, chat):
+        self.chats.append(chat)
+        self._news.set()
+
+    async def until(self, chat, times=1):
+        async with asyncio.timeout(10):
+            while self.chats.count(chat) < times:
+                self._news.clear()
+                await self._news.wait()
+
+
+@contextlib.asynccontextmanager
+async def watching(store, look_again_s=0.2):
+    begun, begin, loop = asyncio.Event(), store._changes.begin, asyncio.get_running_loop()
+
+    def begin_and_say():
+        begin()
+        loop.call_soon_threadsafe(begun.set)
+
+    store._changes.begin = begin_and_say
+    task = asyncio.create_task(store.watch(look_again_s=look_again_s))
+    await begun.wait()
+    try:
+        yield
+    finally:
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "chats"
+
+
+@pytest.fixture
+async def store(folder):
+    store = ChatStore(folder)
+    await store.save("c", said("a"))
+    return store
+
+
+async def test_what_another_program_changes_is_reported(store, folder):
+    heard = Heard(store)
+    async with watching(store):
+        put(folder / "c.json", said("theirs"))
+        await heard.until("c")
+        assert await store.load("c") == said("theirs")
+        put(folder / "new.json", said("theirs"))
+        await heard.until("new")
+        (folder / "c.json").unlink()
+        await heard.until("c", 2)
+    assert heard.chats == ["c", "new", "c"]
+
+
+async def test_our_own_changes_are_reported_once_and_not_again_by_the_watch(store, folder):
+    heard = Heard(store)
+    async with watching(store):
+        for number in range(5):
+            await store.update("c", appending(str(number)))
+        await store.delete("c")
+        await store.restore("c")
+        put(folder / "last.json", said("theirs"))
+        await heard.until("last")
+    assert heard.chats == ["c"] * 7 + ["last"]
+
+
+async def test_what_we_loaded_before_the_report_came_is_reported_all_the_same(store, folder):
+    heard = Heard(store)
+    put(folder / "c.json", said("theirs"))
+    assert await store.load("c") == said("theirs")
+    async with watching(store):
+        await heard.until("c")
+
+
+async def test_sidecars_and_temporary_files_are_not_reported(store, folder):
+    heard = Heard(store)
+    async with watching(store):
+        for name in ("c.embeddings.json", ".c.json.0.tmp", "c.answer.jsonl", "x.md"):
+            put(folder / name, b"{}")
+        put(folder / "last.json", said("theirs"))
+        await heard.until("last")
+    assert heard.chats == ["last"]
+
+
+async def test_chats_that_were_there_before_are_no_news(folder):
+    put(folder / "old.json", said("a"))
+    store = ChatStore(folder)
+    heard = Heard(store)
+    async with watching(store):
+        await store.save("mine", said("a"))
+        put(folder / "last.json", said("theirs"))
+        await heard.until("last")
+    assert heard.chats == ["mine", "last"]
+
+
+async def test_a_folder_that_does_not_exist_yet_is_waited_for_and_not_made(folder):
+    store = ChatStore(folder)
+    heard = Heard(store)
+    async with watching(store, look_again_s=0.05):
+        assert await store.load("c") == {"messages": []}
+        assert not folder.exists()
+        put(folder / "theirs.json", said("a"))
+        await heard.until("theirs")
+    assert heard.chats == ["theirs"]
+
+
+async def test_a_folder_that_our_first_save_makes_is_watched(folder):
+    store = ChatStore(folder)
+    heard = Heard(store)
+    async with watching(store, look_again_s=30):
+        await store.save("c", said("a"))
+        put(folder / "theirs.json", said("a"))  # seen when the watch begins, or reported by it
+        await heard.until("theirs")
+
+
+async def test_a_folder_that_goes_away_and_comes_back_is_watched_again(store, folder):
+    heard = Heard(store)
+    async with watching(store, look_again_s=0.1):
+        folder.rename(folder.with_name("moved"))
+        await heard.until("c")
+        put(folder / "back.json", said("a"))
+        await heard.until("back")
+        put(folder / "c.json", said("a"))
+        await heard.until("c", 2)
