@@ -1,8 +1,9 @@
 // @ts-check
-import { fontSize } from "./fit.js";
+import { fontSize, widthInEms } from "./fit.js";
 import { pack, radii } from "./pack.js";
 
 const GAP = 6;
+const USUAL_TYPE_PX = 16;
 
 /**
  * Places and sizes the labels that it contains, by their `data-count`; everything else about them
@@ -12,6 +13,8 @@ export class BubbleCloud extends HTMLElement {
   /** @type {ResizeObserver | undefined} */
   #resizes;
   #width = 0;
+  /** @type {CanvasRenderingContext2D | null} */
+  #ruler = null;
 
   connectedCallback() {
     this.#resizes = new ResizeObserver(() => {
@@ -32,7 +35,9 @@ export class BubbleCloud extends HTMLElement {
     this.#width = this.clientWidth;
     const bubbles = /** @type {HTMLElement[]} */ ([...this.querySelectorAll(".bubble:not([data-leaving])")]);
     if (!this.#width) return;
-    const sizes = radii(bubbles.map((bubble) => Number(bubble.dataset.count)), this.#width);
+    const zoom = parseFloat(getComputedStyle(document.documentElement).fontSize) / USUAL_TYPE_PX;
+    const counts = bubbles.map((bubble) => Number(bubble.dataset.count));
+    const sizes = radii(counts, this.#width / zoom).map((size) => size * zoom);
     const places = pack(sizes, GAP, this.#width);
     const top = Math.min(0, ...places.map(({ y }, i) => y - sizes[i]));
     const bottom = Math.max(0, ...places.map(({ y }, i) => y + sizes[i]));
@@ -46,7 +51,16 @@ export class BubbleCloud extends HTMLElement {
       style.setProperty("--y", `${(places[i].y - sizes[i] - top).toFixed(1)}px`);
       style.setProperty("--d", `${(2 * sizes[i]).toFixed(1)}px`);
       const label = bubble.querySelector(".bubble-label")?.textContent ?? "";
-      style.setProperty("--type", `${fontSize(label, 2 * sizes[i])}px`);
+      style.setProperty("--type", `${fontSize(label, 2 * sizes[i], (text) => this.#widthOf(text), zoom)}px`);
     }
+  }
+
+  /** How wide a label's text is at a size of 1, in the font that it has here. @param {string} text */
+  #widthOf(text) {
+    if (!this.#ruler) {
+      this.#ruler = document.createElement("canvas").getContext("2d");
+      if (this.#ruler) this.#ruler.font = `600 100px ${getComputedStyle(this).fontFamily}`;
+    }
+    return this.#ruler ? this.#ruler.measureText(text).width / 100 : widthInEms(text);
   }
 }

@@ -22,6 +22,7 @@ const SETTLE_MS = 120;
 /** @param {string} selector */
 const find = (selector) => /** @type {HTMLElement} */ (document.querySelector(selector));
 const chatId = document.body.dataset.chatId ?? "";
+const measure = find(".measure");
 const isDetached = "detached" in document.body.dataset;
 const wire = pageWire();
 const topics = /** @type {HTMLElement | null} */ (document.querySelector(".topics"));
@@ -30,10 +31,11 @@ const chats = new ChatList(find("#chats"), wire, chatId);
 const scroll = new Scroll(find("#scroll"), find(".to-end"));
 const messages = new MessageList(find("#scroll"), chatId, (added) => {
   equip(added);
+  showWelcome();
   highlight.show();
   composer.setAnswering(messages.isAnswering);
 }, async () => (await wire.call("chat.open", { chat_id: chatId })).answering?.text ?? "");
-const highlight = new Highlight(messages.element);
+const highlight = new Highlight(measure);
 const composer = new Composer(/** @type {HTMLFormElement} */ (find(".composer")), chatId, {
   send,
   stop: () => wire.call("chat.stop", { chat_id: chatId }),
@@ -59,16 +61,23 @@ async function send(text) {
   }
 }
 
+function showWelcome() {
+  const isEmpty = !messagesIn(measure).length && !find(".pending").childElementCount;
+  measure.toggleAttribute("data-empty", isEmpty);
+}
+
 /** The question until the server has stored it. @param {string} text */
 function showPending(text) {
   const box = find(".pending");
   box.replaceChildren();
+  showWelcome();
   if (!text) return;
   const question = document.createElement("div");
   question.className = "pending-question";
   question.dir = "auto";
   question.textContent = visible(text);
   box.append(question);
+  showWelcome();
 }
 
 /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -124,8 +133,8 @@ topics?.addEventListener("panel-changed", (event) => {
 });
 
 startFrame();
-equip(messagesIn(messages.element));
-listen(messages.element, { wire, chatId, panel });
+equip(messagesIn(measure));
+listen(measure, { wire, chatId, panel });
 highlight.start();
 panel?.start();
 chats.start();

@@ -24,7 +24,10 @@ export class Composer {
   /** Listens to the user, with what was written before a reload. */
   start() {
     this.#box.value ||= sessionStorage.getItem(this.#draftKey) ?? "";
-    this.#box.addEventListener("input", () => this.#show());
+    this.#box.addEventListener("input", () => {
+      this.#find(".composer-problem").hidden = true;
+      this.#show();
+    });
     this.#box.addEventListener("keydown", (event) => {
       // While an input method composes, Enter chooses characters and does not send.
       if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;

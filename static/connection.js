@@ -16,6 +16,7 @@ export function pageWire() {
   let waiting;
   wire.onStatus((status, attempt) => {
     clearTimeout(waiting);
+    document.documentElement.dataset.wire = status;
     if (status === "open") bar.hidden = true;
     else waiting = setTimeout(() => show(bar, attempt), attempt > 1 ? 0 : PATIENCE_MS);
   });

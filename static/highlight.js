@@ -7,6 +7,8 @@ export class Highlight {
   #ids = null;
   /** @type {import("./topic-state.js").PanelState | null} */
   #state = null;
+  /** The newest message that was there when the panel spoke: it said nothing of later ones. */
+  #newestKnown = "";
 
   /** @param {HTMLElement} list  The element that holds the messages. */
   constructor(list) {
@@ -17,6 +19,7 @@ export class Highlight {
   start() {
     document.addEventListener("smart_context.highlight", (event) => {
       this.#ids = new Set(/** @type {CustomEvent} */ (event).detail?.message_ids ?? []);
+      this.#newestKnown = this.#messages().at(-1)?.dataset.messageId ?? "";
       this.show();
     });
     document.addEventListener("panel-changed", (event) => {
@@ -29,21 +32,30 @@ export class Highlight {
   /** Marks what is on the page now; also to be called when messages have come or gone. */
   show() {
     const ids = this.#ids;
-    const messages = /** @type {HTMLElement[]} */ ([...this.#list.querySelectorAll("[data-message-id]")]);
-    const isNarrowed = ids !== null && messages.some((message) => !ids.has(message.dataset.messageId ?? ""));
+    const messages = this.#messages();
+    const end = messages.findIndex((message) => message.dataset.messageId === this.#newestKnown) + 1;
+    const known = new Set(messages.slice(0, end || messages.length));
+    /** @param {HTMLElement} message */
+    const isOut = (message) => ids !== null && known.has(message) && !ids.has(message.dataset.messageId ?? "");
+    const isNarrowed = messages.some(isOut);
     this.#list.closest("main")?.toggleAttribute("data-filtered", isNarrowed);
     const hues = this.#huesOfPicked();
     for (const message of messages) {
       const id = message.dataset.messageId ?? "";
       const isInside = ids !== null && ids.has(id);
-      message.classList.toggle("in-context", isInside);
-      const hue = isInside ? (hues.get(id) ?? hues.get("")) : undefined;
-      if (hue === undefined) delete message.dataset.hue;
-      else message.dataset.hue = hue;
-      showMarks(message, this.#marksOf(id, isNarrowed && !isInside));
-      showPressed(message, "pin", this.#state?.pinned.has(id));
-      showPressed(message, "hide", this.#state?.hidden.has(id));
+      show(message, {
+        isInside,
+        isOut: isOut(message),
+        hue: isInside ? (hues.get(id) ?? hues.get("")) : undefined,
+        words: this.#wordsFor(id, isOut(message)),
+        isPinned: this.#state?.pinned.has(id) ?? false,
+        isHidden: this.#state?.hidden.has(id) ?? false,
+      });
     }
+  }
+
+  #messages() {
+    return /** @type {HTMLElement[]} */ ([...this.#list.querySelectorAll("[data-message-id]")]);
   }
 
   /** The hue of each message's picked topic; under "" that of the only one, if it is the only one. */
@@ -64,7 +76,7 @@ export class Highlight {
   }
 
   /** @param {string} id @param {boolean} isOut */
-  #marksOf(id, isOut) {
+  #wordsFor(id, isOut) {
     if (this.#state?.hidden.has(id)) return "hidden";
     if (this.#state?.pinned.has(id)) return "pinned";
     if (this.#state?.sticky.has(id)) return "always in context";
@@ -72,13 +84,30 @@ export class Highlight {
   }
 }
 
-/** @param {HTMLElement} message @param {string} words */
-function showMarks(message, words) {
-  const marks = message.querySelector(".marks");
-  if (marks && marks.textContent !== words) marks.textContent = words;
+/** What was last shown of a message: most of ten thousand don't change at a click. */
+const shown = new WeakMap();
+
+/**
+ * @param {HTMLElement} message
+ * @param {{ isInside: boolean, isOut: boolean, hue?: string, words: string, isPinned: boolean, isHidden: boolean }} looks
+ */
+function show(message, looks) {
+  const before = shown.get(message);
+  const now = Object.values(looks).join();
+  if (before === now) return;
+  shown.set(message, now);
+  message.classList.toggle("in-context", looks.isInside);
+  message.classList.toggle("left-out", looks.isOut);
+  message.toggleAttribute("data-marked", looks.isPinned || looks.isHidden);
+  if (looks.hue === undefined) delete message.dataset.hue;
+  else message.dataset.hue = looks.hue;
+  const words = message.querySelector(".marks");
+  if (words) words.textContent = looks.words;
+  press(message, "pin", looks.isPinned);
+  press(message, "hide", looks.isHidden);
 }
 
-/** @param {HTMLElement} message @param {string} action @param {boolean | undefined} isPressed */
-function showPressed(message, action, isPressed) {
-  message.querySelector(`[data-action=${action}][aria-pressed]`)?.setAttribute("aria-pressed", String(Boolean(isPressed)));
+/** @param {HTMLElement} message @param {string} action @param {boolean} isPressed */
+function press(message, action, isPressed) {
+  message.querySelector(`.actions [data-action=${action}]`)?.setAttribute("aria-pressed", String(isPressed));
 }

@@ -33,8 +33,9 @@ export class MessageList {
     this.#anchor = messagesIn(this.#list)[0]?.dataset.messageId ?? "";
   }
 
-  get element() {
-    return this.#list;
+  /** Every message on the page, older ones in front. */
+  get #all() {
+    return messagesIn(this.#scroll);
   }
 
   /** Whether an answer is being written. */
@@ -82,10 +83,7 @@ export class MessageList {
   #forgetOlder(anchor, older) {
     this.#anchor = anchor;
     this.#list.dataset.older = older;
-    for (const message of messagesIn(this.#list)) {
-      if (message.dataset.messageId === anchor) break;
-      message.remove();
-    }
+    for (const chunk of this.#scroll.querySelectorAll(".chunk")) chunk.remove();
     this.#showOlder();
   }
 
@@ -119,7 +117,7 @@ export class MessageList {
 
   /** Adds the messages before those on the page, without moving what is being read. */
   async loadOlder() {
-    const first = messagesIn(this.#list)[0];
+    const first = this.#all[0];
     if (this.#isLoadingOlder || !first || !Number(this.#list.dataset.older)) return;
     this.#isLoadingOlder = true;
     try {
@@ -127,7 +125,11 @@ export class MessageList {
       const older = await fetchFragment(`${this.#address}/messages?before=${id}`);
       const messages = messagesIn(older);
       const fromEnd = this.#scroll.scrollHeight - this.#scroll.scrollTop;
-      this.#list.prepend(...messages);
+      older.classList.add("chunk");
+      first.parentElement?.before(older);
+      // Its height is remembered, so that it keeps its place while it is out of sight.
+      older.style.setProperty("--chunk-height", `${older.offsetHeight}px`);
+      older.toggleAttribute("data-settled", true);
       this.#list.dataset.older = older.dataset.older;
       this.#onChange(messages);
       this.#showOlder();
@@ -153,6 +155,6 @@ export class MessageList {
 
   /** @param {string} id @returns {HTMLElement | null} */
   #element(id) {
-    return this.#list.querySelector(`[data-message-id="${CSS.escape(id)}"]`);
+    return this.#scroll.querySelector(`[data-message-id="${CSS.escape(id)}"]`);
   }
 }

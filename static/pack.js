@@ -15,7 +15,7 @@ const TOUCHING = 1e-6;
  * @param {{ min?: number, max?: number, fill?: number }} [limits]
  * @returns {number[]}
  */
-export function radii(counts, width, { min = 32, max = 84, fill = 0.5 } = {}) {
+export function radii(counts, width, { min = 34, max = 92, fill = 0.5 } = {}) {
   if (!counts.length) return [];
   const known = counts.map((count) => Math.max(1, count));
   const largest = Math.min(max, width / 2);

@@ -82,7 +82,7 @@ export function statusLine(state) {
 
 /** The status line for where there is little room: `5 of 14`. @param {string} status */
 export function shortStatus(status) {
-  return status.split(";")[0].replace(" messages in context", "");
+  return status.startsWith("No message") ? "No match" : status.replace(" messages in context", "");
 }
 
 /** @param {Record<string, string[]>} keptBy */

@@ -53,7 +53,9 @@ class PanelView:
     @property
     def short_status(self) -> str:
         """The status for where there is little room: `5 of 14`."""
-        return self.status.partition(";")[0].removesuffix(" messages in context")
+        if self.status.startswith("No message"):
+            return "No match"
+        return self.status.removesuffix(" messages in context")
 
 
 def panel_view(state: Mapping[str, Any]) -> PanelView:

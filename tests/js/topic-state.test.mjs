@@ -67,5 +67,5 @@ test("states are values: the one before is not changed", () => {
 
 test("the short status has the numbers", () => {
   assert.equal(shortStatus("5 of 14 messages in context"), "5 of 14");
-  assert.equal(shortStatus("No message matches; all 14 messages in context"), "No message matches");
+  assert.equal(shortStatus("No message matches; all 14 messages in context"), "No match");
 });
