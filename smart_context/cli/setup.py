@@ -62,9 +62,9 @@ def doctor(vault: Path | None, output: str) -> None:
 
 
 @click.command()
-@click.argument("vault", type=click.Path(path_type=Path, file_okay=False))
+@vault_argument
 @click.option("--yes", is_flag=True, help="Don't ask; needed without a terminal.")
-def trust(vault: Path, *, yes: bool) -> None:
+def trust(vault: Path | None, *, yes: bool) -> None:
     """Let the plugins inside VAULT run.
 
     Plugins are programs: they can do whatever you can. Trust holds until one of their files is
@@ -77,12 +77,16 @@ def trust(vault: Path, *, yes: bool) -> None:
     if not current.files and not current.refused:
         click.echo(f"{root} has no plugins of its own; there is nothing to trust.")
         return
+    record = trust_record()
+    if record.is_trusted(root, current):
+        click.echo(f"The plugins of {root} are trusted already and have not changed.")
+        return
     click.echo(f"The plugins of {root} are these files:\n", err=True)
     click.echo("\n".join(f"  plugins/{name}" for name in current.files), err=True)
     if not yes:
         if not sys.stdin.isatty():
             raise CommandFailed("Nobody is there to ask; repeat with --yes to trust these files.")
         click.confirm("\nDo you trust them to run with your rights?", abort=True, err=True)
-    trust_record().grant(root, current)
+    record.grant(root, current)
     count = len(current.files)
     click.echo(f"Trusted {count} file{'' if count == 1 else 's'} in {root / 'plugins'}.")

@@ -1,0 +1,201 @@
+"""What a user does: pick bubbles, see what is in context, send, and get just that sent."""
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.fake_openai import failure
+from tests.product.conftest import about, configured, endpoint, vault, write_chat  # noqa: F401 - fixtures
+from tests.product.test_filter_over_the_wire import MIXED, TOPICS
+from tests.serving import TOKEN, serving
+
+pytestmark = pytest.mark.browser
+
+KEY = {"TEST_KEY_NAME": "k"}
+
+
+@pytest.fixture
+def server(configured):  # noqa: F811 - pytest's way to ask for a fixture
+    folder = configured()
+    write_chat(folder, "mixed", MIXED, topics=TOPICS, title="Cats and boats")
+    with serving(folder, env=KEY) as running:
+        yield running
+
+
+def open_chat(new_page, server, chat_id="mixed", **options):
+    page = new_page(server.link, **options)
+    page.goto(f"{server.origin}/chats/{chat_id}")
+    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    return page
+
+
+def bubble(page, name):
+    return page.get_by_role("checkbox", name=re.compile(f"^{name}, "))
+
+
+def status(page):
+    return page.locator(".topics .status")
+
+
+def lit(page):
+    return page.eval_on_selector_all(
+        "[data-message-id].in-context", "found => found.map(e => e.dataset.messageId)"
+    )
+
+
+def send(page, text):
+    composer = page.get_by_role("textbox", name=re.compile("message", re.IGNORECASE))
+    composer.fill(text)
+    composer.press("Enter")
+
+
+def asked(endpoint):  # noqa: F811
+    requests = [r for r in endpoint.chat_requests if r.body["model"] == "gpt-4o"]
+    return [message["content"] for message in requests[-1].messages]
+
+
+def test_what_is_highlighted_is_exactly_what_is_sent(new_page, server, endpoint):  # noqa: F811
+    page = open_chat(new_page, server)
+    expect(status(page)).to_have_text("All messages in context")
+    heard = page.evaluate_handle(
+        """() => { const heard = []; document.addEventListener(
+            "smart_context.highlight", event => heard.push(event.detail.message_ids)); return heard }"""
+    )
+    bubble(page, "cats sleep").check(force=True)
+    expect(status(page)).to_have_text("3 of 6 messages in context")
+    assert lit(page) == ["m0", "m1", "m4"]
+    assert heard.json_value()[-1] == ["m0", "m1", "m4"]
+
+    send(page, "and kittens?")
+    expect(page.locator(".message").last).to_contain_text("You said: and kittens?")
+    contents = {m["id"]: m["content"] for m in MIXED}
+    assert asked(endpoint) == [contents["m0"], contents["m1"], contents["m4"], "and kittens?"]
+    expect(bubble(page, "cats sleep")).to_be_checked()
+
+    page.reload()
+    expect(bubble(page, "cats sleep")).to_be_checked()
+    expect(status(page)).to_contain_text("of 8 messages in context")
+
+
+def test_the_keyboard_does_it_all(new_page, server):
+    page = open_chat(new_page, server)
+    bubble(page, "cats sleep").focus()
+    page.keyboard.press("Space")
+    expect(status(page)).to_have_text("3 of 6 messages in context")
+    page.keyboard.press("Escape")
+    expect(status(page)).to_have_text("All messages in context")
+    expect(bubble(page, "cats sleep")).not_to_be_checked()
+
+
+def test_nothing_that_matches_is_said(new_page, server):
+    page = open_chat(new_page, server)
+    server.ask("smart_context.set_filter", chat_id="mixed", topics=["quantum physics"])
+    expect(status(page)).to_have_text("No message matches; all 6 messages in context")
+    expect(page.get_by_text("quantum physics", exact=True)).to_be_visible()
+
+
+def test_with_similarity_off_bubbles_cannot_be_toggled(new_page, server):
+    page = open_chat(new_page, server)
+    bubble(page, "cats sleep").check(force=True)
+    page.get_by_role("switch").uncheck(force=True)
+    expect(status(page)).to_have_text("All messages in context")
+    expect(bubble(page, "cats sleep")).to_be_disabled()
+    page.get_by_role("switch").check(force=True)
+    expect(bubble(page, "cats sleep")).to_be_enabled()
+    expect(bubble(page, "cats sleep")).not_to_be_checked()
+
+
+def test_two_tabs_stay_in_step(new_page, server):
+    first, second = open_chat(new_page, server), open_chat(new_page, server)
+    bubble(first, "boats sail").check(force=True)
+    expect(bubble(second, "boats sail")).to_be_checked()
+    expect(status(second)).to_have_text(status(first).inner_text())
+    send(second, "from the second tab")
+    expect(first.locator(".message").last).to_contain_text("You said: from the second tab")
+    assert first.locator(".message", has_text="You said: from the second tab").count() == 1
+
+
+def test_new_topics_keep_the_selection(new_page, server, endpoint):  # noqa: F811
+    page = open_chat(new_page, server)
+    bubble(page, "cats sleep").check(force=True)
+    fresh = {
+        "topics": [{"label": "Cats Sleep", "count": 2}, {"label": "Night Sky", "count": 1}],
+        "sticky_message_ids": [],
+    }
+    endpoint.reply_with("answer", json.dumps(fresh))
+    send(page, "look up")
+    expect(bubble(page, "Night Sky")).to_be_visible()
+    expect(bubble(page, "boats sail")).to_have_count(0)
+    selected = server.ask("smart_context.get_topics", chat_id="mixed")["active_topics"]
+    assert [label.lower() for label in selected] == ["cats sleep"]
+
+
+def test_a_failed_answer_says_what_to_do_and_can_be_tried_again(new_page, server, endpoint):  # noqa: F811
+    page = open_chat(new_page, server)
+    endpoint.reply_with(failure(401, "no such key"))
+    send(page, "hello")
+    expect(page.locator(".failure")).to_be_visible()
+    expect(page.locator(".failure")).to_contain_text("TEST_KEY_NAME")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator(".failure")).to_have_count(0)
+    expect(page.locator(".message").last).to_contain_text("You said: hello")
+
+
+def test_a_lost_connection_is_shown_and_nothing_doubles_after_it(new_page, configured):  # noqa: F811
+    folder = configured()
+    write_chat(folder, "mixed", MIXED, topics=TOPICS)
+    with serving(folder, env=KEY) as server:
+        port = server.origin.rpartition(":")[2]
+        page = open_chat(new_page, server)
+        expect(page.locator(".message")).to_have_count(6)
+    expect(page.locator(".connection")).to_be_visible()
+    with serving(folder, env=KEY, args=["--port", port]):
+        expect(page.locator(".connection")).to_be_hidden(timeout=30_000)
+        send(page, "back again")
+        expect(page.locator(".message").last).to_contain_text("You said: back again")
+        expect(page.locator(".message")).to_have_count(8)
+
+
+def test_markup_in_messages_and_labels_stays_text(new_page, configured):  # noqa: F811
+    folder = configured()
+    hostile = "<img src=x onerror=alert(1)> ![pic](https://evil.example/a.png) \u202egnp"
+    write_chat(
+        folder,
+        "hostile",
+        about(hostile, "<script>document.title='owned'</script>"),
+        topics=[{"label": "<b>Bold</b> \u202eevil", "count": 2}],
+    )
+    outside = []
+    with serving(folder, env=KEY) as server:
+        page = new_page(server.link)
+        page.on("request", lambda r: outside.append(r.url) if server.origin not in r.url else None)
+        page.goto(f"{server.origin}/chats/hostile")
+        expect(page.locator(".message")).to_have_count(2)
+        assert page.locator(".message img").count() == 0
+        assert page.title() != "owned"
+        expect(page.locator(".bubble").first).to_contain_text("<b>Bold</b>")
+    assert [url for url in outside if not url.startswith(("ws:", "data:"))] == []
+
+
+def test_the_panel_stands_alone(new_page, server):
+    page = new_page(server.link)
+    page.goto(f"{server.origin}/panels/smart_context?chat_id=mixed")
+    bubble(page, "cats sleep").check(force=True)
+    expect(status(page)).to_have_text("3 of 6 messages in context")
+    expect(page.get_by_text("Instructions & Preferences")).to_be_visible()
+
+
+def test_a_narrow_screen_shows_chat_and_panel(new_page, server):
+    page = open_chat(new_page, server, viewport={"width": 360, "height": 740})
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= 360
+    page.locator("[data-toggle=side]").click()
+    bubble(page, "cats sleep").check(force=True)
+    expect(status(page)).to_have_text("3 of 6 messages in context")
+
+
+def test_a_token_is_not_left_in_the_address(new_page, server):
+    page = new_page(server.link)
+    assert TOKEN not in page.url
