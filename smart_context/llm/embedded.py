@@ -32,6 +32,7 @@ _TEXTS_AT_ONCE = 256
 _BATCH_ROWS = 16
 _BATCH_TOKENS = 2_048
 _MOST_WORKERS = 4
+_WAITING_BATCHES = 1
 
 T = TypeVar("T")
 Forward = Callable[[NDArray[np.int64], NDArray[np.int64]], Matrix]
@@ -56,12 +57,15 @@ class EmbeddedEmbedder:
     Args:
         folder: Where the data files are.
         workers: Batches computed at the same time; one for each processor, up to four, by default.
+
+    Attributes:
+        workers: What was chosen.
     """
 
     def __init__(self, *, folder: Path = files.FOLDER, workers: int | None = None) -> None:
         self._folder = folder
-        self._workers = workers or min(_MOST_WORKERS, os.cpu_count() or 1)
-        self._threads = ThreadPoolExecutor(self._workers, "embedding")
+        self.workers = workers or min(_MOST_WORKERS, os.cpu_count() or 1)
+        self._threads = ThreadPoolExecutor(self.workers, "embedding")
         self._loading = threading.Lock()
         self._loaded: tuple[WordPiece, Forward] | None = None
 
@@ -93,7 +97,7 @@ class EmbeddedEmbedder:
             windows += await self._in_thread(partial(cut, pieces, some, start))
         batches = iter(batched(windows))
         async with asyncio.TaskGroup() as group:
-            for _ in range(self._workers):
+            for _ in range(self.workers + _WAITING_BATCHES):
                 group.create_task(self._add(batches, forward, rows))
         return unit(rows)
 

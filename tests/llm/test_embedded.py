@@ -162,7 +162,7 @@ async def test_cancelling_stops_between_batches(loaded):
     await gated.aclose()
 
 
-async def test_a_question_waits_for_one_batch_of_a_long_import_not_for_all(loaded):
+async def test_a_question_does_not_wait_for_the_end_of_a_long_import(loaded):
     gated = GatedEmbedder(loaded)
     job = asyncio.create_task(gated.embed(["hello"] * 160))
     await asyncio.to_thread(gated.begun.acquire, timeout=5)
