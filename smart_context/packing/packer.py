@@ -14,7 +14,7 @@ from smart_context.packing.sections import Gathered, Gathering, RepomixUse
 from smart_context.packing.sources import Sources
 
 if TYPE_CHECKING:  # jinja2 takes 50 ms, and only templates need it
-    from smart_context.packing.templates import PromptEnvironment
+    from smart_context.packing.sandbox import PromptEnvironment
 
 TEMPLATE_TOKENS = 1000
 """What a template's own text may take of a budget."""

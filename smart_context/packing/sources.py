@@ -25,6 +25,7 @@ UNREADABLE = "unreadable"
 
 _SPECIAL = re.compile(r"([*?\[\\])")
 _ESCAPED = r"\\\1"
+_INVISIBLE = re.compile("[\u200b\u2060\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 _BINARY_PROBE = 8192
 _WITHOUT_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _LFS_POINTER = "version https://git-lfs.github.com/spec/"
@@ -129,6 +130,11 @@ class Sources:
             allowance: A second limit beside that of the whole prompt.
         """
         files = [self._read(path, allowance) for path in paths]
+        self.warnings += [
+            f"{file.path} holds invisible or direction-changing characters"
+            for file in files
+            if file.text and not file.text.isascii() and _INVISIBLE.search(file.text)
+        ]
         if self.allow_secrets:
             return files
         secrets = find_secrets((file.path, file.text) for file in files if file.text is not None)

@@ -156,3 +156,14 @@ def test_names_that_begin_with_a_dash_or_hold_newlines_are_files_like_others(rep
     found = sources(repo)
     assert found.find(["**"]) == sorted(names)
     assert all(read(found, name).text == "x" for name in names)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_reported"),
+    [("a\u202eb", True), ("a\u200bb", True), ("日本語 👩\u200d💻", False), ("plain", False)],
+)
+def test_invisible_characters_are_reported(repo, text, is_reported):
+    put(repo, f=text)
+    found = sources(repo)
+    assert read(found, "f").text == text
+    assert ("f holds invisible" in "".join(found.warnings)) is is_reported
