@@ -2,6 +2,7 @@
 /** The list of chats: search, rename, delete with a way back, and which ones are answering. */
 
 import { fetchFragment } from "./fragments.js";
+import { recall, remember } from "./memory.js";
 import { reasonOf } from "./text.js";
 import { toast } from "./toasts.js";
 
@@ -52,7 +53,9 @@ export class ChatList {
     this.#showAnswering();
     const title = fresh.querySelector("[aria-current] .chat-title")?.textContent;
     const heading = document.getElementById("chat-title");
-    if (title && heading && heading.textContent !== title) heading.textContent = title;
+    if (!title || !heading || heading.textContent === title) return;
+    document.title = document.title.replace(heading.textContent ?? "", title);
+    heading.textContent = title;
   }
 
   #soon() {
@@ -95,15 +98,15 @@ export class ChatList {
     const id = entry.dataset.chatId ?? "";
     const title = entry.querySelector(".chat-title")?.textContent?.trim() || "the chat";
     if (!(await this.#attempt("memory.delete_chat", { chat_id: id }))) return;
-    sessionStorage.setItem(UNDO_KEY, JSON.stringify({ id, title }));
+    remember("sessionStorage", UNDO_KEY, JSON.stringify({ id, title }));
     if (id === this.#chatId) location.assign("/");
     else this.#offerUndo();
   }
 
   #offerUndo() {
-    const deleted = JSON.parse(sessionStorage.getItem(UNDO_KEY) ?? "null");
+    const deleted = JSON.parse(recall("sessionStorage", UNDO_KEY) || "null");
     if (!deleted) return;
-    sessionStorage.removeItem(UNDO_KEY);
+    remember("sessionStorage", UNDO_KEY, "");
     toast(`“${deleted.title}” is in the trash.`, {
       label: "Undo",
       act: () => this.#attempt("memory.restore_chat", { chat_id: deleted.id }),

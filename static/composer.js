@@ -1,6 +1,7 @@
 // @ts-check
 /** Where the next message is written, sent and stopped. */
 
+import { recall, remember } from "./memory.js";
 import { reasonOf } from "./text.js";
 
 /** @typedef {{ send: (text: string) => Promise<unknown>, stop: () => Promise<unknown> }} Deeds */
@@ -23,7 +24,7 @@ export class Composer {
 
   /** Listens to the user, with what was written before a reload. */
   start() {
-    this.#box.value ||= sessionStorage.getItem(this.#draftKey) ?? "";
+    this.#box.value ||= recall("sessionStorage", this.#draftKey);
     this.#box.addEventListener("input", () => {
       this.#find(".composer-problem").hidden = true;
       this.#show();
@@ -81,7 +82,7 @@ export class Composer {
 
   #show() {
     const box = this.#box;
-    sessionStorage.setItem(this.#draftKey, box.value);
+    remember("sessionStorage", this.#draftKey, box.value);
     box.style.setProperty("--rows-height", "auto");
     box.style.setProperty("--rows-height", `${box.scrollHeight}px`);
     const isBusy = this.#isAnswering || this.#isSending;

@@ -17,6 +17,7 @@ export class MessageList {
   #isSyncing = false;
   #isSyncDue = false;
   #isLoadingOlder = false;
+  #isCatchingUp = false;
 
   /**
    * @param {HTMLElement} scroll  The element that scrolls.
@@ -101,8 +102,14 @@ export class MessageList {
       await this.sync();
       if (!this.#liveAnswer(id)?.add(offset, text)) return;
     } else if (!answer.add(offset, text)) return;
-    const missed = await this.#catchUp();
-    this.#live.get(id)?.add(0, missed);
+    if (this.#isCatchingUp) return;
+    this.#isCatchingUp = true;
+    try {
+      const missed = await this.#catchUp();
+      this.#live.get(id)?.add(0, missed);
+    } finally {
+      this.#isCatchingUp = false;
+    }
   }
 
   /** An answer is over: its text is replaced by what was stored. */

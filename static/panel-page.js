@@ -1,6 +1,7 @@
 // @ts-check
 import "./bubble-cloud-define.js";
 import { pageWire } from "./connection.js";
+import { startNotices } from "./plugin-notices.js";
 import { TopicsPanel } from "./topics-panel.js";
 
 const wire = pageWire();
@@ -10,4 +11,5 @@ wire.onStatus((status) => {
 });
 const root = document.querySelector(".topics");
 if (root instanceof HTMLElement) new TopicsPanel(root, wire).start();
+startNotices(wire);
 wire.connect();

@@ -34,6 +34,7 @@ export class SidePanels {
 
   /** @param {{ id: string, title: string, url: string }} panel */
   #add({ id, title, url }) {
+    if (!URL.canParse(url, location.href)) return;
     const address = new URL(url, location.href);
     if (id === OWN || address.origin !== location.origin || this.#tab(id)) return;
     address.searchParams.set("chat_id", this.#chatId);

@@ -16,12 +16,14 @@ export class WireError extends Error {
 }
 
 /** @typedef {"connecting" | "open" | "lost"} WireStatus */
+/** @typedef {{ open: (url: string) => WebSocket, random: () => number, report: (error: unknown) => void }} Ports */
 /** @typedef {{ resolve: (result: any) => void, reject: (error: WireError) => void }} Pending */
 
 export class Wire {
   #url;
   #open;
   #random;
+  #report;
   /** @type {WebSocket | null} */
   #socket = null;
   /** @type {Map<number, Pending>} */
@@ -39,12 +41,13 @@ export class Wire {
 
   /**
    * @param {string} url
-   * @param {{ open?: (url: string) => WebSocket, random?: () => number }} [ports]
+   * @param {Partial<Ports>} [ports]
    */
-  constructor(url, { open = (address) => new WebSocket(address), random = Math.random } = {}) {
+  constructor(url, { open = (address) => new WebSocket(address), random = Math.random, report = reportError } = {}) {
     this.#url = url;
     this.#open = open;
     this.#random = random;
+    this.#report = report;
   }
 
   get isOpen() {
@@ -117,12 +120,21 @@ export class Wire {
     this.#timer = setTimeout(() => this.connect(), waitMs(this.#attempt, this.#random()));
   }
 
+  /** One listener's fault is reported, and keeps the event from no other. @param {(payload: any) => void} listener @param {any} payload */
+  #tell(listener, payload) {
+    try {
+      listener(payload);
+    } catch (error) {
+      this.#report(error);
+    }
+  }
+
   /** @param {unknown} frame */
   #take(frame) {
     const said = parsed(frame);
     if (!said) return;
     if (typeof said.method === "string") {
-      for (const listener of this.#listeners.get(said.method) ?? []) listener(said.params ?? {});
+      for (const listener of this.#listeners.get(said.method) ?? []) this.#tell(listener, said.params ?? {});
       return;
     }
     const pending = this.#pending.get(said.id);

@@ -16,16 +16,19 @@ class Socket {
 function connected() {
   /** @type {any[]} */
   const sockets = [];
+  /** @type {unknown[]} */
+  const faults = [];
   const wire = new Wire("ws://x/ws", {
     open: () => {
       sockets.push(new Socket());
       return sockets.at(-1);
     },
     random: () => 0,
+    report: (error) => faults.push(error),
   });
   wire.connect();
   sockets[0].onopen();
-  return { wire, sockets };
+  return { wire, sockets, faults };
 }
 
 test("each answer goes to its own question, in whatever order they come", async () => {
@@ -100,4 +103,17 @@ test("waiting doubles up to a limit, with jitter", () => {
   assert.deepEqual([1, 2, 3].map((attempt) => waitMs(attempt, 0)), [200, 400, 800]);
   assert.ok(waitMs(50, 0.999) <= 15_000);
   assert.ok(waitMs(3, 0.9) > waitMs(3, 0.1));
+});
+
+test("a listener that fails is reported, and keeps the event from no other", () => {
+  const { wire, sockets: [socket], faults } = connected();
+  /** @type {any[]} */
+  const heard = [];
+  wire.on("a.b", () => {
+    throw new Error("my fault");
+  });
+  wire.on("a.b", () => heard.push(1));
+  socket.say({ jsonrpc: "2.0", method: "a.b" });
+  assert.deepEqual(heard, [1]);
+  assert.match(String(faults), /my fault/);
 });
