@@ -5,7 +5,6 @@ at 0.2 in one model and at 0.7 in another. A `Scale` maps what the scorer measur
 that the user sets and sees.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,8 +49,8 @@ class Scale:
 MINILM = Scale(unrelated=0.02, probable=0.17, sure=0.45)
 """all-MiniLM-L6-v2."""
 
-SCALES = {"embedded/all-MiniLM-L6-v2": MINILM, "all-minilm": MINILM, "all-minilm:l6-v2": MINILM}
-"""By the embedder's name."""
+SCALES = {"all-minilm-l6-v2": MINILM, "all-minilm": MINILM, "all-minilm:l6-v2": MINILM}
+"""By the embedder's name in lower case, without what stands before its last slash."""
 
 
 def estimated_scale(background: ArrayLike) -> Scale:
@@ -70,10 +69,7 @@ def estimated_scale(background: ArrayLike) -> Scale:
     return Scale(unrelated=unrelated, probable=unrelated + step, sure=unrelated + 2.8 * step)
 
 
-def scale_for(model: str, background: ArrayLike = (), *, known: Sequence[str] = ()) -> Scale:
+def scale_for(model: str, background: ArrayLike = ()) -> Scale:
     """The scale of a model by its name, else an estimate from the background."""
-    name = model.lower()
-    for candidate in (name, name.rsplit("/", 1)[-1], *known):
-        if candidate in SCALES:
-            return SCALES[candidate]
-    return estimated_scale(background)
+    known = SCALES.get(model.lower().rsplit("/", 1)[-1])
+    return known if known is not None else estimated_scale(background)

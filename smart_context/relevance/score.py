@@ -14,6 +14,7 @@ from smart_context.relevance.vectors import similarities, unit
 
 _SHORT, _LONG = 2.5, 5.5
 _REACH = 5
+_LEAST_TYPICAL = 0.05
 _USUAL_SPREAD = 0.25
 _STANDING_OUT_TO_USER = (
     (-4.0, 0.0, 0.55, 1.5, 3.0, 6.0, 40.0),
@@ -183,8 +184,9 @@ def _by_members(
     close = similarities(centre[None], evidence.vectors)
     smooth = np.float32(0.6) * close + np.float32(0.25) * _before(close)
     smooth += np.float32(0.15) * _after(close)
-    typical = float(np.median(smooth[0, members]))
-    near = np.interp(smooth[0] / max(typical, 0.05), (0.2, 0.8, 1.3), (0.0, 0.4, 0.8))
+    typical = max(float(np.median(smooth[0, members])), _LEAST_TYPICAL)
+    closest = np.maximum(smooth, np.float32(0.8) * close)[0] / typical
+    near = np.interp(closest, (0.2, 0.8, 1.3), (0.0, 0.4, 0.8))
     values = np.asarray(0.5 * near + 0.5 * by_name, dtype=np.float32)
     values[evidence.others] = np.minimum(values[evidence.others], np.float32(0.39))
     values[members] = 0.5 + 0.5 * np.clip(values[members], 0, 1)

@@ -1,7 +1,9 @@
 """Scores a chat's messages for the selected topics, with the cache, words and scale at hand."""
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -28,6 +30,18 @@ _WARM_CHATS = 8
 _BACKGROUND_MESSAGES = 400
 
 
+@dataclass(slots=True)
+class _WarmWords:
+    """A chat's words, for one user at a time."""
+
+    words: ChatWords = field(default_factory=ChatWords)
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def shares(self, messages: Sequence[Message], labels: Sequence[str]) -> Matrix:
+        self.words.place(messages)
+        return self.words.shares(labels)
+
+
 class RelevanceScorer:
     """Joins the vectors, the words and the scale of the embedding model in use."""
 
@@ -45,7 +59,7 @@ class RelevanceScorer:
         self._cache = cache
         self._mode = mode
         self._scale = scale
-        self._words: OrderedDict[ChatId, ChatWords] = OrderedDict()
+        self._words: OrderedDict[ChatId, _WarmWords] = OrderedDict()
 
     async def scores(
         self,
@@ -71,16 +85,18 @@ class RelevanceScorer:
         vectors = await self._cache.vectors(chat_id, messages, on_progress=on_progress)
         labels = tuple(topic.label for topic in topics)
         label_vectors = await self._cache.queries(labels)
+        vectors = _wide(vectors, label_vectors)
         if self._mode == "plain":
-            return score_plain(labels, label_vectors, _wide(vectors, label_vectors))
+            return score_plain(labels, label_vectors, vectors)
+        warm = self._warm_chat(chat_id)
+        async with warm.lock:
+            lexical = await asyncio.to_thread(warm.shares, messages, labels)
         positions = {message.id: place for place, message in enumerate(messages)}
-        words = self._chat_words(chat_id)
-        words.place([message.text for message in messages])
         evidence = Evidence(
-            vectors=_wide(vectors, label_vectors),
+            vectors=vectors,
             label_vectors=label_vectors,
-            lexical=words.shares(labels),
-            lengths=words.lengths,
+            lexical=lexical,
+            lengths=warm.words.lengths,
             spoken_by=_spoken_by(labels, messages),
             members=[_places(topic, positions) for topic in topics],
             others=np.concatenate([_places(t, positions) for t in others] or [_NOWHERE]),
@@ -94,12 +110,12 @@ class RelevanceScorer:
         background = similarities(evidence.label_vectors, evidence.vectors[::step])
         return scale_for(self._cache.model, background)
 
-    def _chat_words(self, chat_id: ChatId) -> ChatWords:
-        words = self._words.setdefault(chat_id, ChatWords())
+    def _warm_chat(self, chat_id: ChatId) -> _WarmWords:
+        warm = self._words.setdefault(chat_id, _WarmWords())
         self._words.move_to_end(chat_id)
         while len(self._words) > _WARM_CHATS:
             self._words.popitem(last=False)
-        return words
+        return warm
 
 
 _NOWHERE: NDArray[np.intp] = np.zeros(0, dtype=np.intp)

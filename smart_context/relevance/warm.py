@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from operator import is_
 
 import numpy as np
 
@@ -47,11 +48,12 @@ class WarmChat:
 
     def holds(self, messages: Sequence[Message]) -> bool:
         """Whether `matrix` was made for these very messages, word for word."""
-        return (
-            self._is_whole
-            and [message.id for message in messages] == self._ids
-            and _contents(messages) == self._contents
-        )
+        if not self._is_whole or len(messages) != len(self._ids):
+            return False
+        if all(map(is_, messages, self._messages)):
+            return True
+        same_ids = [message.id for message in messages] == self._ids
+        return same_ids and _contents(messages) == self._contents
 
     def place(self, messages: Sequence[Message]) -> list[Keyed]:
         """Take these messages; gives those that must be embedded, each once, in order."""
@@ -91,10 +93,12 @@ class WarmChat:
     def matrix(self) -> Matrix:
         """Shape (n, d), read-only: a row for each placed message, zero for an empty one."""
         start = len(self._ordered)
-        rows = [self._rows.get(key, -1) for key in self._keys[start:]]
-        if rows:
-            places = np.array(rows)
-            added = self._vectors.view()[places] if len(self._vectors) else _nothing(len(rows))
+        places = np.array([self._rows.get(key, -1) for key in self._keys[start:]], dtype=np.intp)
+        vectors = self._vectors.view()
+        if not start and len(places) == len(vectors) and (places == np.arange(len(places))).all():
+            self._ordered = _Growing(vectors)
+        elif len(places):
+            added = vectors[places] if len(vectors) else _nothing(len(places))
             added[places < 0] = 0
             self._ordered.extend(added)
         self._is_whole = True
@@ -161,17 +165,18 @@ def key_of(message_id: str, text: str) -> str:
 
 
 def _key(message: Message) -> str:
-    text = message.text if _is_final(message) else ""
+    if message.generating or message.error or message.error_code:
+        return ""
+    text = message.text
     return key_of(message.id, text) if text.strip() else ""
 
 
 def _contents(messages: Sequence[Message]) -> list[Content]:
-    return [message.content if _is_final(message) else "" for message in messages]
-
-
-def _is_final(message: Message) -> bool:
-    """Whether it is worth embedding: not half an answer."""
-    return not (message.generating or message.error or message.error_code)
+    """What would be embedded of each message: nothing of half an answer."""
+    return [
+        "" if message.generating or message.error or message.error_code else message.content
+        for message in messages
+    ]
 
 
 def _common_length(

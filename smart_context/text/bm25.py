@@ -8,10 +8,30 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-SATURATION = 1.2
-"""A word that is used over and over counts at most this much plus one times."""
+Floats = NDArray[np.float32]
 
+MOST_GAIN = 2.2
+"""What a word that is used over and over gives at most, times its rarity."""
+
+_SATURATION = MOST_GAIN - 1
 _LENGTH_WEIGHT = 0.75
+
+
+def rarity(holding: int, total: int) -> float:
+    """How telling a word is that `holding` of `total` documents have; always above 0."""
+    return math.log(1 + (total - holding + 0.5) / (holding + 0.5))
+
+
+def gains(counts: Floats, lengths: Floats, average: float) -> Floats:
+    """What a word gives to each document that has it, before its rarity; up to `MOST_GAIN`.
+
+    Args:
+        counts: How often each document has the word.
+        lengths: The same documents' lengths.
+        average: The mean length of all documents.
+    """
+    penalty = 1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * lengths / (average or 1.0)
+    return np.asarray(counts * MOST_GAIN / (counts + _SATURATION * penalty), dtype=np.float32)
 
 
 class Bm25:
@@ -38,27 +58,17 @@ class Bm25:
             found[0].append(position)
             found[1].append(count)
 
-    def scores(self, query_words: Iterable[str]) -> NDArray[np.float32]:
+    def scores(self, query_words: Iterable[str]) -> Floats:
         """Shape (n,): how well each document answers the query; 0 where no word is shared.
 
         A word that is given twice counts once.
         """
         total = np.zeros(len(self), dtype=np.float32)
-        if not len(self):
-            return total
-        lengths = np.frombuffer(self._lengths, dtype=np.uint32)
-        average = float(lengths.mean()) or 1.0
+        lengths = np.array(self._lengths, dtype=np.float32)
         for word in dict.fromkeys(query_words):
             if found := self._postings.get(word):
-                places = np.frombuffer(found[0], dtype=np.uint32)
-                counts = np.frombuffer(found[1], dtype=np.uint32).astype(np.float32)
-                penalty = 1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * lengths[places] / average
-                gain = counts * (SATURATION + 1) / (counts + SATURATION * penalty)
-                total[places] += (self.rarity(word) * gain).astype(np.float32)
+                places = np.array(found[0], dtype=np.intp)
+                counts = np.array(found[1], dtype=np.float32)
+                weight = np.float32(rarity(len(places), len(self)))
+                total[places] += weight * gains(counts, lengths[places], float(lengths.mean()))
         return total
-
-    def rarity(self, word: str) -> float:
-        """Inverse document frequency: the rarer, the higher; above 0 for every word."""
-        found = self._postings.get(word)
-        holding = len(found[0]) if found else 0
-        return math.log(1 + (len(self) - holding + 0.5) / (holding + 0.5))

@@ -11,7 +11,8 @@ _SMALL_WORDS = frozenset(
         *("de", "del", "der", "des", "di", "du", "e", "en", "et", "la", "le", "les", "und", "y"),
     )
 )
-_EDGES = " \t\"'`*_#.,;:-()[]{}<>\u2013\u2014\u2018\u2019\u201c\u201d\u201e\u2039\u203a«»「」『』"
+_EDGES = " \t\"'`*_#.,;:-()[]{}\u2013\u2014\u2018\u2019\u201c\u201d\u201e\u2039\u203a«»「」『』"
+_MARKS = re.compile(r"[*`]+|__+")
 _BREAKS = re.compile(r"\s+")
 
 
@@ -27,7 +28,7 @@ def clean_label(text: str) -> str:
         if character.isspace()
         or unicodedata.category(character) not in {"Cc", "Cf", "Cs", "Co", "Cn"}
     )
-    return title_case(_shortened(_BREAKS.sub(" ", visible).strip(_EDGES)))
+    return title_case(_shortened(_BREAKS.sub(" ", _MARKS.sub("", visible)).strip(_EDGES)))
 
 
 def title_case(text: str) -> str:

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 -- what people say in one go is one line
 """Chats to try topics on: each line has its subject; `u` and `a` tell who speaks."""
 
 from smart_context.chat.messages import Message, MessageId

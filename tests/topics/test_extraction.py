@@ -1,0 +1,75 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from smart_context.chat.messages import Message
+from smart_context.errors import ModelFailed
+from smart_context.llm.models import Completion
+from smart_context.topics.extraction import ExtractionFailed, LlmTopicExtractor
+from smart_context.topics.values import Extraction
+
+pytestmark = pytest.mark.anyio
+
+MESSAGES = [
+    Message(id="m1", role="user", content="Always answer in French."),
+    Message(id="m2", role="user", content="How do I prune apple trees?"),
+    Message(id="m3", role="assistant", content="Prune apple trees in winter."),
+]
+REPLY = {
+    "topics": [{"label": "Apple Trees", "count": 2, "message_ids": ["m2", "m3"]}],
+    "sticky_message_ids": ["m1"],
+}
+
+
+class Model:
+    name = "fast-model"
+
+    def __init__(self, reply):
+        self.reply = reply
+        self.requests = []
+
+    async def complete(self, messages, *, tools=(), json_reply=False):
+        self.requests.append((messages, json_reply))
+        if isinstance(self.reply, Exception):
+            raise self.reply
+        return Completion(text=self.reply)
+
+
+async def test_one_request_for_json_gives_topics_members_keywords_and_sticky_ids():
+    model = Model(json.dumps(REPLY))
+    found = await LlmTopicExtractor(model).extract(MESSAGES, previous_labels=["Fruit"])
+    (topic,) = found.topics
+    assert (topic.label, topic.count, topic.message_ids) == ("Apple Trees", 2, ("m2", "m3"))
+    assert {"prune", "apple", "trees"} <= set(topic.keywords)
+    assert found.sticky_ids == ("m1",)
+    ((messages, json_reply),) = model.requests
+    assert json_reply
+    assert all(m.id in messages[-1]["content"] for m in MESSAGES)
+    assert "Fruit" in messages[-1]["content"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        pytest.param("no", "fast-model gave no usable topics: expected JSON", id="talk"),
+        pytest.param(ModelFailed("refused"), "fast-model did not answer: refused", id="no answer"),
+    ],
+)
+async def test_a_failure_has_a_reason_for_people(reply, reason):
+    with pytest.raises(ExtractionFailed, match=reason) as failure:
+        await LlmTopicExtractor(Model(reply)).extract(MESSAGES)
+    assert failure.value.reason == str(failure.value)
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        pytest.param([], id="no messages"),
+        pytest.param([replace(MESSAGES[0], content="  ")], id="nothing said"),
+    ],
+)
+async def test_a_chat_without_text_has_no_topics_and_asks_nobody(messages):
+    model = Model("")
+    assert await LlmTopicExtractor(model).extract(messages) == Extraction()
+    assert model.requests == []
