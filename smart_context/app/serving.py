@@ -12,6 +12,7 @@ from smart_context.config import CONFIG_NAME, VaultConfig
 from smart_context.errors import ConfigInvalid
 from smart_context.host.host import Host
 from smart_context.web.pages import page_routes
+from smart_context.web.plugin_panels import panel_routes
 from smart_context.web.routes import create_web_app
 from smart_context.web.security import check_exposure
 from smart_context.web.server import serve
@@ -44,9 +45,8 @@ async def serve_vault(
     async with composed(read_vault(root)) as parts, AsyncExitStack() as replaced:
         vault_host = make_host(parts)
         register_status(vault_host)
-        app = create_web_app(
-            vault_host, token=token, allowed_hosts=[host], pages=page_routes(vault_host)
-        )
+        pages = [*page_routes(vault_host), *panel_routes(vault_host.panels)]
+        app = create_web_app(vault_host, token=token, allowed_hosts=[host], pages=pages)
         watching = asyncio.create_task(_follow_config(root, vault_host, replaced))
         try:
             await serve(app, host, port, on_ready)

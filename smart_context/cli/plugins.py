@@ -67,7 +67,7 @@ def new(name: str, vault: Path | None) -> None:
         raise CommandFailed(f"{folder} exists already; choose another name.")
     folder.mkdir(parents=True)
     title = name.replace("_", " ").capitalize()
-    for filename, text in (("plugin.toml", MANIFEST), ("main.py", CODE), ("panel.html", PANEL)):
+    for filename, text in FILES.items():
         (folder / filename).write_text(
             text.replace("NAME", name).replace("TITLE", title), encoding="utf-8"
         )
@@ -166,7 +166,24 @@ PANEL = """\
 <html lang="en">
 <meta charset="utf-8">
 <title>TITLE</title>
+<link rel="stylesheet" href="/static/css/tokens.css">
+<script type="module" src="/panels/NAME/panel.js"></script>
 <h1>TITLE</h1>
-<p>This is the panel of your plugin: edit <code>plugins/NAME/panel.html</code>.</p>
+<p>Words in answers so far: <output id="total">0</output></p>
 </html>
 """
+
+SCRIPT = """\
+// The page's scripts may come from this folder; inline ones don't run.
+import { Wire } from "/static/wire.js";
+
+const total = document.getElementById("total");
+const wire = new Wire(new URL("/ws", location.href.replace(/^http/, "ws")).href);
+wire.on("NAME.counted", (event) => (total.textContent = event.total));
+wire.onStatus(async (status) => {
+  if (status === "open") total.textContent = (await wire.call("NAME.count")).answered;
+});
+wire.connect();
+"""
+
+FILES = {"plugin.toml": MANIFEST, "main.py": CODE, "panel.html": PANEL, "panel.js": SCRIPT}

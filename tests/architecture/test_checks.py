@@ -1,0 +1,71 @@
+"""The checks of the trade, as tests, so that one command runs everything."""
+
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = Path(sys.executable).parent
+VAGUE_NAMES = {"utils", "helpers", "manager", "base", "common", "misc"}
+
+
+def run(*command):
+    done = subprocess.run(
+        [str(part) for part in command], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(["ruff", "check", "."], id="ruff finds nothing"),
+        pytest.param(["ruff", "format", "--check", "."], id="the formatter would change nothing"),
+        pytest.param(["mypy"], id="mypy strict finds nothing"),
+        pytest.param(["lint-imports"], id="imports point down"),
+        pytest.param(["codespell", "smart_context", "README.md"], id="words are spelled right"),
+    ],
+)
+def test_the_linters_are_content(command):
+    code, output = run(SCRIPTS / command[0], *command[1:])
+    assert code == 0, output
+
+
+def test_the_scripts_of_the_page_pass_their_own_tests():
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed")
+    files = sorted((ROOT / "tests" / "js").glob("*.test.mjs"))
+    assert files
+    code, output = run(node, "--test", *files)
+    assert code == 0, output
+
+
+def test_no_module_has_a_name_that_says_nothing():
+    stems = {path.stem for path in (ROOT / "smart_context").rglob("*.py")}
+    assert not stems & VAGUE_NAMES
+
+
+def test_no_script_of_the_page_writes_html_by_string():
+    for path in (ROOT / "static").rglob("*.js"):
+        text = path.read_text(encoding="utf-8")
+        assert "innerHTML" not in text, path
+        assert "eval(" not in text, path
+
+
+def test_pages_load_nothing_from_elsewhere():
+    for path in [*(ROOT / "static").rglob("*.*"), *(ROOT / "templates").rglob("*.html")]:
+        text = path.read_text(encoding="utf-8").replace("http://www.w3.org/", "")
+        assert "http://" not in text, path
+        assert "https://" not in text, path
+
+
+def test_all_that_the_wheel_needs_is_declared():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    assert set(included) == {"plugin.toml", "static", "templates"}
+    assert all((ROOT / name).exists() for name in included)

@@ -1,0 +1,120 @@
+"""What the README says is so."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from smart_context.cli.root import VERBS
+from smart_context.config import read_config
+from smart_context.host import events
+from smart_context.host.loader import declared_settings
+from tests.serving import serving
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+MANIFEST = tomllib.loads((ROOT / "plugin.toml").read_text(encoding="utf-8"))
+
+
+def block(name):
+    """The first code block after the comment that names it."""
+    match = re.search(rf"<!-- {name} -->\n```\w+\n(.*?)```", README, re.DOTALL)
+    assert match, name
+    return match.group(1)
+
+
+def rows(heading):
+    """The cells of the table whose head begins with `heading`."""
+    table = README[README.index(f"| {heading} |") :].split("\n\n")[0]
+    return [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]
+    ]
+
+
+def test_the_config_example_is_right(tmp_path):
+    (tmp_path / ".vault.toml").write_text(block("the config example"), encoding="utf-8")
+    config = read_config(tmp_path, environ={}, plugin_settings=declared_settings(tmp_path))
+    assert config.chat.model == "llama3.1"
+    assert config.embedding.model == "nomic-embed-text"
+
+
+def test_the_table_of_settings_is_that_of_the_manifest():
+    told = {
+        name.strip("`"): (default, text)
+        for name, default, text in rows("setting of `[plugins.smart_context]`")
+    }
+    declared = {
+        name: (f"`{_as_toml(setting['default'])}`", setting["description"])
+        for name, setting in MANIFEST["settings"].items()
+    }
+    assert told == declared
+
+
+def test_the_table_of_events_is_that_of_the_host():
+    source = Path(events.__file__).read_text(encoding="utf-8")
+    declared = dict(re.findall(r'= Event\("(pipeline\.\w+)"\)\n"""(.*?)"""', source, re.DOTALL))
+    assert {name.strip("`"): text for name, text in rows("event")} == declared
+
+
+def test_each_verb_that_is_shown_exists():
+    shown = set(re.findall(r"smart-context (\w+)", README)) - {"demo_vault"}
+    assert shown <= set(VERBS)
+
+
+def test_pictures_that_are_shown_exist():
+    for path in re.findall(r"\]\((docs/\S+)\)", README):
+        assert (ROOT / path).is_file(), path
+
+
+def test_ci_runs_the_readmes_test_command():
+    assert block("the test command").strip() == "pip install -e '.[test]' && pytest"
+    assert "README.md" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_the_plugin_example_works(tmp_path):
+    folder = tmp_path / "plugins" / "word_count"
+    folder.mkdir(parents=True)
+    (folder / "main.py").write_text(block("the plugin example"), encoding="utf-8")
+    (folder / "plugin.toml").write_text(
+        'id = "word_count"\nname = "Word count"\nversion = "0.1.0"\nentry = "main:Plugin"\n'
+        'subscribes = ["pipeline.context"]\ncommands = ["word_count.count"]\n'
+        '[panel]\ntitle = "Word count"\nicon = "hash"\nposition = "right"\n'
+    )
+    (tmp_path / ".vault.toml").write_text("[plugins.word_count]\nenabled = true\n")
+    env = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
+    trusted = subprocess.run(
+        [sys.executable, "-m", "smart_context", "trust", str(tmp_path), "--yes"],
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert trusted.returncode == 0, trusted.stderr
+    with serving(tmp_path, env=env) as server:
+        assert server.ask("word_count.count", text="one two three") == {"words": 3}
+        assert server.ask("system.plugins")["plugins"][1]["state"] == "running"
+        status, page = server.request("GET", "/panels/word_count")
+    assert status == 200
+    assert "Word count" in page
+
+
+def _as_toml(value):
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+@pytest.mark.parametrize("verb", sorted(VERBS))
+def test_every_verb_has_help(verb):
+    done = subprocess.run(
+        [sys.executable, "-m", "smart_context", verb, "--help"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert "Usage: smart-context" in done.stdout
