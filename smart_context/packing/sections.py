@@ -133,9 +133,9 @@ class Gathering:
     @cached_property
     def _targets(self) -> list[str]:
         targets: list[str] = []
-        for target in map(normal, self.target_files):
+        for target in filter(None, map(normal, self.target_files)):
             below = [path for path in self.sources.sizes if path.startswith(f"{target}/")]
-            targets += below if below and target else [target]
+            targets += below or [target]
         return without(targets, ())
 
     def _asks_for(self, key: str) -> bool:

@@ -111,6 +111,8 @@ class Sources:
         return [path for path in sizes if wanted.picks(path) and not excludes(path)]
 
     def _kind(self, pattern: str) -> str:
+        if pattern.startswith("/") and is_glob(pattern):
+            return ""
         try:
             path = confine(self.root, pattern)
             if path.is_file():
