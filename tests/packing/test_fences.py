@@ -31,7 +31,7 @@ def test_a_path_can_not_break_its_line():
     assert "".join(Markup().file("a\n## b", "")).startswith("### a\\n## b\n")
 
 
-@given(st.text("</file>secton =\n", max_size=40))
+@given(st.text("</file> =\n", max_size=40))
 def test_what_is_inside_can_not_end_an_xml_file(text):
     block = "".join(Markup("xml").file('"<a>.py', text))
     assert block.count("</file>") == 1

@@ -186,7 +186,7 @@ def test_a_tokenizer_is_exact(repo):
     [
         pytest.param("missing.py", None, "[Could not read file]", id="missing"),
         pytest.param("bin.py", b"\0\1", "[Could not read file]", id="binary"),
-        pytest.param("latin.py", b"caf\xe9", "[Could not read file]", id="not UTF-8"),
+        pytest.param("latin.py", b"\xe9t\xe9", "[Could not read file]", id="not UTF-8"),
         pytest.param("big.py", b"x" * ((1 << 20) + 1), "[File exceeds size limit]", id="too big"),
         pytest.param("../out.py", None, "[Could not read file]", id="outside"),
         pytest.param("/etc/passwd", None, "[Could not read file]", id="absolute"),
