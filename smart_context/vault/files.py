@@ -46,16 +46,18 @@ class Unreadable:
     size: int | None = None
 
 
-def read_text(path: str | Path, *, max_bytes: int = MAX_TEXT_BYTES) -> FileText | Unreadable:
+def read_text(
+    path: str | Path, *, max_bytes: int = MAX_TEXT_BYTES, is_plain: bool = False
+) -> FileText | Unreadable:
     """The text of a regular file in UTF-8; never raises for what it finds there.
 
     Args:
         path: Links are followed: whether they may be is the caller's question.
         max_bytes: A larger file is not opened.
+        is_plain: The caller has just seen that it is a regular file, and of what size.
     """
     try:
-        status = os.stat(path)  # noqa: PTH116 — called for each of 50,000 notes
-        if refusal := _refusal(status, max_bytes):
+        if not is_plain and (refusal := _refusal(os.stat(path), max_bytes)):  # noqa: PTH116 — fast
             return refusal
         return _read(path, max_bytes)
     except UnicodeDecodeError as error:

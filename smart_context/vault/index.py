@@ -5,10 +5,12 @@ the names that are there at that moment. So a note that changed costs its own re
 of any size, and a rename needs no repair.
 """
 
+import marshal
 import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from hashlib import blake2b
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,6 +25,7 @@ from smart_context.vault.walk import IGNORE_FILES, FileStamp, file_stamps, stamp
 INDEX_FILE = "index/vault.sqlite3"
 """Where the index is kept, in the memory folder."""
 
+_PLAIN_MARSHAL = 2  # the same bytes for the same values; only ever written, never read
 _SETTLED_NS = 50_000_000  # a file changed less than 50 ms ago may change again within its stamp
 _QUICK_LOOK_S = 0.005
 _REST = 20  # after a look at all files that was not quick: rest for so many times its duration
@@ -52,6 +55,7 @@ class VaultIndex:
         self._opened: IndexStore | None = None
         self._seen_version = 0
         self._next_look = 0.0
+        self._is_settled = True
         self._cache = IndexCache()
 
     def close(self) -> None:
@@ -161,11 +165,17 @@ class VaultIndex:
 
     def _look(self, store: IndexStore) -> Changes:
         began = time.monotonic()
-        found = set(file_stamps(self.root, without=self._not_indexed()))
+        stamps = file_stamps(self.root, without=self._not_indexed())
         if store.version() != self._seen_version:
             self._seen_version = store.version()
             self._cache.clear()
-        changes = self._take_in(store, found, set(store.stamps()))
+        digest = blake2b(marshal.dumps(stamps, _PLAIN_MARSHAL), digest_size=16).digest()
+        changes = Changes()
+        if digest != store.digest():
+            self._is_settled = True
+            changes = self._take_in(store, set(stamps), set(store.stamps()))
+            if self._is_settled:
+                store.keep_digest(digest)
         ended = time.monotonic()
         is_quick = ended - began < _QUICK_LOOK_S
         self._next_look = ended if is_quick else ended + _REST * (ended - began)
@@ -198,15 +208,17 @@ class VaultIndex:
     def _take_in(self, store: IndexStore, found: set[FileStamp], known: set[FileStamp]) -> Changes:
         if found == known:
             return Changes()
-        fresh = sorted(found - known)
+        fresh = {stamp[0]: stamp for stamp in found - known}
         former = {stamp[0] for stamp in known - found}
-        present = {stamp[0] for stamp in fresh}
+        present = fresh.keys()
         changes = Changes(
             tuple(sorted(present - former)),
             tuple(sorted(present & former)),
             tuple(sorted(former - present)),
         )
-        affected = store.put(map(self._entry, fresh)) | store.remove(changes.removed)
+        affected = store.remove(changes.removed)
+        affected |= store.change(self._entry(fresh[path]) for path in changes.changed)
+        affected |= store.add(self._entry(fresh[path]) for path in changes.added)
         self._cache.forget(changes, affected, store.sources)
         return changes
 
@@ -214,8 +226,11 @@ class VaultIndex:
         path = stamp[0]
         if not _is_note(path):
             return Entry(stamp, is_known=False)
-        found = read_text(f"{self.root}{os.sep}{path}")
-        return Entry(stamp) if not isinstance(found, FileText) else _entry_of(path, found)
+        found = read_text(f"{self.root}{os.sep}{path}", is_plain=True)
+        entry = _entry_of(path, found) if isinstance(found, FileText) else Entry(stamp)
+        if entry.stamp != stamp:  # it changes right now: the next look has to look at it again
+            self._is_settled = False
+        return entry
 
     def _take_in_read(
         self, store: IndexStore, path: str, found: FileText | Unreadable
@@ -230,7 +245,7 @@ class VaultIndex:
             return text, entry.outline
         fresh = _entry_of(path, found)
         if entry is not None:
-            self._cache.forget(Changes(changed=(path,)), store.put([fresh]), store.sources)
+            self._cache.forget(Changes(changed=(path,)), store.change([fresh]), store.sources)
         return text, fresh.outline or Outline(len(text))
 
     def _outline(self, store: IndexStore, path: str) -> Outline | None:

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -17,9 +18,14 @@ _SCHEMA = (
         mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL, inode INTEGER NOT NULL
     )""",
     "CREATE TABLE outlines (id INTEGER PRIMARY KEY, outline TEXT)",
-    "CREATE TABLE links (key TEXT, id INTEGER, PRIMARY KEY (key, id)) WITHOUT ROWID",
+    "CREATE TABLE links (key TEXT, id INTEGER, more TEXT, PRIMARY KEY (key, id)) WITHOUT ROWID",
+    "CREATE TABLE state (digest BLOB)",
 )
+_FORGET_DIGEST = "DELETE FROM state"
 _LOCK_TIMEOUT_S = 10.0
+_BATCH = 1_000
+_POSTINGS = 500
+_ENCODER = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"))
 
 IndexDamaged = sqlite3.DatabaseError
 """The file is no index; it is to be made anew."""
@@ -43,7 +49,10 @@ class Entry(NamedTuple):
 
 
 class IndexStore:
-    """What is known of each file. Damage shows as `IndexDamaged` from any method."""
+    """What is known of each file. Damage shows as `IndexDamaged` from any method.
+
+    A link's source is never taken off its key's list: whoever asks looks at its links anyway.
+    """
 
     def __init__(self, database: sqlite3.Connection, path: Path | None) -> None:
         self._database = database
@@ -94,6 +103,17 @@ class IndexStore:
         """The stamps of all files, as they were when their outlines were made."""
         return self._database.execute("SELECT path, mtime_ns, size, inode FROM files").fetchall()
 
+    def digest(self) -> bytes | None:
+        """What `keep_digest` was last given, unless anything was stored since."""
+        row = self._database.execute("SELECT digest FROM state").fetchone()
+        return None if row is None else row[0]
+
+    def keep_digest(self, digest: bytes) -> None:
+        """Remember a digest of all stamps, to see at once that nothing changed."""
+        with self._database as database:
+            database.execute(_FORGET_DIGEST)
+            database.execute("INSERT INTO state VALUES (?)", (digest,))
+
     def paths(self) -> list[str]:
         """The paths of all files, in no order."""
         return [path for (path,) in self._database.execute("SELECT path FROM files")]
@@ -119,31 +139,57 @@ class IndexStore:
         return Entry(row[:4], outline, row[4] is not None)
 
     def sources(self, key: str) -> tuple[str, ...]:
-        """The files with a link of that key, sorted."""
+        """The files that have, or once had, a link of that key, sorted."""
         rows = self._database.execute(
-            "SELECT path FROM links JOIN files USING (id) WHERE key = ? ORDER BY path", (key,)
+            "SELECT path FROM files WHERE id IN ("
+            " SELECT links.id FROM links WHERE links.key = :key"
+            " UNION SELECT value FROM links, json_each(more) WHERE links.key = :key) ORDER BY path",
+            {"key": key},
         )
         return tuple(path for (path,) in rows)
 
-    def put(self, entries: Iterable[Entry]) -> set[str]:
-        """Store files, new ones or changed ones, as one change.
+    def add(self, entries: Iterable[Entry]) -> set[str]:
+        """Store files that are not known yet, any number of them, as one change.
+
+        Returns:
+            The keys of their links.
+        """
+        sources: dict[str, list[int]] = {}
+        with self._database as database:
+            database.execute(_FORGET_DIGEST)
+            (last,) = database.execute("SELECT coalesce(max(id), 0) FROM files").fetchone()
+            numbered = enumerate(entries, last + 1)
+            while batch := list(islice(_rows(numbered, sources), _BATCH)):
+                database.executemany(
+                    "INSERT INTO files VALUES (?, ?, ?, ?, ?)", (row[:5] for row in batch)
+                )
+                outlines = ((row[0], row[5]) for row in batch if row[6])
+                database.executemany("INSERT INTO outlines VALUES (?, ?)", outlines)
+            database.executemany("INSERT INTO links VALUES (?, ?, ?)", _postings(sources))
+        return set(sources)
+
+    def change(self, entries: Iterable[Entry]) -> set[str]:
+        """Store files anew, as one change; those that are not known are passed over.
 
         Returns:
             The keys of the links that they had and have.
         """
         affected: set[str] = set()
-        links: list[tuple[str, int]] = []
         with self._database as database:
+            database.execute(_FORGET_DIGEST)
             for entry in entries:
-                identity, former = self._remembered(entry.stamp[0])
+                number, former = self._remembered(entry.stamp[0])
+                if number is None:
+                    continue
                 keys = _keys(entry.outline)
                 affected |= keys | former
-                identity = self._put_stamp(identity, entry.stamp)
-                self._put_outline(identity, entry)
-                gone = [(key, identity) for key in former - keys]
-                database.executemany("DELETE FROM links WHERE key = ? AND id = ?", gone)
-                links += [(key, identity) for key in keys - former]
-            database.executemany("INSERT OR IGNORE INTO links VALUES (?, ?)", sorted(links))
+                database.execute(
+                    "UPDATE files SET mtime_ns = ?, size = ?, inode = ? WHERE id = ?",
+                    (*entry.stamp[1:], number),
+                )
+                self._put_outline(number, entry)
+                come = [(key, number) for key in keys - former]
+                database.executemany("INSERT OR IGNORE INTO links VALUES (?, ?, NULL)", come)
         return affected
 
     def remove(self, paths: Iterable[str]) -> set[str]:
@@ -154,13 +200,12 @@ class IndexStore:
         """
         affected: set[str] = set()
         with self._database as database:
+            database.execute(_FORGET_DIGEST)
             for path in paths:
-                identity, former = self._remembered(path)
+                number, former = self._remembered(path)
                 affected |= former
-                gone = [(key, identity) for key in former]
-                database.executemany("DELETE FROM links WHERE key = ? AND id = ?", gone)
-                database.execute("DELETE FROM outlines WHERE id = ?", (identity,))
-                database.execute("DELETE FROM files WHERE id = ?", (identity,))
+                database.execute("DELETE FROM outlines WHERE id = ?", (number,))
+                database.execute("DELETE FROM files WHERE id = ?", (number,))
         return affected
 
     def _remembered(self, path: str) -> tuple[int | None, set[str]]:
@@ -172,29 +217,41 @@ class IndexStore:
             return None, set()
         return row[0], set() if row[1] is None else _keys(_decoded(row[1]))
 
-    def _put_stamp(self, identity: int | None, stamp: FileStamp) -> int:
-        (stored,) = self._database.execute(
-            "INSERT INTO files (id, path, mtime_ns, size, inode) VALUES (?, ?, ?, ?, ?)"
-            " ON CONFLICT (id) DO UPDATE SET mtime_ns = excluded.mtime_ns,"
-            " size = excluded.size, inode = excluded.inode RETURNING id",
-            (identity, *stamp),
-        ).fetchone()
-        return int(stored)
-
-    def _put_outline(self, identity: int, entry: Entry) -> None:
+    def _put_outline(self, number: int, entry: Entry) -> None:
         if not entry.is_known:
-            self._database.execute("DELETE FROM outlines WHERE id = ?", (identity,))
+            self._database.execute("DELETE FROM outlines WHERE id = ?", (number,))
             return
-        encoded = None
-        if entry.outline is not None:
-            encoded = json.dumps(entry.outline, ensure_ascii=False, separators=(",", ":"))
-        self._database.execute("INSERT OR REPLACE INTO outlines VALUES (?, ?)", (identity, encoded))
+        row = (number, _encoded(entry.outline))
+        self._database.execute("INSERT OR REPLACE INTO outlines VALUES (?, ?)", row)
+
+
+_Row = tuple[int, str, int, int, int, str | None, bool]
+
+
+def _rows(numbered: Iterable[tuple[int, Entry]], sources: dict[str, list[int]]) -> Iterator[_Row]:
+    """Rows as they are stored; nothing of an entry is kept, so that none grows old in memory."""
+    for number, entry in numbered:
+        for key in _keys(entry.outline):
+            sources.setdefault(key, []).append(number)
+        yield number, *entry.stamp, _encoded(entry.outline), entry.is_known
+
+
+def _postings(sources: dict[str, list[int]]) -> Iterator[tuple[str, int, str | None]]:
+    for key in sorted(sources):
+        numbers = sources[key]
+        for start in range(0, len(numbers), _POSTINGS):
+            first, *more = numbers[start : start + _POSTINGS]
+            yield key, first, str(more) if more else None
 
 
 def _keys(outline: Outline | None) -> set[str]:
     keys = {link_key(link.target) for link in outline.links} if outline is not None else set()
     keys.discard("")
     return keys
+
+
+def _encoded(outline: Outline | None) -> str | None:
+    return None if outline is None else _ENCODER.encode(outline)
 
 
 def _decoded(outline: str) -> Outline:

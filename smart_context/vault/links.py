@@ -33,7 +33,8 @@ def linkpath(target: str) -> str:
 
 def link_key(target: str) -> str:
     """What a link and the files that it may mean have in common: the folded last part."""
-    return fold(linkpath(target).rpartition("/")[2])
+    name = target.partition("#")[0] if "#" in target else target
+    return fold(name.rpartition("/")[2].strip())
 
 
 def keys_of(path: str) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ _MATH_END = re.compile(r"(?<=[^\s\\])\$(?![0-9])")
 _BACKTICKS = re.compile(r"``*")
 _NOT_QUOTED = re.compile(r"\n(?![ \t]*>)")
 _COMMENTS = {"%%": "%%", "<!--": "-->"}
-_NEEDED = ("`", "\\", "$", "%%", "<!--", "~~~")
 
 
 def prose_of(text: str, start: int = 0) -> str:
@@ -21,7 +20,7 @@ def prose_of(text: str, start: int = 0) -> str:
         text: A note.
         start: Where its body begins; what is before it is left alone.
     """
-    if not any(mark in text for mark in _NEEDED):
+    if not _may_hold_more_than_prose(text):
         return text
     pieces: list[str] = []
     position = 0
@@ -30,6 +29,18 @@ def prose_of(text: str, start: int = 0) -> str:
         position = end
     pieces.append(text[position:])
     return "".join(pieces)
+
+
+def _may_hold_more_than_prose(text: str) -> bool:
+    """Single characters are found many times faster than longer strings."""
+    return (
+        "`" in text
+        or "\\" in text
+        or "$" in text
+        or ("%" in text and "%%" in text)
+        or ("<" in text and "<!--" in text)
+        or ("~" in text and "~~~" in text)
+    )
 
 
 class _Scan:

@@ -1,7 +1,7 @@
 """What a note is made of: links, headings, blocks, tags, with their places in its text."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -77,14 +77,15 @@ class Outline(NamedTuple):
         )
 
 
-_WIKI_LINK = re.compile(r"\[\[([^\[\]\n|]+)(?:\|(?:[^\[\n]|\[(?!\[))*?)?\]\]")
+_WIKI_LINK = re.compile(r"\[\[([^\[\]\n|]+)(?:\|(?:[^\[\]\n]++|\[(?!\[)|\](?!\]))*+)?\]\]")
 _MARKDOWN_LINK = re.compile(
     r"\]\([ \t]*(?:<([^<>\n]*)>|([^\s()<>]*(?:\([^\s()]*\)[^\s()]*)*))"
     r"(?:[ \t]+(?:\"[^\"\n]*\"|'[^'\n]*'))?[ \t]*\)"
 )
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 _HEADING = re.compile(r"\n {0,3}(#{1,6})(?![^ \t\r\n])([^\n]*)")
-_UNDERLINE = re.compile(r"\n {0,3}(===*|---*)[ \t]*(?=\r?\n|\Z)")
+_FIRST_HEADING = re.compile(r" {0,3}(#{1,6})(?![^ \t\r\n])([^\n]*)")
+_UNDERLINE = re.compile(r"\n {0,3}(===*|----*)[ \t]*(?=\r?\n|\Z)")
 _NOT_A_PARAGRAPH = re.compile(r"\s*(?:[#>|]|[-*+][ \t]|[0-9]{1,9}[.)][ \t]|\Z)")
 _TAG = re.compile(r"#([^\s!-,.:-@\[-^`{-~\u2000-\u206f\u3000-\u303f]+)")
 _BLOCK_NAME = re.compile(r"\^([A-Za-z0-9-]+)[ \t]*(?=\r?\n|\Z)")
@@ -97,8 +98,8 @@ def outline_of(text: str) -> Outline:
     """The outline of a note in Markdown; any text has one."""
     body = front_matter_end(text)
     prose = prose_of(text, body)
-    links = sorted(_links(prose, body))
-    tags: Iterable[str] = _tags(prose, body)
+    links = _links(prose, body)
+    tags = _tags(prose, body) if "#" in prose else []
     aliases: tuple[str, ...] = ()
     if body:
         links = [*_property_links(text, body), *links]
@@ -117,16 +118,24 @@ def outline_of(text: str) -> Outline:
     )
 
 
-def _links(prose: str, body: int) -> Iterator[Link]:
+def _links(prose: str, body: int) -> list[Link]:
+    links: list[Link] = []
     for found in _WIKI_LINK.finditer(prose, body):
         if target := _wiki_target(found[1]):
-            yield Link(found.start(), found.end(), target)
-    if "](" in prose:
-        for found in _MARKDOWN_LINK.finditer(prose, body):
-            target = _markdown_target(found)
-            start = prose.rfind("[", max(body, found.start() - _TEXT_BEFORE_LINK), found.start())
-            if target and start >= 0 and "\n\n" not in prose[start : found.start()]:
-                yield Link(start, found.end(), target)
+            start, end = found.span()
+            links.append(Link(start, end, target))
+    if "(" in prose and "](" in prose:
+        links += _markdown_links(prose, body)
+        links.sort()
+    return links
+
+
+def _markdown_links(prose: str, body: int) -> Iterator[Link]:
+    for found in _MARKDOWN_LINK.finditer(prose, body):
+        target = _markdown_target(found)
+        start = prose.rfind("[", max(body, found.start() - _TEXT_BEFORE_LINK), found.start())
+        if target and start >= 0 and "\n\n" not in prose[start : found.start()]:
+            yield Link(start, found.end(), target)
 
 
 def _property_links(text: str, body: int) -> Iterator[Link]:
@@ -148,24 +157,20 @@ def _markdown_target(found: re.Match[str]) -> str:
 
 def _headings(text: str, prose: str, body: int) -> list[Heading]:
     headings = [
-        Heading(len(found[1]), found.start() + 1, _heading_text(text, found))
+        Heading(len(found[1]), found.start() + 1, _title(text, found))
         for found in _HEADING.finditer(prose, max(body - 1, 0))
     ]
-    if body == 0 and prose.startswith(("#", " ")) and (first := _HEADING.match("\n" + prose)):
-        title = _without_closing(text[first.start(2) - 1 : first.end(2) - 1])
-        headings.insert(0, Heading(len(first[1]), 0, title))
-    if "\n==" in prose or "\n--" in prose:
-        underlined = list(_underlined(text, prose, body))
-        return sorted([*headings, *underlined], key=lambda heading: heading.start)
+    if body == 0 and (first := _FIRST_HEADING.match(prose)):
+        headings.insert(0, Heading(len(first[1]), 0, _title(text, first)))
+    if ("=" in prose or "---" in prose) and _UNDERLINE.search(prose, body):
+        headings += _underlined(text, prose, body)
+        headings.sort(key=lambda heading: heading.start)
     return headings
 
 
-def _heading_text(text: str, found: re.Match[str]) -> str:
-    return _without_closing(text[found.start(2) : found.end(2)])
-
-
-def _without_closing(title: str) -> str:
-    title = title.strip()
+def _title(text: str, found: re.Match[str]) -> str:
+    start, end = found.span(2)
+    title = text[start:end].strip()
     if title.endswith("#"):
         opened = title.rstrip("#")
         if not opened or opened[-1] in " \t":
@@ -181,11 +186,12 @@ def _underlined(text: str, prose: str, body: int) -> Iterator[Heading]:
         yield Heading(1 if found[1][0] == "=" else 2, start, text[start : found.start()].strip())
 
 
-def _tags(prose: str, body: int) -> Iterator[str]:
-    for found in _TAG.finditer(prose, body):
-        start = found.start()
-        if (start == 0 or prose[start - 1].isspace()) and not found[1].isdigit():
-            yield found[1]
+def _tags(prose: str, body: int) -> list[str]:
+    return [
+        found[1]
+        for found in _TAG.finditer(prose, body)
+        if (found.start() == 0 or prose[found.start() - 1].isspace()) and not found[1].isdigit()
+    ]
 
 
 def _blocks(prose: str, body: int) -> Iterator[Block]:

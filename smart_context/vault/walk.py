@@ -115,9 +115,10 @@ class _Walk:
             if any(entry.name in IGNORE_FILES for entry in entries):
                 inner = self.scopes_of(prefix, outer)
             for entry in entries:
+                name = entry.name
                 if entry.is_dir(follow_symlinks=False):
-                    child = f"{prefix}{entry.name}/"
-                    if not self.leaves_out(child, entry.name, inner):
+                    child = f"{prefix}{name}/"
+                    if not self.leaves_out(child, name, inner):
                         pending.append((child, inner))
                 elif stamp := self._stamp_of(entry, prefix, inner):
                     stamps.append(stamp)
@@ -126,10 +127,18 @@ class _Walk:
     def _stamp_of(
         self, entry: "os.DirEntry[str]", prefix: str, scopes: _Scopes
     ) -> FileStamp | None:
+        """As `stamp`; most files are plain, and are told so without asking much."""
+        name = entry.name
+        path = prefix + name
         try:
-            return self.stamp(prefix + entry.name, scopes, entry.stat(), is_link=entry.is_symlink())
+            status, is_link = entry.stat(), entry.is_symlink()
         except OSError:
             return None
+        if is_link or scopes or name[0] == "." or not path.isascii():
+            return self.stamp(path, scopes, status, is_link=is_link)
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        return path, status.st_mtime_ns, status.st_size, status.st_ino & SIGNED
 
     def stamp(
         self, path: str, scopes: _Scopes, status: os.stat_result, *, is_link: bool

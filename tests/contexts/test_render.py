@@ -85,7 +85,7 @@ def test_the_tree_shows_what_is_in():
 
 
 def test_a_tree_may_be_deep():
-    assert file_tree(["a/" * 5_000 + "b"]).count("\n") == 5_000
+    assert file_tree(["a/" * 1_000 + "b"]).count("\n") == 1_000
 
 
 @pytest.mark.parametrize(
