@@ -35,7 +35,7 @@ class TaskOwner:
             raise RuntimeError(f"{self._name} has stopped and takes no more work")
         task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(lambda done: self._finished(done, work))
+        task.add_done_callback(self._finished)
         return task
 
     def latest(self, key: Hashable, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
@@ -71,9 +71,8 @@ class TaskOwner:
                 "%s: %d tasks did not end within %g s", self._name, len(running), timeout_s
             )
 
-    def _finished(self, task: asyncio.Task[Any], work: Coroutine[Any, Any, Any]) -> None:
+    def _finished(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
-        work.close()
         if not task.cancelled() and (error := task.exception()):
             self._logger.error("%s: background work failed", self._name, exc_info=error)
 

@@ -230,6 +230,7 @@ def test_commands_are_described_with_a_json_schema():
     assert described["description"] == "Show what came in."
     assert described["owner"] == "test"
     schema = described["params"]
+    assert "title" not in schema
     assert schema["type"] == "object"
     assert schema["required"] == ["chat_id"]
     assert schema["additionalProperties"] is False

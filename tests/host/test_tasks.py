@@ -29,26 +29,59 @@ async def test_a_failure_is_logged_with_the_owner(caplog):
 async def test_of_one_key_the_latest_wins_and_begins_when_the_former_has_ended():
     owner = TaskOwner("test")
     notes = []
+    may_end = asyncio.Event()
 
-    async def work(name):
-        notes.append(f"{name} begins")
+    async def first():
         try:
             await asyncio.Event().wait()
         finally:
-            await asyncio.sleep(0)
-            notes.append(f"{name} ends")
+            await may_end.wait()
+            notes.append("first ends")
+
+    async def never():
+        notes.append("never")
 
     async def last():
         notes.append("last")
 
-    first = owner.latest("chat", work("first"))
+    begun = owner.latest("chat", first())
     await asyncio.sleep(0)
-    second = owner.latest("chat", work("second"))
+    second = owner.latest("chat", never())
+    await asyncio.sleep(0)
     third = owner.latest("chat", last())
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert notes == []
+    may_end.set()
     await third
-    assert first.cancelled()
+    assert begun.cancelled()
     assert second.cancelled()
-    assert notes == ["first begins", "first ends", "last"]
+    assert notes == ["first ends", "last"]
+
+
+async def test_work_that_is_superseded_before_it_began_never_begins():
+    owner = TaskOwner("test")
+    notes = []
+
+    async def note(name):
+        notes.append(name)
+
+    for name in ("a", "b", "c"):
+        task = owner.latest("chat", note(name))
+    await task
+    assert notes == ["c"]
+
+
+async def test_what_has_ended_is_let_go():
+    owner = TaskOwner("test")
+
+    async def work():
+        pass
+
+    await asyncio.gather(owner.spawn(work()), owner.latest("k", work()))
+    await asyncio.sleep(0)
+    assert not owner._tasks
+    assert not owner._latest
 
 
 async def test_keys_do_not_disturb_each_other():
