@@ -174,6 +174,16 @@ async def test_a_question_does_not_wait_for_the_end_of_a_long_import(loaded):
     await gated.aclose()
 
 
+async def test_closing_fails_calls_that_are_not_done_rather_than_give_zeros(loaded):
+    gated = GatedEmbedder(loaded)
+    job = asyncio.create_task(gated.embed(["hello"] * 160))
+    await asyncio.to_thread(gated.begun.acquire, timeout=5)
+    await gated.aclose()
+    gated.gate.set()
+    with pytest.raises(ModelFailed, match="was closed"):
+        await job
+
+
 @pytest.mark.parametrize("name", [files.WEIGHTS, files.VOCABULARY])
 @pytest.mark.parametrize(
     ("spoil", "said"),
