@@ -1,0 +1,147 @@
+"""Passages of the vault's notes that are closest to a question, by their words.
+
+The words of all notes are kept in memory as an inverted index: about a kilobyte a note. It is made
+when the first question comes, in a worker thread, and follows the files from then on. The notes
+that fit best are then read and cut at their headings, and their pieces are ranked.
+"""
+
+import asyncio
+import posixpath
+import threading
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from smart_context.text.bm25 import Bm25
+from smart_context.text.words import content_words, words
+from smart_context.vault.files import FileText, read_text
+from smart_context.vault.front_matter import front_matter_end
+from smart_context.vault.notes import outline_of
+from smart_context.vault.walk import FileStamp, file_stamps
+
+_SUFFIXES = (".md", ".txt")
+_MAX_CHARACTERS = 200_000  # of one note, for its words and its passages
+_PASSAGE_CHARACTERS = 1_500
+_NOTES_READ = 40
+_FEWEST_DEAD = 1_000
+_QUICK_LOOK_S = 0.005
+_REST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of a note, at most about 1,500 characters.
+
+    Attributes:
+        source: Where it stands, such as `notes/a.md#Heading`.
+        text: What it says, as it is written.
+    """
+
+    source: str
+    text: str
+
+
+class VaultPassages:
+    """Finds passages in the notes of a vault. Nothing is read before the first question.
+
+    Args:
+        root: The vault.
+        without: Folders to leave out, relative to the vault; such as the memory folder.
+    """
+
+    def __init__(self, root: Path, *, without: Collection[str] = ()) -> None:
+        self._root = root
+        self._without = tuple(without)
+        self._lock = threading.Lock()
+        self._words = Bm25()
+        self._stamps: list[FileStamp | None] = []
+        self._places: dict[str, int] = {}
+        self._next_look = 0.0
+
+    async def find(self, query: str, limit: int) -> Sequence[Passage]:
+        """The closest passages, best first; none if the notes and the query share no word."""
+        return await asyncio.to_thread(self._find, query, limit)
+
+    def _find(self, query: str, limit: int) -> list[Passage]:
+        wanted = content_words(query) or words(query)
+        if not wanted or limit <= 0:
+            return []
+        with self._lock:
+            self._catch_up()
+            paths = self._best_notes(wanted)
+        passages = [passage for path in paths for passage in self._passages_in(path)]
+        scores = Bm25(words(f"{p.source} {p.text}") for p in passages).scores(wanted)
+        ranked = np.argsort(-scores, kind="stable")[:limit]
+        return [passages[place] for place in ranked if scores[place] > 0]
+
+    def _best_notes(self, wanted: Sequence[str]) -> list[str]:
+        scores = self._words.scores(wanted)
+        ranked = np.argsort(-scores, kind="stable")
+        found: list[str] = []
+        for place in ranked:
+            if scores[place] <= 0 or len(found) == _NOTES_READ:
+                break
+            if stamp := self._stamps[place]:
+                found.append(stamp[0])
+        return found
+
+    def _passages_in(self, path: str) -> list[Passage]:
+        found = read_text(self._root / path)
+        return passages_of(path, found.text) if isinstance(found, FileText) else []
+
+    def _catch_up(self) -> None:
+        """Take in what changed, if looking is due: it never takes more than 5 % of the time."""
+        began = time.monotonic()
+        if began < self._next_look:
+            return
+        found = {
+            stamp
+            for stamp in file_stamps(self._root, without=self._without)
+            if stamp[0].lower().endswith(_SUFFIXES)
+        }
+        took = time.monotonic() - began
+        known = {stamp for stamp in self._stamps if stamp is not None}
+        for stamp in known - found:
+            self._stamps[self._places.pop(stamp[0])] = None
+        if len(self._stamps) - len(self._places) > max(len(self._places), _FEWEST_DEAD):
+            self._words, self._stamps, self._places, known = Bm25(), [], {}, set()
+        for stamp in sorted(found - known):
+            self._add(stamp)
+        self._next_look = time.monotonic() + (_REST * took if took > _QUICK_LOOK_S else 0)
+
+    def _add(self, stamp: FileStamp) -> None:
+        found = read_text(self._root / stamp[0])
+        name = posixpath.splitext(stamp[0])[0]
+        text = found.text[:_MAX_CHARACTERS] if isinstance(found, FileText) else ""
+        self._words.add([*words(name), *words(text)] if text else [])
+        self._places[stamp[0]] = len(self._stamps)
+        self._stamps.append(stamp)
+
+
+def passages_of(path: str, text: str) -> list[Passage]:
+    """A note cut at its headings, and within long sections between paragraphs."""
+    text = text.removeprefix("\ufeff")[:_MAX_CHARACTERS]
+    headings = outline_of(text).headings
+    starts = [front_matter_end(text), *(heading.start for heading in headings), len(text)]
+    sources = [path, *(f"{path}#{heading.text}" for heading in headings)]
+    return [
+        Passage(source, piece)
+        for source, start, end in zip(sources, starts, starts[1:], strict=False)
+        for piece in _pieces(text[start:end])
+    ]
+
+
+def _pieces(section: str) -> list[str]:
+    pieces: list[str] = []
+    for paragraph in section.split("\n\n"):
+        if pieces and len(pieces[-1]) + len(paragraph) < _PASSAGE_CHARACTERS:
+            pieces[-1] += f"\n\n{paragraph}"
+        else:
+            pieces += (
+                paragraph[start : start + _PASSAGE_CHARACTERS]
+                for start in range(0, len(paragraph) or 1, _PASSAGE_CHARACTERS)
+            )
+    return [stripped for piece in pieces if (stripped := piece.strip())]
