@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -18,7 +18,7 @@ _BREAK = re.compile(
     r"[,.;:!?()\[\]{}\"|/\\*<>=\n\u2013\u2014\u201c-\u201e\u2026«»"
     r"\u3001\u3002\u3008-\u3011\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f]+"
 )
-_WORD = re.compile(r"[^\W_](?:[\w.+#'\u2019-]*[\w+#])?")
+_WORD = re.compile(r"[^\W_](?:[\w.#'\u2019-]*[\w#])?(?:\+\+)?")
 _INNER_POINT = re.compile(r"(?<=\w)[./](?=\w)")
 _POINT = "\u2024"
 _CODE = re.compile(r"```.*?```|`[^`\n]*`|https?://\S+", re.DOTALL)
@@ -51,11 +51,11 @@ class Phrase:
         return self.spellings.most_common(1)[0][0]
 
 
-def phrases_of(texts: Sequence[str]) -> list[Phrase]:
-    """All candidates of a chat, with the positions of the texts that use them."""
+def phrases_of(texts: Sequence[str], places: Iterable[int]) -> list[Phrase]:
+    """All candidates of the texts at `places`, with the positions of those that use them."""
     found: dict[tuple[str, ...], Phrase] = {}
-    for place, text in enumerate(texts):
-        for words, spelling in _phrases(text[:_LONGEST_TEXT]):
+    for place in places:
+        for words, spelling in _phrases(texts[place][:_LONGEST_TEXT]):
             phrase = found.setdefault(words, Phrase(words))
             phrase.spellings[spelling] += 1
             phrase.places.add(place)
@@ -71,7 +71,11 @@ def _phrases(text: str) -> Iterator[tuple[tuple[str, ...], str]]:
                 yield tuple(stem(word.lower()) for word in words), spelling
         for characters in UNSPACED_RUN.findall(stretch):
             for piece in _windows(characters, _FEWEST_CHARACTERS, _MOST_CHARACTERS):
-                if PARTICLES.isdisjoint(piece) and _LINKING.isdisjoint((piece[0], piece[-1])):
+                if (
+                    piece not in WEAK_WORDS
+                    and PARTICLES.isdisjoint(piece)
+                    and _LINKING.isdisjoint((piece[0], piece[-1]))
+                ):
                     yield (piece,), piece
 
 

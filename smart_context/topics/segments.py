@@ -34,7 +34,7 @@ def segments_of(rows: Matrix, is_answer: Sequence[bool], *, most: int) -> list[S
         found = _best_cut(rows, (price * cost).astype(np.float32))
         if len(found) <= max(most, -(-len(rows) // _LONGEST)):
             return found
-        price *= 1.5
+        price *= 2
 
 
 def _best_cut(rows: Matrix, cost: NDArray[np.float32]) -> list[Segment]:

@@ -25,7 +25,7 @@ ENGLISH = (
     (
         r"(?:^|[.!?;:\n] ?)(?:(?:and|also|but|so|hi|hello)[,!.]? )*(?:please )?(?:always|never) "
         r"(?:use|answer|reply|respond|write|give|include|add|suggest|explain|assume|format|put|end"
-        r"|start|keep|show|mention|call|say|ask|make|cite|avoid|recommend|propose|apologi[sz]e)\b"
+        r"|start|keep|be|stay|show|mention|call|say|ask|make|cite|avoid|recommend|propose|apologi[sz]e)\b"
     ),
     r"\balways (?:use|answer|reply|respond|write in|cite|format)\b",
     (

@@ -31,6 +31,7 @@ water weak week weekend weeks welcome wide wish wonder wondering word words work
 works worse worst worth write writing wrong year years yesterday young anyway actually absolutely
 definitely lol haha wow cool awesome amazing guys guy gonna wanna totally favorite fun loves loved
 enjoy enjoys nice hey hear hows whats thats cant couldnt doesnt
+gb mb kb tb km cm mm kg ms ml hz am pm percent degrees euros dollars drop drops carry collect
 """
 _GERMAN = """
 anders anderes thema beispiel bekommen besser bester beste brauche brauchen braucht dauert davon
@@ -41,7 +42,8 @@ meist meisten mindestens minuten möglich monat monate morgen neue neuen nimm ni
 paar passt prozent rund sagen schnell sehen seite steht stunde stunden tag tage tagen teil trinke
 tun tut ungefähr unterschied verwenden viele vielen vielleicht voll vorher wenig weniger wichtig
 wissen woche wochen wohl zeit zehn zwei zweimal drei vier fünf sechs ersten erste wollt ohnehin
-zusammen überhaupt
+zusammen überhaupt sechs sieben acht neun elf zwölf fünfzehn zwanzig dreißig vierzig fünfzig
+sechzig hundert tausend grad euro kilometer meter
 """
 _OTHERS = """
 fois jour jours temps semaine mois ans année exemple question problème aide besoin chose choses
@@ -52,5 +54,11 @@ giorno giorni settimana mese anni esempio domanda problema aiuto meglio volta vo
 dia dias semana mês anos exemplo pergunta ajuda melhor vezes gostaria preciso
 dag dagen week maand jaar voorbeeld vraag probleem hulp beter keer
 """
+_CHINESE = """
+方便 代替 住在 推荐 推薦 怎么 怎麼 什么 什麼 时候 時候 可以 需要 最好 比较 比較 知道 觉得 覺得
+建议 建議 介绍 介紹 使用 问题 問題 方法 时间 時間 小时 小時 分钟 分鐘 半个 一下 一个 一些 这个
+那个 现在 開始 开始 附近 最后 最後 有没有 没有 沒有 设置 設置 看看 告诉 告訴 帮我 幫我 换个 话题
+合适 查看
+"""
 
-WEAK_WORDS: frozenset[str] = frozenset((_ENGLISH + _GERMAN + _OTHERS).split())
+WEAK_WORDS: frozenset[str] = frozenset((_ENGLISH + _GERMAN + _OTHERS + _CHINESE).split())

@@ -7,6 +7,7 @@ STANDING = [
     "Hi, for this whole chat please answer in British English and keep code in Python 3.11.",
     "From now on, use metric units.",
     "be concise",
+    "Always be concise.",
     "Please keep your answers short.",
     "Always use type hints in code.",
     "Never suggest paid tools.",

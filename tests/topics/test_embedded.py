@@ -1,0 +1,145 @@
+import numpy as np
+import pytest
+
+from smart_context.chat.messages import Message
+from smart_context.llm.embedded import EmbeddedEmbedder
+from smart_context.topics.embedded import EmbeddedTopicExtractor
+from smart_context.topics.extraction import ExtractionFailed
+from smart_context.topics.values import Extraction
+from tests.relevance.doubles import FakeEmbedder
+from tests.topics import chats
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(scope="module")
+def embedder():
+    return EmbeddedEmbedder()
+
+
+def found_as(extraction, messages, subjects):
+    """For each topic, the subjects of its members."""
+    subject_of = {m.id: s for m, s in zip(messages, subjects, strict=True)}
+    return {t.label: {subject_of[i] for i in t.message_ids} for t in extraction.topics}
+
+
+def f1(one, other):
+    return 2 * len(one & other) / (len(one) + len(other))
+
+
+async def test_the_six_subjects_of_a_sixty_message_chat_are_found(embedder):
+    messages, subjects = chats.chat(chats.SIX_SUBJECTS)
+    extraction = await EmbeddedTopicExtractor(embedder).extract(messages)
+    named = [s for s in dict.fromkeys(subjects) if s != "-"]
+    for name in named:
+        wanted = {m.id for m, s in zip(messages, subjects, strict=True) if s == name}
+        assert max(f1(set(t.message_ids), wanted) for t in extraction.topics) >= 0.9
+    assert len(extraction.topics) == len(named) == 6
+    assert all(topic.count == len(topic.message_ids) for topic in extraction.topics)
+    assert [t.count for t in extraction.topics] == sorted(
+        (t.count for t in extraction.topics), reverse=True
+    )
+    assert extraction.sticky_ids == ("m1",)
+
+
+@pytest.mark.parametrize("text", [chats.CHINESE, chats.GERMAN], ids=["Chinese", "German"])
+async def test_chats_in_other_languages_have_sensible_topics(embedder, text):
+    messages, subjects = chats.chat(text)
+    extraction = await EmbeddedTopicExtractor(embedder).extract(messages)
+    found = found_as(extraction, messages, subjects)
+    assert len(found) == 3
+    assert sum(len(held) == 1 for held in found.values()) >= 2
+    assert extraction.sticky_ids == ("m1",)
+
+
+async def test_labels_are_short_in_title_case_and_made_of_words_that_were_used(embedder):
+    messages, _ = chats.chat(chats.SIX_SUBJECTS)
+    said = " ".join(m.text for m in messages).lower()
+    extraction = await EmbeddedTopicExtractor(embedder).extract(messages)
+    for topic in extraction.topics:
+        words = [word for word in topic.label.split() if word != "&"]
+        assert 1 <= len(words) <= 4
+        assert all(word[0].isupper() for word in words)
+        assert all(word.lower() in said for word in words)
+        assert topic.keywords
+
+
+async def test_labels_stay_as_a_chat_grows(embedder):
+    messages, _ = chats.chat(chats.SIX_SUBJECTS)
+    extractor = EmbeddedTopicExtractor(embedder)
+    labels, kept, lost = (), 0, 0
+    for end in range(20, len(messages) + 1, 8):
+        extraction = await extractor.extract(messages[:end], previous_labels=labels)
+        now = tuple(topic.label for topic in extraction.topics)
+        kept += len(set(labels) & set(now))
+        lost += len(set(labels) - set(now))
+        labels = now
+    assert kept >= 10 * lost
+
+
+async def test_the_same_chat_gives_the_same_topics(embedder):
+    messages, _ = chats.chat(chats.GERMAN)
+    extractor = EmbeddedTopicExtractor(embedder)
+    assert await extractor.extract(messages) == await extractor.extract(messages)
+
+
+def say(*texts):
+    return [
+        Message(id=f"m{n}", role="user" if n % 2 else "assistant", content=text)
+        for n, text in enumerate(texts, start=1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("messages", "labels"),
+    [
+        pytest.param([], 0, id="no messages"),
+        pytest.param(say("", "  "), 0, id="nothing said"),
+        pytest.param(say("Always be concise."), 0, id="only an instruction"),
+        pytest.param(say("How do I bake bread?"), 1, id="one message"),
+        pytest.param(say("ok", "ok"), 1, id="no word that could name a topic"),
+        pytest.param(say("👍", "👍"), 1, id="no words at all"),
+        pytest.param(say(*["How do I bake bread?"] * 9), 1, id="the same again and again"),
+    ],
+)
+async def test_little_chats_have_as_many_topics_as_they_have_subjects(messages, labels):
+    extraction = await EmbeddedTopicExtractor(FakeEmbedder(dimensions=8)).extract(messages)
+    assert len(extraction.topics) == labels
+    assert all(t.label and 1 <= t.count <= len(messages) for t in extraction.topics)
+
+
+async def test_only_what_is_said_is_embedded():
+    embedder = FakeEmbedder(dimensions=8)
+    messages = [
+        *say("Always be concise.", "I will.", "Bread?", "Yeast."),
+        Message(id="t", role="tool", content="log"),
+        Message(id="s", role="system", content="You help."),
+    ]
+    await EmbeddedTopicExtractor(embedder).extract(messages)
+    assert embedder.batches[0] == ["Bread?", "Yeast."]
+
+
+async def test_a_failing_embedder_is_an_extraction_that_failed_with_a_reason():
+    embedder = FakeEmbedder()
+    embedder.failing = True
+    with pytest.raises(ExtractionFailed, match="fake did not answer: the embedder is down"):
+        await EmbeddedTopicExtractor(embedder).extract(say("Bread?"))
+
+
+async def test_vectors_without_meaning_give_topics_all_the_same():
+    class Zeros(FakeEmbedder):
+        async def embed(self, texts):
+            return np.zeros((len(texts), 4), dtype=np.float32)
+
+    extraction = await EmbeddedTopicExtractor(Zeros()).extract(say("Bread?", "Yeast.", "Tax?"))
+    assert extraction != Extraction()
+    assert sum(topic.count for topic in extraction.topics) == 3
+
+
+@pytest.mark.slow
+async def test_a_chat_of_ten_thousand_messages_takes_bounded_time():
+    random = np.random.default_rng(0)
+    words = [f"word{number}" for number in range(400)]
+    texts = [" ".join(random.choice(words, 8)) for _ in range(10_000)]
+    extraction = await EmbeddedTopicExtractor(FakeEmbedder(dimensions=32)).extract(say(*texts))
+    assert 1 <= len(extraction.topics) <= 8
