@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 TOKEN = "a-token-for-tests-0123456789"
@@ -150,7 +151,7 @@ class WireClient:
                         self.changed.notify_all()
                 elif message.get("id") in self.replies:
                     self.replies[message["id"]].put(message)
-        except Exception as error:
+        except ConnectionClosed as error:
             with self.changed:
                 self.events.append(("closed", {"reason": str(error)}))
                 self.changed.notify_all()

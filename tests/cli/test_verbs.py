@@ -1,0 +1,280 @@
+"""The command line as a user meets it: results on stdout, words on stderr, fitting exit codes."""
+
+import json
+import re
+import shutil
+import socket
+
+import pytest
+
+from smart_context import __version__
+from smart_context.cli.serve import DEMO_VAULT
+from tests.fake_openai import FakeOpenAI
+from tests.product.conftest import about, write_chat
+from tests.serving import serving
+
+
+@pytest.fixture
+def vault(tmp_path):
+    folder = tmp_path / "vault"
+    shutil.copytree(DEMO_VAULT, folder)
+    (folder / "memory").rename(folder / ".memory")
+    return folder
+
+
+def tree(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else None
+        for path in folder.rglob("*")
+    }
+
+
+def test_the_version_is_that_of_the_package(smart_context):
+    assert smart_context("--version") == (0, f"smart-context {__version__}\n", "")
+
+
+def test_chats_are_listed_newest_first_for_people_and_for_programs(smart_context, vault):
+    code, out, _ = smart_context("chats", "list", cwd=vault)
+    assert code == 0
+    assert out.splitlines()[1].startswith("short-story")
+    code, out, _ = smart_context("chats", "list", "--vault", vault, "--format", "json")
+    rows = json.loads(out)
+    assert {row["chat_id"]: row["messages"] for row in rows}["year-of-projects"] >= 40
+    assert any(re.search(r"[\u4e00-\u9fff]", row["title"]) for row in rows)
+
+
+def test_a_chat_that_is_not_there_is_named_and_the_newest_are_offered(smart_context, vault):
+    code, out, err = smart_context("chats", "show", "nope", cwd=vault)
+    assert (code, out) == (1, "")
+    assert "nope" in err
+    assert "short-story" in err
+
+
+def test_a_chat_goes_out_and_comes_in_whole(smart_context, vault, tmp_path):
+    target = tmp_path / "chat.json"
+    assert (
+        smart_context("chats", "export", "gartenjahr", "--as", "json", "-o", target, cwd=vault)[0]
+        == 0
+    )
+    assert smart_context("chats", "import", target, "--chat-id", "copy", cwd=vault)[0] == 0
+    original = json.loads((vault / ".memory/gartenjahr.json").read_text(encoding="utf-8"))
+    copy = json.loads((vault / ".memory/copy.json").read_text(encoding="utf-8"))
+    assert copy["messages"] == original["messages"]
+    code, _, err = smart_context("chats", "import", target, "--chat-id", "copy", cwd=vault)
+    assert code == 1
+    assert "already" in err
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[1]", b'{"messages": 3}', b"\xff\xfe", b"[" * 5000]
+)
+def test_an_import_of_something_else_is_refused_and_writes_nothing(
+    smart_context, vault, tmp_path, content
+):
+    before = tree(vault)
+    (tmp_path / "odd.json").write_bytes(content)
+    code, _, err = smart_context("chats", "import", tmp_path / "odd.json", cwd=vault)
+    assert code == 1
+    assert "odd.json" in err
+    assert tree(vault) == before
+
+
+def test_search_finds_messages_in_any_chat(smart_context, vault):
+    code, out, _ = smart_context(
+        "chats",
+        "search",
+        "青城山",
+        cwd=vault,
+    )
+    assert code == 0
+    assert "chengdu-plan" in out
+
+
+def test_the_filter_says_for_each_message_whether_and_why_and_changes_nothing(smart_context, vault):
+    write_chat(
+        vault,
+        "pets",
+        about("My cat sleeps on the sofa", "Cats sleep 15 hours a day", "Set sail at dawn", "Aye"),
+    )
+    before = {name: data for name, data in tree(vault).items() if "embeddings" not in name}
+    command = ("filter", "pets", "--topics", "Sleeping Cats", "--format", "json")
+    code, out, _ = smart_context(*command, cwd=vault)
+    result = json.loads(out)
+    assert code == 0
+    assert [message["id"] for message in result["messages"]] == ["m0", "m1", "m2", "m3"]
+    assert result["messages"][1]["in"]
+    assert result["messages"][1]["reason"].startswith("in: topic Sleeping Cats, similarity ")
+    assert {name: d for name, d in tree(vault).items() if "embeddings" not in name} == before
+
+
+def test_show_prompt_prints_the_very_messages_that_the_endpoint_receives(
+    smart_context, endpoint_vault
+):
+    vault, endpoint = endpoint_vault
+    write_chat(vault, "c", about("cats sleep", "yes they do", "boats sail", "in the wind"))
+    with serving(vault) as server:
+        server.ask("smart_context.set_filter", chat_id="c", topics=["cats sleep"])
+        code, out, _ = smart_context(
+            "filter", "c", "--show-prompt", "-m", "and now?", "--format", "json", cwd=vault
+        )
+        assert code == 0
+        server.ask("chat.send", chat_id="c", message="and now?")
+    sent = next(r for r in endpoint.chat_requests if r.body["model"] == "gpt-4o")
+    assert json.loads(out) == sent.messages
+
+
+@pytest.fixture
+def endpoint_vault(tmp_path):
+
+    folder = tmp_path / "served"
+    folder.mkdir()
+    with FakeOpenAI() as endpoint:
+        (folder / ".vault.toml").write_text(
+            f'[llm]\nbase_url = "{endpoint.base_url}"\n[llm.categories]\nchat = "gpt-4o"\n'
+            'fast = "gpt-4o-mini"\nembedding = "text-embedding-3-small"\n'
+        )
+        yield folder, endpoint
+
+
+def test_topics_are_found_without_a_model_and_stored(smart_context, vault):
+    code, out, _ = smart_context("topics", "year-of-projects", "--refresh", cwd=vault)
+    assert code == 0
+    assert "Instructions & Preferences" in out
+    stored = json.loads((vault / ".memory/year-of-projects.json").read_text(encoding="utf-8"))
+    labels = [topic["label"] for topic in stored["topics"] if not topic.get("sticky")]
+    assert 3 <= len(labels) <= 8
+
+
+def test_init_writes_a_config_that_holds_and_never_overwrites_one(smart_context, tmp_path):
+    folder = tmp_path / "new notes"
+    code, out, _ = smart_context("init", folder)
+    assert code == 0
+    assert "doctor" in out
+    assert smart_context("doctor", folder)[0] == 0
+    text = (folder / ".vault.toml").read_text(encoding="utf-8")
+    code, _, err = smart_context("init", folder)
+    assert code == 1
+    assert "not changed" in err
+    assert (folder / ".vault.toml").read_text(encoding="utf-8") == text
+
+
+def test_doctor_changes_nothing_in_the_vault(smart_context, vault):
+    before = tree(vault)
+    code, out, _ = smart_context("doctor", vault)
+    assert code == 0
+    assert "similarity_threshold = 0.4" in out
+    assert tree(vault) == before
+
+
+def test_doctor_says_which_endpoint_is_down_and_what_to_do(smart_context, tmp_path):
+    (tmp_path / ".vault.toml").write_text(
+        '[llm]\nbase_url = "http://127.0.0.1:1/v1"\nmax_retries = 0\n[llm.categories]\nchat = "m"\n'
+    )
+    code, out, _ = smart_context("doctor", tmp_path, "--format", "json")
+    assert code == 1
+    failed = [row for row in json.loads(out) if row["state"] == "failed"]
+    assert any("127.0.0.1:1" in row["found"] for row in failed)
+
+
+FAULTY = """\
+[vault]
+name = 3
+memory_dir = "../elsewhere"
+colour = "red"
+
+[llm]
+api_key = "sk-abcdefghijklmnopqrstuvwx"
+
+[plugins.smart_context]
+enabled = true
+similarity_threshold = "high"
+recent_messages = -1
+"""
+
+
+@pytest.mark.parametrize("verb", ["serve", "doctor"])
+def test_every_fault_of_the_config_is_listed_with_its_line(smart_context, tmp_path, verb):
+    (tmp_path / ".vault.toml").write_text(FAULTY)
+    code, out, err = smart_context(verb, tmp_path)
+    assert (code, out) == (2, "")
+    for line, key in [
+        (2, "name"),
+        (3, "memory_dir"),
+        (4, "colour"),
+        (7, "api_key"),
+        (11, "similarity_threshold"),
+        (12, "recent_messages"),
+    ]:
+        assert re.search(rf"line {line}\b.*{key}", err), key
+    assert "sk-abcdefg" not in err
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".vault.toml"]
+
+
+def test_a_port_in_use_is_said_and_not_a_traceback(smart_context, tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        code, _, err = smart_context("serve", tmp_path, "--port", port, "--no-browser")
+    assert code == 1
+    assert str(port) in err
+
+
+def test_another_address_needs_a_token(smart_context, tmp_path):
+    code, _, err = smart_context("serve", tmp_path, "--host", "0.0.0.0", "--no-browser")
+    assert code in {1, 2}
+    assert "token" in err
+
+
+def test_a_folder_that_is_not_there_is_bad_usage(smart_context):
+    code, _, err = smart_context("serve", "/no/such/folder")
+    assert code == 2
+    assert "/no/such/folder" in err
+
+
+def test_a_new_plugin_works_once_it_is_trusted_and_enabled(smart_context, tmp_path):
+    vault = tmp_path / "v"
+    vault.mkdir()
+    assert smart_context("plugins", "new", "word_count", "--vault", vault)[0] == 0
+    assert smart_context("plugins", "enable", "word_count", "--vault", vault)[0] == 0
+    _, out, _ = smart_context("plugins", "list", "--vault", vault)
+    assert "untrusted" in out
+
+    code, _, err = smart_context("trust", vault)
+    assert code == 1
+    assert "--yes" in err
+    assert "plugins/word_count/main.py" in err
+    assert smart_context("trust", vault, "--yes")[0] == 0
+
+    env = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
+    with serving(vault, env=env) as server, server.connect() as client:
+        assert client.call("word_count.count", text="one two")["words"] == 2
+        client.call("chat.send", chat_id="c", message="hello")
+        assert client.wait_for("word_count.counted")["total"] > 0
+        client.wait_for("ui.register_panel", id="word_count")
+        assert server.request("GET", "/panels/word_count/panel.js")[0] == 200
+        assert server.request("GET", "/panels/word_count/main.py")[0] == 404
+
+    (vault / "plugins/word_count/main.py").write_text("raise SystemExit\n")
+    with serving(vault, env=env) as server:
+        states = {p["id"]: p["state"] for p in server.ask("system.plugins")["plugins"]}
+    assert states == {"smart_context": "running", "word_count": "untrusted"}
+
+    assert smart_context("plugins", "disable", "word_count", "--vault", vault)[0] == 0
+    _, out, _ = smart_context("plugins", "list", "--vault", vault)
+    assert "disabled" in out
+
+
+@pytest.mark.parametrize("name", ["Word", "2words", "a/b", "../x", "x" * 65])
+def test_a_plugins_name_that_can_be_none_is_bad_usage(smart_context, tmp_path, name):
+    assert smart_context("plugins", "new", name)[0] == 2
+    assert not (tmp_path / "plugins").exists()
+
+
+def test_enabling_keeps_the_comments_of_the_config(smart_context, tmp_path):
+    (tmp_path / ".vault.toml").write_text("# mine\n[vault]\nname = 'N' # short\n")
+    smart_context("plugins", "disable", "smart_context", cwd=tmp_path)
+    text = (tmp_path / ".vault.toml").read_text()
+    assert "# mine" in text
+    assert "# short" in text
+    assert "enabled = false" in text
