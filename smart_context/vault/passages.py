@@ -7,8 +7,10 @@ that fit best are then read and cut at their headings, and their pieces are rank
 
 import asyncio
 import posixpath
+import re
 import threading
 import time
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +25,10 @@ from smart_context.vault.notes import outline_of
 from smart_context.vault.walk import FileStamp, file_stamps
 
 _SUFFIXES = (".md", ".txt")
-_MAX_CHARACTERS = 200_000  # of one note, for its words and its passages
+_RUN = re.compile(r"\w+")
+_LONGEST_KEPT = 30
+_MOST_KEPT = 200_000
+_MAX_CHARACTERS = 100_000  # of one note, for its words and its passages
 _PASSAGE_CHARACTERS = 1_500
 _NOTES_READ = 40
 _FEWEST_DEAD = 1_000
@@ -57,6 +62,7 @@ class VaultPassages:
         self._without = tuple(without)
         self._lock = threading.Lock()
         self._words = Bm25()
+        self._vocabulary = _Vocabulary()
         self._stamps: list[FileStamp | None] = []
         self._places: dict[str, int] = {}
         self._next_look = 0.0
@@ -64,6 +70,14 @@ class VaultPassages:
     async def find(self, query: str, limit: int) -> Sequence[Passage]:
         """The closest passages, best first; none if the notes and the query share no word."""
         return await asyncio.to_thread(self._find, query, limit)
+
+    async def prepare(self) -> None:
+        """Read what changed now, so that the next question need not wait for it."""
+        await asyncio.to_thread(self._prepare)
+
+    def _prepare(self) -> None:
+        with self._lock:
+            self._catch_up()
 
     def _find(self, query: str, limit: int) -> list[Passage]:
         wanted = content_words(query) or words(query)
@@ -116,9 +130,27 @@ class VaultPassages:
         found = read_text(self._root / stamp[0])
         name = posixpath.splitext(stamp[0])[0]
         text = found.text[:_MAX_CHARACTERS] if isinstance(found, FileText) else ""
-        self._words.add([*words(name), *words(text)] if text else [])
+        self._words.add(self._vocabulary.words(f"{name}\n{text}") if text else [])
         self._places[stamp[0]] = len(self._stamps)
         self._stamps.append(stamp)
+
+
+class _Vocabulary:
+    """The words of a text in no order, several times faster: most were seen before."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, list[str]] = {}
+
+    def words(self, text: str) -> list[str]:
+        found: list[str] = []
+        for run, count in Counter(_RUN.findall(text)).items():
+            known = self._known.get(run)
+            if known is None:
+                known = words(run)
+                if len(run) <= _LONGEST_KEPT and len(self._known) < _MOST_KEPT:
+                    self._known[run] = known
+            found += known * count
+        return found
 
 
 def passages_of(path: str, text: str) -> list[Passage]:
