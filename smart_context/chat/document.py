@@ -32,7 +32,10 @@ class NotJson(Exception):
 
 
 class Entry:
-    """One entry of `messages`, with what has been worked out about it."""
+    """One entry of `messages`, with what has been worked out about it.
+
+    Entries are equal when their values are; that costs nothing when they are shared.
+    """
 
     __slots__ = ("_line", "_message", "is_flat", "value")
 
@@ -48,6 +51,11 @@ class Entry:
             copy_json(value)  # for its limit on depth, which keeps every later copy safe
         self._line = line
         self._message: tuple[int, Message] | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Entry) and bool(self.value == other.value))
+
+    __hash__ = None  # type: ignore[assignment]  # values can't be hashed
 
     def line(self) -> bytes:
         """The entry as JSON, without a line break."""
@@ -126,16 +134,7 @@ class Version:
 
     def says_the_same(self, other: "Version") -> bool:
         """Whether both hold equal entries in the same order, and equal other keys."""
-        return (
-            len(self.entries) == len(other.entries)
-            and self.other == other.other
-            and all(map(same, self.entries, other.entries))
-        )
-
-
-def same(one: Entry, another: Entry) -> bool:
-    """Whether two entries are equal; at no cost when they are shared."""
-    return one is another or bool(one.value == another.value)
+        return self.other == other.other and self.entries == other.entries
 
 
 def read_version(content: bytes, known: Version | None = None) -> Version:
@@ -237,9 +236,7 @@ def _version(document: JsonObject, entries: Sequence[Entry], known: Version | No
 def _shared(entries: Sequence[Entry], known: Version | None) -> tuple[Entry, ...]:
     if known is None:
         return tuple(entries)
-    shared = [
-        old if same(old, new) else new for old, new in zip(known.entries, entries, strict=False)
-    ]
+    shared = [old if old == new else new for old, new in zip(known.entries, entries, strict=False)]
     return (*shared, *entries[len(shared) :])
 
 

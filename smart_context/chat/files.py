@@ -6,6 +6,7 @@ Everything here blocks; callers run it in a worker thread.
 import contextlib
 import errno
 import os
+import re
 import secrets
 import stat
 import sys
@@ -19,7 +20,7 @@ from smart_context.chat.advisory import try_lock
 from smart_context.errors import StoreFailed
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
-_TEMPORARY = ".tmp"
+_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.tmp", re.DOTALL)
 _STALE_S = 3600
 _LOCK_TRIES = 200
 _LOCK_PAUSE_S = 0.01
@@ -155,7 +156,7 @@ def fsync_folder(folder: Path) -> None:
 
 def is_temporary(file_name: str) -> bool:
     """Whether the name is that of a write in progress, or of one that a crash cut short."""
-    return file_name.startswith(".") and file_name.endswith(_TEMPORARY)
+    return _TEMPORARY.fullmatch(file_name) is not None
 
 
 def sweep(folder: Path) -> None:
@@ -171,7 +172,7 @@ def sweep(folder: Path) -> None:
 def _temporary(path: Path, content: bytes) -> Iterator[tuple[Path, Signature]]:
     path.parent.mkdir(parents=True, exist_ok=True)
     mode = _mode_to_keep(path)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}{_TEMPORARY}")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         with temporary.open("xb") as file:
             if mode is not None and hasattr(os, "fchmod"):

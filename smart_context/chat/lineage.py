@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from smart_context.chat.document import Version, same
+from smart_context.chat.document import Version
 from smart_context.chat.messages import ChatId
 
 ANYBODY = ""
@@ -135,7 +135,7 @@ def _likeness(document: Version, former: Version) -> tuple[int, int]:
     shared = missing = 0
     for key, entry in former.by_key.items():
         mine = document.by_key.get(key)
-        shared += mine is not None and same(mine, entry)
+        shared += mine is not None and mine == entry
         missing += mine is None
     for key, value in former.other.items():
         shared += key in document.other and document.other[key] == value

@@ -8,7 +8,7 @@ is merged key by key. Where both say something different about one key, ours is 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
-from smart_context.chat.document import Entry, Version, same
+from smart_context.chat.document import Entry, Version
 
 _ABSENT: Any = object()
 _START: Hashable = None
@@ -87,11 +87,10 @@ def _kept(base: Version, theirs: Version, ours: Version) -> dict[Hashable, Entry
 def _judged(base: Entry | None, theirs: Entry | None, ours: Entry | None) -> Entry | None:
     if theirs is None or ours is None:
         remaining = theirs or ours
-        deleted = base is not None and remaining is not None and same(base, remaining)
-        return None if deleted else remaining
-    if same(theirs, ours) or (base is not None and same(base, ours)):
+        return None if remaining == base else remaining
+    if ours in (theirs, base):
         return theirs
-    if base is not None and same(base, theirs):
+    if theirs == base:
         return ours
     return _both_edited(base, theirs, ours)
 

@@ -2,7 +2,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from smart_context.chat import files
 from smart_context.chat.chat_files import ChatFiles, RecentVersions, Stored
 from smart_context.chat.files import Signature, signature_of
 from smart_context.errors import ChatIdInvalid, StoreFailed
@@ -76,7 +75,7 @@ def test_a_file_that_changes_before_every_attempt_is_not_overwritten(chats, tmp_
 
 
 def test_leftovers_are_swept_once_when_the_first_chat_is_written(chats, tmp_path):
-    old = put(tmp_path / f".x.json.0{files._TEMPORARY}", b"", age_s=5000)
+    old = put(tmp_path / ".x.json.00000001.tmp", b"", age_s=5000)
     assert chats.read("c") is None
     assert old.exists()
     chats.put("c", version(said("a")), None)

@@ -157,13 +157,13 @@ def test_one_holder_of_the_folder_waits_for_the_other(tmp_path):
 
 
 def test_leftovers_of_killed_writers_are_swept_after_an_hour(tmp_path):
-    old = put(tmp_path / ".a.json.0001.tmp", b"", age_s=4000)
-    new = put(tmp_path / ".a.json.0002.tmp", b"", age_s=10)
-    chat = put(tmp_path / "a.json", b"", age_s=4000)
+    old = put(tmp_path / ".a.json.00000001.tmp", b"", age_s=4000)
+    new = put(tmp_path / ".a.json.00000002.tmp", b"", age_s=10)
+    others = [put(tmp_path / name, b"", age_s=4000) for name in ("a.json", ".editor.tmp")]
     sweep(tmp_path)
     assert not old.exists()
     assert new.exists()
-    assert chat.exists()
+    assert all(other.exists() for other in others)
 
 
 def test_sweeping_a_folder_that_is_not_there_is_no_error(tmp_path):
