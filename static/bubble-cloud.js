@@ -1,6 +1,6 @@
 // @ts-check
 import { fontSize, widthInEms } from "./fit.js";
-import { pack, radii } from "./pack.js";
+import { cloud } from "./pack.js";
 
 const GAP = 6;
 const USUAL_TYPE_PX = 16;
@@ -37,8 +37,7 @@ export class BubbleCloud extends HTMLElement {
     if (!this.#width) return;
     const zoom = parseFloat(getComputedStyle(document.documentElement).fontSize) / USUAL_TYPE_PX;
     const counts = bubbles.map((bubble) => Number(bubble.dataset.count));
-    const sizes = radii(counts, this.#width / zoom).map((size) => size * zoom);
-    const places = pack(sizes, GAP, this.#width);
+    const { sizes, places } = scaled(cloud(counts, this.#width / zoom, GAP), zoom);
     const top = Math.min(0, ...places.map(({ y }, i) => y - sizes[i]));
     const bottom = Math.max(0, ...places.map(({ y }, i) => y + sizes[i]));
     const left = Math.min(0, ...places.map(({ x }, i) => x - sizes[i]));
@@ -63,4 +62,12 @@ export class BubbleCloud extends HTMLElement {
     }
     return this.#ruler ? this.#ruler.measureText(text).width / 100 : widthInEms(text);
   }
+}
+
+/** @param {ReturnType<typeof cloud>} whole @param {number} zoom */
+function scaled({ sizes, places }, zoom) {
+  return {
+    sizes: sizes.map((size) => size * zoom),
+    places: places.map(({ x, y }) => ({ x: x * zoom, y: y * zoom })),
+  };
 }

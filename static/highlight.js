@@ -58,7 +58,7 @@ export class Highlight {
     return /** @type {HTMLElement[]} */ ([...this.#list.querySelectorAll("[data-message-id]")]);
   }
 
-  /** The hue of each message's picked topic; under "" that of the only one, if it is the only one. */
+  /** The hue of the topic that keeps each message; under "" that of the only one picked, if that is all we know. */
   #huesOfPicked() {
     /** @type {Map<string, string>} */
     const hueOf = new Map();
@@ -67,8 +67,10 @@ export class Highlight {
       if (bubble instanceof HTMLElement) hueOf.set(label, bubble.dataset.hue ?? "");
     }
     /** @type {Map<string, string>} */
-    const hues = new Map(hueOf.size === 1 ? [["", [...hueOf.values()][0]]] : []);
-    for (const [id, label] of this.#state?.keptBy ?? []) {
+    const hues = new Map();
+    const keptBy = this.#state?.keptBy;
+    if (!keptBy?.size && hueOf.size === 1) hues.set("", [...hueOf.values()][0]);
+    for (const [id, label] of keptBy ?? []) {
       const hue = hueOf.get(label);
       if (hue !== undefined) hues.set(id, hue);
     }

@@ -5,6 +5,27 @@
 
 const TOUCHING = 1e-6;
 
+const EVER_SMALLER = [0.44, 0.39, 0.34, 0.3].map((fill, i) => ({ fill, min: 32 - 2 * i }));
+const TALLEST = 1.1;
+
+/**
+ * A cloud of these counts: as large as it can be without becoming taller than it is wide, nearly.
+ * @param {readonly number[]} counts
+ * @param {number} width
+ * @param {number} gap
+ * @returns {{ sizes: number[], places: Point[] }}  Radii and centres.
+ */
+export function cloud(counts, width, gap) {
+  let sizes = radii(counts, width);
+  let places = pack(sizes, gap, width);
+  for (const limits of EVER_SMALLER) {
+    if (height(places, sizes) <= TALLEST * width) break;
+    sizes = radii(counts, width, limits);
+    places = pack(sizes, gap, width);
+  }
+  return { sizes, places };
+}
+
 /**
  * Radii whose areas are proportional to the counts.
  *

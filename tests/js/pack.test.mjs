@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pack, radii } from "../../static/pack.js";
+import { cloud, pack, radii } from "../../static/pack.js";
 
 /** Numbers in [0, 1), the same on each run. */
 function randoms(seed) {
@@ -43,6 +43,15 @@ test("a cloud is compact: it takes at most three times the area of its circles",
     const bottom = Math.max(...places.map(({ y }, j) => y + sizes[j]));
     const area = sizes.reduce((sum, r) => sum + Math.PI * r * r, 0);
     assert.ok(320 * (bottom - top) <= 3 * area, `${counts}: ${(320 * (bottom - top)) / area}`);
+  }
+});
+
+test("many equal topics shrink until the cloud is hardly taller than wide", () => {
+  for (const counts of [[10, 10, 10, 8, 8, 8, 2], [5, 5, 5, 5, 5, 5, 5, 5], [9, 1, 1, 1]]) {
+    const { sizes, places } = cloud(counts, 320, 6);
+    const top = Math.min(...places.map(({ y }, j) => y - sizes[j]));
+    const bottom = Math.max(...places.map(({ y }, j) => y + sizes[j]));
+    assert.ok(bottom - top <= 1.3 * 320, `${counts}: ${bottom - top}`);
   }
 });
 
