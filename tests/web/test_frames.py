@@ -139,6 +139,24 @@ def test_nesting_is_taken_up_to_the_limit_and_not_beyond():
     assert caught.value.code == INVALID_REQUEST
 
 
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":[', "]}")])
+def test_what_was_closed_does_not_count_towards_the_limit(opening, closing):
+    depth = (MAX_JSON_DEPTH - 1) // (len(opening) // 3 or 1)
+    part = nested(depth, opening, closing)
+    at_limit = f"[{part},{part}]"
+    assert read_json(at_limit) == json.loads(at_limit)
+
+
+def test_the_codes_are_those_of_json_rpc():
+    assert (PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS) == (-32700, -32600, -32602)
+
+
+def test_an_error_says_what_is_wrong_and_nothing_else():
+    frame = parse_frame(nested(1000))
+    assert isinstance(frame, Invalid)
+    assert frame.message == "nested too deeply: at most 100 levels are taken"
+
+
 def test_objects_and_arrays_count_as_levels_alike():
     mixed = '{"a":[' * (MAX_JSON_DEPTH // 2 + 1) + "]}" * (MAX_JSON_DEPTH // 2 + 1)
     with pytest.raises(JsonRefused, match="nested"):
@@ -164,7 +182,12 @@ def test_many_values_beside_each_other_are_no_nesting():
 def test_a_large_frame_is_taken_and_a_larger_one_refused():
     fits = '"' + "a" * (MAX_FRAME_BYTES - 2) + '"'
     assert len(read_json(fits)) == MAX_FRAME_BYTES - 2
-    for too_large in (fits + " ", (fits + " ").encode(), '"' + "é" * (MAX_FRAME_BYTES // 2) + '"'):
+    for too_large in (
+        fits + " ",
+        (fits + " ").encode(),
+        '"' + "é" * (MAX_FRAME_BYTES // 2) + '"',
+        '"' + "é" * (MAX_FRAME_BYTES - 2) + '"',
+    ):
         with pytest.raises(JsonRefused, match="8 MiB") as caught:
             read_json(too_large)
         assert caught.value.code == INVALID_REQUEST

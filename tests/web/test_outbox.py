@@ -120,6 +120,14 @@ def test_a_piece_without_text_or_offset_is_sent_like_any_event():
     assert len(events(outbox)) == 2
 
 
+def test_only_pieces_of_answers_are_joined():
+    outbox = Outbox()
+    for offset, text in ((0, "a"), (1, "b")):
+        payload = {"chat_id": "c", "message_id": "m", "offset": offset, "text": text}
+        outbox.put(event_frame("plugin.token", payload))
+    assert len(events(outbox)) == 2
+
+
 def test_a_full_outbox_takes_no_more():
     outbox = Outbox(max_bytes=1000)
     assert outbox.put(Frame("x" * 2000))

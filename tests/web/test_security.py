@@ -81,7 +81,10 @@ def test_a_request_without_host_is_refused():
 def test_the_port_may_be_left_out_where_it_is_the_default():
     assert status_of(visit(("host", "127.0.0.1"), BEARER, port=80)) == 200
     assert status_of(visit(("host", "localhost"), BEARER, port=443, scheme="https")) == 200
+    assert status_of(visit(("host", "localhost"), BEARER, port=80, scheme="ws")) == 200
+    assert status_of(visit(("host", "localhost"), BEARER, port=443, scheme="wss")) == 200
     assert status_of(visit(("host", "localhost"), BEARER, port=443)) == 403
+    assert status_of(visit(("host", "evil.example"), BEARER, port=80)) == 403
 
 
 def test_an_ipv6_address_is_allowed_in_brackets():
@@ -213,6 +216,13 @@ def test_a_used_start_link_leads_on_the_browser_that_used_it_and_no_other():
     refusal = judge(opened, access, ())
     assert refusal.status == 401
     assert "once" in refusal.advice
+
+
+def test_a_link_without_a_token_in_it_leads_on_who_was_let_in():
+    access = Access.of(TOKEN)
+    cookie = access.cookie(8000, is_secure=False).split(";")[0]
+    assert judge(visit(("cookie", cookie), query="token="), access, ()) == Redirect(location="/")
+    assert status_of(visit(query="token=")) == 401
 
 
 def test_the_start_link_of_the_users_token_always_works():
