@@ -8,6 +8,7 @@ with the chat, so a turn costs what is new.
 import re
 import unicodedata
 from collections.abc import Sequence
+from operator import is_
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,7 @@ class ChatWords:
 
     def __init__(self) -> None:
         self.lengths = np.zeros(0, dtype=np.float32)
+        self._messages: Sequence[Message] = ()
         self._texts: list[str] = []
         self._lowered: list[str] = []
         self._postings: dict[str, Postings] = {}
@@ -49,7 +51,19 @@ class ChatWords:
         if added or not known:
             self._lowered.extend(map(_lowered, added))
             self.lengths = np.array(list(map(len, texts)), dtype=np.float32)
-        self._texts = texts
+        self._messages, self._texts = tuple(messages), texts
+
+    def is_ready(self, messages: Sequence[Message], queries: Sequence[str]) -> bool:
+        """Whether `shares` of these queries has nothing left to look up for these messages."""
+        return (
+            len(messages) == len(self._messages)
+            and all(map(is_, messages, self._messages))
+            and all(
+                self._searched.get(word) == len(messages)
+                for query in queries
+                for word in content_words(query)
+            )
+        )
 
     def shares(self, queries: Sequence[str]) -> Matrix:
         """Shape (len(queries), n): how much of a query's words each message uses, 0 to 1.

@@ -15,6 +15,7 @@ from smart_context.relevance.vectors import similarities, unit
 _SHORT, _LONG = 2.5, 5.5
 _REACH = 5
 _LEAST_TYPICAL = 0.05
+_JUST_BELOW = np.float32(0.39)
 _USUAL_SPREAD = 0.25
 _STANDING_OUT_TO_USER = (
     (-4.0, 0.0, 0.55, 1.5, 3.0, 6.0, 40.0),
@@ -106,11 +107,13 @@ def score_enriched(labels: Sequence[str], evidence: Evidence, scale: Scale) -> S
     neighbours, and compared with the rest of the chat. A topic whose members are known is their
     centre too, and its members score at least 0.5.
     """
-    alike = scale.to_user(similarities(evidence.label_vectors, evidence.vectors))
-    values = _by_label(alike, evidence)
-    for row, members in enumerate(evidence.members):
-        if len(members):
-            values[row] = _by_members(values[row], evidence, members)
+    known = [row for row, members in enumerate(evidence.members) if len(members)]
+    centres = [evidence.vectors[evidence.members[row]].sum(axis=0) for row in known]
+    queries = np.vstack([evidence.label_vectors, *(unit(centre) for centre in centres)])
+    close = similarities(queries.astype(np.float32, copy=False), evidence.vectors)
+    values = _by_label(scale.to_user(close[: len(labels)]), evidence)
+    for row, near in zip(known, close[len(labels) :], strict=True):
+        values[row] = _by_members(values[row], near[None], evidence.members[row], evidence.others)
     return Scores(labels=tuple(labels), values=values)
 
 
@@ -177,17 +180,18 @@ def _around(values: Matrix) -> Matrix:
 
 
 def _by_members(
-    by_name: NDArray[np.float32], evidence: Evidence, members: NDArray[np.intp]
+    by_name: NDArray[np.float32],
+    close: Matrix,
+    members: NDArray[np.intp],
+    others: NDArray[np.intp],
 ) -> NDArray[np.float32]:
-    """Scores of one topic when it is known which messages belong to it."""
-    centre = unit(evidence.vectors[members].sum(axis=0))
-    close = similarities(centre[None], evidence.vectors)
+    """Shape (n,): scores of one topic whose members are known; `close` to their centre, (1, n)."""
     smooth = np.float32(0.6) * close + np.float32(0.25) * _before(close)
     smooth += np.float32(0.15) * _after(close)
     typical = max(float(np.median(smooth[0, members])), _LEAST_TYPICAL)
     closest = np.maximum(smooth, np.float32(0.8) * close)[0] / typical
     near = np.interp(closest, (0.2, 0.8, 1.3), (0.0, 0.4, 0.8))
     values = np.asarray(0.5 * near + 0.5 * by_name, dtype=np.float32)
-    values[evidence.others] = np.minimum(values[evidence.others], np.float32(0.39))
+    values[others] = np.minimum(values[others], _JUST_BELOW)
     values[members] = 0.5 + 0.5 * np.clip(values[members], 0, 1)
     return values

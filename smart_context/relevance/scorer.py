@@ -90,7 +90,10 @@ class RelevanceScorer:
             return score_plain(labels, label_vectors, vectors)
         warm = self._warm_chat(chat_id)
         async with warm.lock:
-            lexical = await asyncio.to_thread(warm.shares, messages, labels)
+            if warm.words.is_ready(messages, labels):
+                lexical = warm.words.shares(labels)
+            else:
+                lexical = await asyncio.to_thread(warm.shares, messages, labels)
         positions = {message.id: place for place, message in enumerate(messages)}
         evidence = Evidence(
             vectors=vectors,
