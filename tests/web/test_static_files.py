@@ -1,0 +1,79 @@
+"""Laws of the scripts and styles that no browser would complain about."""
+
+import re
+
+import pytest
+
+from smart_context.resources import asset
+
+STATIC, TEMPLATES = asset("static"), asset("templates")
+SCRIPTS = sorted(STATIC.glob("*.js"))
+STYLES = sorted((STATIC / "css").glob("*.css"))
+PAGES = sorted(TEMPLATES.glob("*.html"))
+
+
+def read(paths):
+    return "\n".join(path.read_text(encoding="utf-8") for path in paths)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
+def test_a_script_is_short_typed_and_makes_no_html(script):
+    text = script.read_text(encoding="utf-8")
+
+    assert text.startswith("// @ts-check\n")
+    assert len(text.splitlines()) <= 220
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(", text)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
+def test_whatever_a_script_imports_is_there(script):
+    imports = re.findall(r'from "(\./[^"]+)"|import "(\./[^"]+)"', script.read_text("utf-8"))
+
+    assert all((STATIC / (one or other)).is_file() for one, other in imports)
+
+
+def test_nothing_is_fetched_from_elsewhere():
+    everything = read([*SCRIPTS, *STYLES, *PAGES])
+
+    assert not re.search(r"(?:src|href|url|from|import)\W{1,3}https?:", everything)
+
+
+def test_every_icon_in_use_is_drawn():
+    used = set(re.findall(r'icon\("(\w+)"\)', read(PAGES)))
+    drawn = set(re.findall(r'<symbol id="(\w+)"', (STATIC / "icons.svg").read_text("utf-8")))
+
+    assert used == drawn
+
+
+def test_every_style_sheet_is_linked():
+    linked = re.search(r"for sheet in \[(.*?)\]", (TEMPLATES / "layout.html").read_text("utf-8"))[1]
+
+    assert set(re.findall(r'"(\w+)"', linked)) == {path.stem for path in STYLES}
+
+
+def test_every_custom_property_in_use_is_defined():
+    styles = read(STYLES)
+    by_scripts = set(re.findall(r'"(--[\w-]+)"', read(SCRIPTS)))
+    used = set(re.findall(r"var\((--[\w-]+)", styles))
+
+    assert used <= set(re.findall(r"(--[\w-]+):", styles)) | by_scripts
+
+
+def test_colours_are_named_in_one_place():
+    others = read(path for path in STYLES if path.name != "tokens.css")
+
+    assert not re.search(r"#[0-9a-f]{3,8}\b|\brgba?\(|\bhsla?\(", others)
+
+
+def test_dark_is_the_same_by_choice_and_by_system():
+    tokens = (STATIC / "css" / "tokens.css").read_text("utf-8")
+    chosen = re.search(r':root\[data-theme="dark"\] \{(.*?)\}', tokens, re.DOTALL)[1]
+    system = re.search(r':root:not\(\[data-theme="light"\]\) \{(.*?)\}', tokens, re.DOTALL)[1]
+
+    assert chosen.split() == system.split()
+
+
+def test_motion_stops_for_those_who_ask():
+    assert "prefers-reduced-motion" in read(STYLES)
+    timed = re.findall(r"(?:transition|animation):[^;]*?\b\d+m?s[^;]*;", read(STYLES))
+    assert all("infinite" in rule or "0s var(" in rule for rule in timed), timed
