@@ -147,8 +147,6 @@ def _chat_model(endpoint: EndpointSettings, closing: AsyncExitStack) -> ChatMode
 
 
 def _embedder(endpoint: EndpointSettings | None, closing: AsyncExitStack) -> Embedder:
-    if endpoint is None:
-        return EmbeddedEmbedder()
-    embedder = OpenAIEmbedder(endpoint)
+    embedder = EmbeddedEmbedder() if endpoint is None else OpenAIEmbedder(endpoint)
     closing.push_async_callback(embedder.aclose)
     return embedder

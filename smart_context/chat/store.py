@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 from smart_context.chat.answer_journal import InterruptedAnswer, interrupted_answers
 from smart_context.chat.changes import Changes, Listener
 from smart_context.chat.chat_files import ChatFiles, Damaged, RecentVersions, Stored
-from smart_context.chat.document import Version
+from smart_context.chat.document import Version, copy_json
 from smart_context.chat.files import signature_of
 from smart_context.chat.ids import check_chat_id, new_chat_id, sidecar_name
 from smart_context.chat.lineage import ANYBODY, Lineage
@@ -85,6 +85,12 @@ class ChatStore:
     async def messages(self, chat_id: str) -> tuple[Message, ...]:
         """The messages, oldest first; only those that changed since the last call are read."""
         return await self._read(check_chat_id(chat_id), lambda version: version.messages)
+
+    async def snapshot(self, chat_id: str) -> tuple[tuple[Message, ...], JsonObject]:
+        """The messages, oldest first, and the other keys, of one version; copies no message."""
+        return await self._read(
+            check_chat_id(chat_id), lambda version: (version.messages, copy_json(dict(version.other)))
+        )
 
     async def exists(self, chat_id: str) -> bool:
         """Whether the chat has a file."""

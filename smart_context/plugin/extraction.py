@@ -103,7 +103,7 @@ class TopicUpdates:
                 del self._newest[chat_id]
 
     async def _extract_and_store(self, chat_id: ChatId, token: object) -> None:
-        messages = _readable(messages_of(await self._chats.load(chat_id)))
+        messages = _readable(await self._chats.messages(chat_id))
         sidecar = await self._sidecars.of(chat_id)
         extraction = await self._extract(chat_id, messages, sidecar.topics)
 

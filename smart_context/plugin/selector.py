@@ -6,6 +6,7 @@ is sent.
 
 import asyncio
 import logging
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -171,8 +172,9 @@ def with_fallen_out(
 
     A failed or unfinished message is never brought back.
     """
-    present = {message.id for message in history}
-    missing = frozenset(wanted) - present
+    missing = set(wanted)
+    if missing:
+        missing.difference_update(message.id for message in history)
     if not missing:
         return tuple(history)
     place = {message.id: position for position, message in enumerate(messages)}
@@ -208,10 +210,10 @@ def _standing(candidates: Sequence[Message]) -> Iterable[MessageId]:
 def _for_candidates(
     scores: Scores, messages: Sequence[Message], candidates: Sequence[Message]
 ) -> Scores:
+    if len(candidates) == len(messages) and all(map(operator.is_, candidates, messages)):
+        return scores
     place = {message.id: position for position, message in enumerate(messages)}
     columns = np.array([place.get(m.id, -1) for m in candidates], dtype=np.intp)
-    if len(columns) == len(messages) and (columns == np.arange(len(messages))).all():
-        return scores
     values = scores.values[:, columns]
     values[:, columns < 0] = 0
     return replace(scores, values=values)

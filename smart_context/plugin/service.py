@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from smart_context.chat.messages import ChatId, Message, MessageId, messages_of
+from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.chat.store import ChatStore
 from smart_context.errors import InvalidParams
 from smart_context.plugin.filter import FilterState
@@ -44,13 +44,13 @@ class ChatFilter:
 
     async def view(self, chat_id: ChatId) -> ChatView:
         """The chat as its next message would find it."""
-        document = await self._chats.load(chat_id)
-        messages = tuple(m for m in messages_of(document) if not m.generating)
+        stored, others = await self._chats.snapshot(chat_id)
+        messages = _finished(stored)
         return ChatView(
             chat_id=chat_id,
             messages=messages,
             history=tuple(await self._history_of(messages)),
-            topics=_topics_of(document),
+            topics=_topics_of(others),
             sidecar=await self._sidecars.of(chat_id),
         )
 
@@ -64,14 +64,15 @@ class ChatFilter:
             question: The message that is being sent.
             history: What the turn would send so far.
         """
-        document = await self._chats.load(chat_id)
-        messages = messages_of(document)
-        place = next((at for at, m in enumerate(messages) if m.id == question), len(messages))
+        stored, others = await self._chats.snapshot(chat_id)
+        # The question is among the last, unless an old one is asked again.
+        after = (back for back in range(1, len(stored) + 1) if stored[-back].id == question)
+        place = len(stored) - next(after, 0)
         return ChatView(
             chat_id=chat_id,
-            messages=tuple(m for m in messages[:place] if not m.generating),
+            messages=_finished(stored[:place]),
             history=tuple(history),
-            topics=_topics_of(document),
+            topics=_topics_of(others),
             sidecar=await self._sidecars.of(chat_id),
         )
 
@@ -157,6 +158,13 @@ def with_state(view: ChatView, labels: Iterable[str]) -> ChatView:
         topics=view.topics,
         sidecar=sidecar,
     )
+
+
+def _finished(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """Without those that are still being written, of which there is seldom one."""
+    if any(message.generating for message in messages):
+        return tuple(message for message in messages if not message.generating)
+    return messages
 
 
 def _topics_of(document: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:

@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from smart_context.chat.messages import Message
 from smart_context.plugin.selector import ChatView, Decision
-from smart_context.relevance.reasons import ReasonKind
+from smart_context.relevance.reasons import KINDS, ReasonKind
 
 JsonObject = dict[str, Any]
 
@@ -26,6 +28,7 @@ def filter_view(view: ChatView, decision: Decision) -> JsonObject:
     instructions, the topic that keeps each message, and a problem in words.
     """
     state = view.sidecar.state
+    sticky = view.sticky_ids
     return {
         "active_topics": list(state.active_topics),
         "message_ids": [message.id for message in decision.messages],
@@ -34,7 +37,7 @@ def filter_view(view: ChatView, decision: Decision) -> JsonObject:
         "problem": decision.problem,
         "pinned": list(state.pinned),
         "hidden": list(state.hidden),
-        "sticky": [m.id for m in view.messages if m.id in view.sticky_ids],
+        "sticky": [m.id for m in view.messages if m.id in sticky],
         "kept_by": _kept_by(decision),
     }
 
@@ -73,14 +76,13 @@ def reasons_view(decision: Decision, count_tokens: Any) -> list[JsonObject]:
 
 
 def _kept_by(decision: Decision) -> dict[str, list[str]]:
-    kept: dict[str, list[str]] = {}
+    """The topics, each with the messages that it keeps."""
     reasons = decision.selection.reasons
     if reasons.found is None or decision.selection.fell_back:
-        return kept
-    for position, message in enumerate(decision.candidates):
-        reason = reasons.at(position)
-        if reason.kind is ReasonKind.TOPIC:
-            kept.setdefault(reason.topic, []).append(message.id)
+        return {}
+    kept: dict[str, list[str]] = {}
+    for position in np.flatnonzero(reasons.kinds == KINDS.index(ReasonKind.TOPIC)):
+        kept.setdefault(reasons.found.topic_of(position), []).append(reasons.ids[position])
     return kept
 
 
