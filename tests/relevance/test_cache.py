@@ -380,3 +380,18 @@ async def test_odd_ids_and_texts_survive_the_file(path_of):
     await EmbeddingCache(path_of, embedder).vectors("c", messages)
     await EmbeddingCache(path_of, embedder).vectors("c", messages)
     assert embedder.asked == ["\ud800 lone"]
+
+
+@pytest.mark.parametrize(
+    "layout", [{}, {"indent": 2}, {"separators": (",", ":")}, {"sort_keys": True}], ids=repr
+)
+@pytest.mark.parametrize("count", [1, 2, 3])
+async def test_a_file_in_any_layout_of_json_is_read(path_of, layout, count):
+    embedder = FakeEmbedder()
+    messages = messages_saying(*"abc"[:count])
+    first = await EmbeddingCache(path_of, embedder).vectors("c", messages)
+    document = stored(path_of("c")) | {"by": "another program"}
+    path_of("c").write_text(json.dumps(document, **layout), encoding="utf-8")
+    again = await EmbeddingCache(path_of, embedder).vectors("c", messages)
+    np.testing.assert_array_equal(first, again)
+    assert len(embedder.asked) == count
