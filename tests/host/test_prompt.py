@@ -108,6 +108,19 @@ def test_system_prompt_history_then_the_message_with_no_other_keys():
             id="a result goes in once",
         ),
         pytest.param(
+            [
+                said("assistant", [text("a"), call("1", result="r"), call("2", "call")]),
+                said("tool", "s", tool_call_id="2"),
+            ],
+            [
+                {"role": "assistant", "content": "a", "tool_calls": [CALLED]},
+                {"role": "tool", "tool_call_id": "1", "content": "r"},
+                {"role": "assistant", "content": None, "tool_calls": [{**CALLED, "id": "2"}]},
+                {"role": "tool", "tool_call_id": "2", "content": "s"},
+            ],
+            id="a call that is answered later comes after those answered at once",
+        ),
+        pytest.param(
             [said("assistant", "a"), said("tool", "lost", tool_call_id="9")],
             [{"role": "assistant", "content": "a"}],
             id="a result without its call stays out",

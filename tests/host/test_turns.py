@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -9,6 +10,7 @@ from smart_context.chat.answer_journal import ANSWER_SUFFIX, AnswerJournal
 from smart_context.chat.store import ChatStore
 from smart_context.errors import CommandFailed, InvalidParams, ModelFailed, StoreFailed
 from smart_context.host.transcript import INTERRUPTED
+from smart_context.llm.models import Usage
 from smart_context.llm.scripted import Scripted
 from tests.host.conftest import until
 
@@ -162,6 +164,48 @@ async def test_what_handlers_leave_is_what_the_model_gets_and_the_lowest_has_the
     assert seen == [(1, {"by": "narrow"})]
     assert [m["content"] for m in bench.model.asked[-1].messages] == ["One", "Made up", "Changed"]
     assert (await bench.messages("c1"))[2].text == "Two"
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_the_turn_carries_the_tokens_that_the_endpoint_counted(bench, stream):
+    seen = []
+    on(bench, "pipeline.output", lambda turn: seen.append(turn.usage))
+    usage = Usage(prompt_tokens=3, completion_tokens=2)
+    bench.reply(Scripted(pieces=("Yes",), usage=usage))
+    await send(bench, chat_id="c1", stream=stream)
+    assert seen == [usage]
+
+
+class OneStream:
+    """A model whose stream notes when it is closed, or can't be closed at all."""
+
+    name = "one stream"
+
+    def __init__(self, *, can_close):
+        self.closed = 0
+        if can_close:
+            self.aclose = self._close
+
+    async def _close(self):
+        self.closed += 1
+
+    def stream(self, messages, *, tools=()):
+        return self
+
+    def __aiter__(self):
+        return self
+
+    async def __anext__(self):
+        raise ModelFailed("The line is dead.")
+
+
+@pytest.mark.parametrize("can_close", [True, False])
+async def test_a_stream_is_closed_when_the_turn_is_over(bench, can_close):
+    model = OneStream(can_close=can_close)
+    bench.host.models = replace(bench.host.models, chat=model)
+    with pytest.raises(ModelFailed, match="The line is dead"):
+        await send(bench, chat_id="c1")
+    assert model.closed == can_close
 
 
 async def test_the_turn_carries_what_the_contract_says(bench):
@@ -426,8 +470,9 @@ async def test_a_question_that_cannot_be_saved_starts_no_turn(bench):
     assert bench.host.turns.under_way("c1") is None
 
 
+@pytest.mark.parametrize("stream", [True, False])
 async def test_an_answer_that_cannot_be_saved_is_a_failed_turn_whose_text_is_recovered(
-    bench, make_bench, running
+    bench, make_bench, running, stream
 ):
     phases = watch(bench)
     path = bench.vault / ".memory" / "c1.json"
@@ -441,7 +486,7 @@ async def test_an_answer_that_cannot_be_saved_is_a_failed_turn_whose_text_is_rec
     on(bench, "pipeline.post_process", break_disk)
     bench.reply("Written in vain")
     with pytest.raises(StoreFailed):
-        await send(bench, chat_id="c1")
+        await send(bench, chat_id="c1", stream=stream)
     assert ends(bench) == ["chat.failed"]
     assert "could not be saved" in bench.named("chat.failed")[0]["error"]
     assert phases == [*PHASES[:6], "pipeline.error", "pipeline.end"]
@@ -597,7 +642,7 @@ async def test_after_a_crash_the_answer_has_what_arrived_and_says_so(make_bench,
         assert answer["content"] == text
         assert answer["error"] == INTERRUPTED
         assert "generating" not in answer
-    assert not list((bench.vault / ".memory").glob("*.answer.jsonl"))
+        await until(lambda: not list((bench.vault / ".memory").glob("*.answer.jsonl")))
 
 
 @pytest.mark.parametrize("command", ["chat.open", "memory.load_chat"])
