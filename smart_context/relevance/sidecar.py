@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from smart_context.chat.files import atomic_write
-from smart_context.chat.messages import JsonObject
 from smart_context.llm.models import Matrix
 from smart_context.relevance.vectors import unit
 
@@ -25,7 +24,6 @@ VERSION = 1
 
 _RECORD = struct.Struct("<HI")
 _FLOAT_BYTES = 4
-_VECTORS = '"vectors": {'
 
 _log = logging.getLogger(__name__)
 
@@ -99,7 +97,7 @@ class Sidecar:
     def _read_json(self) -> Stored:
         try:
             text = self._path.read_bytes().decode("utf-8", "surrogatepass")
-            return self._parsed(_as_written_by_us(text) or json.loads(text))
+            return self._parsed(json.loads(text))
         except FileNotFoundError:
             return _nothing()
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as fault:
@@ -142,18 +140,6 @@ class Sidecar:
         _log.warning("%s ends in a record that is not whole; it is dropped", self._journal)
         with self._journal.open("r+b") as journal:
             journal.truncate(size)
-
-
-def _as_written_by_us(text: str) -> JsonObject | None:
-    """The document, read three times faster than by the JSON parser; `None` if that can't be."""
-    head, mark, vectors = text.partition(_VECTORS)
-    pieces = vectors.split('"')
-    keys, texts = pieces[1::4], pieces[3::4]
-    between = (pieces[0], set(pieces[2::4]), set(pieces[4:-1:4]), pieces[-1])
-    if "\\" in text or len(keys) != len(texts) or between != ("", {": "}, {", "}, "}}"):
-        return None
-    document: JsonObject = json.loads(f"{head}{mark}}}}}")
-    return document | {"vectors": dict(zip(keys, texts, strict=True))}
 
 
 def _nothing() -> Stored:

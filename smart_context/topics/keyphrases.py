@@ -19,8 +19,8 @@ _BREAK = re.compile(
     r"\u3001\u3002\u3008-\u3011\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f]+"
 )
 _WORD = re.compile(r"[^\W_](?:[\w.#'\u2019-]*[\w#])?(?:\+\+)?")
-_INNER_POINT = re.compile(r"(?<=\w)[./](?=\w)")
-_POINT = "\u2024"
+_INNER_POINT = re.compile(r"(?<=\w)\.(?=\w)")
+_POINT = "\u02d1"
 _CODE = re.compile(r"```.*?```|`[^`\n]*`|https?://\S+", re.DOTALL)
 _LINKING = frozenset(
     "是我你他她它也就还還很与與没沒不把被让讓给給从從为為怎谁誰之而但或因所请請想说說"

@@ -27,11 +27,11 @@ def keywords_of(
 
 def _words(text: str) -> dict[str, str]:
     """The content words of a text: stem and one spelling of each."""
-    return {
-        stem(word): word
-        for word in spelled_words(text)
-        if not is_stop_word(word) and not word.isdigit() and _is_long_enough(word)
-    }
+    spellings: dict[str, str] = {}
+    for word in spelled_words(text):
+        if not is_stop_word(word) and not word.isdigit() and _is_long_enough(word):
+            spellings.setdefault(stem(word), word)
+    return spellings
 
 
 def _is_long_enough(word: str) -> bool:
