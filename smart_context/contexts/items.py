@@ -1,18 +1,19 @@
 """From what a user listed to what there is: notes, sections, blocks and the files of folders."""
 
 import posixpath
+import stat
 import unicodedata
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from smart_context.errors import PathRefused
 from smart_context.vault.paths import confine
 from smart_context.vault.walk import readable_files
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """One piece of the vault.
 
     Attributes:
@@ -26,6 +27,9 @@ class Item:
     path: str
     fragment: str = ""
     asked: str = ""
+
+
+_FOLDER, _FILE = stat.S_IFDIR, stat.S_IFREG
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,34 +70,38 @@ def select_items(
 
 def _find(root: Path, name: str, without: Collection[str]) -> list[Item] | None:
     for spelling in dict.fromkeys((name, _composed(name, "NFC"), _composed(name, "NFD"))):
-        path = _confined(root, spelling)
-        if path is not None and (root / path).is_dir():
+        kind, path = _look(root, spelling)
+        if kind == _FOLDER:
             below = "" if path == "." else path
             return [Item(file, file) for file in readable_files(root, below=below, without=without)]
-        if path := _file(root, spelling):
+        if kind != _FILE:
+            kind, path = _look(root, f"{spelling}.md")
+        if kind == _FILE:
             return [Item(path, path, asked=name)]
-        for position in (at for at, character in enumerate(spelling) if character == "#"):
-            fragment = spelling[position + 1 :]
-            if path := _file(root, spelling[:position]):
-                return [Item(f"{path}#{fragment}", path, fragment, name)]
+        if "#" in spelling and (part := _find_part(root, spelling)):
+            return [part._replace(asked=name)]
     return None
 
 
-def _file(root: Path, name: str) -> str | None:
-    for spelling in (name, f"{name}.md"):
-        path = _confined(root, spelling)
-        if path is not None and not spelling.endswith("/") and (root / path).is_file():
-            return path
+def _find_part(root: Path, name: str) -> Item | None:
+    for position in (at for at, character in enumerate(name) if character == "#"):
+        for file in (name[:position], f"{name[:position]}.md"):
+            kind, path = _look(root, file)
+            if kind == _FILE:
+                fragment = name[position + 1 :]
+                return Item(f"{path}#{fragment}", path, fragment)
     return None
 
 
-def _confined(root: Path, name: str) -> str | None:
+def _look(root: Path, name: str) -> tuple[int, str]:
+    """What there is under a name, and its plain path in the vault."""
     request = name.rstrip("/") or "."
     try:
-        confine(root, request)
-    except PathRefused:
-        return None
-    return posixpath.normpath(request)
+        mode = confine(root, request).stat().st_mode
+    except (PathRefused, OSError, ValueError):
+        return 0, request
+    kind = stat.S_IFMT(mode)
+    return (0 if kind == _FILE and name.endswith("/") else kind), posixpath.normpath(request)
 
 
 def _composed(name: str, form: str) -> str:

@@ -130,13 +130,11 @@ def _depth(name: str, value: object) -> int:
 def _template(name: str, value: object) -> Template:
     if isinstance(value, Template):
         return value
-    parts = value if isinstance(value, Mapping) else {"": value}
-    texts = {part: text for part, text in parts.items() if text is not None}
-    if not texts.keys() <= {"before", "after"} or not all(
-        isinstance(text, str) for text in texts.values()
-    ):
-        raise ValueError(f"{name}: expected {{'before': …, 'after': …}}, found {value!r}")
-    return Template(**texts)
+    if isinstance(value, Mapping) and value.keys() <= {"before", "after"}:
+        before, after = (value.get(part) or "" for part in ("before", "after"))
+        if isinstance(before, str) and isinstance(after, str):
+            return Template(before, after)
+    raise ValueError(f"{name}: expected {{'before': …, 'after': …}}, found {value!r}")
 
 
 _READERS: Mapping[str, Callable[[str, object], Any]] = MappingProxyType(

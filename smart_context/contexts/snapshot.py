@@ -7,6 +7,7 @@ given; nothing that it is given is changed.
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Protocol
 
 from smart_context.contexts.items import Item, Selected
@@ -26,10 +27,13 @@ class Texts(Protocol):
     def outline(self, path: str) -> Outline | None:
         """The outline of a file, as of the last look at the vault."""
 
+    def lengths(self, paths: Sequence[str]) -> list[int | None]:
+        """The lengths of files in characters, as of the last look at the vault."""
+
     def read(self, path: str) -> tuple[str, Outline] | None:
         """The text of a file as it is now, and its outline."""
 
-    def links(self, path: str) -> list[tuple[Link, Resolution]]:
+    def links(self, path: str) -> Sequence[tuple[Link, Resolution]]:
         """The links of a file in order, and what they lead to."""
 
     def backlinks(self, path: str) -> tuple[str, ...]:
@@ -92,7 +96,9 @@ class _Collector:
         self._options = options
         self._texts = texts
         self._used = 0
+        self._is_sorted = options.order == "shortest"
         self._seen: set[str] = set()
+        self._linked_lengths: dict[str, int | None] = {}
         self._patterns: list[tuple[str, Callable[[str], bool]]] = [
             (pattern, build_matcher(fold(pattern)))
             for pattern in dict.fromkeys(options.excluded_headings)
@@ -105,39 +111,47 @@ class _Collector:
         if found:
             self.snapshot.items[depth] = {part.item.key: text for part, text in found}
         for part, _text in found:
-            self.snapshot.exclusions.update(part.kept.exclusions)
+            if part.kept.exclusions:
+                self.snapshot.exclusions.update(part.kept.exclusions)
         return [part for part, _text in found]
 
     def linked(self, stored: Iterable[_Part]) -> list[Item]:
+        cap = self._options.max_links_per_item
         candidates: list[Item] = []
         for part in stored:
             targets = self._targets(part)
-            cap = self._options.max_links_per_item or len(targets)
-            fresh = [path for path in targets[:cap] if path not in self._seen]
+            if cap:
+                targets = self._those_of_texts(targets)[:cap]
+            fresh = [path for path in targets if path not in self._seen]
             self._seen.update(fresh)
-            candidates += (Item(path, path, asked=path) for path in fresh)
+            candidates += [Item(path, path, "", path) for path in self._those_of_texts(fresh)]
         return candidates
 
     def _all(self, candidates: Sequence[Item]) -> list[tuple[_Part, str]]:
         found = [read for item in candidates if (read := self._read(item))]
-        if self._options.order == "shortest":
+        if self._is_sorted:
             found.sort(key=lambda read: len(read[1]))
         return found
 
     def _fitting(self, candidates: Sequence[Item]) -> list[tuple[_Part, str]]:
         """What is too long by its outline is not read; the others are weighed as they are."""
         found: list[tuple[_Part, str]] = []
-        for length, item in self._measured(candidates):
-            room = self._options.max_len - self._used
+        skipped = self.snapshot.skipped_items
+        measured = self._measured(candidates)
+        room = self._options.max_len - self._used
+        for place, (length, item) in enumerate(measured):
             if length > room and self._used:
-                self.snapshot.skipped_items.append(item.key)
+                if self._is_sorted:
+                    skipped += [item.key for _, item in measured[place:]]
+                    break
+                skipped.append(item.key)
             elif read := self._read(item):
-                part, text = read
-                if len(text) > room and self._used:
-                    self.snapshot.skipped_items.append(item.key)
+                if len(read[1]) > room and self._used:  # it has just grown
+                    skipped.append(item.key)
                     continue
-                found.append(self._cut(part, text, room))
+                found.append(self._cut(*read, room))
                 self._used += len(found[-1][1])
+                room = self._options.max_len - self._used
         return found
 
     def _cut(self, part: _Part, text: str, room: int) -> tuple[_Part, str]:
@@ -148,17 +162,27 @@ class _Collector:
 
     def _measured(self, candidates: Sequence[Item]) -> list[tuple[int, Item]]:
         measured: list[tuple[int, Item]] = []
-        for item in candidates:
-            outline = self._texts.outline(item.path)
-            kept = None if outline is None else self._kept(item, outline)
-            if kept is not None:
-                measured.append((kept.length, item))
-                self.snapshot.lengths[item.key] = kept.length
+        for length, item in zip(self._lengths(candidates), candidates, strict=True):
+            if length is not None:
+                measured.append((length, item))
+                self.snapshot.lengths[item.key] = length
             elif item.asked:
                 self.snapshot.missing_items.append(item.asked)
-        if self._options.order == "shortest":
-            measured.sort(key=lambda entry: entry[0])
+        if self._is_sorted:
+            measured.sort(key=itemgetter(0))
         return measured
+
+    def _lengths(self, candidates: Sequence[Item]) -> list[int | None]:
+        if not self._patterns and not any(item.fragment for item in candidates):
+            if self._linked_lengths:
+                return [self._linked_lengths[item.path] for item in candidates]
+            return self._texts.lengths([item.path for item in candidates])
+        outlines = (self._texts.outline(item.path) for item in candidates)
+        kept = (
+            None if outline is None else self._kept(item, outline)
+            for item, outline in zip(candidates, outlines, strict=True)
+        )
+        return [None if part is None else part.length for part in kept]
 
     def _read(self, item: Item) -> tuple[_Part, str] | None:
         read = self._texts.read(item.path)
@@ -178,7 +202,7 @@ class _Collector:
         return None if whole is None else kept_of(outline, whole, self._patterns)
 
     def _targets(self, part: _Part) -> list[str]:
-        """The texts that a stored part links to, then those that link to its note; each once."""
+        """What a stored part links to, then what links to its note; each once."""
         source = part.item.path
         targets: dict[str, None] = {}
         for link, resolution in self._texts.links(source):
@@ -189,7 +213,13 @@ class _Collector:
             targets[resolution.path] = None
         if self._options.inlinks:
             targets |= dict.fromkeys(self._texts.backlinks(source))
-        return [path for path in targets if self._texts.outline(path) is not None]
+        return list(targets)
+
+    def _those_of_texts(self, paths: Sequence[str]) -> list[str]:
+        lengths = self._texts.lengths(paths)
+        texts = [path for path, length in zip(paths, lengths, strict=True) if length is not None]
+        self._linked_lengths.update(zip(paths, lengths, strict=True))
+        return texts
 
     def _is_followed(self, link: Link, part: _Part) -> bool:
         if link.start < part.kept.whole[0] or link.end > part.reach:

@@ -5,28 +5,24 @@ the names that are there at that moment. So a note that changed costs its own re
 of any size, and a rename needs no repair.
 """
 
-import marshal
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from hashlib import blake2b
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from smart_context.vault.canvas import canvas_outline
+from smart_context.vault.entries import digest_of, entry_of, is_note
 from smart_context.vault.files import SIGNED, FileText, Unreadable, read_text
 from smart_context.vault.index_cache import Changes, IndexCache
 from smart_context.vault.index_store import Entry, IndexDamaged, IndexStore, IndexUnwritable
 from smart_context.vault.links import Names, Resolution, keys_of
-from smart_context.vault.notes import Link, Outline, outline_of
+from smart_context.vault.notes import Link, Outline
 from smart_context.vault.walk import IGNORE_FILES, FileStamp, file_stamps, stamp_of
 
 INDEX_FILE = "index/vault.sqlite3"
 """Where the index is kept, in the memory folder."""
 
-_PLAIN_MARSHAL = 2  # the same bytes for the same values; only ever written, never read
-_SETTLED_NS = 50_000_000  # a file changed less than 50 ms ago may change again within its stamp
 _QUICK_LOOK_S = 0.005
 _REST = 20  # after a look at all files that was not quick: rest for so many times its duration
 
@@ -106,19 +102,20 @@ class VaultIndex:
 
         `None` when it is not there or no text. The caller has confined the path.
         """
-        found = read_text(f"{self.root}{os.sep}{path}")
+        found = read_text(f"{self.root}{os.sep}{path}", is_plain=True)
         return self._ask(lambda store: self._take_in_read(store, path, found))
 
     def resolve(self, target: str, source: str) -> Resolution:
         """What a link to `target` in the file `source` leads to."""
         return self._ask(lambda store: self._names_now(store).resolve(target, source))
 
-    def links(self, path: str) -> list[tuple[Link, Resolution]]:
+    def lengths(self, paths: Sequence[str]) -> list[int | None]:
+        """The lengths of many files in characters; otherwise as `outline`."""
+        return self._ask(lambda store: self._lengths(store, paths))
+
+    def links(self, path: str) -> Sequence[tuple[Link, Resolution]]:
         """The links of a file, in the order of its text, and what they lead to."""
-        outline = self.outline(path)
-        return [
-            (link, self.resolve(link.target, path)) for link in (outline.links if outline else ())
-        ]
+        return self._ask(lambda store: self._links(store, path))
 
     def outlinks(self, path: str) -> tuple[str, ...]:
         """The other files that a file links to, each once, in the order of its text."""
@@ -169,7 +166,7 @@ class VaultIndex:
         if store.version() != self._seen_version:
             self._seen_version = store.version()
             self._cache.clear()
-        digest = blake2b(marshal.dumps(stamps, _PLAIN_MARSHAL), digest_size=16).digest()
+        digest = digest_of(stamps)
         changes = Changes()
         if digest != store.digest():
             self._is_settled = True
@@ -224,10 +221,10 @@ class VaultIndex:
 
     def _entry(self, stamp: FileStamp) -> Entry:
         path = stamp[0]
-        if not _is_note(path):
+        if not is_note(path):
             return Entry(stamp, is_known=False)
         found = read_text(f"{self.root}{os.sep}{path}", is_plain=True)
-        entry = _entry_of(path, found) if isinstance(found, FileText) else Entry(stamp)
+        entry = entry_of(path, found) if isinstance(found, FileText) else Entry(stamp)
         if entry.stamp != stamp:  # it changes right now: the next look has to look at it again
             self._is_settled = False
         return entry
@@ -243,7 +240,7 @@ class VaultIndex:
         stamp = (path, found.mtime_ns, found.size, found.inode)
         if entry is not None and entry.stamp == stamp and entry.outline is not None:
             return text, entry.outline
-        fresh = _entry_of(path, found)
+        fresh = entry_of(path, found)
         if entry is not None:
             self._cache.forget(Changes(changed=(path,)), store.change([fresh]), store.sources)
         return text, fresh.outline or Outline(len(text))
@@ -281,36 +278,43 @@ class VaultIndex:
             self._cache.names = Names(store.paths())
         return self._cache.names
 
-    def _outlinks(self, store: IndexStore, path: str) -> tuple[str, ...]:
-        known = self._cache.targets.get(path)
+    def _lengths(self, store: IndexStore, paths: Sequence[str]) -> list[int | None]:
+        """Asked for thousands at once, so those that were just looked at cost next to nothing."""
+        known = self._cache.entries if self._has_just_looked() else {}
+        lengths: list[int | None] = []
+        for path in paths:
+            entry = known.get(path)
+            is_known = entry is not None and entry.is_known
+            outline = entry.outline if entry and is_known else self._outline(store, path)
+            lengths.append(None if outline is None else outline.length)
+        return lengths
+
+    def _links(self, store: IndexStore, path: str) -> tuple[tuple[Link, Resolution], ...]:
+        known = self._cache.links.get(path)
         if known is None:
             outline, names = self._outline(store, path), self._names_now(store)
             links = outline.links if outline is not None else ()
-            targets = (names.resolve(link.target, path).path for link in links)
+            known = tuple((link, names.resolve(link.target, path)) for link in links)
+            self._cache.links[path] = known
+        return known
+
+    def _outlinks(self, store: IndexStore, path: str) -> tuple[str, ...]:
+        known = self._cache.targets.get(path)
+        if known is None:
+            targets = (resolved.path for _, resolved in self._links(store, path))
             known = tuple(dict.fromkeys(t for t in targets if t is not None and t != path))
             self._cache.targets[path] = known
         return known
 
     def _backlinks(self, store: IndexStore, path: str) -> tuple[str, ...]:
-        sources: set[str] = set()
-        for key in keys_of(path):
-            if key not in self._cache.sources:
-                self._cache.sources[key] = store.sources(key)
-            sources.update(self._cache.sources[key])
-        return tuple(sorted(source for source in sources if path in self._outlinks(store, source)))
+        known = self._cache.backlinks.get(path)
+        if known is None:
+            sources = {source for key in keys_of(path) for source in self._sources(store, key)}
+            linking = (source for source in sources if path in self._outlinks(store, source))
+            known = self._cache.backlinks[path] = tuple(sorted(linking))
+        return known
 
-
-def _is_note(path: str) -> bool:
-    return path[-7:].lower().endswith((".md", ".canvas"))
-
-
-def _entry_of(path: str, found: FileText) -> Entry:
-    is_settled = time.time_ns() - found.mtime_ns > _SETTLED_NS
-    stamp = (path, found.mtime_ns if is_settled else 0, found.size, found.inode)
-    return Entry(stamp, _parse(path, found.text.removeprefix("\ufeff")))
-
-
-def _parse(path: str, text: str) -> Outline:
-    if not _is_note(path):
-        return Outline(len(text))
-    return outline_of(text) if path[-3:].lower() == ".md" else canvas_outline(text)
+    def _sources(self, store: IndexStore, key: str) -> tuple[str, ...]:
+        if key not in self._cache.sources:
+            self._cache.sources[key] = store.sources(key)
+        return self._cache.sources[key]

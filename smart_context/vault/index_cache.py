@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from smart_context.vault.index_store import Entry
-from smart_context.vault.links import Names, keys_of
+from smart_context.vault.links import Names, Resolution, keys_of
+from smart_context.vault.notes import Link
 
 _MANY_CHANGES = 500
 _MAX_ENTRIES = 20_000
@@ -24,21 +25,27 @@ class IndexCache:
     Attributes:
         names: All paths by name; `None` until somebody asks what a link means.
         entries: What the store knows of a file.
-        targets: Of each file, what it links to.
+        links: Of each file, its links and what they lead to.
+        targets: Of each file, the other files that it links to.
+        backlinks: Of each file, the other files that link to it.
         sources: Of each link key, the files with such a link.
     """
 
     def __init__(self) -> None:
         self.names: Names | None = None
         self.entries: dict[str, Entry] = {}
+        self.links: dict[str, tuple[tuple[Link, Resolution], ...]] = {}
         self.targets: dict[str, tuple[str, ...]] = {}
+        self.backlinks: dict[str, tuple[str, ...]] = {}
         self.sources: dict[str, tuple[str, ...]] = {}
 
     def clear(self) -> None:
         """Forget everything."""
         self.names = None
         self.entries.clear()
+        self.links.clear()
         self.targets.clear()
+        self.backlinks.clear()
         self.sources.clear()
 
     def keep(self, entry: Entry) -> None:
@@ -63,15 +70,20 @@ class IndexCache:
         if sum(map(len, changes)) > _MANY_CHANGES:
             self.clear()
             return
+        self.backlinks.clear()
         for key in keys:
             self.sources.pop(key, None)
         for path in (*changes.added, *changes.changed, *changes.removed):
             self.entries.pop(path, None)
-            self.targets.pop(path, None)
+            self._forget_links(path)
         for path in (*changes.added, *changes.removed):
             for source in (source for key in keys_of(path) for source in sources_of(key)):
-                self.targets.pop(source, None)
+                self._forget_links(source)
         self._rename(changes)
+
+    def _forget_links(self, path: str) -> None:
+        self.links.pop(path, None)
+        self.targets.pop(path, None)
 
     def _rename(self, changes: Changes) -> None:
         if self.names is None:

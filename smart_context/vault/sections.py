@@ -6,14 +6,16 @@ reading the file.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from smart_context.vault.notes import Heading, Outline
 
 Range = tuple[int, int]
 """From a character up to, but not including, another."""
 
+_NONE: Mapping[str, int] = MappingProxyType({})
 _PUNCTUATION = re.compile(r"[!\"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\s]+")
 
 
@@ -29,7 +31,7 @@ class Kept:
 
     whole: Range
     ranges: tuple[Range, ...]
-    exclusions: Counter[str]
+    exclusions: Mapping[str, int]
 
     @property
     def length(self) -> int:
@@ -82,11 +84,13 @@ def kept_of(
         whole: The text, or a part of it.
         patterns: Each with its test, which gets the whole heading in lower case.
     """
+    if not patterns:
+        return Kept(whole, (whole,), _NONE)
     counts: Counter[str] = Counter()
     ranges: list[Range] = []
     position, last = whole
     removed_level = 0
-    for heading in outline.headings if patterns else ():
+    for heading in outline.headings:
         if not whole[0] <= heading.start < last or heading.level > removed_level > 0:
             continue
         if removed_level:

@@ -3,11 +3,11 @@
 import random
 from pathlib import Path
 
-_WORDS = (
-    "the garden grows slowly after rain and every note about soil seeds light water time "
-    "keeps what we learned last year model context topic filter budget prompt receipt vault "
-    "chapter meeting decision reason cost measure plan draft review question answer list"
-).split()
+_WORDS = """
+    the garden grows slowly after rain and every note about soil seeds light water time keeps what
+    we learned last year model context topic filter budget prompt receipt vault chapter meeting
+    decision reason cost measure plan draft review question answer list
+"""
 
 
 def make_vault(root: Path, notes: int, *, seed: int = 1) -> list[str]:
@@ -36,8 +36,7 @@ def _note(chance: random.Random, number: int, names: list[str]) -> str:
     parts.append(f"# {names[number]}\n\n")
     for section in range(chance.randint(2, 4)):
         parts.append(f"## {_sentence(chance, 3)} {section}\n\n")
-        for _ in range(2):
-            parts.append(_paragraph(chance, names))
+        parts += (_paragraph(chance, names) for _ in range(2))
         if number % 5 == 0 and section == 1:
             parts.append("```python\nlink = '[[not a link]]'  # nor a heading\n```\n\n")
     parts.append(f"{_sentence(chance, 6)} #tag{number % 20} ^end{number}\n")
@@ -51,4 +50,4 @@ def _paragraph(chance: random.Random, names: list[str]) -> str:
 
 
 def _sentence(chance: random.Random, words: int) -> str:
-    return " ".join(chance.choices(_WORDS, k=words))
+    return " ".join(chance.choices(_WORDS.split(), k=words))
