@@ -225,8 +225,15 @@ def _is_loopback(base_url: str) -> bool:
 def _request(
     client: "openai.AsyncOpenAI", route: Route, body: Body
 ) -> AbstractAsyncContextManager[Any]:
-    place: Any = client.chat.completions if route == "chat" else client.embeddings
-    opened: AbstractAsyncContextManager[Any] = place.with_streaming_response.create(**body)
+    if route == "embeddings":
+        given = body
+        create: Any = client.embeddings.with_streaming_response.create
+    else:
+        # The library looks into each message for things to convert, 0.1 ms apiece; as an extra
+        # field they go as they are.
+        given = {**body, "messages": [], "extra_body": {"messages": body["messages"]}}
+        create = client.chat.completions.with_streaming_response.create
+    opened: AbstractAsyncContextManager[Any] = create(**given)
     return opened
 
 

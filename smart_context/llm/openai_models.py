@@ -198,12 +198,16 @@ def failure_of(error: RequestFailed | AnswerNotUnderstood | VendorError) -> Fail
 def encodable(value: Any) -> Any:
     """The same JSON value, with halves of characters that UTF-8 can't hold replaced."""
     if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return value if value.isascii() else _whole_characters(value)
     if isinstance(value, dict):
         return {key: encodable(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [encodable(entry) for entry in value]
     return value
+
+
+def _whole_characters(text: str) -> str:
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _batches(texts: Sequence[str]) -> list[list[str]]:
