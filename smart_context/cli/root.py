@@ -18,6 +18,8 @@ VERBS = {
     "chats": "smart_context.cli.chats:chats",
     "topics": "smart_context.cli.steer:topics",
     "filter": "smart_context.cli.steer:filter_",
+    "pack": "smart_context.cli.pack:pack",
+    "read": "smart_context.cli.read:read",
     "plugins": "smart_context.cli.plugins:plugins",
 }
 _HELP = {
@@ -29,6 +31,8 @@ _HELP = {
     "chats": "List, show, search, import and export chats.",
     "topics": "Show what a chat is about.",
     "filter": "Show what would be sent to the model, and why.",
+    "pack": "Pack files, changes and a task into one prompt.",
+    "read": "Print files as assigns, guarded as for a model.",
     "plugins": "List, enable, disable and create plugins.",
 }
 

@@ -87,6 +87,11 @@ def shown(path: str) -> str:
     return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), path)
 
 
+def encodable(path: str) -> str:
+    """A path with what is no UTF-8 in it as escapes, for JSON."""
+    return path.encode("utf-8", "backslashreplace").decode()
+
+
 def tree_of(paths: Sequence[str]) -> str:
     """The paths as an indented tree, folders closed by a slash; one line each."""
     lines: list[str] = []

@@ -1,12 +1,13 @@
 """Packs a task with the files and changes that a role needs into one prompt (contract C)."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smart_context.packing.budget import Meter, Section, Tokenizer, cut, joined, keep_within
-from smart_context.packing.fences import Markup, Style
+from smart_context.packing.fences import Markup, Style, shown
 from smart_context.packing.patterns import PatternSet
 from smart_context.packing.plan import OVER_BUDGET, PackPlan, SectionOutcome
 from smart_context.packing.roles import RoleConfig
@@ -143,26 +144,22 @@ class ContextPacker:
         Raises:
             ValueError: If the template is not on the list of allowed ones.
         """
+        failure = ""
         if template_name is not None:
             rendered = self._templated(
                 template_name, role, task_description, target_files or (), extra_context or {}
             )
-            if rendered is not None:
+            if isinstance(rendered, PackPlan):
                 return rendered
-        opening = [
-            Section(key="system_prompt", pieces=(role.system_prompt.strip(),), is_protected=True),
-            self._markup.section("task", "Task", [(task_description,)], is_protected=True),
-        ]
-        plan = self._plan(
-            role,
-            target_files,
-            extra_context,
-            role.token_budget,
-            opening if role.system_prompt.strip() else opening[1:],
-        )
+            failure = rendered
+        opening = self._opening(role, task_description)
+        plan = self._plan(role, target_files, extra_context, role.token_budget, opening)
+        if failure:
+            plan = replace(plan, warnings=(failure, *plan.warnings))
         if not plan.is_over_budget:
             return plan
-        return _with_text(plan, cut(plan.render(), role.token_budget, self._meter))
+        text = cut(plan.render(), role.token_budget, self._meter)
+        return replace(plan, pieces=(text,), is_cut=True)
 
     def plan_files(
         self,
@@ -174,6 +171,15 @@ class ContextPacker:
         budget = max(0, role.token_budget - TEMPLATE_TOKENS)
         return self._plan(role, target_files, extra_context, budget, [])
 
+    def _opening(self, role: RoleConfig, task_description: str) -> list[Section]:
+        opening = []
+        if system_prompt := role.system_prompt.strip():
+            opening.append(Section(key="system_prompt", pieces=(system_prompt,), is_protected=True))
+        if task_description.strip():
+            task = [(task_description,)]
+            opening.append(self._markup.section("task", "Task", task, is_protected=True))
+        return opening
+
     def _templated(
         self,
         template_name: str,
@@ -181,7 +187,8 @@ class ContextPacker:
         task_description: str,
         target_files: Sequence[str],
         extra_context: Mapping[str, object],
-    ) -> PackPlan | None:
+    ) -> PackPlan | str:
+        """The prompt by the template, or why there is none."""
         from smart_context.packing.templates import check_allowed  # noqa: PLC0415  50 ms
 
         check_allowed(template_name)
@@ -189,7 +196,7 @@ class ContextPacker:
         values = {
             **{key: value for key, value in extra_context.items() if key.isidentifier()},
             "context": plan.render(),
-            "target_files": tuple(target_files),
+            "target_files": tuple(map(shown, target_files)),
             "extra_context": dict(extra_context),
         }
         for name in ("template_name", "role", "task_description"):
@@ -197,9 +204,8 @@ class ContextPacker:
         try:
             prompt = self.render_prompt(template_name, role, task_description, **values)
         except Exception as error:  # noqa: BLE001  a template is code: it may fail in any way
-            _log_failure(template_name, error)
-            return None
-        return _with_text(plan, prompt, role.token_budget)
+            return _logged_failure(template_name, error)
+        return replace(plan, pieces=(prompt,), token_budget=role.token_budget)
 
     def _plan(
         self,
@@ -239,22 +245,12 @@ class ContextPacker:
         )
 
 
-def _with_text(plan: PackPlan, text: str, token_budget: int | None = None) -> PackPlan:
-    return PackPlan(
-        sections=plan.sections,
-        warnings=plan.warnings,
-        token_budget=plan.token_budget if token_budget is None else token_budget,
-        pieces=(text,),
-        meter=plan.meter,
-    )
-
-
-def _log_failure(template_name: str, error: Exception) -> None:
+def _logged_failure(template_name: str, error: Exception) -> str:
     import logging  # noqa: PLC0415  11 ms, and only for a failure
 
-    logging.getLogger(__name__).warning(
-        "The template %s failed, so the prompt was packed without it: %s: %s",
-        template_name,
-        type(error).__name__,
-        error,
+    failure = (
+        f"The template {template_name} failed, so the prompt was packed without it: "
+        f"{type(error).__name__}: {error}"
     )
+    logging.getLogger(__name__).warning("%s", failure)
+    return failure

@@ -62,6 +62,7 @@ class PackPlan:
         token_budget: The most tokens that the prompt should have.
         pieces: The prompt in pieces, to be joined or written one after another.
         meter: Counts the tokens.
+        is_cut: Even what can't be dropped was over the budget, and has lost its end.
     """
 
     sections: tuple[SectionOutcome, ...]
@@ -69,6 +70,7 @@ class PackPlan:
     token_budget: int
     pieces: tuple[str, ...]
     meter: Meter
+    is_cut: bool = False
 
     def render(self) -> str:
         """The prompt."""
@@ -83,6 +85,12 @@ class PackPlan:
     def is_over_budget(self) -> bool:
         """Whether what is protected alone is more than the budget."""
         return self.meter.size(self.pieces) > self.meter.limit(self.token_budget)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the budget has taken nothing away, and is kept."""
+        was_dropped = any(section.reason == OVER_BUDGET for section in self.sections)
+        return not (was_dropped or self.is_cut or self.is_over_budget)
 
     def digest(self) -> str:
         """The SHA-256 of the prompt's UTF-8: another digest, another prompt."""

@@ -1,0 +1,131 @@
+"""The account of a packed prompt, for people and for programs."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from smart_context.cli.output import table
+from smart_context.packing.fences import encodable, shown
+from smart_context.packing.plan import NOT_SENT, PackPlan
+from smart_context.packing.request import NO_BUDGET
+
+if TYPE_CHECKING:  # only --check needs it
+    from smart_context.packing.record import Freshness
+
+MAX_NAMED = 20
+"""So many files are named; of more, the number is told."""
+
+
+def as_text(plan: PackPlan, *, with_tree: bool = False) -> str:
+    """The sections as a table, what was left out and why, and the sum."""
+    rows = [
+        (
+            section.heading,
+            section.tokens,
+            _state(section.is_kept, section.is_protected),
+            section.reason,
+        )
+        for section in plan.sections
+    ]
+    blocks = [table(("SECTION", "TOKENS", "IN", "WHY NOT"), rows)] if rows else []
+    if with_tree:
+        tree = [(tokens, shown(path)) for path, tokens in plan.token_tree()]
+        blocks.append(table(("TOKENS", "PATH"), tree))
+    notes = [f"warning: {shown(warning)}" for warning in (*plan.warnings, *_over_budget(plan))]
+    notes += _named([f"left out: {shown(path)}: {why}" for path, why in _left_out(plan)])
+    if notes:
+        blocks.append("\n".join(notes))
+    return "\n\n".join([*blocks, _sum(plan)])
+
+
+def as_document(plan: PackPlan, *, with_tree: bool = False) -> dict[str, Any]:
+    """The same as JSON can say it."""
+    document: dict[str, Any] = {
+        "sha256": plan.digest(),
+        "tokens": plan.tokens,
+        "token_budget": None if plan.token_budget == NO_BUDGET else plan.token_budget,
+        "is_whole": plan.is_whole,
+        "sections": [
+            {
+                "key": section.key,
+                "heading": section.heading,
+                "tokens": section.tokens,
+                "in": section.is_kept,
+                "protected": section.is_protected,
+                "reason": section.reason,
+            }
+            for section in plan.sections
+        ],
+        "files": [
+            {
+                "path": encodable(file.path),
+                "section": file.section,
+                "tokens": file.tokens,
+                "in": file.is_kept,
+                "reason": file.reason,
+            }
+            for file in plan.files()
+        ],
+        "warnings": [shown(warning) for warning in (*plan.warnings, *_over_budget(plan))],
+        "sources": {encodable(path): digest for path, digest in plan.sources().items()},
+    }
+    if with_tree:
+        tree = plan.token_tree()
+        document["token_tree"] = [
+            {"path": encodable(path), "tokens": tokens} for path, tokens in tree
+        ]
+    return document
+
+
+def check_as_text(name: str, found: "Freshness", count: int) -> str:
+    """Whether a stored prompt is up to date; if not, what has changed."""
+    files = "1 file" if count == 1 else f"{count} files"
+    if not found.is_stale:
+        told = f"{name} is up to date ({files})."
+    else:
+        told = f"{name} is out of date. Pack it again."
+    changes = [
+        *(f"changed: {shown(path)}" for path in found.changed),
+        *(f"new: {shown(path)}" for path in found.added),
+        *(f"gone: {shown(path)}" for path in found.gone),
+    ]
+    if found.is_stale and not changes:
+        changes = ["changed: the role, the template, the tree or the staged changes"]
+    if found.is_edited:
+        changes.append(f"{name} itself was edited since it was packed")
+    return "\n".join([told, *(f"  {line}" for line in _named(changes))])
+
+
+def check_as_document(found: "Freshness") -> dict[str, Any]:
+    """The same as JSON can say it."""
+    return asdict(found)
+
+
+def _state(is_kept: bool, is_protected: bool) -> str:
+    if not is_kept:
+        return "dropped"
+    return "always" if is_protected else "yes"
+
+
+def _over_budget(plan: PackPlan) -> Iterator[str]:
+    if plan.is_cut or plan.is_over_budget:
+        fate = "its end was cut off" if plan.is_cut else "it was kept whole"
+        yield f"what can't be dropped is over the budget of {plan.token_budget} tokens; {fate}"
+
+
+def _left_out(plan: PackPlan) -> Iterator[tuple[str, str]]:
+    for file in plan.files():
+        if file.reason not in {"", NOT_SENT}:
+            yield file.path, file.reason
+
+
+def _named(lines: Sequence[str]) -> list[str]:
+    left = len(lines) - MAX_NAMED
+    return [*lines[:MAX_NAMED], *([f"and {left} more"] if left > 0 else [])]
+
+
+def _sum(plan: PackPlan) -> str:
+    budget = "" if plan.token_budget == NO_BUDGET else f" of {plan.token_budget}"
+    count = sum(1 for file in plan.files() if file.is_kept)
+    files = "1 file" if count == 1 else f"{count} files"
+    return f"{plan.tokens}{budget} tokens · {files} · sha256 {plan.digest()[:12]}"

@@ -1,0 +1,102 @@
+"""What a prompt is asked to be made of, as one value that can be kept and asked again."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import get_args
+
+from smart_context.packing.budget import Tokenizer
+from smart_context.packing.fences import Style
+from smart_context.packing.packer import ContextPacker
+from smart_context.packing.plan import PackPlan
+from smart_context.packing.roles import RoleConfig, RoleLoader
+from smart_context.packing.sections import RepomixUse
+
+STYLES: tuple[Style, ...] = get_args(Style)
+REPOMIX_USES: tuple[RepomixUse, ...] = get_args(RepomixUse)
+NO_BUDGET = 1 << 40
+"""More tokens than all limits of size let into a prompt."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackRequest:
+    """The same request and the same repository make the same prompt.
+
+    Attributes:
+        repo: The repository or vault.
+        role: Name of a role; empty, nothing but what is asked for here is packed.
+        task: What is to be done.
+        targets: Files and folders that the task is about, relative to `repo`.
+        template: Name of an allowed template; empty, sections alone.
+        template_dir: Own versions of the allowed templates.
+        token_budget: In place of the role's; `None` without a role is none at all.
+        style: How sections and files are written.
+        include: Paths and globs beside the role's.
+        exclude: Globs beside the role's.
+        allow_secrets: Pack files that hold keys or tokens, too.
+        repomix: Whether Repomix packs the files of globs.
+        model: Count tokens as this model does; empty, four characters are a token.
+    """
+
+    repo: Path
+    role: str = ""
+    task: str = ""
+    targets: tuple[str, ...] = ()
+    template: str = ""
+    template_dir: Path | None = None
+    token_budget: int | None = None
+    style: Style = "markdown"
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    allow_secrets: bool = False
+    repomix: RepomixUse = "never"
+    model: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is asked for, so that the prompt would be empty."""
+        return not (self.role or self.task.strip() or self.targets or self.include)
+
+
+def plan_of(request: PackRequest) -> PackPlan:
+    """The prompt that is asked for, with the account of it.
+
+    Raises:
+        ConfigInvalid: If there is no such role, or its file has faults.
+        ValueError: If the template is not on the list of allowed ones.
+    """
+    packer = ContextPacker(
+        request.repo,
+        template_dir=request.template_dir,
+        repomix=request.repomix,
+        tokenizer=_tokenizer_of(request.model),
+        style=request.style,
+    )
+    return packer.plan(
+        _role_of(request), request.task, request.targets, template_name=request.template or None
+    )
+
+
+def _role_of(request: PackRequest) -> RoleConfig:
+    if request.role:
+        role = RoleLoader(request.repo).load_role(request.role)
+    else:
+        role = RoleConfig(name="", token_budget=NO_BUDGET)
+    context = role.context
+    return replace(
+        role,
+        token_budget=role.token_budget if request.token_budget is None else request.token_budget,
+        context=replace(
+            context,
+            include=(*context.include, *request.include),
+            exclude=(*context.exclude, *request.exclude),
+            allow_secrets=context.allow_secrets or request.allow_secrets,
+        ),
+    )
+
+
+def _tokenizer_of(model: str) -> Tokenizer | None:
+    if not model:
+        return None
+    from smart_context.llm.tokens import count_tokens  # noqa: PLC0415  most packs don't count
+
+    return lambda text: count_tokens(text, model)
