@@ -161,13 +161,14 @@ class _Collector:
         return replace(part, reach=part.kept.reach(room)), text[:room]
 
     def _measured(self, candidates: Sequence[Item]) -> list[tuple[int, Item]]:
-        measured: list[tuple[int, Item]] = []
-        for length, item in zip(self._lengths(candidates), candidates, strict=True):
-            if length is not None:
-                measured.append((length, item))
-                self.snapshot.lengths[item.key] = length
-            elif item.asked:
-                self.snapshot.missing_items.append(item.asked)
+        lengths = self._lengths(candidates)
+        pairs = zip(lengths, candidates, strict=True)
+        measured = [(length, item) for length, item in pairs if length is not None]
+        self.snapshot.lengths.update((item[0], length) for length, item in measured)
+        if None in lengths:
+            pairs = zip(lengths, candidates, strict=True)
+            unread = (item.asked for length, item in pairs if length is None)
+            self.snapshot.missing_items.extend(asked for asked in unread if asked)
         if self._is_sorted:
             measured.sort(key=itemgetter(0))
         return measured
@@ -215,11 +216,12 @@ class _Collector:
             targets |= dict.fromkeys(self._texts.backlinks(source))
         return list(targets)
 
-    def _those_of_texts(self, paths: Sequence[str]) -> list[str]:
+    def _those_of_texts(self, paths: list[str]) -> list[str]:
         lengths = self._texts.lengths(paths)
-        texts = [path for path, length in zip(paths, lengths, strict=True) if length is not None]
         self._linked_lengths.update(zip(paths, lengths, strict=True))
-        return texts
+        if None not in lengths:
+            return paths
+        return [path for path, length in zip(paths, lengths, strict=True) if length is not None]
 
     def _is_followed(self, link: Link, part: _Part) -> bool:
         if link.start < part.kept.whole[0] or link.end > part.reach:

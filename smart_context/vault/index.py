@@ -280,14 +280,12 @@ class VaultIndex:
 
     def _lengths(self, store: IndexStore, paths: Sequence[str]) -> list[int | None]:
         """Asked for thousands at once, so those that were just looked at cost next to nothing."""
-        known = self._cache.entries if self._has_just_looked() else {}
-        lengths: list[int | None] = []
-        for path in paths:
-            entry = known.get(path)
-            is_known = entry is not None and entry.is_known
-            outline = entry.outline if entry and is_known else self._outline(store, path)
-            lengths.append(None if outline is None else outline.length)
-        return lengths
+        entries = self._cache.entries if self._has_just_looked() else {}
+        outlines = [entry and entry.outline for entry in map(entries.get, paths)]
+        if None in outlines:
+            pairs = zip(paths, outlines, strict=True)
+            outlines = [outline or self._outline(store, path) for path, outline in pairs]
+        return [outline and outline[0] for outline in outlines]
 
     def _links(self, store: IndexStore, path: str) -> tuple[tuple[Link, Resolution], ...]:
         known = self._cache.links.get(path)

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import weakref
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -57,6 +58,7 @@ class IndexStore:
     def __init__(self, database: sqlite3.Connection, path: Path | None) -> None:
         self._database = database
         self._path = path
+        weakref.finalize(self, database.close)  # for those who forget to close it
 
     @classmethod
     def in_memory(cls) -> Self:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from smart_context.vault.links import fold
 from smart_context.vault.notes import Heading, Outline
 
 Range = tuple[int, int]
@@ -71,7 +72,7 @@ def section_of(outline: Outline, fragment: str) -> Range | None:
 
 def plain_heading(text: str) -> str:
     """A heading as it is compared: words without punctuation and formatting, in lower case."""
-    return _PUNCTUATION.sub(" ", text).strip().lower()
+    return fold(_PUNCTUATION.sub(" ", text).strip())
 
 
 def kept_of(
@@ -82,7 +83,7 @@ def kept_of(
     Args:
         outline: Of the text.
         whole: The text, or a part of it.
-        patterns: Each with its test, which gets the whole heading in lower case.
+        patterns: Each with its test, which gets the whole heading, folded as names are.
     """
     if not patterns:
         return Kept(whole, (whole,), _NONE)
@@ -95,7 +96,7 @@ def kept_of(
             continue
         if removed_level:
             position, removed_level = heading.start, 0
-        title = heading.text.lower()
+        title = fold(heading.text)
         pattern = next((pattern for pattern, fits in patterns if fits(title)), None)
         if pattern is not None:
             counts[pattern] += 1
