@@ -89,7 +89,8 @@ class ChatStore:
     async def snapshot(self, chat_id: str) -> tuple[tuple[Message, ...], JsonObject]:
         """The messages, oldest first, and the other keys, of one version; copies no message."""
         return await self._read(
-            check_chat_id(chat_id), lambda version: (version.messages, copy_json(dict(version.other)))
+            check_chat_id(chat_id),
+            lambda version: (version.messages, copy_json(dict(version.other))),
         )
 
     async def exists(self, chat_id: str) -> bool:
@@ -204,8 +205,6 @@ class ChatStore:
         chat = check_chat_id(chat_id)
         async with self._lock(chat):
             await to_end(lambda: move_to_trash(self.folder, chat, self._clock()))
-            self._recent.put(chat, None)
-            self._listing.drop(chat)
             self._changes.tell(chat, None)
 
     async def restore(self, chat_id: str) -> None:
@@ -295,8 +294,6 @@ class ChatStore:
         target = await to_end(lambda: self._files.set_aside(chat, damaged))
         if target is None:
             return  # it was changed: look again
-        self._recent.put(chat, None)
-        self._listing.drop(chat)
         self._changes.tell(chat, None)
         raise ChatUnreadable(
             f"The chat {chat!r} could not be read: {damaged.reason}. Its file was set aside as "

@@ -1,5 +1,6 @@
 """The plugin as the host sees it: wires its parts and registers hooks, commands and the panel."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,6 +26,8 @@ from smart_context.topics.extraction import LlmTopicExtractor, TopicExtractor
 JsonObject = dict[str, Any]
 
 DRAFT_ID = MessageId("draft")
+
+IDLE_S = 20.0
 
 
 class SmartContextPlugin:
@@ -97,6 +100,12 @@ class SmartContextPlugin:
 
     async def _settle(self, turn: Turn) -> None:
         self._context.latest(("announce", turn.chat_id), self._filter.announce(turn.chat_id))
+        self._context.latest(("fold", turn.chat_id), self._fold_when_idle(turn.chat_id))
+
+    async def _fold_when_idle(self, chat_id: ChatId) -> None:
+        """Put a long chat's new vectors into its file once nobody has written for a while."""
+        await asyncio.sleep(IDLE_S)
+        await self._cache.fold(chat_id)
 
     async def _chat_changed(self, payload: Mapping[str, Any]) -> None:
         chat_id = ChatId(payload["chat_id"])

@@ -1,19 +1,19 @@
 """Keeps a chat's topics fresh in the background (contract A6)."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from smart_context.chat.messages import ChatId, Message, MessageId, messages_of
+from smart_context.chat.messages import ChatId, Message, messages_of
 from smart_context.chat.store import ChatStore
 from smart_context.errors import SmartContextError
 from smart_context.llm.models import Embedder, Matrix
 from smart_context.plugin.sidecars import Sidecars
 from smart_context.relevance.cache import EmbeddingCache
 from smart_context.topics.extraction import TopicExtractor
-from smart_context.topics.stored import to_stored
+from smart_context.topics.stored import stored_sticky_ids, to_stored
 from smart_context.topics.values import Extraction, Topic
 
 JsonObject = dict[str, Any]
@@ -111,7 +111,9 @@ class TopicUpdates:
             if self._newest.get(chat_id) is not token:
                 raise OutOfDate
             present = messages_of(document)
-            document["topics"] = to_stored(extraction, sticky_ids_of(document), present)
+            document["topics"] = to_stored(
+                extraction, stored_sticky_ids(document.get("topics")), present
+            )
 
         document = await self._chats.update(chat_id, store)
         await self._sidecars.keep_topics(chat_id, extraction.topics)
@@ -138,20 +140,6 @@ class TopicUpdates:
         if reason:
             payload["reason"] = reason
         self._emit("smart_context.extraction", payload)
-
-
-def sticky_ids_of(document: Mapping[str, Any]) -> tuple[MessageId, ...]:
-    """The messages that the chat file marks as standing instructions."""
-    topics = document.get("topics")
-    return tuple(
-        MessageId(message_id)
-        for topic in (topics if isinstance(topics, list) else ())
-        if isinstance(topic, dict)
-        and topic.get("sticky") is True
-        and isinstance(topic.get("message_ids"), list)
-        for message_id in topic["message_ids"]
-        if isinstance(message_id, str)
-    )
 
 
 def _readable(messages: Sequence[Message]) -> tuple[Message, ...]:

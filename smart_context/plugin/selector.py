@@ -21,6 +21,7 @@ from smart_context.plugin.sidecars import ChatSidecar
 from smart_context.relevance.score import Scores, TopicQuery
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.relevance.select import Selection, select_messages
+from smart_context.topics.stored import stored_sticky_ids
 
 PATIENCE_S = 20.0
 """How long a turn waits for the embedder before it goes on with the full history."""
@@ -47,13 +48,7 @@ class ChatView:
     @property
     def sticky_ids(self) -> frozenset[MessageId]:
         """Messages with standing instructions."""
-        return frozenset(
-            MessageId(message_id)
-            for topic in self.topics
-            if topic.get("sticky") is True and isinstance(topic.get("message_ids"), list)
-            for message_id in topic["message_ids"]
-            if isinstance(message_id, str)
-        )
+        return stored_sticky_ids(list(self.topics))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

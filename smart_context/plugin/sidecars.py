@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from smart_context.chat.files import atomic_write
-from smart_context.chat.messages import ChatId, MessageId
+from smart_context.chat.messages import ChatId
 from smart_context.plugin.filter import FilterState
+from smart_context.topics.stored import from_assignments, to_assignments
 from smart_context.topics.values import Topic
 
 FILTER_SUFFIX = "filter.json"
@@ -93,7 +94,7 @@ class Sidecars:
             )
             kept = (*topics, *gone)
             self._remember(chat_id, replace(sidecar, topics=kept))
-            await self._write(chat_id, MEMBERS_SUFFIX, _document_of(kept))
+            await self._write(chat_id, MEMBERS_SUFFIX, to_assignments(kept))
 
     def _remember(self, chat_id: ChatId, sidecar: ChatSidecar) -> None:
         self._known[chat_id] = sidecar
@@ -104,7 +105,7 @@ class Sidecars:
     def _read(self, chat_id: ChatId) -> ChatSidecar:
         return ChatSidecar(
             state=FilterState.from_dict(self._read_json(chat_id, FILTER_SUFFIX)),
-            topics=_topics_of(self._read_json(chat_id, MEMBERS_SUFFIX)),
+            topics=from_assignments(self._read_json(chat_id, MEMBERS_SUFFIX)),
         )
 
     def _read_json(self, chat_id: ChatId, suffix: str) -> Mapping[str, Any]:
@@ -123,40 +124,3 @@ class Sidecars:
         await asyncio.to_thread(
             atomic_write, self._path_of(chat_id, suffix), text.encode("utf-8", "surrogatepass")
         )
-
-
-def _document_of(topics: Sequence[Topic]) -> dict[str, Any]:
-    return {
-        "version": 1,
-        "topics": [
-            {
-                "label": topic.label,
-                "count": topic.count,
-                "message_ids": list(topic.message_ids),
-                "keywords": list(topic.keywords),
-            }
-            for topic in topics
-        ],
-    }
-
-
-def _topics_of(document: Mapping[str, Any]) -> tuple[Topic, ...]:
-    entries = document.get("topics")
-    if not isinstance(entries, list):
-        return ()
-    return tuple(
-        Topic(
-            label=entry["label"],
-            count=entry["count"],
-            message_ids=tuple(map(MessageId, _strings(entry.get("message_ids")))),
-            keywords=_strings(entry.get("keywords")),
-        )
-        for entry in entries
-        if isinstance(entry, dict)
-        and isinstance(entry.get("label"), str)
-        and type(entry.get("count")) is int
-    )
-
-
-def _strings(value: object) -> tuple[str, ...]:
-    return tuple(v for v in value if isinstance(v, str)) if isinstance(value, list) else ()

@@ -53,7 +53,7 @@ def stored_sticky_ids(topics: object) -> frozenset[MessageId]:
     )
 
 
-def to_assignments(extraction: Extraction) -> JsonObject:
+def to_assignments(topics: Iterable[Topic]) -> JsonObject:
     """Which messages belong to which topic: a document to be kept beside the chat."""
     return {
         "version": VERSION,
@@ -64,7 +64,7 @@ def to_assignments(extraction: Extraction) -> JsonObject:
                 "message_ids": list(topic.message_ids),
                 "keywords": list(topic.keywords),
             }
-            for topic in extraction.topics
+            for topic in topics
         ],
     }
 
