@@ -165,12 +165,11 @@ def _is_being_written(path: Path) -> bool:
 
 
 def _parse(content: bytes) -> tuple[MessageId, str] | None:
-    lines = content.split(b"\n")[:-1]  # what follows the last line break was cut short
     values: list[object] = []
-    for line in lines:
+    for line in content.split(b"\n"):
         try:
             values.append(json.loads(line))
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError):  # cut short
             break
     head = values[0] if values else None
     message_id = head.get("message_id") if isinstance(head, dict) else None

@@ -1,4 +1,5 @@
 import os
+import stat
 import threading
 
 import pytest
@@ -39,6 +40,29 @@ def test_a_reader_that_has_the_old_file_open_keeps_seeing_the_old_one(tmp_path):
     with path.open("rb") as reader:
         atomic_write(path, b"two and more")
         assert reader.read() == b"one"
+
+
+def test_the_content_is_durable_before_it_takes_the_name_and_the_name_before_it_is_reported(
+    tmp_path, monkeypatch
+):
+    order, fsync, replace = [], os.fsync, os.replace
+
+    def watched_fsync(descriptor):
+        kind = "folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file"
+        order.append(f"fsync of the {kind}")
+        fsync(descriptor)
+
+    def watched_replace(source, target):
+        order.append("rename")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", watched_fsync)
+    monkeypatch.setattr(os, "replace", watched_replace)
+    for write in (atomic_write, lambda path, content: replace_unless_changed(path, content, None)):
+        (tmp_path / "x.json").unlink(missing_ok=True)
+        order.clear()
+        write(tmp_path / "x.json", b"one")
+        assert order == ["fsync of the file", "rename", "fsync of the folder"]
 
 
 def test_rights_of_the_old_file_are_kept(tmp_path):

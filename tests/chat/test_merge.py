@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.chat.document import Version
+from smart_context.chat.document import Version, settle
 from smart_context.chat.merge import merge
 from tests.chat.documents import ids, message, said, version
 
@@ -105,6 +105,19 @@ def test_messages_without_ids_are_told_apart_by_what_they_say():
 
     assert merged(bare("a", "b"), bare("x", "a", "b"), bare("a", "b", "c")) == bare(*"xabc")
     assert merged(bare("a", "a"), bare("a", "a", "a"), bare("a", "a", "b")) == bare(*"aaab")
+
+
+def test_a_message_without_id_that_moved_has_the_id_of_its_new_place():
+    a, b, x = ({"role": "user", "content": text} for text in "abx")
+    base = version({"messages": [a, b]})
+    assert base.messages
+    moved = merge(
+        base, settle({"messages": [x, a, b]}, base), settle({"messages": [a, b], "t": 1}, base)
+    )
+    assert moved.entries[1:] == base.entries
+    assert moved.messages == version({"messages": [x, a, b]}).messages
+    again = Version((moved.entries[0], *base.entries))
+    assert again.messages == moved.messages
 
 
 keys = st.lists(st.sampled_from("abcdefgh"), unique=True)

@@ -206,13 +206,14 @@ async def test_topics_for_an_old_copy_lose_no_message_that_arrived_meanwhile(sto
     assert stored == {**said("a", "b"), "topics": [{"label": "x", "count": 1}]}
 
 
-async def test_saving_an_old_copy_twice_loses_nothing_either(store):
+@pytest.mark.parametrize("reader", ["", "tab"])
+async def test_saving_an_old_copy_twice_loses_nothing_either(store, reader):
     await store.save("c", said("a"))
-    stale = await store.load("c")
+    stale = await store.load("c", reader=reader)
     await store.update("c", appending("b"))
     stale["topics"] = []
-    await store.save("c", stale)
-    assert ids(await store.save("c", stale)) == ["a", "b"]
+    await store.save("c", stale, reader=reader)
+    assert ids(await store.save("c", stale, reader=reader)) == ["a", "b"]
 
 
 async def test_two_old_copies_with_a_message_each_are_both_kept(store):

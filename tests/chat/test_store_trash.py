@@ -99,6 +99,22 @@ async def test_restoring_goes_on_where_it_was_interrupted(store, folder):
     assert names_in(folder) == ["c.embeddings.json", "c.json"]
 
 
+async def test_the_document_comes_back_last_so_a_half_restored_chat_is_whole_in_the_trash(
+    store, folder
+):
+    await store.save("c", said("a"))
+    put(store.sidecar("c", "x"), b"")
+    await store.delete("c")
+    blocked = put(folder / "c.x" / "taken", b"")
+    with pytest.raises(StoreFailed, match="Nothing was lost"):
+        await store.restore("c")
+    assert not await store.exists("c")
+    blocked.unlink()
+    blocked.parent.rmdir()
+    await store.restore("c")
+    assert ids(await store.load("c")) == ["a"]
+
+
 async def test_the_document_moves_first_so_a_half_deleted_chat_is_whole_in_the_trash(store, folder):
     await store.save("c", said("a"))
     blocked = store.sidecar("c", "a")

@@ -1,9 +1,11 @@
 import asyncio
 import contextlib
+import threading
 
 import pytest
 
 from smart_context.chat.store import ChatStore
+from smart_context.chat.watching import changed_chats
 from tests.chat.documents import appending, put, said
 
 pytestmark = pytest.mark.anyio
@@ -142,3 +144,55 @@ async def test_a_folder_that_goes_away_and_comes_back_is_watched_again(store, fo
         await heard.until("back")
         put(folder / "c.json", said("a"))
         await heard.until("c", 2)
+
+
+async def test_a_file_that_is_moved_away_and_back_is_reported_twice_and_no_more(store, folder):
+    heard = Heard(store)
+    async with watching(store, look_again_s=0.02):
+        (folder / "c.json").rename(folder.parent / "away")
+        await heard.until("c")
+        for number in range(5):  # each with a look at the whole folder before it
+            put(folder / f"x{number}.json", said("a"))
+            await heard.until(f"x{number}")
+        (folder.parent / "away").rename(folder / "c.json")
+        await heard.until("c", 2)
+    assert heard.chats.count("c") == 2
+
+
+async def test_another_folder_by_the_same_name_is_watched_itself(folder):
+    folder.mkdir()
+    was_replaced = False
+    async with (
+        asyncio.timeout(10),
+        contextlib.aclosing(changed_chats(folder, look_again_s=0.05)) as reports,
+    ):
+        async for chats in reports:  # `None` comes from looking, a chat only from the system
+            if was_replaced and chats:
+                break
+            if chats:
+                folder.rename(folder.with_name("former"))
+                folder.mkdir()
+                was_replaced = True
+            put(folder / "x.json", said("a"))
+
+
+async def test_a_report_that_comes_before_our_writer_has_told_waits_for_it(store):
+    heard = Heard(store)
+    written, may_go_on = asyncio.Event(), threading.Event()
+    put_file, loop = store._files.put, asyncio.get_running_loop()
+
+    def put_and_wait(*arguments):
+        stored = put_file(*arguments)
+        loop.call_soon_threadsafe(written.set)
+        may_go_on.wait(5)
+        return stored
+
+    store._files.put = put_and_wait
+    saving = asyncio.create_task(store.update("c", appending("b")))
+    await written.wait()
+    report = asyncio.create_task(store._report(frozenset({"c"})))
+    await asyncio.wait({report}, timeout=0.05)
+    assert not heard.chats
+    may_go_on.set()
+    await asyncio.gather(saving, report)
+    assert heard.chats == ["c"]
