@@ -37,7 +37,7 @@ class EmbeddedTopicExtractor:
         Raises:
             ExtractionFailed: If the embedder fails.
         """
-        sticky = standing_instructions(messages)
+        sticky = await asyncio.to_thread(standing_instructions, messages)
         spoken = _spoken(messages, frozenset(sticky))
         if not spoken:
             return Extraction(sticky_ids=sticky)

@@ -1,13 +1,26 @@
 """Finds standing instructions without a model: what a user says once and means for good."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from smart_context.chat.messages import Message, MessageId
-from smart_context.topics.standing_phrases import PHRASES
+from smart_context.topics.standing_phrases import BEGIN, EAST_ASIAN, PHRASES
 
 _LONGEST, _BEGINNING = 600, 300
-_PATTERN = re.compile("|".join(f"(?:{p})" for p in PHRASES).replace(" ", r"\s+"), re.IGNORECASE)
+_WORD = r"\b"
+
+
+def _pattern(phrases: Iterable[str], before: str = "") -> re.Pattern[str]:
+    """Finds any of the phrases in lower-cased text; what stands before all is tried once."""
+    choices = "|".join(f"(?:{phrase.removeprefix(before)})" for phrase in phrases)
+    return re.compile(f"{before}(?:{choices})".replace(" ", r"\s+"))
+
+
+# Apart by how they begin: together they would all be tried at every character.
+_AT_WORDS = _pattern((p for p in PHRASES if p.startswith(_WORD)), _WORD)
+_AT_CLAUSES = _pattern((p for p in PHRASES if p.startswith(BEGIN)), BEGIN)
+_EAST_ASIAN = _pattern(EAST_ASIAN)
+_OTHERS = _pattern(p for p in PHRASES if not p.startswith((_WORD, BEGIN)) and p not in EAST_ASIAN)
 
 
 def standing_instructions(messages: Sequence[Message]) -> tuple[MessageId, ...]:
@@ -22,4 +35,10 @@ def is_standing(text: str) -> bool:
 
     Of a long text only the beginning counts: what a pasted document demands is not meant.
     """
-    return _PATTERN.search(text[:_BEGINNING] if len(text) > _LONGEST else text) is not None
+    lowered = (text[:_BEGINNING] if len(text) > _LONGEST else text).lower()
+    return bool(
+        _AT_WORDS.search(lowered)
+        or _AT_CLAUSES.search(lowered)
+        or _OTHERS.search(lowered)
+        or (not lowered.isascii() and _EAST_ASIAN.search(lowered))
+    )

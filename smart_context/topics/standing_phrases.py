@@ -3,7 +3,8 @@
 Regular expressions over a user's message, whatever the case; a space stands for any white space.
 """
 
-_BEGIN = r"(?:^|[.!?;,:\n] ?|\bplease |\band |\balso |\bbut )"
+BEGIN = r"(?:^|[.!?;,:\n] ?|\bplease |\band |\balso |\bbut )"
+"""Where a clause may begin."""
 _SAY = r"(?:answer|reply|respond|write)"
 _LANGUAGE = (
     r"(?:\w+ ){0,2}(?:english|german|french|spanish|italian|portuguese|dutch|chinese|japanese"
@@ -29,36 +30,36 @@ ENGLISH = (
     ),
     r"\balways (?:use|answer|reply|respond|write in|cite|format)\b",
     (
-        _BEGIN + _SAY + r" (?:(?:to )?me |everything |only |all |always |back )*(?:in|with|using) "
+        BEGIN + _SAY + r" (?:(?:to )?me |everything |only |all |always |back )*(?:in|with|using) "
         r"(?:"
         + _LANGUAGE
         + r"|bullet|short|plain|simple|full sentences|one sentence|markdown|rhyme)"
     ),
     (
-        _BEGIN + r"(?:be|stay|keep (?:your |the |all )?(?:answers?|replies|responses|it all|"
+        BEGIN + r"(?:be|stay|keep (?:your |the |all )?(?:answers?|replies|responses|it all|"
         r"explanations)) (?:(?:very|more|as|rather) )?" + _BRIEF + r"\b"
     ),
     (
         r"\bi(?:'d| would)? (?:always )?prefer (?:(?:your|short|long|concise|brief|detailed)\b"
         r"|(?:metric|answers|replies|code|examples) )"
     ),
-    _BEGIN + r"(?:call|address) me \w",
-    _BEGIN + r"remember(?: that| this|[,:])",
+    BEGIN + r"(?:call|address) me \w",
+    BEGIN + r"remember(?: that| this|[,:])",
     r"\b(?:keep|bear) in mind\b",
     (
-        _BEGIN
+        BEGIN
         + r"(?:don't|do not|don\u2019t|never) (?:ever |use (?:any )?(?:emojis?|jargon|markdown|"
         r"tables|bullet|abbreviations|exclamation)|apologi[sz]e|flatter|sugarcoat)"
     ),
-    _BEGIN + r"no (?:emojis?|jargon|preamble|filler|small talk|fluff)\b",
+    BEGIN + r"no (?:emojis?|jargon|preamble|filler|small talk|fluff)\b",
     (
         r"\bi(?:'m|\u2019m| am) (?:(?:a|an|also|strictly|severely|highly) )*(?:allergic|vegetarian"
         r"|vegan|pescatarian|diabetic|lactose|gluten|coeliac|celiac|colou?r-?blind|dyslexic|deaf)\b"
     ),
-    _BEGIN + r"act as (?:a|an|my|if)\b",
+    BEGIN + r"act as (?:a|an|my|if)\b",
     r"^you are (?:now )?(?:a|an|my) ",
     (
-        _BEGIN + r"use (?:only )?(?:metric|imperial|si|british|american) (?:\w+ )?(?:units|spelling"
+        BEGIN + r"use (?:only )?(?:metric|imperial|si|british|american) (?:\w+ )?(?:units|spelling"
         r"|english)"
     ),
 )
