@@ -52,6 +52,8 @@ def confine(root: Path, request: str) -> Path:
 
 def _may_lead_elsewhere(root: Path, request: str) -> bool:
     """Whether any part is a link, or can't be looked at; most requests need no more than that."""
+    if "\\" in request:  # a separator on some systems
+        return True
     path = str(root)
     for part in request.split("/"):
         path = f"{path}{os.sep}{part}"
