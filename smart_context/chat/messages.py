@@ -25,6 +25,7 @@ Part = Mapping[str, Any]
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _WRITTEN_WHEN_SET = ("created_at", "generating", "error", "error_code", "is_summary")
+_USUAL = frozenset({"id", "role", "content", "created_at"})
 _KNOWN = frozenset({"id", "role", "content", "files", "links", *_WRITTEN_WHEN_SET})
 
 
@@ -68,17 +69,23 @@ class Message:
             position: The message's place in its chat, counted from 0.
         """
         role = document.get("role")
-        known_role = role if isinstance(role, str) and role in ROLES else "user"
+        known_role = cast("Role", role if isinstance(role, str) and role in ROLES else "user")
         content = _content_of(document.get("content"))
         raw_id = document.get("id")
+        message_id = (
+            MessageId(raw_id)
+            if isinstance(raw_id, str) and raw_id
+            else derived_id(position, known_role, content)
+        )
+        created_at = _text(document.get("created_at"))
+        if _USUAL.issuperset(document):  # most messages have no more, and chats have many
+            return cls(id=message_id, role=known_role, content=content, created_at=created_at)
         error_code = document.get("error_code")
         return cls(
-            id=MessageId(raw_id)
-            if isinstance(raw_id, str) and raw_id
-            else derived_id(position, known_role, content),
-            role=cast("Role", known_role),
+            id=message_id,
+            role=known_role,
             content=content,
-            created_at=_text(document.get("created_at")),
+            created_at=created_at,
             generating=document.get("generating") is True,
             error=_text(document.get("error")),
             error_code=error_code if type(error_code) is int else 0,
