@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from smart_context.chat.messages import Message
 from smart_context.chat.store import ChatStore
+from smart_context.config import VaultConfig
 from smart_context.errors import NameTaken
 from smart_context.host.bus import EventBus, Handler, event_name
 from smart_context.host.commands import Client, CommandHandler, CommandRegistry
@@ -59,6 +60,10 @@ class Services(Protocol):
         """The models in use."""
 
     @property
+    def config(self) -> VaultConfig:
+        """The vault's settings."""
+
+    @property
     def build_history(self) -> HistoryBuilder:
         """Makes a history from stored messages."""
 
@@ -88,6 +93,11 @@ class PluginContext:
     def chats(self) -> ChatStore:
         """The chats; `chats.sidecar(chat_id, suffix)` is the place for data beside one."""
         return self._services.store
+
+    @property
+    def vault(self) -> Path:
+        """The vault's folder, for reading; what is written goes beside the chats."""
+        return self._services.config.root
 
     @property
     def models(self) -> Models:

@@ -11,6 +11,7 @@ from smart_context.chat.messages import MessageId
 
 MAX_LABELS = 64
 MAX_LABEL_LENGTH = 200
+MAX_CONTEXTS = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,12 +23,14 @@ class FilterState:
         embedding_search: The similarity switch; `None` until the user touches it.
         pinned: Messages that are forced in.
         hidden: Messages that are forced out. No message is in both.
+        contexts: Names of the contexts that go with each message, in the order of attaching.
     """
 
     active_topics: tuple[str, ...] = ()
     embedding_search: bool | None = None
     pinned: tuple[MessageId, ...] = ()
     hidden: tuple[MessageId, ...] = ()
+    contexts: tuple[str, ...] = ()
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> "FilterState":
@@ -39,6 +42,7 @@ class FilterState:
             embedding_search=switch if isinstance(switch, bool) else None,
             pinned=tuple(map(MessageId, pinned)),
             hidden=tuple(MessageId(i) for i in _strings(document.get("hidden")) if i not in pinned),
+            contexts=_strings(document.get("contexts"))[:MAX_CONTEXTS],
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -49,6 +53,7 @@ class FilterState:
             "embedding_search": self.embedding_search,
             "pinned": list(self.pinned),
             "hidden": list(self.hidden),
+            "contexts": list(self.contexts),
         }
 
     def select(self, labels: Iterable[str]) -> "FilterState":
@@ -90,6 +95,23 @@ class FilterState:
             pinned=tuple(i for i in self.pinned if i not in gone),
             hidden=tuple(i for i in self.hidden if i not in gone),
         )
+
+    def attach(self, key: str) -> "FilterState":
+        """That named context attached, after those that are; once.
+
+        Raises:
+            ValueError: If there are too many.
+        """
+        attached = tuple(dict.fromkeys((*self.contexts, key)))
+        if len(attached) > MAX_CONTEXTS:
+            raise ValueError(
+                f"key: expected at most {MAX_CONTEXTS} contexts in a chat; detach one first"
+            )
+        return replace(self, contexts=attached)
+
+    def detach(self, key: str) -> "FilterState":
+        """That named context no longer attached."""
+        return replace(self, contexts=tuple(k for k in self.contexts if k != key))
 
 
 def _strings(value: object) -> tuple[str, ...]:
