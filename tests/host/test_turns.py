@@ -404,6 +404,44 @@ async def test_stopping_while_a_plugin_works_does_not_ask_the_model(bench):
     assert ends(bench) == ["chat.finished"]
 
 
+async def test_stopping_while_the_question_is_being_saved_does_not_ask_the_model(bench):
+    task = asyncio.create_task(send(bench, chat_id="c1"))
+    await until(lambda: bench.host.turns.under_way("c1"))
+    assert (await bench.call("chat.stop", chat_id="c1"))["stopped"]
+    await task
+    assert bench.model.asked == []
+    assert [m.role for m in await bench.messages("c1")] == ["user", "assistant"]
+    assert ends(bench) == ["chat.finished"]
+
+
+async def test_a_turn_that_will_not_end_is_ended_with_the_host(bench):
+    begun = asyncio.Event()
+
+    async def hang(_):
+        begun.set()
+        await asyncio.Event().wait()
+
+    bench.host.bus.subscribe("pipeline.output", hang)
+    task = asyncio.create_task(send(bench, chat_id="c1"))
+    await begun.wait()
+    await bench.host.turns.close(timeout_s=0.01)
+    await asyncio.wait([task])
+    assert bench.host.turns.under_way("c1") is None
+    assert len(ends(bench)) == 1
+    assert (await bench.messages("c1"))[1].text == "An answer in words"
+
+
+async def test_what_the_history_adds_to_the_question_is_sent_but_not_stored(bench):
+    async def with_attachment(messages):
+        *history, question = messages
+        return [*history, question.with_content(f"{question.text}\n\n<FILE>")]
+
+    bench.host.turns._build_history = with_attachment
+    await send(bench, chat_id="c1")
+    assert bench.model.asked[0].messages[-1]["content"] == "Hello?\n\n<FILE>"
+    assert (await bench.messages("c1"))[0].text == "Hello?"
+
+
 async def test_stopping_a_quiet_chat_does_nothing(bench):
     assert await bench.call("chat.stop", chat_id="c1") == {"chat_id": "c1", "stopped": False}
     assert bench.events == []
