@@ -1,7 +1,5 @@
 """Results for people and for programs: nothing but the result goes to stdout."""
 
-import json
-import shutil
 import sys
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -22,6 +20,8 @@ json_format = click.option(
 def show(result: Any, output: str, as_text: Callable[[], str]) -> None:
     """Print a result in the chosen format."""
     if output == "json":
+        import json  # noqa: PLC0415  3 ms that text need not pay
+
         click.echo(json.dumps(result, ensure_ascii=False, indent=2))
     else:
         click.echo(as_text())
@@ -37,8 +37,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
         max(width_of(heading), *(width_of(row[i]) for row in cells), 0)
         for i, heading in enumerate(headings)
     ]
-    room = shutil.get_terminal_size((100, 24)).columns - sum(widths[:-1]) - 2 * (len(widths) - 1)
-    last = max(20, room) if sys.stdout.isatty() else max(widths[-1], 1)
+    last = _room_for_last(widths) if sys.stdout.isatty() else max(widths[-1], 1)
     lines = [list(headings), *cells]
     return "\n".join(
         "  ".join(
@@ -70,6 +69,13 @@ def cut(text: str, columns: int) -> str:
             break
         kept += character
     return kept + "…"
+
+
+def _room_for_last(widths: Sequence[int]) -> int:
+    import shutil  # noqa: PLC0415  6 ms, and only terminals have a width
+
+    columns = shutil.get_terminal_size((100, 24)).columns
+    return max(20, columns - sum(widths[:-1]) - 2 * (len(widths) - 1))
 
 
 def _padded(text: str, columns: int) -> str:

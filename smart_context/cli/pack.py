@@ -194,11 +194,14 @@ def _deliver(plan: PackPlan, request: PackRequest, options: dict[str, Any]) -> N
 
 
 def _print(plan: PackPlan) -> None:
-    for piece in plan.pieces:
-        sys.stdout.buffer.write(piece.encode("utf-8", "replace"))
+    sys.stdout.buffer.write(_content_of(plan))
     if sys.stdout.isatty():
         sys.stdout.buffer.write(b"\n")
     sys.stdout.flush()
+
+
+def _content_of(plan: PackPlan) -> bytes:
+    return plan.render().encode("utf-8", "replace")
 
 
 def _print_json(document: dict[str, Any]) -> None:
@@ -216,11 +219,10 @@ def _store(plan: PackPlan, request: PackRequest, target: Path) -> None:
     )
 
     target = target.resolve()
-    content = plan.render().encode("utf-8", "replace")
     if target.exists() and not target.is_file():
-        target.write_bytes(content)  # a device or a pipe has nothing beside it
+        target.write_bytes(_content_of(plan))  # a device or a pipe has nothing beside it
         return
-    atomic_write(target, content)
+    atomic_write(target, _content_of(plan))
     atomic_write(record_path(target), record_file(record_of(request, plan), target))
 
 

@@ -128,4 +128,4 @@ def _sum(plan: PackPlan) -> str:
     budget = "" if plan.token_budget == NO_BUDGET else f" of {plan.token_budget}"
     count = sum(1 for file in plan.files() if file.is_kept)
     files = "1 file" if count == 1 else f"{count} files"
-    return f"{plan.tokens}{budget} tokens · {files} · sha256 {plan.digest()[:12]}"
+    return f"{plan.tokens}{budget} tokens · {files}"
