@@ -3,7 +3,7 @@ import json
 import pytest
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
-from starlette.testclient import TestClient
+from starlette.testclient import TestClient, WebSocketDenialResponse
 
 from smart_context.web.limits import MAX_FRAME_BYTES
 from smart_context.web.routes import create_web_app
@@ -73,7 +73,7 @@ def test_a_failure_is_told_in_its_own_words(client):
     assert run(client, "test.fail")[1] == {"error": {"code": -32603, "message": "the disk is full"}}
 
 
-def test_what_commands_must_not_raise_is_still_an_answer():
+def test_what_commands_must_not_raise_is_still_an_answer(caplog):
     host = SmallHost()
     host.commands = StrictCommands()
     with TestClient(create_web_app(host, token=TOKEN), base_url=BASE, headers=BEARER) as client:
@@ -81,6 +81,7 @@ def test_what_commands_must_not_raise_is_still_an_answer():
         status, answer = run(client, "other")
         assert status == 500
         assert "secret detail" not in answer["error"]["message"]
+        assert "secret detail" in caplog.text
 
 
 def test_a_body_at_the_limit_is_taken_and_a_larger_one_refused(client):
@@ -176,6 +177,7 @@ def test_a_browser_that_is_refused_gets_a_page_that_says_what_to_do():
         assert response.headers["www-authenticate"].startswith("Bearer")
         assert "start link" in response.text
         assert "<script>" not in response.text
+        assert "style-src 'sha256-" in response.headers["content-security-policy"]
         assert 'href="/chats/%22%3E%3Cscript%3E"' in response.text
 
 
@@ -229,3 +231,57 @@ def test_a_page_may_bring_a_policy_of_its_own():
     with TestClient(app, base_url=BASE, headers=BEARER) as client:
         response = client.get("/own")
         assert response.headers.get_list("content-security-policy") == ["default-src 'self'"]
+
+
+def test_a_page_for_another_host_has_no_link(client):
+    response = client.get("/", headers={"Host": "evil.example", "Accept": "text/html"})
+    assert response.status_code == 403
+    assert "<a " not in response.text
+
+
+SOCKET = "ws://127.0.0.1:8000/ws"
+
+
+def test_a_socket_opens_for_who_is_let_in(client):
+    with client.websocket_connect(SOCKET, headers=BEARER) as opened:
+        assert opened.receive_json()["method"] == "ui.register_panel"
+
+
+def test_a_socket_is_refused_with_a_reason(client):
+    del client.headers["Authorization"]
+    with pytest.raises(WebSocketDenialResponse) as caught, client.websocket_connect(SOCKET):
+        pass
+    assert caught.value.status_code == 401
+    assert caught.value.json()["error"]["code"] == 401
+
+
+def test_a_socket_is_refused_where_no_reason_can_be_given():
+    scope = {
+        "type": "websocket", "path": "/ws", "scheme": "ws", "query_string": b"",
+        "server": ("127.0.0.1", 8000), "headers": [(b"host", b"127.0.0.1:8000")],
+    }  # fmt: skip
+    messages = []
+
+    async def send(message):
+        messages.append(message)
+
+    with pytest.raises(StopIteration):
+        create_web_app(SmallHost(), token=TOKEN)(scope, None, send).send(None)
+    assert messages == [{"type": "websocket.close", "code": 1008}]
+
+
+def test_the_host_is_started_before_the_first_request_and_stopped_after_the_last():
+    happened = []
+
+    class Watched(SmallHost):
+        async def start(self):
+            happened.append(f"start with {len(self.listeners)} listening")
+
+        async def stop(self):
+            happened.append(f"stop with {len(self.listeners)} listening")
+
+    host = Watched()
+    with TestClient(create_web_app(host, token=TOKEN), base_url=BASE) as client:
+        happened.append(client.get("/healthz").text)
+    assert happened == ["start with 1 listening", "ok\n", "stop with 1 listening"]
+    assert host.listeners == []

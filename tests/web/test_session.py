@@ -302,6 +302,37 @@ async def test_a_client_that_reads_nothing_for_too_long_is_disconnected():
     await sessions.close()
 
 
+async def test_a_client_that_keeps_up_is_never_taken_for_one_that_does_not():
+    host = SmallHost()
+    sessions = Sessions(host, max_stall_s=-1.0)
+    peer = await another(sessions)
+    for number in range(3):
+        sessions.publish("chat.started", {"number": number})
+        assert (await peer.read())["params"] == {"number": number}
+    await peer.leave()
+    await sessions.close()
+
+
+async def test_at_the_end_a_client_that_is_a_little_late_gets_what_waits(peer, sessions):
+    peer.writable.clear()
+    sessions.publish("chat.finished", {"chat_id": "a"})
+    closing = asyncio.create_task(sessions.close())
+    await asyncio.sleep(0)
+    assert not closing.done()
+    peer.writable.set()
+    await closing
+    assert "chat.finished" in peer.outgoing.get_nowait()["text"]
+
+
+async def test_what_is_sent_to_a_client_that_left_is_dropped(peer, sessions):
+    [client] = peer.host.clients
+    await peer.leave()
+    assert client.gone.done()
+    client.send("chat.started", {})
+    assert peer.outgoing.empty()
+    assert len(client._outbox) == 0
+
+
 async def test_a_client_that_breaks_off_is_forgotten(peer, sessions):
     peer.is_broken = True
     sessions.publish("chat.started", {})
