@@ -10,8 +10,9 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-quic"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chromium():
+    # Not for the whole session: Playwright keeps an event loop running, which async tests can't share.
     if not CHROMIUM:
         assert not os.environ.get("CI"), "CI has to have a Chromium"
         pytest.skip("no chromium on this machine: apt-get install chromium")

@@ -1,0 +1,101 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from smart_context.chat.messages import Message, derived_id, messages_of
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+parts = st.fixed_dictionaries(
+    {"type": st.sampled_from(["text", "image", "info"])}, optional={"text": st.text(max_size=9)}
+)
+documents = st.fixed_dictionaries(
+    {
+        "id": st.text(min_size=1, max_size=8),
+        "role": st.sampled_from(["user", "assistant", "system", "tool"]),
+        "content": st.text(max_size=20) | st.lists(parts, max_size=3),
+    },
+    optional={
+        "created_at": st.text(min_size=1, max_size=10),
+        "generating": st.just(True),
+        "error": st.text(min_size=1, max_size=5),
+        "error_code": st.integers(min_value=1),
+        "is_summary": st.just(True),
+        "files": st.lists(
+            st.fixed_dictionaries({"id": st.text(max_size=4)}), min_size=1, max_size=2
+        ),
+        "mood": json_values,
+        "x-other": json_values,
+    },
+)
+
+
+@given(documents)
+def test_a_message_survives_reading_and_writing_with_every_key(document):
+    assert Message.from_dict(document).to_dict() == document
+
+
+@given(st.dictionaries(st.text(max_size=10), json_values, max_size=6), st.integers(0, 9))
+def test_any_object_can_be_read_as_a_message_and_gives_a_stable_id(document, position):
+    message = Message.from_dict(document, position=position)
+    assert message.id
+    assert message.role in {"user", "assistant", "system", "tool"}
+    assert Message.from_dict(message.to_dict(), position=position) == message
+
+
+def test_a_message_without_an_id_gets_one_from_its_place_and_content():
+    document = {"role": "user", "content": "hello"}
+    first = Message.from_dict(document, position=3)
+    assert (
+        first.id
+        == Message.from_dict(dict(document), position=3).id
+        == derived_id(3, "user", "hello")
+    )
+    assert first.id != Message.from_dict(document, position=4).id
+    assert first.id != Message.from_dict({**document, "content": "bye"}, position=3).id
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("plain", "plain"),
+        ([{"type": "text", "text": "a"}, {"type": "image"}, {"type": "text", "text": "b"}], "a\nb"),
+        ([{"type": "reasoning", "text": "hm"}], ""),
+        ([], ""),
+        (None, ""),
+    ],
+)
+def test_the_text_of_a_message_is_its_text_parts_joined_by_a_newline(content, text):
+    assert Message.from_dict({"id": "a", "role": "user", "content": content}).text == text
+
+
+@pytest.mark.parametrize(
+    ("key", "odd"),
+    [("generating", "yes"), ("error_code", True), ("error", 3), ("files", "x"), ("is_summary", 1)],
+)
+def test_a_field_of_another_type_reads_as_not_set(key, odd):
+    plain = Message.from_dict({"id": "a", "role": "user", "content": ""})
+    assert Message.from_dict({"id": "a", "role": "user", "content": "", key: odd}) == plain
+
+
+def test_messages_are_immutable():
+    message = Message.from_dict({"id": "a", "role": "user", "content": "x"})
+    with pytest.raises(AttributeError):
+        message.content = "y"
+    assert message.with_content("y").content == "y"
+    assert message.content == "x"
+
+
+@pytest.mark.parametrize("document", [{}, {"messages": None}, {"messages": "x"}, {"messages": {}}])
+def test_a_document_without_a_list_of_messages_has_none(document):
+    assert messages_of(document) == ()
+
+
+def test_entries_that_are_no_objects_are_passed_over():
+    document = {"messages": [1, {"id": "a", "role": "user", "content": "x"}, None]}
+    assert [message.id for message in messages_of(document)] == ["a"]
