@@ -12,7 +12,8 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--
 
 @pytest.fixture(scope="package")
 def chromium():
-    # Not for the whole session: Playwright keeps an event loop running, which async tests can't share.
+    # Not for the whole session: Playwright keeps an event loop running in this thread, and async
+    # tests can't begin another.
     if not CHROMIUM:
         assert not os.environ.get("CI"), "CI has to have a Chromium"
         pytest.skip("no chromium on this machine: apt-get install chromium")
