@@ -27,6 +27,7 @@ def modules(folder):
 
 
 def test_a_module_is_loaded_anew_after_it_was_unloaded(folder):
+    finders = [*sys.meta_path]
     (folder / "main.py").write_text("VALUE = 1")
     first = modules(folder)
     assert first.load("main").VALUE == 1
@@ -36,6 +37,7 @@ def test_a_module_is_loaded_anew_after_it_was_unloaded(folder):
     assert second.load("main").VALUE == 2
     second.unload()
     second.unload()
+    assert sys.meta_path == finders
     assert not [name for name in sys.modules if name.startswith("_smart_context_one")]
 
 
