@@ -194,10 +194,10 @@ def _deliver(plan: PackPlan, request: PackRequest, options: dict[str, Any]) -> N
 
 
 def _print(plan: PackPlan) -> None:
-    sys.stdout.buffer.write(_content_of(plan))
-    if sys.stdout.isatty():
-        sys.stdout.buffer.write(b"\n")
-    sys.stdout.flush()
+    ending = b"\n" if sys.stdout.isatty() else b""
+    # With PYTHONUNBUFFERED, Python's own stdout writes in part and doesn't say so.
+    with open(sys.stdout.fileno(), "wb", closefd=False) as stdout:
+        stdout.write(_content_of(plan) + ending)
 
 
 def _content_of(plan: PackPlan) -> bytes:

@@ -22,6 +22,8 @@ _PLAIN_DIFF = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--relati
 def diff(repo: Path, *, staged: bool, timeout_s: float = _TIMEOUT_S) -> str:
     """The changes below `repo` as git shows them: those staged, or those that are not."""
     printed = _git(repo, [*_PLAIN_DIFF, *(["--cached"] if staged else []), "--"], timeout_s)
+    if printed and not _has_files(repo, timeout_s):
+        return ""
     return printed.decode("utf-8", "replace")
 
 
@@ -30,6 +32,11 @@ def changed_files(repo: Path, *, timeout_s: float = _TIMEOUT_S) -> list[str]:
     options = ["--cached", "--name-only", "--diff-filter=d", "-z", "--"]
     names = _git(repo, [*_PLAIN_DIFF, *options], timeout_s).split(b"\0")
     return [name.decode("utf-8", "surrogateescape") for name in names if name]
+
+
+def _has_files(repo: Path, timeout_s: float) -> bool:
+    """Whether it is no bare repository, of which git says that all files are deleted."""
+    return _git(repo, ["rev-parse", "--is-inside-work-tree"], timeout_s).strip() == b"true"
 
 
 def _git(repo: Path, arguments: list[str], timeout_s: float) -> bytes:

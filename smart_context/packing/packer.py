@@ -11,7 +11,7 @@ from smart_context.packing.fences import Markup, Style, shown
 from smart_context.packing.patterns import PatternSet
 from smart_context.packing.plan import OVER_BUDGET, PackPlan, SectionOutcome
 from smart_context.packing.roles import RoleConfig
-from smart_context.packing.sections import Gathered, Gathering, RepomixUse
+from smart_context.packing.sections import Gathered, Gathering, RepomixUse, heading_of
 from smart_context.packing.sources import Sources
 
 if TYPE_CHECKING:  # jinja2 takes 50 ms, and only templates need it
@@ -219,7 +219,7 @@ class ContextPacker:
         sources = Sources(self.repo_path, PatternSet(tuple(context.exclude)), context.allow_secrets)
         gathering = Gathering(sources, context, target_files or (), self._markup, self._repomix)
         gathered = [
-            *(Gathered(section=section, heading=section.key) for section in opening),
+            *(Gathered(section=each, heading=heading_of(each.key)) for each in opening),
             *gathering.sections(extra_context or {}),
         ]
         kept = keep_within([each.section for each in gathered], token_budget, self._meter)

@@ -72,6 +72,11 @@ def section_order(priority_order: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*(key for key in keys if key in SECTION_KEYS), *SECTION_KEYS]))
 
 
+def heading_of(key: str) -> str:
+    """The heading of a section that is none of the known ones."""
+    return key.replace("_", " ").replace("-", " ").title()
+
+
 def _key_of(name: str) -> str:
     plain = re.sub(r"[^a-z]+", "_", name.lower()).strip("_")
     return _SPOKEN_KEYS.get(plain, plain)
@@ -247,8 +252,8 @@ class Gathering:
         return self._gathered("tree", [self.markup.block(tree_of(paths))] if paths else [])
 
     def _extra_section(self, key: str, text: object) -> Gathered | None:
-        heading = key.replace("_", " ").replace("-", " ").title()
-        return self._gathered(key, [(str(text),)] if str(text) else [], heading=heading)
+        blocks = [(str(text),)] if str(text) else []
+        return self._gathered(key, blocks, heading=heading_of(key))
 
     def _files_section(
         self, key: str, paths: list[str], *, lead: str = "", allowance: Allowance | None = None

@@ -73,6 +73,27 @@ def test_what_git_can_not_tell_is_empty(tmp_path, caplog):
     assert "git did not tell" in caplog.text
 
 
+def test_a_bare_repository_has_not_lost_its_files(repo):
+    folder, run = repo
+    run("clone", "-q", "--bare", ".", "bare.git")
+    assert git.diff(folder / "bare.git", staged=True) == ""
+    assert git.changed_files(folder / "bare.git") == []
+
+
+def test_a_file_in_conflict_is_named_once(repo):
+    folder, run = repo
+    run("checkout", "-qb", "other")
+    (folder / "old.py").write_text("theirs\n")
+    run("commit", "-qam", "theirs")
+    run("checkout", "-q", "-")
+    (folder / "old.py").write_text("ours\n")
+    run("commit", "-qam", "ours")
+    with pytest.raises(subprocess.CalledProcessError):
+        run("merge", "other")
+    assert git.changed_files(folder) == ["old.py"]
+    assert git.diff(folder, staged=True) == "* Unmerged path old.py\n"
+
+
 def test_a_repository_without_files_has_no_diff(tmp_path):
     subprocess.run(["git", "init", "-q", "--bare", str(tmp_path)], check=True)
     assert git.diff(tmp_path, staged=True) == ""
