@@ -49,9 +49,7 @@ def frame_bytes():
 async def measure(counts, rounds):
     """Milliseconds by server and number of clients."""
     async with contextlib.AsyncExitStack() as stack:
-        servers = [
-            await stack.enter_async_context(server()) for server in (ours, peer, prebuilt)
-        ]
+        servers = [await stack.enter_async_context(server()) for server in (ours, peer, prebuilt)]
         return {count: await measure_count(servers, count, rounds) for count in counts}
 
 

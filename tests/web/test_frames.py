@@ -211,7 +211,9 @@ def test_lone_surrogates_become_replacement_characters(raw, expected):
 
 ids = st.none() | st.integers() | st.text() | st.floats(allow_nan=False, allow_infinity=False)
 values = st.recursive(
-    ids | st.booleans(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+    ids | st.booleans(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
 )
 
 
@@ -240,7 +242,7 @@ def test_what_is_taken_is_what_a_json_parser_takes(text):
         assert read_json(text) == expected
 
 
-@given(ids, st.dictionaries(st.text(), values))
+@given(ids, st.dictionaries(st.text(), values, max_size=3))
 def test_a_well_formed_request_comes_through_whole(request_id, params):
     raw = json.dumps(CALL | {"id": request_id, "params": params})
     frame = parse_frame(raw)

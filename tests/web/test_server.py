@@ -13,7 +13,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from smart_context.errors import CommandFailed
-from smart_context.web.limits import MAX_WIRE_FRAME_BYTES
+from smart_context.web.limits import MAX_DROPPED_BYTES, MAX_WIRE_FRAME_BYTES
 from smart_context.web.server import bind
 from tests.web.small_host import PATIENCE_S, TOKEN, running
 
@@ -230,7 +230,9 @@ def test_closing_a_tab_does_not_end_a_running_command():
         assert server.host.finished.wait(PATIENCE_S)
 
 
-def test_an_endless_body_is_refused_while_it_comes(server):
+@contextmanager
+def uploading(server):
+    """A connection on which a body of unannounced length has begun."""
     with socket.create_connection(("127.0.0.1", server.port), PATIENCE_S) as raw:
         head = (
             "POST /api/commands/test.echo HTTP/1.1\r\n"
@@ -238,9 +240,24 @@ def test_an_endless_body_is_refused_while_it_comes(server):
             "Transfer-Encoding: chunked\r\n\r\n"
         )
         raw.sendall(head.encode())
-        chunk = b"100000\r\n" + b" " * 2**20 + b"\r\n"
+        yield raw
+
+
+CHUNK = b"100000\r\n" + b" " * 2**20 + b"\r\n"
+
+
+def test_a_body_that_is_too_large_is_answered_when_it_has_been_sent(server):
+    with uploading(server) as raw:
         for _ in range(9):
-            raw.sendall(chunk)
+            raw.sendall(CHUNK)
+        raw.sendall(b"0\r\n\r\n")
+        assert raw.recv(1000).startswith(b"HTTP/1.1 413")
+
+
+def test_a_body_that_never_ends_is_answered_while_it_comes(server):
+    with uploading(server) as raw:
+        for _ in range(MAX_DROPPED_BYTES // 2**20 + 1):
+            raw.sendall(CHUNK)
         assert raw.recv(1000).startswith(b"HTTP/1.1 413")
 
 
