@@ -18,8 +18,8 @@ def append(document: JsonObject, *messages: Message) -> None:
 def put(document: JsonObject, message: Message) -> None:
     """Replace the message of the same id; add it at the end when it is not there."""
     entries = _entries(document)
-    for at, entry in enumerate(entries):
-        if isinstance(entry, Mapping) and entry.get("id") == message.id:
+    for at in reversed(range(len(entries))):  # an answer is among the last
+        if isinstance(entries[at], dict) and entries[at].get("id") == message.id:
             entries[at] = message.to_dict()
             return
     entries.append(message.to_dict())

@@ -6,7 +6,6 @@ is sent.
 
 import asyncio
 import logging
-import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -34,6 +33,7 @@ class ChatView:
     Attributes:
         chat_id: The chat.
         messages: All its stored messages, oldest first, without the one being sent.
+        more_follow: Whether the one being sent is stored already.
         history: The messages that would be sent if no filter were set, oldest first.
         topics: The public topics of the chat file.
         sidecar: What is kept beside the chat.
@@ -44,6 +44,7 @@ class ChatView:
     history: tuple[Message, ...]
     topics: tuple[Mapping[str, Any], ...]
     sidecar: ChatSidecar
+    more_follow: bool = False
 
     @property
     def sticky_ids(self) -> frozenset[MessageId]:
@@ -109,14 +110,14 @@ class ContextSelector:
         )
         kept = frozenset(selection.kept)
         return Decision(
-            messages=tuple(message for message in candidates if message.id in kept),
+            messages=tuple([message for message in candidates if message.id in kept]),
             selection=selection,
             candidates=candidates,
             problem=problem,
         )
 
     async def _scores(
-        self, view: ChatView, candidates: Sequence[Message]
+        self, view: ChatView, candidates: tuple[Message, ...]
     ) -> tuple[Scores | None, str]:
         state = view.sidecar.state
         if not state.active_topics or not self.is_searching(state) or not candidates:
@@ -125,7 +126,11 @@ class ContextSelector:
         try:
             async with asyncio.timeout(PATIENCE_S):
                 scores = await self._scorer.scores(
-                    view.chat_id, view.messages, queries, others=others
+                    view.chat_id,
+                    view.messages,
+                    queries,
+                    others=others,
+                    more_follow=view.more_follow,
                 )
         except TimeoutError:
             problem = f"The messages could not be compared within {PATIENCE_S:.0f} s."
@@ -187,9 +192,11 @@ def with_fallen_out(
     return (*merged, *brought_back)
 
 
-def _added_by_plugins(view: ChatView, candidates: Sequence[Message]) -> Iterable[MessageId]:
+def _added_by_plugins(view: ChatView, candidates: tuple[Message, ...]) -> Iterable[MessageId]:
     """What a plugin of higher priority put into the history: it knew why."""
-    stored = frozenset(message.id for message in view.messages)
+    if candidates == view.messages:
+        return ()
+    stored = frozenset([message.id for message in view.messages])
     return (message.id for message in candidates if message.id not in stored)
 
 
@@ -203,9 +210,9 @@ def _standing(candidates: Sequence[Message]) -> Iterable[MessageId]:
 
 
 def _for_candidates(
-    scores: Scores, messages: Sequence[Message], candidates: Sequence[Message]
+    scores: Scores, messages: tuple[Message, ...], candidates: tuple[Message, ...]
 ) -> Scores:
-    if len(candidates) == len(messages) and all(map(operator.is_, candidates, messages)):
+    if candidates == messages:
         return scores
     place = {message.id: position for position, message in enumerate(messages)}
     columns = np.array([place.get(m.id, -1) for m in candidates], dtype=np.intp)

@@ -74,6 +74,7 @@ class ChatFilter:
             history=tuple(history),
             topics=_topics_of(others),
             sidecar=await self._sidecars.of(chat_id),
+            more_follow=True,
         )
 
     async def decide(self, view: ChatView, *, threshold: float | None = None) -> Decision:

@@ -81,8 +81,9 @@ def _kept_by(decision: Decision) -> dict[str, list[str]]:
     if reasons.found is None or decision.selection.fell_back:
         return {}
     kept: dict[str, list[str]] = {}
-    for position in np.flatnonzero(reasons.kinds == KINDS.index(ReasonKind.TOPIC)).tolist():
-        kept.setdefault(reasons.found.topic_of(position), []).append(reasons.ids[position])
+    positions = np.flatnonzero(reasons.kinds == KINDS.index(ReasonKind.TOPIC))
+    for position, topic in zip(positions.tolist(), reasons.found.topics_of(positions), strict=True):
+        kept.setdefault(topic, []).append(reasons.ids[position])
     return kept
 
 

@@ -73,6 +73,7 @@ class EmbeddingCache:
         chat_id: ChatId,
         messages: Sequence[Message],
         *,
+        more_follow: bool = False,
         on_progress: Progress | None = None,
     ) -> Matrix:
         """Shape (n, d), read-only: one unit row per message, a zero row for an empty one.
@@ -84,22 +85,24 @@ class EmbeddingCache:
             chat_id: The chat; its file is `path_of(chat_id)`.
             messages: All n messages of the chat. What is not among them leaves the file when it
                 is next written.
+            more_follow: These are only the first messages; nothing leaves. When all of them have
+                vectors, nobody is waited for.
             on_progress: Called after each batch.
 
         Raises:
             ModelFailed: If the embedder fails.
         """
         entry = self._entry(chat_id)
+        asked = tuple(messages)
+        if (rows := _ready(entry.chat, asked, more_follow)) is not None:
+            return rows
         async with entry.lock:
             if entry.chat is None:
                 entry.chat = await asyncio.to_thread(self._read, chat_id)
-            chat = entry.chat
-            if not chat.holds(messages):
-                missing = await asyncio.to_thread(chat.place, tuple(messages))
-                await self._embed_missing(chat, missing, on_progress)
-                if chat.size <= SMALL and chat.has_leavers:
-                    await self._write(chat)
-            return chat.matrix()
+            if (rows := _ready(entry.chat, asked, more_follow)) is not None:
+                return rows
+            await self._place(entry.chat, asked, more_follow, on_progress)
+            return entry.chat.matrix()
 
     async def queries(self, texts: Sequence[str]) -> Matrix:
         """Shape (len(texts), d): unit rows of labels and the like; remembered, not stored.
@@ -157,6 +160,18 @@ class EmbeddingCache:
         sidecar = Sidecar(self._path_of(chat_id), self._embedder.name)
         return WarmChat(sidecar, sidecar.read())
 
+    async def _place(
+        self,
+        chat: WarmChat,
+        messages: tuple[Message, ...],
+        more_follow: bool,
+        on_progress: Progress | None,
+    ) -> None:
+        missing = await asyncio.to_thread(chat.place, messages)
+        await self._embed_missing(chat, missing, on_progress)
+        if chat.size <= SMALL and chat.has_leavers and not more_follow:
+            await self._write(chat)
+
     async def _embed_missing(
         self, chat: WarmChat, missing: Sequence[tuple[str, str]], on_progress: Progress | None
     ) -> None:
@@ -196,3 +211,11 @@ class EmbeddingCache:
             await asyncio.to_thread(chat.sidecar.append, keys, vectors)
         except (StoreFailed, OSError) as failure:
             _log.warning("embeddings are not stored: %s", failure)
+
+
+def _ready(
+    chat: WarmChat | None, messages: tuple[Message, ...], more_follow: bool
+) -> Matrix | None:
+    if chat is None or not (more_follow or chat.is_all(messages)):
+        return None
+    return chat.ready(messages)

@@ -8,21 +8,25 @@ with the chat, so a turn costs what is new.
 import re
 import unicodedata
 from collections.abc import Sequence
-from operator import is_
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smart_context.chat.messages import Message
 from smart_context.llm.models import Matrix
+from smart_context.relevance.warm import common_length
 from smart_context.text.bm25 import MOST_GAIN, gains, rarity
 from smart_context.text.words import UNSPACED_RUN, content_words, stem
 
 _MEMO = 512
 _WHOLE_STEM = 3
 
-Postings = tuple[list[int], list[int]]
-"""Positions of the messages that have a word, and how often they have it."""
+Postings = tuple[NDArray[np.intp], NDArray[np.float32]]
+"""Positions of the messages that have a word, ascending, and how often they have it."""
+
+
+_NOWHERE = np.zeros(0, dtype=np.intp)
+_NEVER = np.zeros(0, dtype=np.float32)
 
 
 class ChatWords:
@@ -34,35 +38,35 @@ class ChatWords:
 
     def __init__(self) -> None:
         self.lengths = np.zeros(0, dtype=np.float32)
-        self._messages: Sequence[Message] = ()
-        self._texts: list[str] = []
+        self._messages: tuple[Message, ...] = ()
         self._lowered: list[str] = []
+        self._all_lengths = self.lengths
         self._postings: dict[str, Postings] = {}
         self._searched: dict[str, int] = {}
 
     def place(self, messages: Sequence[Message]) -> None:
-        """Take these messages; when some were only added, it costs what they cost."""
-        texts = [m.content if isinstance(m.content, str) else m.text for m in messages]
-        known = len(self._texts)
-        if texts[:known] != self._texts:
-            known = 0
-            self._lowered, self._postings, self._searched = [], {}, {}
-        added = texts[known:]
-        if added or not known:
-            self._lowered.extend(map(_lowered, added))
-            self.lengths = np.array(list(map(len, texts)), dtype=np.float32)
-        self._messages, self._texts = tuple(messages), texts
+        """Take these messages; costs what those cost that are not as they were.
+
+        Those that follow the last one are not forgotten, since they are often asked for next.
+        """
+        asked = tuple(messages)
+        same = common_length(asked, self._messages)
+        if same < len(asked):
+            self._cut(same)
+            texts = [_text(message) for message in asked[same:]]
+            self._lowered.extend(map(_lowered, texts))
+            added = np.array(list(map(len, texts)), dtype=np.float32)
+            self._all_lengths = np.concatenate([self._all_lengths[:same], added])
+            self._messages = asked
+        self.lengths = self._all_lengths[: len(asked)]
 
     def is_ready(self, messages: Sequence[Message], queries: Sequence[str]) -> bool:
-        """Whether `shares` of these queries has nothing left to look up for these messages."""
-        return (
-            len(messages) == len(self._messages)
-            and all(map(is_, messages, self._messages))
-            and all(
-                self._searched.get(word) == len(messages)
-                for query in queries
-                for word in content_words(query)
-            )
+        """Whether `place` and `shares` have nothing left to look up for these."""
+        count = len(messages)
+        return tuple(messages) == self._messages[:count] and all(
+            self._searched.get(word, 0) >= count
+            for query in queries
+            for word in content_words(query)
         )
 
     def shares(self, queries: Sequence[str]) -> Matrix:
@@ -70,36 +74,51 @@ class ChatWords:
 
         Rare words weigh more. A query without words that carry meaning gives zeros.
         """
-        found = np.zeros((len(queries), len(self._texts)), dtype=np.float32)
+        found = np.zeros((len(queries), len(self.lengths)), dtype=np.float32)
         for row, query in zip(found, queries, strict=True):
             self._add_share(row, dict.fromkeys(content_words(query)))
         return found
 
     def _add_share(self, row: NDArray[np.float32], words: Sequence[str] | dict[str, None]) -> None:
-        average = float(self.lengths.mean()) if len(self.lengths) else 1.0
+        count = len(self.lengths)
+        average = float(self.lengths.mean()) if count else 1.0
         most = 0.0
         for word in words:
             positions, counts = self._lookup(word)
-            weight = rarity(len(positions), len(self._texts))
+            among = int(positions.searchsorted(count))
+            weight = rarity(among, count)
             most += weight * MOST_GAIN
-            if positions:
-                places = np.array(positions, dtype=np.intp)
-                gain = gains(np.array(counts, np.float32), self.lengths[places], average)
-                row[places] += np.float32(weight) * gain
+            places = positions[:among]
+            gain = gains(counts[:among], self.lengths[places], average)
+            row[places] += np.float32(weight) * gain
         if most:
             row /= np.float32(most)
+
+    def _cut(self, count: int) -> None:
+        """Forget all but the first messages."""
+        del self._lowered[count:]
+        for word, (positions, counts) in self._postings.items():
+            among = int(positions.searchsorted(count))
+            self._postings[word] = positions[:among], counts[:among]
+            self._searched[word] = min(self._searched[word], count)
 
     def _lookup(self, word: str) -> Postings:
         if len(self._postings) > _MEMO:
             self._postings, self._searched = {}, {}
-        positions, counts = self._postings.setdefault(word, ([], []))
+        known = self._searched.get(word, 0)
+        if known == len(self._lowered) and word in self._postings:
+            return self._postings[word]
         sought = word if len(word) <= _WHOLE_STEM else word[:-1]
         rest_of_word = re.compile(re.escape(sought) + r"[^\W_]*(?:\+\+|#(?!\w))?")
-        for place in range(self._searched.get(word, 0), len(self._lowered)):
-            if sought in self._lowered[place] and (count := self._count(place, word, rest_of_word)):
-                positions.append(place)
-                counts.append(count)
-        self._searched[word] = len(self._lowered)
+        found = {
+            place: count
+            for place in range(known, len(self._lowered))
+            if sought in self._lowered[place] and (count := self._count(place, word, rest_of_word))
+        }
+        positions, counts = self._postings.get(word, (_NOWHERE, _NEVER))
+        positions = np.concatenate([positions, np.array([*found], dtype=np.intp)])
+        counts = np.concatenate([counts, np.array([*found.values()], dtype=np.float32)])
+        self._postings[word], self._searched[word] = (positions, counts), len(self._lowered)
         return positions, counts
 
     def _count(self, place: int, word: str, rest_of_word: re.Pattern[str]) -> int:
@@ -111,7 +130,11 @@ class ChatWords:
             and not lowered[max(match.start() - 1, 0) : match.start()].isalnum()
             for match in rest_of_word.finditer(lowered)
         )
-        return found or content_words(self._texts[place]).count(word)
+        return found or content_words(_text(self._messages[place])).count(word)
+
+
+def _text(message: Message) -> str:
+    return message.content if isinstance(message.content, str) else message.text
 
 
 def _lowered(text: str) -> str:

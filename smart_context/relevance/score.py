@@ -60,9 +60,13 @@ class Scores:
 
     def topic_of(self, position: int) -> str:
         """The label of the topic that the message is closest to; empty when that isn't known."""
+        return self.topics_of(np.array([position]))[0]
+
+    def topics_of(self, positions: NDArray[np.intp]) -> list[str]:
+        """As `topic_of`, for each of these positions."""
         if not self.labels:
-            return ""
-        return self.labels[int(self.values[:, position].argmax())]
+            return [""] * len(positions)
+        return [self.labels[row] for row in self.values[:, positions].argmax(axis=0).tolist()]
 
 
 def score_plain(labels: Sequence[str], label_vectors: Matrix, vectors: Matrix) -> Scores:
@@ -172,11 +176,12 @@ def _after(values: Matrix) -> Matrix:
 def _around(values: Matrix) -> Matrix:
     """The mean over the message and up to five on either side."""
     count = values.shape[1]
-    sums = np.zeros((len(values), count + 1))
-    np.cumsum(values, axis=1, out=sums[:, 1:])
-    first = np.maximum(np.arange(count) - _REACH, 0)
-    last = np.minimum(np.arange(count) + _REACH + 1, count)
-    return np.asarray((sums[:, last] - sums[:, first]) / (last - first), dtype=np.float32)
+    sums = np.zeros((len(values), count + 2 * _REACH + 1))
+    np.cumsum(values, axis=1, out=sums[:, _REACH + 1 : _REACH + 1 + count])
+    sums[:, _REACH + 1 + count :] = sums[:, [_REACH + count]]
+    places = np.arange(count)
+    size = np.minimum(places, _REACH) + np.minimum(count - 1 - places, _REACH) + 1
+    return np.asarray((sums[:, 2 * _REACH + 1 :] - sums[:, :count]) / size, dtype=np.float32)
 
 
 def _by_members(

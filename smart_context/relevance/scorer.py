@@ -37,9 +37,12 @@ class _WarmWords:
     words: ChatWords = field(default_factory=ChatWords)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    def shares(self, messages: Sequence[Message], labels: Sequence[str]) -> Matrix:
+    def shares(
+        self, messages: Sequence[Message], labels: Sequence[str]
+    ) -> tuple[Matrix, NDArray[np.float32]]:
+        """The messages' shares in the labels' words, and their lengths."""
         self.words.place(messages)
-        return self.words.shares(labels)
+        return self.words.shares(labels), self.words.lengths
 
 
 class RelevanceScorer:
@@ -68,6 +71,7 @@ class RelevanceScorer:
         topics: Sequence[TopicQuery],
         *,
         others: Sequence[TopicQuery] = (),
+        more_follow: bool = False,
         on_progress: Progress | None = None,
     ) -> Scores:
         """Shape (k, n): each of n messages for each of k selected topics.
@@ -77,12 +81,15 @@ class RelevanceScorer:
             messages: All its messages, oldest first.
             topics: The selected topics.
             others: The chat's topics that are not selected.
+            more_follow: Not all of the chat's messages are given, but the first ones.
             on_progress: Told how many of the missing messages are embedded.
 
         Raises:
             ModelFailed: If the embedder fails.
         """
-        vectors = await self._cache.vectors(chat_id, messages, on_progress=on_progress)
+        vectors = await self._cache.vectors(
+            chat_id, messages, more_follow=more_follow, on_progress=on_progress
+        )
         labels = tuple(topic.label for topic in topics)
         label_vectors = await self._cache.queries(labels)
         vectors = _wide(vectors, label_vectors)
@@ -91,15 +98,16 @@ class RelevanceScorer:
         warm = self._warm_chat(chat_id)
         async with warm.lock:
             if warm.words.is_ready(messages, labels):
-                lexical = warm.words.shares(labels)
+                lexical, lengths = warm.shares(messages, labels)
             else:
-                lexical = await asyncio.to_thread(warm.shares, messages, labels)
-        positions = {message.id: place for place, message in enumerate(messages)}
+                lexical, lengths = await asyncio.to_thread(warm.shares, messages, labels)
+        has_members = any(topic.message_ids for topic in (*topics, *others))
+        positions = {m.id: place for place, m in enumerate(messages)} if has_members else {}
         evidence = Evidence(
             vectors=vectors,
             label_vectors=label_vectors,
             lexical=lexical,
-            lengths=warm.words.lengths,
+            lengths=lengths,
             spoken_by=_spoken_by(labels, messages),
             members=[_places(topic, positions) for topic in topics],
             others=np.concatenate([_places(t, positions) for t in others] or [_NOWHERE]),

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ Group = list[int]
 """Positions of a tool call and its results: what is never separated."""
 
 _CODE = {kind: np.int8(code) for code, kind in enumerate(KINDS)}
-_OUT_CODES = [_CODE[kind] for kind in OUT]
+_IS_IN_BY_CODE = np.array([kind not in OUT for kind in KINDS])
 _NOBODY: frozenset[MessageId] = frozenset()
 
 
@@ -97,7 +98,7 @@ def select_messages(  # noqa: PLR0913 -- one keyword for each rule of the contra
     _set(kinds, is_hidden, ReasonKind.HIDDEN_TOOL)
     _set(kinds, by_user, ReasonKind.HIDDEN)
     return Selection(
-        kept=tuple(dict.fromkeys(ids[i] for i in np.flatnonzero(_is_in(kinds)))),
+        kept=tuple(dict.fromkeys(compress(ids, _is_in(kinds).tolist()))),
         reasons=Reasons(ids=ids, kinds=kinds, found=found, threshold=threshold, recent=recent),
         fell_back=fell_back,
     )
@@ -112,7 +113,7 @@ def _unpacked(scores: Scores | NDArray[np.float32] | None) -> Scores | None:
 def _marks(ids: Sequence[MessageId], chosen: AbstractSet[MessageId]) -> Mask:
     if not chosen:
         return np.zeros(len(ids), dtype=np.bool_)
-    return np.fromiter((i in chosen for i in ids), dtype=np.bool_, count=len(ids))
+    return np.fromiter(map(chosen.__contains__, ids), dtype=np.bool_, count=len(ids))
 
 
 def _newest(count: int, recent: int) -> Mask:
@@ -157,4 +158,4 @@ def _bring_along(kinds: Kinds, kind: ReasonKind, mask: Mask) -> None:
 
 
 def _is_in(kinds: Kinds) -> Mask:
-    return ~np.isin(kinds, _OUT_CODES)
+    return _IS_IN_BY_CODE[kinds]

@@ -6,6 +6,9 @@ from numpy.typing import ArrayLike
 from smart_context.llm.models import Matrix
 
 _BLOCK_ROWS = 512
+_FEW_QUERIES = 4
+"""Up to so many, one product for each is faster than one for all."""
+
 _UNIT_TOLERANCE = 1e-5
 
 
@@ -42,7 +45,11 @@ def similarities(queries: Matrix, matrix: Matrix) -> Matrix:
     columns = np.ascontiguousarray(queries.T)
     for start in range(0, len(matrix), _BLOCK_ROWS):
         block = matrix[start : start + _BLOCK_ROWS]
-        result[:, start : start + _BLOCK_ROWS] = (block @ columns).T
+        if len(queries) > _FEW_QUERIES:
+            result[:, start : start + _BLOCK_ROWS] = (block @ columns).T
+            continue
+        for row, query in zip(result, queries, strict=True):
+            row[start : start + _BLOCK_ROWS] = block @ query
     return result
 
 

@@ -2,17 +2,15 @@
 
 import hashlib
 from collections.abc import Sequence
-from operator import is_
 
 import numpy as np
 
-from smart_context.chat.messages import Message, MessageId, Part
+from smart_context.chat.messages import Message
 from smart_context.llm.models import Matrix
 from smart_context.relevance.sidecar import Sidecar, Stored
 
 _HASH_BYTES = 8
 
-Content = str | tuple[Part, ...]
 Keyed = tuple[str, str]
 """A message's key in the file, and its text."""
 
@@ -29,12 +27,10 @@ class WarmChat:
         self.sidecar = sidecar
         self._rows = {key: row for row, key in enumerate(keys)}
         self._vectors = _Growing(vectors)
-        self._messages: Sequence[Message] = ()
-        self._ids: list[MessageId] = []
-        self._contents: list[Content] = []
+        self._messages: tuple[Message, ...] = ()
         self._keys: list[str] = []
         self._ordered = _Growing()
-        self._is_whole = False
+        self._last: tuple[tuple[Message, ...], Matrix] = ((), _nothing(0))
 
     @property
     def size(self) -> int:
@@ -46,24 +42,25 @@ class WarmChat:
         """Whether vectors are held of messages that were edited or deleted."""
         return len(self._rows) > len(self._present())
 
-    def holds(self, messages: Sequence[Message]) -> bool:
-        """Whether `matrix` was made for these very messages, word for word."""
-        if not self._is_whole or len(messages) != len(self._ids):
-            return False
-        if all(map(is_, messages, self._messages)):
-            return True
-        same_ids = [message.id for message in messages] == self._ids
-        return same_ids and _contents(messages) == self._contents
+    def ready(self, messages: tuple[Message, ...]) -> Matrix | None:
+        """The rows of the messages that `matrix` was last made for, or of the first of them.
 
-    def place(self, messages: Sequence[Message]) -> list[Keyed]:
+        `None` for others, and while there is none. The one method that may be called while
+        another is at work.
+        """
+        known, rows = self._last
+        return rows[: len(messages)] if messages and messages == known[: len(messages)] else None
+
+    def is_all(self, messages: tuple[Message, ...]) -> bool:
+        """Whether `matrix` was last made for as many messages."""
+        return len(messages) == len(self._last[0])
+
+    def place(self, messages: tuple[Message, ...]) -> list[Keyed]:
         """Take these messages; gives those that must be embedded, each once, in order."""
-        ids = [message.id for message in messages]
-        contents = _contents(messages)
-        same = _common_length(ids, self._ids, contents, self._contents)
+        same = common_length(messages, self._messages)
         self._keys = self._keys[:same] + [_key(message) for message in messages[same:]]
-        self._messages, self._ids, self._contents = messages, ids, contents
+        self._messages = messages
         self._ordered.keep(same)
-        self._is_whole = False
         return self.missing()
 
     def missing(self) -> list[Keyed]:
@@ -85,6 +82,7 @@ class WarmChat:
             self._rows = {}
             self._vectors = _Growing()
             self._ordered = _Growing()
+            self._last = ((), _nothing(0))
         start = len(self._vectors)
         self._vectors.extend(vectors)
         self._rows.update((key, start + row) for row, key in enumerate(keys))
@@ -101,8 +99,9 @@ class WarmChat:
             added = vectors[places] if len(vectors) else _nothing(len(places))
             added[places < 0] = 0
             self._ordered.extend(added)
-        self._is_whole = True
-        return self._ordered.view()
+        rows = self._ordered.view()
+        self._last = (self._messages, rows)
+        return rows
 
     def write(self) -> None:
         """Store the vectors of the placed messages, and forget those of others.
@@ -171,28 +170,13 @@ def _key(message: Message) -> str:
     return key_of(message.id, text) if text.strip() else ""
 
 
-def _contents(messages: Sequence[Message]) -> list[Content]:
-    """What would be embedded of each message: nothing of half an answer."""
-    return [
-        "" if message.generating or message.error or message.error_code else message.content
-        for message in messages
-    ]
-
-
-def _common_length(
-    ids: Sequence[MessageId],
-    old_ids: Sequence[MessageId],
-    contents: Sequence[Content],
-    old_contents: Sequence[Content],
-) -> int:
+def common_length(messages: tuple[Message, ...], others: tuple[Message, ...]) -> int:
     """How many messages at the beginning are the same."""
-    shorter = min(len(ids), len(old_ids))
-    if ids[:shorter] == old_ids[:shorter] and contents[:shorter] == old_contents[:shorter]:
+    shorter = min(len(messages), len(others))
+    if messages[:shorter] == others[:shorter]:  # the same objects as a rule: no time at all
         return shorter
-    pairs = zip(
-        zip(ids, contents, strict=True), zip(old_ids, old_contents, strict=True), strict=False
-    )
-    return next((place for place, (new, old) in enumerate(pairs) if new != old), shorter)
+    pairs = zip(messages, others, strict=False)
+    return next((place for place, (one, other) in enumerate(pairs) if one != other), shorter)
 
 
 def _nothing(count: int) -> Matrix:

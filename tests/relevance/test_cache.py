@@ -129,6 +129,33 @@ async def test_a_deleted_message_leaves_the_file(path_of):
     assert {key.split(":")[0] for key in stored(path_of("c"))["vectors"]} == {"m1", "m3"}
 
 
+async def test_the_first_messages_are_given_without_forgetting_those_that_follow(path_of):
+    embedder = FakeEmbedder()
+    cache = EmbeddingCache(path_of, embedder)
+    messages = messages_saying("a", "b", "c")
+    everything = await cache.vectors("c", messages)
+    first = await cache.vectors("c", messages[:2], more_follow=True)
+    np.testing.assert_array_equal(first, everything[:2])
+    assert len(stored(path_of("c"))["vectors"]) == 3
+    await cache.vectors("c", messages)
+    assert embedder.batches == [["a", "b", "c"]]
+
+
+async def test_the_first_messages_need_not_wait_for_the_newest_to_be_embedded(path_of):
+    embedder = FakeEmbedder()
+    cache = EmbeddingCache(path_of, embedder)
+    messages = messages_saying("a", "b", "c")
+    await cache.vectors("c", messages[:2])
+    embedder.gate, embedder.entered = asyncio.Event(), asyncio.Event()
+    newest = asyncio.create_task(cache.vectors("c", messages))
+    async with asyncio.timeout(5):
+        await embedder.entered.wait()
+        assert (await cache.vectors("c", messages[:2], more_follow=True)).shape == (2, 4)
+    assert not newest.done()
+    embedder.gate.set()
+    assert (await newest).shape == (3, 4)
+
+
 async def test_moved_messages_keep_their_vectors(path_of):
     embedder = FakeEmbedder()
     cache = EmbeddingCache(path_of, embedder)

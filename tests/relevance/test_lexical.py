@@ -14,6 +14,34 @@ def shares(texts, *queries):
     return words.shares(queries)
 
 
+WORDS = st.lists(st.sampled_from(["database", "garden", "python", "the"]), max_size=4)
+CHATS = st.lists(WORDS.map(" ".join), max_size=6)
+
+
+@given(st.lists(CHATS, min_size=1, max_size=4))
+def test_what_was_looked_up_before_never_changes_what_is_found(chats):
+    words = ChatWords()
+    for texts in chats:
+        words.place(messages_saying(*texts))
+        found = words.shares(["Garden Database", "Python"])
+        np.testing.assert_array_equal(found, shares(texts, "Garden Database", "Python"))
+        np.testing.assert_array_equal(words.lengths, [len(text) for text in texts])
+        assert words.is_ready(messages_saying(*texts), ["Garden Database"])
+
+
+def test_words_are_looked_up_only_in_messages_that_are_new():
+    words = ChatWords()
+    messages = messages_saying("a garden", "a database", "one more garden")
+    words.place(messages[:2])
+    words.shares(["Garden"])
+    assert not words.is_ready(messages, ["Garden"])
+    words.place(messages)
+    words.shares(["Garden"])
+    assert words.is_ready(messages, ["Garden"])
+    assert words.is_ready(messages[:2], ["Garden"])
+    assert not words.is_ready(messages, ["Database"])
+
+
 def test_a_message_with_all_words_beats_one_with_some_and_none_gives_nothing():
     (row,) = shares(["database migration plan", "the database", "sourdough"], "Database Migration")
     assert row[0] > row[1] > row[2] == 0
