@@ -11,17 +11,22 @@ from smart_context.host.commands import Client
 from smart_context.host.prompt import prompt_messages
 from smart_context.host.turn import Turn
 from smart_context.llm.models import Embedder
-from smart_context.llm.tokens import count_tokens
+from smart_context.llm.tokens import count_tokens, estimate
+from smart_context.plugin.chat_contexts import ChatContexts
 from smart_context.plugin.extraction import TopicUpdates
+from smart_context.plugin.named_contexts import CHANGED, Command, NamedContexts
 from smart_context.plugin.selector import ContextSelector
 from smart_context.plugin.service import ChatFilter, with_state
 from smart_context.plugin.settings import FilterSettings
 from smart_context.plugin.sidecars import Sidecars
+from smart_context.plugin.vault_notes import VaultNotes
 from smart_context.plugin.views import reasons_view, status_line
 from smart_context.relevance.cache import EmbeddingCache
+from smart_context.relevance.fitting import stored_scale
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.topics.embedded import EmbeddedTopicExtractor
 from smart_context.topics.extraction import LlmTopicExtractor, TopicExtractor
+from smart_context.vault.index_cache import Changes
 
 JsonObject = dict[str, Any]
 
@@ -42,8 +47,10 @@ class SmartContextPlugin:
             lambda chat_id: context.chats.sidecar(chat_id, "embeddings.json"),
             context.models.embedder,
         )
+        embedding_model = context.models.embedder.name
+        scale = await asyncio.to_thread(stored_scale, context.chats.folder, embedding_model)
         selector = ContextSelector(
-            RelevanceScorer(self._cache, mode=settings.relevance), settings, context.logger
+            RelevanceScorer(self._cache, mode=settings.relevance, scale=scale), settings, context.logger
         )
         self._filter = ChatFilter(
             chats=context.chats,
@@ -60,6 +67,25 @@ class SmartContextPlugin:
             emit=context.emit,
             announce=self._filter.announce,
         )
+        self._notes = VaultNotes(
+            context.vault,
+            context.chats.folder,
+            run=context.latest,
+            on_change=self._notes_changed,
+            logger=context.logger,
+        )
+        self._named = NamedContexts(self._notes, emit=context.emit, count_tokens=self._count_tokens)
+        self._attached = ChatContexts(
+            notes=self._notes,
+            chats=context.chats,
+            sidecars=self._sidecars,
+            view_of=self._filter.view,
+            emit=context.emit,
+            budget=settings.context_budget_tokens,
+            count_tokens=self._count_tokens,
+            logger=context.logger,
+        )
+        self._ask_above = settings.ask_above_tokens
         self._register(context)
 
     async def on_client_connected(self, client: Client) -> None:
@@ -68,24 +94,26 @@ class SmartContextPlugin:
     async def on_unload(self) -> None:
         """Write what is pending."""
         await self._cache.close()
+        await self._notes.close()
 
     def _register(self, context: PluginContext) -> None:
         context.subscribe("pipeline.context", self._narrow_history)
+        context.subscribe("pipeline.prompt", self._add_contexts)
         context.subscribe("pipeline.output", self._start_extraction)
         context.subscribe("pipeline.end", self._settle)
         context.subscribe("memory.chat_changed", self._chat_changed)
         context.subscribe("chat.opened", self._chat_opened)
-        for verb, handler in (
-            ("set_filter", self.set_filter),
-            ("get_topics", self.get_topics),
-            ("set_similarity_mode", self.set_similarity_mode),
-            ("refresh_topics", self.refresh_topics),
-            ("pin", self.pin),
-            ("hide", self.hide),
-            ("release", self.release),
-            ("preview", self.preview),
-        ):
-            context.register_command(f"smart_context.{verb}", handler)
+        own = (
+            *(self.set_filter, self.get_topics, self.set_similarity_mode, self.refresh_topics),
+            *(self.pin, self.hide, self.release, self.preview, self.weigh),
+        )
+        commands: tuple[Command, ...] = (
+            *own,
+            *self._named.commands(),
+            *self._attached.commands(),
+        )
+        for command in commands:
+            context.register_command(f"smart_context.{command.__name__}", command)
         context.register_panel()
 
     # Hooks of the pipeline
@@ -94,6 +122,17 @@ class SmartContextPlugin:
         view = await self._filter.view_before(turn.chat_id, turn.question.id, turn.history)
         decision = await self._filter.decide(view)
         turn.history = list(decision.messages)
+
+    async def _add_contexts(self, turn: Turn) -> None:
+        assembled = await self._attached.assemble(turn.chat_id)
+        turn.system_prompt = assembled.prompt.after(turn.system_prompt)
+        if assembled.problems:
+            self._attached.announce(turn.chat_id)
+        await self._sidecars.keep_state(turn.chat_id)
+
+    def _notes_changed(self, changes: Changes) -> None:
+        has_other_files = bool(changes.added or changes.removed)
+        self._context.emit(CHANGED, {"notes_changed": True, "has_other_files": has_other_files})
 
     async def _start_extraction(self, turn: Turn) -> None:
         self._context.latest(("topics", turn.chat_id), self._topics.update(turn.chat_id))
@@ -171,12 +210,14 @@ class SmartContextPlugin:
         if topics is not None:
             view = with_state(view, topics)
         decision = await self._filter.decide(view, threshold=threshold)
-        prompt = prompt_messages("", decision.messages, message)
+        contexts = await self._attached.assemble(view.chat_id)
+        prompt = prompt_messages(contexts.prompt.after(""), decision.messages, message)
         messages = reasons_view(decision, self._count_tokens)
         return {
             "messages": messages,
             "prompt": list(prompt),
             "tokens": sum(entry["tokens"] for entry in messages if entry["in"])
+            + contexts.tokens
             + self._count_tokens(message),
             "status": status_line(
                 in_context=len(decision.messages),
@@ -185,6 +226,19 @@ class SmartContextPlugin:
                 fell_back=decision.selection.fell_back,
             ),
             "problem": decision.problem,
+        }
+
+    async def weigh(self, chat_id: str, message: str = "") -> JsonObject:
+        """About how many tokens a message would send, and from how many on the page asks first."""
+        view = await self._filter.view(check_chat_id(chat_id))
+        decision = await self._filter.decide(view)
+        contexts = await self._attached.assemble(view.chat_id)
+        history = sum(estimate(entry.text) for entry in decision.messages)
+        return {
+            "tokens": history + contexts.tokens + estimate(message),
+            "history": history,
+            "contexts": contexts.tokens,
+            "ask_above": self._ask_above,
         }
 
     # What the parts need of the host

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterSettings:
-    """The filter's settings; `plugin.toml` declares and checks them.
+    """The plugin's settings; `plugin.toml` declares and checks them.
 
     Attributes:
         similarity_threshold: A score equal to it is kept; on the calibrated scale.
@@ -15,6 +15,8 @@ class FilterSettings:
         relevance: `plain` is the seed to the letter; `enriched` finds more of what belongs.
         recent_messages: How many of the newest messages are always kept.
         keep_pairs: A kept answer brings its question.
+        context_budget_tokens: Most tokens of the contexts attached to a chat; 0 is no limit.
+        ask_above_tokens: The page asks before it sends or copies more; 0 is never.
     """
 
     similarity_threshold: float = 0.4
@@ -22,6 +24,8 @@ class FilterSettings:
     relevance: Literal["plain", "enriched"] = "enriched"
     recent_messages: int = 2
     keep_pairs: bool = True
+    context_budget_tokens: int = 8000
+    ask_above_tokens: int = 32000
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Any]) -> "FilterSettings":

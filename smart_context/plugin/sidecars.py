@@ -47,6 +47,7 @@ class Sidecars:
         self._path_of = path_of
         self._logger = logger
         self._known: OrderedDict[ChatId, ChatSidecar] = OrderedDict()
+        self._unstored: set[ChatId] = set()
         self._writing = asyncio.Lock()
 
     async def of(self, chat_id: ChatId) -> ChatSidecar:
@@ -60,6 +61,7 @@ class Sidecars:
     def forget(self, chat_id: ChatId) -> None:
         """Read the files again when they are asked for next."""
         self._known.pop(chat_id, None)
+        self._unstored.discard(chat_id)
 
     async def change_state(
         self, chat_id: ChatId, change: Callable[[FilterState], FilterState], *, stored: bool
@@ -69,7 +71,8 @@ class Sidecars:
         Args:
             chat_id: The chat.
             change: Gives the new state from the current one.
-            stored: `False` for a chat that has no file yet: nothing is written then.
+            stored: `False` for a chat that has no file yet: nothing is written then, but by
+                `keep_state`.
         """
         async with self._writing:
             sidecar = await self.of(chat_id)
@@ -77,7 +80,19 @@ class Sidecars:
             self._remember(chat_id, changed)
             if stored:
                 await self._write(chat_id, FILTER_SUFFIX, changed.state.to_dict())
+                self._unstored.discard(chat_id)
+            else:
+                self._unstored.add(chat_id)
         return changed.state
+
+    async def keep_state(self, chat_id: ChatId) -> None:
+        """Write the state that was chosen before the chat had a file; else nothing."""
+        if chat_id not in self._unstored:
+            return
+        async with self._writing:
+            self._unstored.discard(chat_id)
+            sidecar = await self.of(chat_id)
+            await self._write(chat_id, FILTER_SUFFIX, sidecar.state.to_dict())
 
     async def keep_topics(self, chat_id: ChatId, topics: Sequence[Topic]) -> None:
         """Keep the members of a chat's new topics, and of the gone ones that are still selected.

@@ -1,0 +1,213 @@
+"""Named contexts attached to chats: chips, suggestions, and their part of the system prompt."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from smart_context.chat.ids import check_chat_id
+from smart_context.chat.messages import ChatId
+from smart_context.chat.store import ChatStore
+from smart_context.contexts import SmartContexts
+from smart_context.contexts.render import path_of
+from smart_context.errors import CommandFailed, InvalidParams, SmartContextError
+from smart_context.plugin.context_prompt import (
+    NOTHING,
+    ContextsPrompt,
+    Gathered,
+    Share,
+    contexts_prompt,
+    gather,
+)
+from smart_context.plugin.context_views import share_view
+from smart_context.plugin.filter import FilterState
+from smart_context.plugin.named_contexts import CHANGED, Command
+from smart_context.plugin.selector import ChatView, queries_of
+from smart_context.plugin.sidecars import Sidecars
+from smart_context.plugin.vault_notes import VaultNotes
+
+JsonObject = dict[str, Any]
+
+PATIENCE_S = 20.0
+"""How long a turn waits for its notes before it goes on without them."""
+
+SUGGESTED_NOTES = 6
+_PASSAGES_A_NOTE = 4
+_WHOLE_CHAT_CHARACTERS = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """The contexts of a chat as a prompt, what went wrong with which in words, and its tokens."""
+
+    prompt: ContextsPrompt = NOTHING
+    problems: tuple[tuple[str, str], ...] = ()
+    tokens: int = 0
+
+
+class ChatContexts:
+    """Which contexts go with a chat's messages, and what of them.
+
+    Args:
+        notes: The vault's notes.
+        chats: Where chats are.
+        sidecars: Where it is kept which contexts are attached.
+        view_of: Shows a chat as its next message would find it.
+        emit: Tells the clients.
+        budget: Most tokens of all contexts of one chat; 0 is no limit.
+        count_tokens: Counts for the model that is chatted with.
+        logger: For what people should know.
+    """
+
+    def __init__(  # noqa: PLR0913 - the plugin's parts, each by name
+        self,
+        *,
+        notes: VaultNotes,
+        chats: ChatStore,
+        sidecars: Sidecars,
+        view_of: Callable[[ChatId], Awaitable[ChatView]],
+        emit: Callable[[str, JsonObject], None],
+        budget: int,
+        count_tokens: Callable[[str], int],
+        logger: logging.Logger,
+    ) -> None:
+        self._notes = notes
+        self._chats = chats
+        self._sidecars = sidecars
+        self._view_of = view_of
+        self._emit = emit
+        self._budget = budget
+        self._count_tokens = count_tokens
+        self._logger = logger
+
+    def commands(self) -> tuple[Command, ...]:
+        """The commands, each by the name of its function."""
+        return (
+            *(self.attach_context, self.detach_context, self.chat_contexts),
+            *(self.suggest_notes, self.add_notes),
+        )
+
+    async def attach_context(self, chat_id: str, key: str) -> JsonObject:
+        """Send a named context with each message of a chat."""
+        if await self._notes.ask(lambda contexts: contexts.get(key)) is None:
+            raise CommandFailed(f"There is no context {key!r}; save it before it is attached.")
+        return await self._change(chat_id, lambda state: state.attach(key))
+
+    async def detach_context(self, chat_id: str, key: str) -> JsonObject:
+        """Send a named context no longer."""
+        return await self._change(chat_id, lambda state: state.detach(key))
+
+    async def chat_contexts(self, chat_id: str) -> JsonObject:
+        """The contexts of a chat: what of each goes with the next message, and what does not."""
+        checked = check_chat_id(chat_id)
+        return self._chips(checked, await self.assemble(checked))
+
+    async def suggest_notes(self, chat_id: str, limit: int = SUGGESTED_NOTES) -> JsonObject:
+        """Notes that are nearest to the selected topics, or to the whole chat."""
+        view = await self._view_of(check_chat_id(chat_id))
+        count = min(max(limit, 1), 50)
+        query = _query(view)
+        passages = await self._notes.nearest(query, count * _PASSAGES_A_NOTE) if query else ()
+        nearest = dict.fromkeys(path_of(passage.source) for passage in passages)
+        return {
+            "notes": [*nearest][:count],
+            "about": list(view.sidecar.state.active_topics),
+        }
+
+    async def add_notes(self, chat_id: str, paths: list[str]) -> JsonObject:
+        """Put notes into the chat's own context, which is made and attached when it is not yet."""
+        checked = check_chat_id(chat_id)
+        key = own_context(checked)
+
+        def add(contexts: SmartContexts) -> None:
+            known = contexts.get(key)
+            items = {**(known.context_items if known else {}), **dict.fromkeys(paths, True)}
+            contexts.create(items, key, known.context_opts if known else {})
+
+        if not paths:
+            raise InvalidParams("paths: expected at least one note")
+        await self._notes.ask(add)
+        return await self._change(chat_id, lambda state: state.attach(key))
+
+    async def assemble(self, chat_id: ChatId) -> Assembled:
+        """The part of the system prompt that holds a chat's contexts; never fails."""
+        keys = (await self._sidecars.of(chat_id)).state.contexts
+        if not keys:
+            return Assembled()
+        problem = ""
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                found = await self._notes.ask(lambda contexts: _gathered(contexts, keys))
+                return await asyncio.to_thread(self._assembled, found)
+        except TimeoutError:
+            problem = f"The notes could not be read within {PATIENCE_S:.0f} s; they are not sent."
+        except Exception:
+            self._logger.exception("the contexts of the chat %s can't be read", chat_id)
+            problem = "The notes can't be read, and are not sent; the log says more."
+        lost = ContextsPrompt("", tuple(Share(key=key) for key in keys))
+        return Assembled(lost, tuple((key, problem) for key in keys))
+
+    def announce(self, chat_id: ChatId | None = None) -> None:
+        """Tell the clients to look again, at one chat or at all."""
+        self._emit(CHANGED, {"chat_id": chat_id} if chat_id else {})
+
+    async def _change(
+        self, chat_id: str, change: Callable[[FilterState], FilterState]
+    ) -> JsonObject:
+        checked = check_chat_id(chat_id)
+        stored = await self._chats.exists(checked)
+        try:
+            await self._sidecars.change_state(checked, change, stored=stored)
+        except ValueError as error:
+            raise InvalidParams(str(error)) from error
+        self.announce(checked)
+        return await self.chat_contexts(checked)
+
+    def _assembled(self, found: Sequence[tuple[Gathered, str]]) -> Assembled:
+        prompt = contexts_prompt(
+            (gathered for gathered, _ in found),
+            budget=self._budget,
+            count_tokens=self._count_tokens,
+        )
+        problems = tuple((g.key, problem) for g, problem in found if problem)
+        return Assembled(prompt, problems, self._count_tokens(prompt.text))
+
+    def _chips(self, chat_id: ChatId, assembled: Assembled) -> JsonObject:
+        problems = dict(assembled.problems)
+        chips = [share_view(s, problems.get(s.key, "")) for s in assembled.prompt.shares]
+        own = own_context(chat_id)
+        return {
+            "chat_id": chat_id,
+            "contexts": [{**chip, "is_own": chip["key"] == own} for chip in chips],
+            "tokens": assembled.tokens,
+            "budget": self._budget,
+        }
+
+
+def own_context(chat_id: ChatId) -> str:
+    """The name of the context that holds what was added to a chat note by note."""
+    return f"Notes of chat {chat_id}"
+
+
+def _gathered(contexts: SmartContexts, keys: Iterable[str]) -> list[tuple[Gathered, str]]:
+    return [_one(contexts, key) for key in keys]
+
+
+def _one(contexts: SmartContexts, key: str) -> tuple[Gathered, str]:
+    try:
+        context = contexts.get(key)
+        if context is None:
+            return Gathered(key=key), "This context was deleted."
+        return gather(contexts, context), ""
+    except SmartContextError as failure:
+        return Gathered(key=key), str(failure)
+
+
+def _query(view: ChatView) -> str:
+    """What to look for: the selected topics with their keywords, else what was said last."""
+    active, _ = queries_of(view)
+    if active:
+        return " ".join(word for topic in active for word in (topic.label, *topic.keywords))
+    said = "\n".join(message.text for message in reversed(view.messages[-20:]))
+    return said[:_WHOLE_CHAT_CHARACTERS]

@@ -1,0 +1,145 @@
+"""The vault's files as a tree that is listed folder by folder and searched by name."""
+
+import re
+import unicodedata
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Literal
+
+JsonObject = dict[str, Any]
+
+NOT_TEXT = re.compile(
+    r"\.(?:png|jpe?g|gif|webp|avif|bmp|ico|heic|tiff?|psd|pdf|mp[34]|m4a|wav|ogg|flac|mov|mkv|webm|avi"
+    r"|zip|t?gz|bz2|xz|7z|rar|jar|exe|dll|so|dylib|bin|iso|dmg|woff2?|[to]tf|eot|sqlite3?|db|pyc"
+    r"|docx?|xlsx?|pptx?|od[tsp]|epub|mobi)\Z",
+    re.IGNORECASE,
+)
+"""Endings of files that hold no text, which a context can't take."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A row of the tree.
+
+    Attributes:
+        path: What a context names it by; a folder's ends in `/`.
+        name: Its last part, as people read it: without `.md`.
+        kind: A folder, a note with an outline, or another text.
+        files: How many files a folder has, at any depth.
+    """
+
+    path: str
+    name: str
+    kind: Literal["folder", "note", "file"]
+    files: int = 0
+
+    def to_dict(self) -> JsonObject:
+        """As clients get it."""
+        row: JsonObject = {"path": self.path, "name": self.name, "kind": self.kind}
+        return row | ({"files": self.files} if self.kind == "folder" else {})
+
+
+@dataclass(slots=True)
+class _Folder:
+    folders: set[str] = field(default_factory=set)
+    files: list[str] = field(default_factory=list)
+
+
+class NoteTree:
+    """The text files of a vault.
+
+    Args:
+        paths: Relative to the vault; what can't be text is passed over.
+    """
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self.paths = sorted(path for path in paths if not NOT_TEXT.search(path))
+        self._folders: dict[str, _Folder] = {"": _Folder()}
+        self._sizes: Counter[str] = Counter()
+        self._folded: list[tuple[str, str]] | None = None
+        for path in self.paths:
+            self._add(path)
+
+    def listing(self, folder: str, offset: int, limit: int) -> tuple[list[Entry], int]:
+        """A part of a folder's rows, folders first, each kind by name; and how many there are.
+
+        Args:
+            folder: `""` or a path that ends in `/`.
+            offset: Rows to pass over.
+            limit: Most rows to give.
+        """
+        found = self._folders.get(folder)
+        if found is None:
+            return [], 0
+        folders = sorted(found.folders, key=_by_name)
+        files = sorted(found.files, key=_by_name)
+        rows = islice((*folders, *files), offset, offset + limit)
+        return [self._entry(path) for path in rows], len(folders) + len(files)
+
+    def search(self, query: str, offset: int, limit: int) -> tuple[list[Entry], int]:
+        """A part of the rows whose path has all words of the query, and how many there are.
+
+        Those whose name begins with the query come first, then those with all words in the name.
+        """
+        words = _fold(query).split()
+        if not words:
+            return [], 0
+        ranked = sorted(self._ranked(words))
+        return [self._entry(path) for _, _, path in ranked[offset : offset + limit]], len(ranked)
+
+    def holds(self, path: str) -> bool:
+        """Whether there is such a file or folder."""
+        at = bisect_left(self.paths, path)
+        return path in self._folders or (at < len(self.paths) and self.paths[at] == path)
+
+    def _ranked(self, words: list[str]) -> Iterator[tuple[int, int, str]]:
+        if self._folded is None:
+            names = (*(folder for folder in self._folders if folder), *self.paths)
+            self._folded = [(_fold(name), name) for name in names]
+        whole = " ".join(words)
+        for folded, path in self._folded:
+            if all(word in folded for word in words):
+                name = folded.rstrip("/").rpartition("/")[2]
+                is_in_name = all(word in name for word in words)
+                yield 0 if name.startswith(whole) else 1 if is_in_name else 2, len(folded), path
+
+    def _add(self, path: str) -> None:
+        folder, _, _ = path.rpartition("/")
+        prefix = f"{folder}/" if folder else ""
+        if prefix not in self._folders:
+            self._add_folder(prefix)
+        self._folders[prefix].files.append(path)
+        while prefix:
+            self._sizes[prefix] += 1
+            prefix = _parent(prefix)
+
+    def _add_folder(self, folder: str) -> None:
+        child = ""
+        while folder not in self._folders:
+            self._folders[folder] = _Folder({child} if child else set())
+            child, folder = folder, _parent(folder)
+        self._folders[folder].folders.add(child)
+
+    def _entry(self, path: str) -> Entry:
+        name = path.rstrip("/").rpartition("/")[2]
+        if path.endswith("/"):
+            return Entry(path=path, name=name, kind="folder", files=self._sizes[path])
+        if path[-3:].lower() == ".md":
+            return Entry(path=path, name=name[:-3], kind="note")
+        return Entry(path=path, name=name, kind="file")
+
+
+def _parent(folder: str) -> str:
+    head = folder[:-1].rpartition("/")[0]
+    return f"{head}/" if head else ""
+
+
+def _fold(text: str) -> str:
+    return unicodedata.normalize("NFC", text).casefold()
+
+
+def _by_name(path: str) -> tuple[str, str]:
+    return _fold(path.rstrip("/").rpartition("/")[2]), path

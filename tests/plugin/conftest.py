@@ -1,0 +1,89 @@
+"""A host that runs the product's own plugin on a vault of notes, with a scripted model."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import pytest
+
+from smart_context.chat.history import ContextBuilderOptions, build_context
+from smart_context.chat.store import ChatStore
+from smart_context.config import read_config
+from smart_context.host.commands import Caller
+from smart_context.host.host import Host, Models
+from smart_context.host.loader import declared_settings
+from smart_context.host.trust import TrustRecord
+from smart_context.llm.scripted import ScriptedChatModel, ScriptedEmbedder
+
+
+class NoAttachments:
+    async def read(self, attachment_id):
+        return None
+
+
+class Served:
+    """A running host and what it said."""
+
+    def __init__(self, vault, trust):
+        self.vault = vault
+        self.model = ScriptedChatModel(lambda _: "An answer")
+        config = read_config(vault, environ={}, plugin_settings=declared_settings(vault))
+        self.host = Host(
+            config=config,
+            store=ChatStore(config.memory_dir),
+            models=Models(
+                chat=self.model, fast=None, embedder=ScriptedEmbedder(), chat_is_embedded=False
+            ),
+            trust=TrustRecord(trust),
+            build_history=lambda messages: build_context(
+                messages, ContextBuilderOptions(attachment_resolver=NoAttachments())
+            ),
+        )
+        self.events = []
+        self.host.on_event(lambda name, payload: self.events.append((name, payload)))
+
+    async def call(self, verb, **params):
+        name = verb if "." in verb else f"smart_context.{verb}"
+        return await self.host.commands.call(name, params, Caller())
+
+    def named(self, name):
+        return [payload for event, payload in self.events if event == name]
+
+    @property
+    def asked(self):
+        """The messages of the last request."""
+        return [dict(message) for message in self.model.asked[-1].messages]
+
+
+@pytest.fixture
+def vault(tmp_path):
+    folder = tmp_path / "vault ü"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def notes(vault):
+    """Writes notes, given by path."""
+
+    def put(texts):
+        for path, text in texts.items():
+            (vault / path).parent.mkdir(parents=True, exist_ok=True)
+            (vault / path).write_text(text, encoding="utf-8")
+        return vault
+
+    return put
+
+
+@pytest.fixture
+def served(vault, tmp_path):
+    @asynccontextmanager
+    async def run():
+        running = Served(vault, tmp_path / "trust.json")
+        await running.host.start()
+        try:
+            yield running
+        finally:
+            async with asyncio.timeout(20):
+                await running.host.stop()
+
+    return run
