@@ -38,7 +38,7 @@ def test_a_module_is_loaded_anew_after_it_was_unloaded(folder):
     second.unload()
     second.unload()
     assert sys.meta_path == finders
-    assert not [name for name in sys.modules if name.startswith("_smart_context_one")]
+    assert not [name for name in sys.modules if name.startswith((first.package, second.package))]
 
 
 def test_folders_of_one_name_have_packages_of_their_own(folder, tmp_path):
