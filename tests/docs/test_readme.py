@@ -102,6 +102,38 @@ def test_the_plugin_example_works(tmp_path):
     assert "Word count" in page
 
 
+PACKED = {
+    "src/__init__.py": "",
+    "src/auth.py": "from .db import connect\n",
+    "src/db.py": "def connect(): ...\n",
+    "tests/test_auth.py": "def test(): ...\n" * 8000,
+}
+
+
+def test_the_packing_example_works_and_gives_that_account(tmp_path):
+    for name, text in PACKED.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    subprocess.run("git init -q && git add src/auth.py", shell=True, cwd=tmp_path, check=True)
+    program = f"{sys.executable} -m smart_context"
+    packed, checked, listed = (
+        subprocess.run(
+            line.replace("smart-context", program),
+            shell=True,
+            cwd=tmp_path,
+            capture_output=True,
+            encoding="utf-8",
+            check=True,
+        )
+        for line in block("the packing example").splitlines()
+    )
+    assert packed.stderr == block("the packing account")
+    assert "### src/auth.py" in (tmp_path / "prompt.md").read_text(encoding="utf-8")
+    assert "up to date" in checked.stdout
+    assert listed.stdout.count("\n### ") == 1
+
+
 def _as_toml(value):
     if isinstance(value, bool):
         return str(value).lower()
