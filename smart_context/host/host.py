@@ -35,8 +35,8 @@ from smart_context.host.turns import HistoryBuilder, Turns
 
 __all__ = ["Client", "Host", "HostOptions", "Models"]
 
-TURNS_STOP_S = 2.0
-PLUGINS_STOP_S = 2.0
+TURNS_STOP_S = 1.5
+PLUGINS_STOP_S = 1.0
 
 _logger = logging.getLogger(__name__)
 
