@@ -23,7 +23,8 @@ class RoleContext:
     """Which files and changes a role is given.
 
     Attributes:
-        include: Exact paths, globs as in a `.gitignore`, and names such as `$TARGET`.
+        include: Exact paths, globs as in a `.gitignore`, names such as `$TARGET`, and the changes
+            that `git diff` and `git diff --cached` show.
         exclude: Globs that take files out of what the other globs find.
         always_include: Paths and globs whose files are never dropped.
         git_diff: Give the staged changes.

@@ -31,6 +31,7 @@ HEADINGS: Mapping[str, str] = {
     REQUIRED: "Required Context",
     "target_file": "Target Files",
     "git_diff": "Git Diff (Staged)",
+    "unstaged_diff": "Git Diff (Unstaged)",
     "changed_files": "Changed Files",
     "imports": "Imports",
     "related": "Related Files",
@@ -39,6 +40,8 @@ HEADINGS: Mapping[str, str] = {
 }
 SECTION_KEYS = tuple(key for key in HEADINGS if key != REQUIRED)
 STAGED_DIFF = "git diff --cached"
+UNSTAGED_DIFF = "git diff"
+_DIFFS = (STAGED_DIFF, UNSTAGED_DIFF)
 _VARIABLES = {
     "$CHANGED_FILES": "changed_files",
     "$TARGET_IMPORTS": "imports",
@@ -115,7 +118,8 @@ class Gathering:
         self._warn_of_unknown_names()
         makers = {
             "target_file": self._target_section,
-            "git_diff": self._diff_section,
+            "git_diff": self._staged_section,
+            "unstaged_diff": self._unstaged_section,
             "files": self._globbed_section,
             "tree": self._tree_section,
         }
@@ -177,7 +181,7 @@ class Gathering:
             elif name in _VARIABLES:
                 paths += self._named(_VARIABLES[name])
         plain = [name for name in self.context.always_include if not name.startswith("$")]
-        paths += self.sources.find(name for name in plain if name != STAGED_DIFF)
+        paths += self.sources.find(name for name in plain if name not in _DIFFS)
         allowance = Allowance(MAX_ALWAYS_INCLUDE_BYTES)
         return self._files_section(REQUIRED, paths, allowance=allowance)
 
@@ -191,14 +195,22 @@ class Gathering:
         ]
         return self._gathered("target_file", blocks, files)
 
-    def _diff_section(self) -> Gathered | None:
-        named = (*self.context.include, *self.context.always_include)
-        if not (self.context.git_diff or STAGED_DIFF in named):
-            return None
+    def _staged_section(self) -> Gathered | None:
+        is_wanted = self.context.git_diff or self._names(STAGED_DIFF)
+        return self._diff_section("git_diff", staged=True) if is_wanted else None
+
+    def _unstaged_section(self) -> Gathered | None:
+        is_wanted = self._names(UNSTAGED_DIFF)
+        return self._diff_section("unstaged_diff", staged=False) if is_wanted else None
+
+    def _names(self, diff: str) -> bool:
+        return diff in self.context.include or diff in self.context.always_include
+
+    def _diff_section(self, key: str, *, staged: bool) -> Gathered | None:
         from smart_context.packing import git  # noqa: PLC0415  20 ms, and only with git
 
-        text = self._without_secrets(git.diff(self.sources.root, staged=True))
-        return self._gathered("git_diff", [self.markup.block(text, "diff")] if text else [])
+        text = self._without_secrets(git.diff(self.sources.root, staged=staged))
+        return self._gathered(key, [self.markup.block(text, "diff")] if text else [])
 
     def _without_secrets(self, diff: str) -> str:
         if self.context.allow_secrets or not secret_in(diff):
@@ -215,7 +227,7 @@ class Gathering:
 
     def _globbed_section(self) -> Gathered | None:
         names = [name for name in self.context.include if not name.startswith("$")]
-        patterns = [name for name in names if name != STAGED_DIFF]
+        patterns = [name for name in names if name not in _DIFFS]
         if not patterns:
             return None
         if self.repomix == "never":

@@ -239,6 +239,22 @@ def test_the_diff_without_its_secrets(repo):
     assert "AKIA" in allowed
 
 
+def test_changes_that_are_not_staged_are_given_when_they_are_named(repo):
+    (repo / "keys.py").write_text("x\n")
+    stage(repo, "notes.txt", "keys.py")
+    (repo / "notes.txt").write_text("CHANGED\n")
+    (repo / "keys.py").write_text("AKIA" + "ABCDEFGHIJKLMNOP\n")
+    prompt = ContextPacker(repo).pack_file_context(role("git diff --cached", "git diff"))
+    assert headings(prompt) == ["Git Diff (Staged)", "Git Diff (Unstaged)"]
+    staged, unstaged = prompt.split("## Git Diff (Unstaged)")
+    assert "CHANGED" not in staged
+    assert "+CHANGED" in unstaged
+    assert "AKIA" not in unstaged
+    assert headings(ContextPacker(repo).pack_file_context(role(git_diff=True))) == [
+        "Git Diff (Staged)"
+    ]
+
+
 def test_no_repository_has_no_diff_and_no_changes(repo):
     assert ContextPacker(repo).pack_file_context(role("$CHANGED_FILES", git_diff=True)) == ""
     assert ContextPacker(repo).get_git_diff() == ""

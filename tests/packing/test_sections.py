@@ -2,7 +2,16 @@ import pytest
 
 from smart_context.packing.sections import HEADINGS, SECTION_KEYS, section_order
 
-DEFAULT = ("target_file", "git_diff", "changed_files", "imports", "related", "files", "tree")
+DEFAULT = (
+    "target_file",
+    "git_diff",
+    "unstaged_diff",
+    "changed_files",
+    "imports",
+    "related",
+    "files",
+    "tree",
+)
 
 
 @pytest.mark.parametrize(
