@@ -1,1 +1,1 @@
-"""Scores relevance on dialogues, with the product's own path."""
+"""Measures how well the filter keeps what belongs, on dialogue files and on the user's chats."""

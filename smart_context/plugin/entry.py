@@ -50,7 +50,9 @@ class SmartContextPlugin:
         embedding_model = context.models.embedder.name
         scale = await asyncio.to_thread(stored_scale, context.chats.folder, embedding_model)
         selector = ContextSelector(
-            RelevanceScorer(self._cache, mode=settings.relevance, scale=scale), settings, context.logger
+            RelevanceScorer(self._cache, mode=settings.relevance, scale=scale),
+            settings,
+            context.logger,
         )
         self._filter = ChatFilter(
             chats=context.chats,

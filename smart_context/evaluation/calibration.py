@@ -1,0 +1,106 @@
+"""Pairs of labels and messages from a vault's own chats, for fitting a scale."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from smart_context.chat.messages import ChatId, Message
+from smart_context.chat.store import ChatStore
+from smart_context.errors import ChatUnreadable
+from smart_context.llm.models import Embedder
+from smart_context.plugin.extraction import ChatEmbedder
+from smart_context.plugin.sidecars import MEMBERS_SUFFIX
+from smart_context.relevance.cache import EmbeddingCache
+from smart_context.relevance.fitting import Calibration, fitted
+from smart_context.relevance.vectors import similarities, unit
+from smart_context.topics.embedded import EmbeddedTopicExtractor
+from smart_context.topics.stored import from_assignments
+from smart_context.topics.values import Topic
+
+FEWEST_MESSAGES = 6
+MOST_CHATS = 200
+_WIDEST = 0.5
+"""A topic with more of its chat's messages says nothing about what sets it apart."""
+
+
+@dataclass(kw_only=True)
+class _Pairs:
+    about: list[float]
+    others: list[float]
+    chats: int = 0
+    topics: int = 0
+
+
+async def calibrated(
+    store: ChatStore, embedder: Embedder, scratch: Path, *, now: datetime | None = None
+) -> Calibration:
+    """The scale of the embedding model that fits the newest 200 chats best; changes nothing.
+
+    Topics are those kept beside each chat; a chat without is sorted offline.
+
+    Args:
+        store: The chats.
+        embedder: The model to calibrate.
+        scratch: A folder for vectors, thrown away later.
+        now: The time in UTC; the clock's by default.
+
+    Raises:
+        NotEnough: If the chats are too few to tell.
+        ModelFailed: If the embedder fails.
+        ExtractionFailed: If the topics of a chat can't be found because of it.
+    """
+    cache = EmbeddingCache(lambda chat_id: scratch / f"{chat_id}.json", embedder)
+    pairs = _Pairs(about=[], others=[])
+    for summary in (await store.list_chats())[:MOST_CHATS]:
+        try:
+            messages = tuple(m for m in await store.messages(summary.id) if m.text.strip())
+        except ChatUnreadable:
+            continue
+        if len(messages) >= FEWEST_MESSAGES:
+            await _add(pairs, store, cache, ChatId(summary.id), messages)
+    return fitted(
+        pairs.about,
+        pairs.others,
+        model=embedder.name,
+        chats=pairs.chats,
+        topics=pairs.topics,
+        now=now or datetime.now(UTC),
+    )
+
+
+async def _add(
+    pairs: _Pairs,
+    store: ChatStore,
+    cache: EmbeddingCache,
+    chat_id: ChatId,
+    messages: Sequence[Message],
+) -> None:
+    vectors = await cache.vectors(chat_id, messages)
+    topics = await asyncio.to_thread(_stored_topics, store.sidecar(chat_id, MEMBERS_SUFFIX))
+    if not topics:
+        extractor = EmbeddedTopicExtractor(ChatEmbedder(cache, chat_id, messages))
+        topics = (await extractor.extract(messages)).topics
+    member_ids = frozenset(i for topic in topics for i in topic.message_ids)
+    known = np.array([message.id in member_ids for message in messages])
+    labels = await cache.queries([topic.label for topic in topics])
+    before = pairs.topics
+    for topic, label in zip(topics, labels, strict=True):
+        members = np.array([message.id in topic.message_ids for message in messages])
+        if 0 < members.sum() <= _WIDEST * max(known.sum(), 1):
+            close = similarities(unit(label[None]), vectors)[0]
+            pairs.about += close[members].tolist()
+            pairs.others += close[known & ~members].tolist()
+            pairs.topics += 1
+    pairs.chats += pairs.topics > before
+
+
+def _stored_topics(path: Path) -> tuple[Topic, ...]:
+    try:
+        return from_assignments(json.loads(path.read_bytes()))
+    except (OSError, ValueError, RecursionError):
+        return ()

@@ -1,0 +1,102 @@
+"""Measures whole files, with vectors that are kept for the next time."""
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from smart_context.evaluation.dialogues import Dialogue
+from smart_context.evaluation.formats import Kind
+from smart_context.evaluation.measures import Findings
+from smart_context.evaluation.picture import picture
+from smart_context.evaluation.remembered import RememberingEmbedder
+from smart_context.evaluation.report import Measured, as_json
+from smart_context.evaluation.trial import Trial
+from smart_context.llm.models import Embedder
+from smart_context.plugin.settings import FilterSettings
+from smart_context.relevance.calibrate import Scale
+from smart_context.topics.embedded import EmbeddedTopicExtractor
+
+Progress = Callable[[str, int, int], None]
+"""Told the file, how many of its dialogues are done, and how many it has."""
+
+Read = tuple[str, Kind, Sequence[Dialogue]]
+"""A file's name, what it holds, and its dialogues."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Result:
+    """What a run found.
+
+    Attributes:
+        model: The embedding model's name.
+        settings: The filter's.
+        files: What was found on each file.
+    """
+
+    model: str
+    settings: FilterSettings
+    files: tuple[Measured, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "model": self.model,
+            "mode": self.settings.relevance,
+            "threshold": self.settings.similarity_threshold,
+            "files": [as_json(measured) for measured in self.files],
+        }
+
+    def picture(self) -> str:
+        """An SVG document about all files together."""
+        samples = [sample for measured in self.files for sample in measured.findings.samples]
+        names = ", ".join(measured.file for measured in self.files)
+        title = f"{names}: {self.model}, {self.settings.relevance}"
+        return picture(title, samples, self.settings.similarity_threshold)
+
+
+async def measured_files(
+    files: Sequence[Read],
+    embedder: Embedder,
+    settings: FilterSettings,
+    *,
+    scale: Scale | None = None,
+    cache: Path | None = None,
+    on_progress: Progress | None = None,
+) -> Result:
+    """What is found on each file; the vectors made so far are kept, also when it is cut short.
+
+    Args:
+        files: The files.
+        embedder: Of the vault.
+        settings: The filter's.
+        scale: Of the embedding model; `None` as the plugin without a calibration.
+        cache: Where vectors are kept; `None` keeps none.
+        on_progress: Told after each dialogue.
+
+    Raises:
+        ModelFailed: If the embedder fails.
+        ExtractionFailed: If topics can't be found because of it.
+    """
+    remembering = RememberingEmbedder(embedder, cache)
+    done: list[Measured] = []
+    try:
+        for name, kind, dialogues in files:
+            findings = Findings()
+            for number, dialogue in enumerate(dialogues, start=1):
+                with tempfile.TemporaryDirectory(prefix="smart-context-eval-") as scratch:
+                    trial = Trial(
+                        remembering,
+                        EmbeddedTopicExtractor,
+                        settings,
+                        scale=scale,
+                        scratch=Path(scratch),
+                    )
+                    findings.add(await trial.measure(dialogue))
+                if on_progress is not None:
+                    on_progress(name, number, len(dialogues))
+            done.append(Measured(file=name, kind=kind, findings=findings))
+    finally:
+        remembering.keep()
+    return Result(model=embedder.name, settings=settings, files=tuple(done))

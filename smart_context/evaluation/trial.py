@@ -1,0 +1,217 @@
+"""Puts dialogues before the parts that decide in the product, and notes what they do.
+
+Topics are found by the extractor of the vault, messages are selected by the plugin's selector:
+nothing is measured that a user would not meet.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from smart_context.chat.messages import ChatId, Message, MessageId
+from smart_context.errors import ModelFailed
+from smart_context.evaluation.dialogues import Dialogue
+from smart_context.evaluation.measures import (
+    Counts,
+    Findings,
+    Kept,
+    Sample,
+    best_match,
+    recalls_of,
+)
+from smart_context.llm.models import Embedder
+from smart_context.llm.tokens import count_tokens
+from smart_context.plugin.extraction import ChatEmbedder
+from smart_context.plugin.filter import FilterState
+from smart_context.plugin.selector import ChatView, ContextSelector, Decision
+from smart_context.plugin.settings import FilterSettings
+from smart_context.plugin.sidecars import ChatSidecar
+from smart_context.relevance.cache import EmbeddingCache
+from smart_context.relevance.calibrate import Scale
+from smart_context.relevance.reasons import KINDS, ReasonKind
+from smart_context.relevance.scorer import RelevanceScorer
+from smart_context.topics.extraction import TopicExtractor
+from smart_context.topics.stored import to_stored
+from smart_context.topics.values import Extraction, Topic
+
+_CHAT = ChatId("measured")
+_FOLDS = 5
+_BY_SIMILARITY = [KINDS.index(ReasonKind.TOPIC), KINDS.index(ReasonKind.FALLBACK)]
+
+_log = logging.getLogger(__name__)
+
+
+class Trial:
+    """Measures one dialogue.
+
+    Args:
+        embedder: Of the vault.
+        extractor: Gives the topic extractor for a chat's embedder.
+        settings: The filter's.
+        scale: Of the embedding model; `None` as the plugin without a calibration.
+        scratch: A folder for vectors, thrown away later.
+    """
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        extractor: Callable[[Embedder], TopicExtractor],
+        settings: FilterSettings,
+        *,
+        scale: Scale | None,
+        scratch: Path,
+    ) -> None:
+        self._embedder = embedder
+        self._extractor = extractor
+        self._settings = settings
+        self._scale = scale
+        self._scratch = scratch
+
+    async def measure(self, dialogue: Dialogue) -> Findings:
+        """What is found on one dialogue.
+
+        Raises:
+            ModelFailed: If the embedder fails: a full history would count as a fallback.
+            ExtractionFailed: If the topics can't be found.
+        """
+        subject = self._subject(dialogue)
+        findings = Findings(dialogues=1, messages=len(dialogue.messages))
+        await self._ask(subject, findings)
+        if dialogue.segments or dialogue.refers_to or dialogue.facts or dialogue.is_own:
+            extraction = await subject.extract(self._extractor)
+            await self._select(subject, extraction, findings)
+        return findings
+
+    def _subject(self, dialogue: Dialogue) -> "_Subject":
+        cache = EmbeddingCache(lambda chat_id: self._scratch / f"{chat_id}.json", self._embedder)
+        scorer = RelevanceScorer(cache, mode=self._settings.relevance, scale=self._scale)
+        selector = ContextSelector(scorer, self._settings, _log)
+        return _Subject(dialogue, cache, selector)
+
+    async def _ask(self, subject: "_Subject", findings: Findings) -> None:
+        for question in subject.dialogue.questions:
+            decision = await subject.decide(question.text)
+            places = [subject.places[i] for i in sorted(question.evidence)]
+            sample = subject.sample(decision, question.evidence)
+            findings.recalls.append(recalls_of(sample.scores, places))
+            findings.samples.append(sample)
+            findings.kept.append(subject.kept(decision))
+
+    async def _select(
+        self, subject: "_Subject", extraction: Extraction, findings: Findings
+    ) -> None:
+        dialogue = subject.dialogue
+        if dialogue.facts:
+            sticky = frozenset(extraction.sticky_ids) & dialogue.facts.stated
+            findings.sticky += Counts.of(sticky, dialogue.facts.needed)
+        for topic in extraction.topics:
+            decision = await subject.decide(topic.label, extraction)
+            findings.kept.append(subject.kept(decision))
+            chosen = by_similarity(decision)
+            if dialogue.segments:
+                gold = dialogue.segments[best_match(chosen, dialogue.segments)]
+                findings.matches.append(Counts.of(chosen, gold).match)
+                findings.samples.append(subject.sample(decision, gold))
+            for asked, before in dialogue.refers_to.items():
+                findings.follow_ups += _together(decision, asked, before)
+        if dialogue.is_own:
+            await self._hold_out(subject, extraction, findings)
+
+    async def _hold_out(
+        self, subject: "_Subject", extraction: Extraction, findings: Findings
+    ) -> None:
+        """Whether messages come back to a topic that does not know them as its members."""
+        messages = subject.dialogue.messages
+        for topic in extraction.topics:
+            counts = Counts()
+            for fold in range(_FOLDS):
+                hidden = frozenset(message.id for message in messages[fold::_FOLDS])
+                members = frozenset(topic.message_ids) & hidden
+                decision = await subject.decide(topic.label, _without(extraction, hidden))
+                counts += Counts.of(by_similarity(decision) & hidden, members)
+                findings.samples.append(subject.sample(decision, members, among=hidden))
+            if counts.wanted:
+                findings.matches.append(counts.match)
+
+
+class _Subject:
+    """One dialogue as a chat of the product."""
+
+    def __init__(
+        self, dialogue: Dialogue, cache: EmbeddingCache, selector: ContextSelector
+    ) -> None:
+        self.dialogue = dialogue
+        self.places = {message.id: place for place, message in enumerate(dialogue.messages)}
+        self._cache = cache
+        self._selector = selector
+        self._tokens = {m.id: count_tokens(m.text, None) for m in dialogue.messages}
+        self._total = sum(self._tokens.values())
+
+    async def extract(self, extractor: Callable[[Embedder], TopicExtractor]) -> Extraction:
+        messages = self.dialogue.messages
+        return await extractor(ChatEmbedder(self._cache, _CHAT, messages)).extract(messages)
+
+    async def decide(self, label: str, extraction: Extraction | None = None) -> Decision:
+        """What is kept when that topic is selected."""
+        found = extraction or Extraction()
+        messages = self.dialogue.messages
+        view = ChatView(
+            chat_id=_CHAT,
+            messages=messages,
+            history=messages,
+            topics=tuple(to_stored(found, (), messages)),
+            sidecar=ChatSidecar(state=FilterState(active_topics=(label,)), topics=found.topics),
+        )
+        decision = await self._selector.decide(view)
+        if decision.problem:
+            raise ModelFailed(f"{self.dialogue.name}: {decision.problem}")
+        return decision
+
+    def kept(self, decision: Decision) -> Kept:
+        return Kept(
+            tokens=sum(self._tokens[message.id] for message in decision.messages),
+            total=self._total,
+            fell_back=decision.selection.fell_back,
+        )
+
+    def sample(
+        self,
+        decision: Decision,
+        belongs: frozenset[MessageId],
+        *,
+        among: frozenset[MessageId] | None = None,
+    ) -> Sample:
+        messages: Sequence[Message] = self.dialogue.messages
+        found = decision.selection.reasons.found
+        scores = np.zeros(len(messages), dtype=np.float32) if found is None else found.best
+        chosen = np.array([among is None or m.id in among for m in messages], dtype=np.bool_)
+        right = np.array([m.id in belongs for m in messages], dtype=np.bool_)
+        return Sample(scores=scores[chosen], belongs=right[chosen])
+
+
+def by_similarity(decision: Decision) -> frozenset[MessageId]:
+    """What is kept because it is about the topic; everything on a fallback."""
+    reasons = decision.selection.reasons
+    places = np.flatnonzero(np.isin(reasons.kinds, _BY_SIMILARITY))
+    return frozenset(reasons.ids[int(place)] for place in places)
+
+
+def _together(decision: Decision, asked: MessageId, before: frozenset[MessageId]) -> Counts:
+    kept = frozenset(decision.selection.kept)
+    has_both = asked in kept and before <= kept
+    return Counts(right=has_both, found=asked in kept, wanted=before <= kept)
+
+
+def _without(extraction: Extraction, hidden: frozenset[MessageId]) -> Extraction:
+    topics = (
+        Topic(
+            label=topic.label,
+            count=topic.count,
+            message_ids=tuple(i for i in topic.message_ids if i not in hidden),
+            keywords=topic.keywords,
+        )
+        for topic in extraction.topics
+    )
+    return Extraction(topics=tuple(topics), sticky_ids=extraction.sticky_ids)
