@@ -4,7 +4,7 @@ from smart_context.config.endpoints import EndpointSettings
 from smart_context.config.environment import environment
 from smart_context.config.settings import SettingSpec
 from smart_context.config.starter import starter_config
-from smart_context.config.vault import CONFIG_NAME, VaultConfig, read_config
+from smart_context.config.vault import CONFIG_NAME, VaultConfig, read_config, read_memory_dir
 
 __all__ = [
     "CONFIG_NAME",
@@ -13,5 +13,6 @@ __all__ = [
     "VaultConfig",
     "environment",
     "read_config",
+    "read_memory_dir",
     "starter_config",
 ]

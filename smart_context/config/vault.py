@@ -78,6 +78,27 @@ def read_config(
     return _read(root, document, environ, plugin_settings, path)
 
 
+def read_memory_dir(root: Path) -> Path:
+    """Where the vault at `root` keeps chats, for those who need nothing else of its settings.
+
+    Raises:
+        ConfigInvalid: If `.vault.toml` can't be read, or the folder's name is at fault.
+    """
+    root = root.resolve()
+    path = root / CONFIG_NAME
+    try:
+        document = read_toml(path)
+    except FileNotFoundError:
+        return root / ".memory"
+    except TomlUnreadable as error:
+        raise ConfigInvalid(path, [error.fault]) from error
+    faults = Faults(document.lines)
+    folder = _read_memory_dir(Table(document.values, (), faults).table("vault"), root)
+    if found_faults := faults.listed():
+        raise ConfigInvalid(path, found_faults)
+    return folder
+
+
 def _read(
     root: Path,
     document: TomlDocument,

@@ -28,6 +28,8 @@ _REST = 20  # after a look at all files that was not quick: rest for so many tim
 
 T = TypeVar("T")
 
+Progress = Callable[[int, int], None]
+
 
 class VaultIndex:
     """What links, sections and names a vault's files have. Safe to use from several threads.
@@ -63,9 +65,13 @@ class VaultIndex:
             self._next_look = 0.0
             self._cache.clear()
 
-    def refresh(self) -> Changes:
-        """Look at all files; read those that changed since the last time, by whoever."""
-        return self._ask(self._look)
+    def refresh(self, on_progress: Progress | None = None) -> Changes:
+        """Look at all files; read those that changed since the last time, by whoever.
+
+        Args:
+            on_progress: Told how many of the new files were read, and how many there are.
+        """
+        return self._ask(lambda store: self._look(store, on_progress))
 
     def catch_up(self) -> None:
         """Refresh if it is due: always, unless that takes its time.
@@ -160,7 +166,7 @@ class VaultIndex:
         self._opened = make()
         self._seen_version = self._opened.version()
 
-    def _look(self, store: IndexStore) -> Changes:
+    def _look(self, store: IndexStore, on_progress: Progress | None = None) -> Changes:
         began = time.monotonic()
         stamps = file_stamps(self.root, without=self._not_indexed())
         if store.version() != self._seen_version:
@@ -170,7 +176,7 @@ class VaultIndex:
         changes = Changes()
         if digest != store.digest():
             self._is_settled = True
-            changes = self._take_in(store, set(stamps), set(store.stamps()))
+            changes = self._take_in(store, set(stamps), set(store.stamps()), on_progress)
             if self._is_settled:
                 store.keep_digest(digest)
         ended = time.monotonic()
@@ -202,7 +208,13 @@ class VaultIndex:
         full_path = self.root / path
         return name in IGNORE_FILES or full_path.is_dir() or not full_path.exists()
 
-    def _take_in(self, store: IndexStore, found: set[FileStamp], known: set[FileStamp]) -> Changes:
+    def _take_in(
+        self,
+        store: IndexStore,
+        found: set[FileStamp],
+        known: set[FileStamp],
+        on_progress: Progress | None = None,
+    ) -> Changes:
         if found == known:
             return Changes()
         fresh = {stamp[0]: stamp for stamp in found - known}
@@ -215,7 +227,8 @@ class VaultIndex:
         )
         affected = store.remove(changes.removed)
         affected |= store.change(self._entry(fresh[path]) for path in changes.changed)
-        affected |= store.add(self._entry(fresh[path]) for path in changes.added)
+        come = (self._entry(fresh[path]) for path in changes.added)
+        affected |= store.add(_counted(come, len(changes.added), on_progress))
         self._cache.forget(changes, affected, store.sources)
         return changes
 
@@ -316,3 +329,13 @@ class VaultIndex:
         if key not in self._cache.sources:
             self._cache.sources[key] = store.sources(key)
         return self._cache.sources[key]
+
+
+def _counted(entries: Iterable[Entry], total: int, on_progress: Progress | None) -> Iterable[Entry]:
+    return entries if on_progress is None else _counting(entries, total, on_progress)
+
+
+def _counting(entries: Iterable[Entry], total: int, on_progress: Progress) -> Iterator[Entry]:
+    for done, entry in enumerate(entries):
+        on_progress(done, total)
+        yield entry

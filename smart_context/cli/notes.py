@@ -1,0 +1,93 @@
+"""The notes of a vault for one verb: its index, opened, and the note that a user names."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from smart_context.cli.progress import ProgressBar
+from smart_context.cli.vault import vault_root
+from smart_context.config import read_memory_dir
+from smart_context.errors import CommandFailed
+from smart_context.packing.fences import shown
+from smart_context.vault.index import VaultIndex
+from smart_context.vault.paths import confine
+
+_MAX_NAMED = 5
+
+_NOTE_OPTIONS = (
+    click.argument("note", required=False),
+    click.option("--file", metavar="NAME", help="A note by its name, found as a link is."),
+    click.option("--path", metavar="PATH", help="A note by its exact path in the vault."),
+)
+
+
+def note_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """NOTE, `file=` and `path=`, of which one is given."""
+    for option in reversed(_NOTE_OPTIONS):
+        command = option(command)
+    return command
+
+
+@contextmanager
+def opened_index(vault: Path | None) -> Iterator[VaultIndex]:
+    """The index of a vault as it is now.
+
+    It is kept in the memory folder if there is one; nothing is written to a vault without.
+    """
+    root = vault_root(vault)
+    memory = read_memory_dir(root)
+    index = VaultIndex(root.resolve(), memory if memory.is_dir() else None)
+    bar = ProgressBar("Reading notes")
+    try:
+        index.refresh(bar)
+        bar.wipe()
+        yield index
+    finally:
+        bar.wipe()
+        index.close()
+
+
+def named_note(index: VaultIndex, note: str | None, file: str | None, path: str | None) -> str:
+    """The path of the note that was named one way or another.
+
+    Raises:
+        CommandFailed: If there is no such note; the nearest names are offered.
+        PathRefused: If the path leads out of the vault.
+    """
+    if sum(bool(given) for given in (note, file, path)) != 1:
+        raise click.UsageError("Name one note: NOTE, file=NAME or path=FOLDER/NOTE.md.")
+    if path:
+        return _exact(index, path)
+    name = str(note or file)
+    found = index.resolve(name, "")
+    if not found.path:
+        raise CommandFailed(f"There is no note {shown(name)!r} in this vault.{_near(index, name)}")
+    if found.candidates:
+        others = ", ".join(shown(other) for other in found.candidates[1 : _MAX_NAMED + 1])
+        click.echo(
+            f"{shown(name)!r} is taken for {shown(found.path)}; it could also mean {others}. "
+            "path= names one exactly.",
+            err=True,
+        )
+    return found.path
+
+
+def _exact(index: VaultIndex, path: str) -> str:
+    plain = confine(index.root, path).relative_to(index.root).as_posix()
+    if plain in set(index.paths()):
+        return plain
+    raise CommandFailed(f"There is no file {shown(path)!r} in this vault.{_near(index, path)}")
+
+
+def _near(index: VaultIndex, name: str) -> str:
+    import difflib  # noqa: PLC0415  only for what is not there
+
+    names: dict[str, str] = {}
+    for path in index.paths():
+        names.setdefault(path.rpartition("/")[2].removesuffix(".md").lower(), path)
+    wanted = name.partition("#")[0].rpartition("/")[2].removesuffix(".md").lower()
+    near = difflib.get_close_matches(wanted, names, _MAX_NAMED)
+    return f" Near it: {', '.join(shown(names[key]) for key in near)}." if near else ""

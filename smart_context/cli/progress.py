@@ -1,0 +1,38 @@
+"""How far long work is, on stderr, for people who wait at a terminal."""
+
+import sys
+import time
+
+PATIENCE_S = 1.0
+_BETWEEN_S = 0.1
+_WIDTH = 24
+
+
+class ProgressBar:
+    """A line that is drawn once the work takes longer than a second, and wiped at its end.
+
+    Args:
+        what: What is being done, such as `Reading notes`.
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._due = time.monotonic() + PATIENCE_S
+        self._is_drawn = False
+
+    def __call__(self, done: int, total: int) -> None:
+        """Say that so many of so many are done."""
+        now = time.monotonic()
+        if now < self._due or not sys.stderr.isatty():
+            return
+        self._due = now + _BETWEEN_S
+        self._is_drawn = True
+        bar = ("#" * (done * _WIDTH // max(total, 1))).ljust(_WIDTH)
+        sys.stderr.write(f"\r{self._what} [{bar}] {done:,} of {total:,}")
+        sys.stderr.flush()
+
+    def wipe(self) -> None:
+        """Take the line away again."""
+        if self._is_drawn:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

@@ -1,0 +1,65 @@
+"""Verbs that take `name=value` and flags as words, beside options, as Obsidian's own do."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+from typing_extensions import override
+
+
+class WordCommand(click.Command):
+    """A command whose options may be written without dashes: `file=Home counts`.
+
+    A bare word is a flag only when no argument can mean it: once one of `stands_in` was given,
+    or once each argument has its word. What comes after `--` is never an option.
+
+    Args:
+        stands_in: Options that stand for the command's arguments.
+    """
+
+    def __init__(self, *args: Any, stands_in: Sequence[str] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._stands_in = frozenset(f"--{name}" for name in stands_in)
+
+    @override
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, list(self._as_options(args)))
+
+    def _as_options(self, words: Sequence[str]) -> Iterator[str]:
+        options = {
+            name: param
+            for param in self.get_params(click.Context(self))
+            if isinstance(param, click.Option)
+            for name in (*param.opts, *param.secondary_opts)
+        }
+        room = self._room(words)
+        pending = iter(words)
+        for word in pending:
+            name, equals, value = word.partition("=")
+            option = options.get(f"--{name}")
+            if word == "--":
+                yield word
+                yield from pending
+            elif word.startswith("-") and word != "-":
+                yield word
+                if word in options and _takes_value(options[word]):
+                    yield from (value for value in (next(pending, None),) if value is not None)
+            elif option is not None and equals and _takes_value(option):
+                yield f"--{name}={value}"
+            elif option is not None and not equals and option.is_flag and room <= 0:
+                yield f"--{name}"
+            else:
+                room -= 1
+                yield word
+
+    def _room(self, words: Sequence[str]) -> float:
+        """How many bare words the arguments take."""
+        given = {f"--{word.lstrip('-').partition('=')[0]}" for word in words if "=" in word}
+        if self._stands_in & (given | set(words)):
+            return 0
+        wanted = [p.nargs for p in self.params if isinstance(p, click.Argument)]
+        return float("inf") if -1 in wanted else sum(wanted)
+
+
+def _takes_value(option: click.Option) -> bool:
+    return not option.is_flag and not option.count
