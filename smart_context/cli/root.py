@@ -8,6 +8,7 @@ from typing_extensions import override
 
 from smart_context import __version__
 from smart_context.cli.failures import reported
+from smart_context.cli.logs import start_log
 
 VERBS = {
     "demo": "smart_context.cli.serve:demo",
@@ -92,8 +93,10 @@ class LazyGroup(click.Group):
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "-V", "--version", message="smart-context %(version)s")
-def smart_context() -> None:
+@click.option("--verbose", is_flag=True, help="Log more, and where errors come from.")
+def smart_context(verbose: bool) -> None:
     """See and steer what a language model is given.
 
     Start with `smart-context demo`, or `smart-context serve FOLDER` for your own notes.
     """
+    start_log(verbose=verbose)

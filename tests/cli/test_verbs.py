@@ -278,3 +278,20 @@ def test_enabling_keeps_the_comments_of_the_config(smart_context, tmp_path):
     assert "# mine" in text
     assert "# short" in text
     assert "enabled = false" in text
+
+
+def test_a_plugin_that_fails_is_one_line_in_the_log_and_a_traceback_only_when_asked_for(
+    smart_context, tmp_path
+):
+    folder = tmp_path / "plugins" / "broken"
+    folder.mkdir(parents=True)
+    (folder / "main.py").write_text("1 / 0\n")
+    (folder / "plugin.toml").write_text(
+        'id = "broken"\nname = "Broken"\nversion = "1"\nentry = "main:Plugin"\n'
+    )
+    (tmp_path / ".vault.toml").write_text("[plugins.broken]\nenabled = true\n")
+    assert smart_context("trust", tmp_path, "--yes")[0] == 0
+    code, out, err = smart_context("plugins", "list", cwd=tmp_path)
+    assert code == 0
+    assert "failed" in out
+    assert "ZeroDivisionError" in err
