@@ -26,10 +26,23 @@ class ReasonKind(StrEnum):
     BELOW = "below"
     HIDDEN = "hidden"
     HIDDEN_TOOL = "hidden_tool"
+    ADDED = "added"
+    TAKEN_OUT = "taken_out"
+    FAILED = "failed"
+    UNFINISHED = "unfinished"
+    SUMMARISED = "summarised"
+    OVER_BUDGET = "over_budget"
 
 
-OUT = frozenset({ReasonKind.BELOW, ReasonKind.HIDDEN, ReasonKind.HIDDEN_TOOL})
+OUT = frozenset(
+    {
+        *(ReasonKind.BELOW, ReasonKind.HIDDEN, ReasonKind.HIDDEN_TOOL, ReasonKind.TAKEN_OUT),
+        *(ReasonKind.FAILED, ReasonKind.UNFINISHED, ReasonKind.SUMMARISED, ReasonKind.OVER_BUDGET),
+    }
+)
 KINDS: tuple[ReasonKind, ...] = tuple(ReasonKind)
+IS_IN: NDArray[np.bool_] = np.array([kind not in OUT for kind in KINDS])
+"""Whether each of `KINDS` keeps a message in context."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +55,7 @@ class Reason:
         topic: The label of the topic that it is closest to; empty when that isn't known.
         threshold: What the score was held against.
         recent: How many of the newest messages are always kept.
+        detail: What else there is to say, such as a summary's date; empty mostly.
     """
 
     kind: ReasonKind
@@ -49,6 +63,7 @@ class Reason:
     topic: str = ""
     threshold: float = 0.0
     recent: int = 0
+    detail: str = ""
 
     @property
     def is_in(self) -> bool:
@@ -70,6 +85,8 @@ class Reason:
                 return "the newest message"
             case ReasonKind.RECENT:
                 return f"one of the {self.recent} newest"
+            case ReasonKind.SUMMARISED if self.detail:
+                return f"before the summary of {self.detail}"
             case _:
                 return _CAUSES[self.kind]
 
@@ -83,6 +100,12 @@ _CAUSES: Mapping[ReasonKind, str] = {
     ReasonKind.QUESTION: "question of an answer that stays",
     ReasonKind.HIDDEN: "hidden by you",
     ReasonKind.HIDDEN_TOOL: "belongs to a tool call that is hidden by you",
+    ReasonKind.ADDED: "added by a plugin",
+    ReasonKind.TAKEN_OUT: "taken out by a plugin",
+    ReasonKind.FAILED: "this answer failed",
+    ReasonKind.UNFINISHED: "still being written",
+    ReasonKind.SUMMARISED: "before a summary",
+    ReasonKind.OVER_BUDGET: "over budget",
 }
 
 
@@ -119,6 +142,12 @@ class Reasons(Mapping[MessageId, Reason]):
     def __len__(self) -> int:
         """How many messages there are."""
         return len(self.ids)
+
+    @property
+    def is_in(self) -> NDArray[np.bool_]:
+        """Shape (n,): whether each message is in context."""
+        kept: NDArray[np.bool_] = IS_IN[self.kinds]
+        return kept
 
     @cached_property
     def _positions(self) -> dict[MessageId, int]:

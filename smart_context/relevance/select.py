@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from smart_context.chat.messages import Message, MessageId
 from smart_context.chat.tool_pairs import NOBODY, find_tool_pairs
-from smart_context.relevance.reasons import KINDS, OUT, ReasonKind, Reasons
+from smart_context.relevance.reasons import IS_IN, KINDS, ReasonKind, Reasons
 from smart_context.relevance.score import Scores
 
 ROUNDING = 1e-6
@@ -22,7 +22,6 @@ Group = list[int]
 """Positions of a tool call and its results: what is never separated."""
 
 _CODE = {kind: np.int8(code) for code, kind in enumerate(KINDS)}
-_IS_IN_BY_CODE = np.array([kind not in OUT for kind in KINDS])
 _NOBODY: frozenset[MessageId] = frozenset()
 
 
@@ -158,4 +157,4 @@ def _bring_along(kinds: Kinds, kind: ReasonKind, mask: Mask) -> None:
 
 
 def _is_in(kinds: Kinds) -> Mask:
-    return _IS_IN_BY_CODE[kinds]
+    return IS_IN[kinds]
