@@ -32,6 +32,7 @@ class ContextOptions:
         order: Within a depth, shortest first or as listed.
         templates: By depth; -1 is around the whole.
         max_links_per_item: Most links that are followed from one item; 0 is all.
+        expand_embeds: Put the text of `![[embeds]]` in their place; see `embeds`.
     """
 
     link_depth: int = 0
@@ -42,6 +43,7 @@ class ContextOptions:
     order: Order = "shortest"
     templates: Mapping[int, Template] = field(default_factory=lambda: _NO_TEMPLATES)
     max_links_per_item: int = 0
+    expand_embeds: bool = False
 
     def override(self, changes: Mapping[str, Any] | None) -> "ContextOptions":
         """These options with others before them; `None` among those is not set.
@@ -147,5 +149,6 @@ _READERS: Mapping[str, Callable[[str, object], Any]] = MappingProxyType(
         "order": _order,
         "templates": _templates,
         "max_links_per_item": _count,
+        "expand_embeds": _flag,
     }
 )

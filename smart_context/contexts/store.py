@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from smart_context.chat.files import atomic_write
+from smart_context.contexts.embeds import EmbeddedTexts
 from smart_context.contexts.items import select_items
 from smart_context.contexts.options import ContextOptions, stored_options
 from smart_context.contexts.render import Compiled, path_of, render
@@ -142,9 +143,10 @@ class SmartContexts:
     def snapshot_of(self, items: Mapping[str, Any], options: ContextOptions) -> Snapshot:
         """What items that need not be stored stand for now; see `take_snapshot`."""
         selected = select_items(self.root, items, self._without)
-        if options.link_depth:
+        if options.link_depth or options.expand_embeds:
             self.index.catch_up()
-        return take_snapshot(selected, options, self.index)
+        texts = EmbeddedTexts(self.index) if options.expand_embeds else self.index
+        return take_snapshot(selected, options, texts)
 
     def modified(self, keys: Iterable[str]) -> dict[str, float]:
         """When the files of items were changed, in seconds; without those that are not there."""

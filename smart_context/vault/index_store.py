@@ -12,7 +12,7 @@ from smart_context.vault.links import link_key
 from smart_context.vault.notes import Outline
 from smart_context.vault.walk import FileStamp
 
-_FORMAT = 1  # to be raised with every change to what an outline holds
+_FORMAT = 2  # to be raised with every change to what an outline holds
 _SCHEMA = (
     """CREATE TABLE files (
         id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL,

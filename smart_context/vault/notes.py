@@ -54,6 +54,8 @@ class Outline(NamedTuple):
         blocks: In the order of the text.
         tags: Without `#`, each once, as first written.
         aliases: Other names of the note.
+        body: Where the text goes on after the properties; 0 when it has none.
+        embeds: Which of the links are embeds, as their places among `links`.
     """
 
     length: int
@@ -62,11 +64,13 @@ class Outline(NamedTuple):
     blocks: tuple[Block, ...] = ()
     tags: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
+    body: int = 0
+    embeds: tuple[int, ...] = ()
 
     @classmethod
     def from_json(cls, stored: list[Any]) -> "Outline":
         """An outline from what `json` made of one."""
-        length, links, headings, blocks, tags, aliases = stored
+        length, links, headings, blocks, tags, aliases, body, embeds = stored
         return cls(
             length,
             tuple(map(Link._make, links)),
@@ -74,6 +78,8 @@ class Outline(NamedTuple):
             tuple(map(Block._make, blocks)),
             tuple(tags),
             tuple(aliases),
+            body,
+            tuple(embeds),
         )
 
 
@@ -115,6 +121,8 @@ def outline_of(text: str) -> Outline:
         tuple(_blocks(prose, body)) if "^" in prose else (),
         tuple(dict.fromkeys(tags)),
         aliases,
+        body,
+        _embeds(prose, links) if "![" in prose else (),
     )
 
 
@@ -128,6 +136,10 @@ def _links(prose: str, body: int) -> list[Link]:
         links += _markdown_links(prose, body)
         links.sort()
     return links
+
+
+def _embeds(prose: str, links: list[Link]) -> tuple[int, ...]:
+    return tuple(at for at, link in enumerate(links) if prose[link.start - 1 : link.start] == "!")
 
 
 def _markdown_links(prose: str, body: int) -> Iterator[Link]:

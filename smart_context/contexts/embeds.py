@@ -1,0 +1,216 @@
+"""Notes with the text of their embeds in place of them, as people read them.
+
+A note that embeds others is a chain of runs of characters, each of one file. Where it has its
+links and headings follows from the outlines of these files, so its length is known, and what it
+links to, without reading any of them.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Final, NamedTuple
+
+from smart_context.contexts.snapshot import Texts
+from smart_context.vault.links import Resolution
+from smart_context.vault.notes import Block, Heading, Link, Outline
+from smart_context.vault.sections import Range, section_of
+
+MAX_CHARACTERS: Final = 200_000
+"""Most that the embeds of one note may come to; one that does not fit stays as it is written."""
+
+MAX_EMBEDS: Final = 500
+"""So many are put in place in one note, those within embedded text counted."""
+
+MAX_NESTING: Final = 5
+"""An embed in an embed in an embed, and so on, up to here."""
+
+OutlineOf = Callable[[str], Outline | None]
+
+
+class Run(NamedTuple):
+    """Characters of one file, one after the other.
+
+    Attributes:
+        path: The file.
+        start: The first one.
+        end: The one after the last.
+        nesting: How many embeds it is in; 0 is the note's own text.
+        level: Of the heading under which the embeds put it; 0 is under none.
+    """
+
+    path: str
+    start: int
+    end: int
+    nesting: int = 0
+    level: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Expanded:
+    outline: Outline
+    links: Sequence[tuple[Link, Resolution]]
+
+
+class EmbeddedTexts:
+    """Other texts with their embeds expanded; satisfies `Texts`. For one snapshot.
+
+    What is embedded is a note without its properties, a section or a block, as `![[note]]` or
+    `![alt](note.md)`. Its headings count as below the one that it is under. An embed that leads
+    nowhere or to no note, that holds itself, or that goes beyond the limits stays as it is
+    written and is a link; one whose text is there is none.
+
+    Args:
+        texts: The vault.
+    """
+
+    def __init__(self, texts: Texts) -> None:
+        self._texts = texts
+        self._known: dict[str, _Expanded] = {}
+
+    def outline(self, path: str) -> Outline | None:
+        """The outline that the expanded text has."""
+        own = self._texts.outline(path)
+        return self._expanded(path, own).outline if own is not None and own.embeds else own
+
+    def lengths(self, paths: Sequence[str]) -> list[int | None]:
+        """The lengths of the expanded texts."""
+        outlines = map(self.outline, paths)
+        return [None if outline is None else outline.length for outline in outlines]
+
+    def read(self, path: str) -> tuple[str, Outline] | None:
+        """The expanded text, and its outline."""
+        found = self._texts.read(path)
+        if found is None or not found[1].embeds:
+            return found
+        read: dict[str, tuple[str, Outline] | None] = {path: found}
+
+        def outline_of(embedded: str) -> Outline | None:
+            if embedded not in read:
+                read[embedded] = self._texts.read(embedded)
+            now = read[embedded]
+            return None if now is None else now[1]
+
+        runs = runs_of(path, self._texts, outline_of)
+        self._known[path] = expanded = self._relocated(found[1], runs, outline_of)
+        texts = {name: "" if now is None else now[0] for name, now in read.items()}
+        return "".join(texts[run.path][run.start : run.end] for run in runs), expanded.outline
+
+    def links(self, path: str) -> Sequence[tuple[Link, Resolution]]:
+        """The links of the expanded text."""
+        own = self._texts.outline(path)
+        if own is None or not own.embeds:
+            return self._texts.links(path)
+        return self._expanded(path, own).links
+
+    def backlinks(self, path: str) -> tuple[str, ...]:
+        """The files that link to a file, or embed it."""
+        return self._texts.backlinks(path)
+
+    def _expanded(self, path: str, own: Outline) -> _Expanded:
+        if path not in self._known:
+            runs = runs_of(path, self._texts, self._texts.outline)
+            self._known[path] = self._relocated(own, runs, self._texts.outline)
+        return self._known[path]
+
+    def _relocated(self, own: Outline, runs: Sequence[Run], outline_of: OutlineOf) -> _Expanded:
+        """What the runs have, with its places when they stand one after the other."""
+        headings: list[Heading] = []
+        links: list[tuple[Link, Resolution]] = []
+        starts = list(accumulate((run.end - run.start for run in runs), initial=0))
+        for run, start in zip(runs, starts, strict=False):
+            outline = outline_of(run.path) or Outline(0)
+            offset = start - run.start
+            headings += (
+                Heading(heading.level + run.level, heading.start + offset, heading.text)
+                for heading in outline.headings
+                if run.start <= heading.start < run.end
+            )
+            links += (
+                (Link(link.start + offset, link.end + offset, link.target), resolved)
+                for link, resolved in self._texts.links(run.path)
+                if run.start <= link.start and link.end <= run.end
+            )
+        blocks = tuple(_moved(block, runs, starts) for block in own.blocks)
+        targets = tuple(link for link, _ in links)
+        outline = Outline(starts[-1], targets, tuple(headings), blocks, own.tags, own.aliases)
+        return _Expanded(outline, links)
+
+
+def runs_of(path: str, texts: Texts, outline_of: OutlineOf) -> list[Run]:
+    """What a note's expanded text is made of, in order."""
+    own = outline_of(path)
+    if own is None:
+        return []
+    return list(_Expansion(texts, outline_of).within(Run(path, 0, own.length), ()))
+
+
+class _Expansion:
+    """One note's way through its embeds, within the limits."""
+
+    def __init__(self, texts: Texts, outline_of: OutlineOf) -> None:
+        self._texts = texts
+        self._outline_of = outline_of
+        self._room = MAX_CHARACTERS
+        self._embeds_left = MAX_EMBEDS
+
+    def within(self, run: Run, way: tuple[tuple[str, int], ...]) -> Iterator[Run]:
+        """The run with its embeds in place; `way` is where the embeds are that led to it."""
+        position = run.start
+        for link, path in self._embeds_in(run):
+            way_here = (*way, (run.path, link.start))
+            place = self._place(path, link.target.partition("#")[2])
+            if place is None or not self._may_take(path, place, way_here):
+                continue
+            yield run._replace(start=position, end=link.start - 1)
+            position = link.end
+            level = run.level + self._level_at(run.path, link.start)
+            yield from self.within(Run(path, *place, run.nesting + 1, level), way_here)
+        yield run._replace(start=position)
+
+    def _embeds_in(self, run: Run) -> Iterator[tuple[Link, str]]:
+        """The embeds in a run that lead to notes. The links may be newer than the outline."""
+        outline = self._outline_of(run.path)
+        if outline is None or not outline.embeds:
+            return
+        links = self._texts.links(run.path)
+        for at in outline.embeds:
+            link, path = outline.links[at], None
+            if at < len(links) and links[at][0] == link:
+                path = links[at][1].path
+            if path and path[-3:].lower() == ".md" and run.start < link.start < link.end <= run.end:
+                yield link, path
+
+    def _place(self, path: str, fragment: str) -> Range | None:
+        outline = self._outline_of(path)
+        if outline is None:
+            return None
+        return section_of(outline, fragment) if fragment else (outline.body, outline.length)
+
+    def _may_take(self, path: str, place: Range, way: Sequence[tuple[str, int]]) -> bool:
+        holds_itself = any(path == file and place[0] <= at < place[1] for file, at in way)
+        length = place[1] - place[0]
+        is_beyond = len(way) > MAX_NESTING or not self._embeds_left or length > self._room
+        if holds_itself or is_beyond:
+            return False
+        self._embeds_left -= 1
+        self._room -= length
+        return True
+
+    def _level_at(self, path: str, position: int) -> int:
+        outline = self._outline_of(path)
+        headings = () if outline is None else outline.headings
+        return next((h.level for h in reversed(headings) if h.start <= position), 0)
+
+
+def _moved(block: Block, runs: Sequence[Run], starts: Sequence[int]) -> Block:
+    """A block of the note itself, where it is among the runs."""
+
+    def moved(position: int) -> int:
+        found = (
+            start + max(position - run.start, 0)
+            for run, start in zip(runs, starts, strict=False)
+            if not run.nesting and position <= run.end
+        )
+        return next(found, starts[-1])
+
+    return Block(block.name, moved(block.start), moved(block.end))
