@@ -12,9 +12,11 @@ import struct
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from pydantic import ConfigDict, StrictInt, TypeAdapter, with_config
+from typing_extensions import TypedDict
 
 from smart_context.chat.files import atomic_write
 from smart_context.llm.models import Matrix
@@ -29,6 +31,16 @@ _log = logging.getLogger(__name__)
 
 Stored = tuple[list[str], Matrix]
 """Keys, and their vectors as rows: shape (n, d)."""
+
+
+@with_config(ConfigDict(val_json_bytes="base64"))
+class _Document(TypedDict):
+    """The JSON as pydantic reads it, several times faster than `json` and `binascii`."""
+
+    version: Any
+    model: Any
+    dimensions: StrictInt
+    vectors: dict[str, bytes]
 
 
 class Sidecar:
@@ -96,26 +108,25 @@ class Sidecar:
 
     def _read_json(self) -> Stored:
         try:
-            text = self._path.read_bytes().decode("utf-8", "surrogatepass")
-            return self._parsed(json.loads(text))
+            content = self._path.read_bytes()
+            try:
+                document = TypeAdapter(_Document).validate_json(content)
+            except ValueError:
+                document = _read_patiently(content)
+            return self._parsed(document)
         except FileNotFoundError:
             return _nothing()
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as fault:
             _log.warning("%s can't be used and is made anew: %s", self._path, fault)
             return _nothing()
 
-    def _parsed(self, document: Any) -> Stored:
-        dimensions, vectors = document["dimensions"], document["vectors"]
-        if not isinstance(vectors, dict) or type(dimensions) is not int:
-            raise TypeError("expected vectors by key and a number of dimensions")
-        if document != {**document, **self._head(dimensions)} or dimensions < 1:
+    def _parsed(self, document: _Document) -> Stored:
+        dimensions = document["dimensions"]
+        head = {key: document[key] for key in ("version", "model", "dimensions")}
+        if head != self._head(dimensions) or dimensions < 1:
             return _nothing()
-        keys, texts = list(vectors), list(vectors.values())
-        if dimensions * _FLOAT_BYTES % 3 == 0:
-            data = binascii.a2b_base64("".join(texts))
-        else:
-            data = b"".join(map(binascii.a2b_base64, texts))
-        return keys, _rows(data, len(keys), dimensions)
+        keys = list(document["vectors"])
+        return keys, _rows(b"".join(document["vectors"].values()), len(keys), dimensions)
 
     def _read_journal(self) -> Stored:
         if not self.has_journal:
@@ -140,6 +151,16 @@ class Sidecar:
         _log.warning("%s ends in a record that is not whole; it is dropped", self._journal)
         with self._journal.open("r+b") as journal:
             journal.truncate(size)
+
+
+def _read_patiently(content: bytes) -> _Document:
+    """What pydantic refuses but we may have written: ids with halves of characters."""
+    document = json.loads(content.decode("utf-8", "surrogatepass"))
+    vectors = document["vectors"]
+    if not isinstance(vectors, dict) or type(document["dimensions"]) is not int:
+        raise TypeError("expected vectors by key and a number of dimensions")
+    vectors = {key: binascii.a2b_base64(text) for key, text in vectors.items()}
+    return cast("_Document", document | {"vectors": vectors})
 
 
 def _nothing() -> Stored:
