@@ -50,7 +50,7 @@ _AUTO = "auto"
 )
 @vault_option
 @json_format
-def evaluate(  # noqa: PLR0913 -- one parameter for each option
+def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
     files: tuple[Path, ...],
     kind: str,
     threshold: float,

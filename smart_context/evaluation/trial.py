@@ -30,15 +30,14 @@ from smart_context.plugin.settings import FilterSettings
 from smart_context.plugin.sidecars import ChatSidecar
 from smart_context.relevance.cache import EmbeddingCache
 from smart_context.relevance.calibrate import Scale
-from smart_context.relevance.reasons import KINDS, ReasonKind
 from smart_context.relevance.scorer import RelevanceScorer
+from smart_context.relevance.select import ROUNDING
 from smart_context.topics.extraction import TopicExtractor
 from smart_context.topics.stored import to_stored
 from smart_context.topics.values import Extraction, Topic
 
 _CHAT = ChatId("measured")
 _FOLDS = 5
-_BY_SIMILARITY = [KINDS.index(ReasonKind.TOPIC), KINDS.index(ReasonKind.FALLBACK)]
 
 _log = logging.getLogger(__name__)
 
@@ -192,10 +191,12 @@ class _Subject:
 
 
 def by_similarity(decision: Decision) -> frozenset[MessageId]:
-    """What is kept because it is about the topic; everything on a fallback."""
+    """What reaches the threshold, standing messages included; everything on a fallback."""
     reasons = decision.selection.reasons
-    places = np.flatnonzero(np.isin(reasons.kinds, _BY_SIMILARITY))
-    return frozenset(reasons.ids[int(place)] for place in places)
+    if decision.selection.fell_back or reasons.found is None:
+        return frozenset(reasons.ids)
+    reaching = np.flatnonzero(reasons.found.best >= reasons.threshold - ROUNDING)
+    return frozenset(reasons.ids[int(place)] for place in reaching)
 
 
 def _together(decision: Decision, asked: MessageId, before: frozenset[MessageId]) -> Counts:

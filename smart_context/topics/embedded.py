@@ -2,15 +2,17 @@
 
 import asyncio
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
 import numpy as np
 
-from smart_context.chat.messages import Message
+from smart_context.chat.messages import Message, MessageId
 from smart_context.errors import ModelFailed
 from smart_context.llm.models import Embedder, Matrix
 from smart_context.topics.clustering import clusters
 from smart_context.topics.extraction import ExtractionFailed, with_keywords
 from smart_context.topics.naming import labels_of
+from smart_context.topics.personal import standing_facts
 from smart_context.topics.standing import standing_instructions
 from smart_context.topics.values import MOST_TOPICS, Extraction, Topic
 from smart_context.topics.word_vectors import word_vectors
@@ -44,6 +46,8 @@ class EmbeddedTopicExtractor:
         texts = [message.text for message in spoken]
         try:
             vectors = await self._embedder.embed(texts)
+            facts = await asyncio.to_thread(standing_facts, spoken, vectors)
+            sticky = _chronological(messages, {*sticky, *(spoken[place].id for place in facts)})
             groups = await asyncio.to_thread(_groups, spoken, texts, vectors)
             labels = await labels_of(
                 texts, vectors, groups, self._embedder, previous=previous_labels
@@ -77,6 +81,12 @@ def _spoken(messages: Sequence[Message], sticky: frozenset[str]) -> list[Message
             spoken.append(message)
         after_instruction = is_instruction
     return spoken
+
+
+def _chronological(
+    messages: Sequence[Message], chosen: AbstractSet[MessageId]
+) -> tuple[MessageId, ...]:
+    return tuple(message.id for message in messages if message.id in chosen)
 
 
 def _groups(messages: Sequence[Message], texts: Sequence[str], vectors: Matrix) -> list[list[int]]:
