@@ -55,7 +55,7 @@ async def models_of(config: VaultConfig) -> AsyncIterator[Models]:
         embedder = _embedder(config.embedding, closing)
         chat: ChatModel
         if config.chat is None:
-            chat = PassageResponder(embedder, VaultPassages(config.root))
+            chat = PassageResponder(embedder, _passages(config))
         else:
             chat = _chat_model(config.chat, closing)
         yield Models(
@@ -138,6 +138,11 @@ class _NoFiles:
 
     async def read(self, _id: str) -> str | None:
         return None
+
+
+def _passages(config: VaultConfig) -> VaultPassages:
+    memory = config.memory_dir.relative_to(config.root).as_posix()
+    return VaultPassages(config.root, without=(memory,))
 
 
 def _chat_model(endpoint: EndpointSettings, closing: AsyncExitStack) -> ChatModel:

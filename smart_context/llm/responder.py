@@ -39,6 +39,7 @@ _MOST_FROM_CHAT = 1_000
 _MESSAGE_CHARACTERS = 8_000
 _QUOTE_CHARACTERS = 500
 _COMPARED_CHARACTERS = 1_200
+_LEADING_HEADING = re.compile(r"\A#{1,6}[ \t]+([^\n]*?)[ \t#]*$", re.MULTILINE)
 _SPEAKERS = {
     "user": "earlier in this chat: your message",
     "assistant": "earlier in this chat: an answer",
@@ -185,6 +186,7 @@ def _as_quote(text: str) -> str:
     text = text.strip()
     if len(text) > _QUOTE_CHARACTERS:
         text = next(textwise(text, _QUOTE_CHARACTERS)) + " …"
+    text = _LEADING_HEADING.sub(r"**\1**", text)
     return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
 
 

@@ -20,11 +20,11 @@ import numpy as np
 from smart_context.text.bm25 import Bm25
 from smart_context.text.words import content_words, words
 from smart_context.vault.files import FileText, read_text
-from smart_context.vault.front_matter import front_matter_end
-from smart_context.vault.notes import outline_of
+from smart_context.vault.notes import Heading, outline_of
 from smart_context.vault.walk import FileStamp, file_stamps
 
 _SUFFIXES = (".md", ".txt")
+_HEADING = re.compile(r" {0,3}#[^\n]*|[^\n]*\n?[^\n]*")  # or a line and what underlines it
 _RUN = re.compile(r"\w+")
 _LONGEST_KEPT = 30
 _MOST_KEPT = 200_000
@@ -42,7 +42,7 @@ class Passage:
 
     Attributes:
         source: Where it stands, such as `notes/a.md#Heading`.
-        text: What it says, as it is written.
+        text: What it says, as it is written, without the heading that its source names.
     """
 
     source: str
@@ -154,16 +154,26 @@ class _Vocabulary:
 
 
 def passages_of(path: str, text: str) -> list[Passage]:
-    """A note cut at its headings, and within long sections between paragraphs."""
+    """A note cut at its headings, and within long sections between paragraphs.
+
+    A heading with nothing below it is no passage.
+    """
     text = text.removeprefix("\ufeff")[:_MAX_CHARACTERS]
-    headings = outline_of(text).headings
-    starts = [front_matter_end(text), *(heading.start for heading in headings), len(text)]
+    outline = outline_of(text)
+    headings = outline.headings
+    starts = [outline.body, *(_below(heading, text) for heading in headings)]
+    ends = [*(heading.start for heading in headings), len(text)]
     sources = [path, *(f"{path}#{heading.text}" for heading in headings)]
     return [
         Passage(source, piece)
-        for source, start, end in zip(sources, starts, starts[1:], strict=False)
+        for source, start, end in zip(sources, starts, ends, strict=True)
         for piece in _pieces(text[start:end])
     ]
+
+
+def _below(heading: Heading, text: str) -> int:
+    found = _HEADING.match(text, heading.start)
+    return found.end() if found else heading.start
 
 
 def _pieces(section: str) -> list[str]:

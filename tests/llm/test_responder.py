@@ -49,6 +49,12 @@ async def test_close_passages_are_quoted_with_their_sources_and_others_are_not()
     assert "checkpoint" not in text
 
 
+async def test_a_quote_does_not_shout_its_heading():
+    said = [assistant("## Feed the starter ##\nWith flour."), user("Feed starter flour?")]
+    text = await answer(said)
+    assert "> **Feed the starter**\n> With flour." in text
+
+
 async def test_passages_stand_in_the_order_of_their_closeness():
     near = Passage("near.md", "feed the starter flour and water")
     far = Passage("far.md", "the starter got flour once, long ago, in spring")

@@ -19,7 +19,7 @@ def vault(tmp_path):
 
 async def test_the_closest_passage_comes_first_with_its_source(vault):
     found = await VaultPassages(vault).find("When should I prune the roses?", 1)
-    assert found == [Passage("garden.md#Roses", "# Roses\nPrune in March.")]
+    assert found == [Passage("garden.md#Roses", "Prune in March.")]
 
 
 async def test_a_note_is_found_by_its_name_and_in_other_scripts(vault):
@@ -57,6 +57,23 @@ async def test_folders_can_be_left_out(vault):
     (vault / "memory/roses.md").write_text("roses roses")
     found = await VaultPassages(vault, without=["memory"]).find("roses", 5)
     assert [passage.source for passage in found] == ["garden.md#Roses"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("# T\n\n## S\ntext", [("a.md#S", "text")], id="nothing below the first"),
+        pytest.param("# T #\n", [], id="a heading alone"),
+        pytest.param("Title\n===\nbelow\n\nTwo\n---", [("a.md#Title", "below")], id="underlined"),
+        pytest.param(
+            "---\nk: v\n---\n# T\nx\n# T\ny", [("a.md#T", "x"), ("a.md#T", "y")], id="twice"
+        ),
+        pytest.param("intro\n# T\n#tag", [("a.md", "intro"), ("a.md#T", "#tag")], id="a tag stays"),
+        pytest.param("", [], id="empty"),
+    ],
+)
+def test_a_passage_is_what_stands_below_its_heading(text, expected):
+    assert passages_of("a.md", text) == [Passage(*passage) for passage in expected]
 
 
 def test_a_long_section_is_cut_between_paragraphs():
