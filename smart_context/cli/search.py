@@ -34,8 +34,8 @@ def search(
 ) -> None:
     """Find the notes that hold all WORDS, in their text or their path.
 
-    A "phrase in quotes" is looked for as it is, and notes with a -word are left out. Notes that
-    are named so come first, then those that hold the words most often.
+    In query='…' a "phrase in quotes" is looked for as it is, and notes with a -word are left
+    out. Notes that are named so come first, then those that hold the words most often.
     """
     wanted = query_of(query or " ".join(words), is_exact=shape["case"])
     if not wanted.wanted:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from smart_context.vault.front_matter import whole_characters
 from smart_context.vault.notes import Link, Outline, outline_of
 
 
@@ -18,10 +19,10 @@ def canvas_outline(text: str) -> Outline:
         if card.get("type") == "file" and isinstance(card.get("file"), str) and card["file"]:
             subpath = card.get("subpath")
             target = card["file"] + (subpath if isinstance(subpath, str) else "")
-            links.append(Link(*_place(text, card["file"]), target))
+            links.append(Link(*_place(text, card["file"]), whole_characters(target)))
         elif card.get("type") == "text" and isinstance(card.get("text"), str):
             place = _place(text, card["text"])
-            inner = outline_of(card["text"])
+            inner = outline_of(whole_characters(card["text"]))
             links += (Link(*place, link.target) for link in inner.links)
             tags |= dict.fromkeys(inner.tags)
     return Outline(len(text), tuple(links), tags=tuple(tags))

@@ -47,7 +47,12 @@ def names_in(properties: Properties, *keys: str) -> tuple[str, ...]:
         entries = value.split(",") if isinstance(value, str) else value
         if isinstance(entries, list):
             found += (str(entry).strip() for entry in entries if isinstance(entry, str | int))
-    return tuple(dict.fromkeys(name for name in found if name))
+    return tuple(dict.fromkeys(whole_characters(name) for name in found if name))
+
+
+def whole_characters(text: str) -> str:
+    """The text, with `?` for half a character, which JSON and YAML can escape and no file holds."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def links_in_properties(text: str, end: int) -> list[tuple[int, int, str]]:
