@@ -2,12 +2,14 @@
 /** Puts the chat page together: everything that it shows live comes through one socket. */
 
 import "./bubble-cloud-define.js";
+import { ChatContexts } from "./chat-contexts.js";
 import { ChatList } from "./chat-list.js";
 import { Composer } from "./composer.js";
 import { pageWire } from "./connection.js";
 import { Highlight } from "./highlight.js";
 import { equip, listen } from "./message-actions.js";
 import { MessageList } from "./message-list.js";
+import { OutputGuard } from "./output-guard.js";
 import { startFrame } from "./page-frame.js";
 import { startNotices } from "./plugin-notices.js";
 import { messagesIn } from "./reconcile.js";
@@ -28,6 +30,8 @@ const isDetached = "detached" in document.body.dataset;
 const wire = pageWire();
 const topics = /** @type {HTMLElement | null} */ (document.querySelector(".topics"));
 const panel = topics && new TopicsPanel(topics, wire);
+const guard = new OutputGuard(wire, chatId);
+const contexts = panel && new ChatContexts(wire, chatId);
 const chats = new ChatList(find("#chats"), wire, chatId);
 const scroll = new Scroll(find("#scroll"), find(".to-end"));
 const messages = new MessageList(find("#scroll"), chatId, (added) => {
@@ -44,6 +48,7 @@ const composer = new Composer(/** @type {HTMLFormElement} */ (find(".composer"))
 
 /** Sends a message; done when the server has it. @param {string} text */
 async function send(text) {
+  if (!(await guard.allows(text))) throw new Error("Not sent.");
   showPending(text);
   scroll.toEnd();
   let isTaken = false;
@@ -125,6 +130,7 @@ wire.onStatus(async (status) => {
   if (status !== "open") return;
   const opened = await wire.call("chat.open", { chat_id: chatId }).catch(() => ({}));
   chats.refresh().catch(() => {});
+  contexts?.refresh();
   await sync();
   if (!isDetached && opened.answering) messages.add({ offset: 0, ...opened.answering });
 });
@@ -138,6 +144,7 @@ equip(messagesIn(measure));
 listen(measure, { wire, chatId, panel });
 highlight.start();
 panel?.start();
+contexts?.start();
 chats.start();
 composer.start();
 composer.setAnswering(messages.isAnswering);

@@ -8,6 +8,7 @@ from smart_context.contexts.options import stored_options
 from smart_context.errors import CommandFailed, InvalidParams, StoreFailed
 from smart_context.plugin.context_prompt import bounded
 from smart_context.plugin.context_views import context_view, outline_view, preview_view
+from smart_context.plugin.settings import FilterSettings
 from smart_context.plugin.vault_notes import VaultNotes
 from smart_context.vault.notes import Outline
 from smart_context.vault.paths import confine
@@ -42,6 +43,7 @@ class NamedContexts:
         notes: The vault's notes.
         emit: Tells the clients.
         count_tokens: Counts for the model that is chatted with.
+        settings: How much a chat sends of its contexts, and from where on the page asks.
     """
 
     def __init__(
@@ -50,8 +52,10 @@ class NamedContexts:
         *,
         emit: Callable[[str, JsonObject], None],
         count_tokens: Callable[[str], int],
+        settings: FilterSettings,
     ) -> None:
         self._notes = notes
+        self._settings = settings
         self._emit = emit
         self._count_tokens = count_tokens
 
@@ -144,7 +148,8 @@ class NamedContexts:
 
         def look(contexts: SmartContexts) -> JsonObject:
             context = SmartContext(contexts, "draft", draft, stored_options(options))
-            return preview_view(contexts, context, self._count_tokens)
+            view = preview_view(contexts, context, self._count_tokens)
+            return view | {"budget": self._settings.context_budget_tokens}
 
         return await self._notes.ask(look)
 
@@ -159,7 +164,11 @@ class NamedContexts:
             return context.compile(max_len=bounded(context.options()).max_len).context
 
         text = await self._notes.ask(look)
-        return {"text": text, "tokens": self._count_tokens(text)}
+        return {
+            "text": text,
+            "tokens": self._count_tokens(text),
+            "ask_above": self._settings.ask_above_tokens,
+        }
 
     async def _stored(self, key: str) -> SmartContext:
         found = await self._notes.ask(lambda contexts: contexts.get(key))

@@ -7,6 +7,8 @@
     /chats/{id}/messages            messages, as a fragment
     /chats/{id}/text?message=       one message as it was written
     /panels/smart_context?chat_id=  the panel alone
+    /contexts?chat=                 a named context that is not saved yet
+    /contexts/{key}?chat=           a named context, to be looked at and changed
     /static/…                       styles and scripts
 
 Everything is readable before any script runs. What is shown of messages and labels is escaped or
@@ -70,6 +72,8 @@ def page_routes(host: PageHost) -> list[BaseRoute]:
         Route("/chats/{chat_id}/messages", pages.messages),
         Route("/chats/{chat_id}/text", pages.text),
         Route("/panels/smart_context", pages.panel),
+        Route("/contexts", pages.contexts),
+        Route("/contexts/{key:path}", pages.contexts),
         Route("/favicon.ico", _favicon),
         Mount("/static", _Static(directory=asset("static")), name="static"),
     ]
@@ -148,6 +152,19 @@ class _Pages:
             system=await self._ask("system.status", {}),
         )
 
+    async def contexts(self, request: Request) -> Response:
+        listed = await self._ask("smart_context.list_contexts", {})
+        chats = await self._store.list_chats()
+        asked = request.query_params.get("chat", "")
+        return await self._page(
+            "contexts.html",
+            key=request.path_params.get("key", ""),
+            chat_id=asked if _is_chat_id(asked) else "",
+            contexts=None if listed is None else listed.get("contexts", []),
+            chats=chats[:_LISTED_CHATS],
+            system=await self._ask("system.status", {}),
+        )
+
     async def _load(self, chat_id: str) -> tuple[dict[str, Any] | None, str]:
         """The chat's document, or `None` and why not."""
         try:
@@ -198,6 +215,14 @@ class _Static(StaticFiles):
             # Some systems map .js to text/plain, and then no module would run.
             response.headers["Content-Type"] = "text/javascript; charset=utf-8"
         return response
+
+
+def _is_chat_id(text: str) -> bool:
+    try:
+        check_chat_id(text)
+    except ChatIdInvalid:
+        return False
+    return True
 
 
 def _favicon(_request: Request) -> Response:

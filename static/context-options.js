@@ -1,0 +1,120 @@
+// @ts-check
+/** The form with a context's options: from stored ones to fields and back. */
+
+const NUMBERS = /** @type {const} */ (["link_depth", "max_links_per_item", "max_len"]);
+const AROUND_ALL = "-1";
+const MOST_DEPTHS = 9;
+
+/** @typedef {import("./context-draft.js").Options} Options */
+
+export class ContextOptionsForm {
+  #form;
+  #templates;
+  #around;
+  #onChange;
+
+  /**
+   * @param {HTMLFormElement} form
+   * @param {HTMLTemplateElement} around  Makes the two fields of one template.
+   * @param {() => void} onChange
+   */
+  constructor(form, around, onChange) {
+    this.#form = form;
+    this.#templates = /** @type {HTMLElement} */ (form.querySelector("#templates"));
+    this.#around = around;
+    this.#onChange = onChange;
+    form.addEventListener("input", (event) => {
+      const field = /** @type {HTMLElement} */ (event.target);
+      if (field instanceof HTMLTextAreaElement) fit(field);
+      if (field.id === "link_depth") this.#showDepths();
+      this.#onChange();
+    });
+    form.addEventListener("submit", (event) => event.preventDefault());
+    this.#showDepths();
+  }
+
+  /** What is set; what is as usual is left out. @returns {Options} */
+  read() {
+    /** @type {Options} */
+    const options = {};
+    for (const name of NUMBERS) {
+      const count = Math.floor(Number(this.#field(name).value));
+      if (count > 0) options[name] = count;
+    }
+    if (this.#check("inlinks").checked) options.inlinks = true;
+    if (!this.#check("follow_links_in_excluded").checked) options.follow_links_in_excluded = false;
+    if (this.#field("order").value !== "shortest") options.order = this.#field("order").value;
+    const excluded = this.#field("excluded_headings").value.split("\n").map((line) => line.trim()).filter(Boolean);
+    if (excluded.length) options.excluded_headings = excluded;
+    const templates = this.#readTemplates();
+    if (Object.keys(templates).length) options.templates = templates;
+    return options;
+  }
+
+  /** Fills the form. @param {Options} options */
+  show(options) {
+    for (const name of NUMBERS) this.#field(name).value = options[name] ? String(options[name]) : "";
+    this.#check("inlinks").checked = options.inlinks === true;
+    this.#check("follow_links_in_excluded").checked = options.follow_links_in_excluded !== false;
+    this.#field("order").value = options.order ?? "shortest";
+    this.#field("excluded_headings").value = (options.excluded_headings ?? []).join("\n");
+    this.#showDepths();
+    for (const around of this.#all()) {
+      const { before = "", after = "" } = options.templates?.[around.dataset.depth ?? ""] ?? {};
+      const [first, second] = around.querySelectorAll("textarea");
+      [first.value, second.value] = [before, after];
+    }
+    for (const box of this.#form.querySelectorAll("textarea")) fit(box);
+  }
+
+  /** Templates for everything and each depth that there is; what was written stays. */
+  #showDepths() {
+    const depth = Math.min(Math.floor(Number(this.#field("link_depth").value)) || 0, MOST_DEPTHS);
+    const wanted = [AROUND_ALL, ...Array.from({ length: depth + 1 }, (_, i) => String(i))];
+    const known = new Set(this.#all().map((around) => around.dataset.depth));
+    for (const name of wanted) if (!known.has(name)) this.#templates.append(this.#makeAround(name));
+    for (const around of this.#all()) around.hidden = !wanted.includes(around.dataset.depth ?? "");
+  }
+
+  /** @param {string} depth */
+  #makeAround(depth) {
+    const around = /** @type {HTMLElement} */ (
+      document.importNode(/** @type {Element} */ (this.#around.content.firstElementChild), true)
+    );
+    around.dataset.depth = depth;
+    const words = depth === AROUND_ALL ? "Around everything" : depth === "0" ? "Around each chosen note" : `Around each note ${depth} ${depth === "1" ? "link" : "links"} away`;
+    /** @type {HTMLElement} */ (around.querySelector("legend")).textContent = words;
+    for (const box of around.querySelectorAll("textarea")) box.setAttribute("aria-label", `${words}: ${box.placeholder.toLowerCase()}`);
+    return around;
+  }
+
+  #readTemplates() {
+    /** @type {Record<string, { before: string, after: string }>} */
+    const templates = {};
+    for (const around of this.#all().filter((shown) => !shown.hidden)) {
+      const [before, after] = [...around.querySelectorAll("textarea")].map((box) => box.value);
+      if (before || after) templates[around.dataset.depth ?? ""] = { before, after };
+    }
+    return templates;
+  }
+
+  #all() {
+    return /** @type {HTMLElement[]} */ ([...this.#templates.children]);
+  }
+
+  /** @param {string} name */
+  #field(name) {
+    return /** @type {HTMLInputElement} */ (this.#form.elements.namedItem(name));
+  }
+
+  /** @param {string} name */
+  #check(name) {
+    return this.#field(name);
+  }
+}
+
+/** As tall as what is in it. @param {HTMLTextAreaElement} box */
+function fit(box) {
+  box.style.setProperty("--rows-height", "auto");
+  if (box.scrollHeight) box.style.setProperty("--rows-height", `${box.scrollHeight + 2}px`);
+}

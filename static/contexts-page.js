@@ -1,0 +1,122 @@
+// @ts-check
+/** The page on which named contexts are built: choose, see at once what goes in, save, attach. */
+
+import { pageWire } from "./connection.js";
+import { ContextOptionsForm } from "./context-options.js";
+import { ContextPreview } from "./context-preview.js";
+import { ContextTree } from "./context-tree.js";
+import { plural, withItem } from "./context-draft.js";
+import { Chosen } from "./chosen-notes.js";
+import { ContextFile } from "./context-file.js";
+import { asked } from "./output-guard.js";
+import { startFrame } from "./page-frame.js";
+import { reasonOf } from "./text.js";
+import { toast } from "./toasts.js";
+
+const SEARCH_MS = 160;
+const PREVIEW_MS = 220;
+const SHOWN_MS = 1600;
+
+/** @template {HTMLElement} T @param {string} id @returns {T} */
+const find = (id) => /** @type {T} */ (document.getElementById(id));
+const wire = pageWire();
+startFrame();
+
+if (document.getElementById("tree")) build();
+
+function build() {
+  /** @type {readonly string[]} */
+  let items = [];
+  let wish = 0;
+  /** @type {any} */
+  let searching, previewing;
+  const call = (/** @type {string} */ command, /** @type {Record<string, unknown>} */ params) => wire.call(`smart_context.${command}`, params);
+  const tree = new ContextTree(find("tree"), call, (key, isChosen) => choose(withItem(items, key, isChosen)));
+  const chosen = new Chosen(find("chosen"), (key) => choose(withItem(items, key, false)));
+  const options = new ContextOptionsForm(find("options-form"), find("around-template"), changed);
+  const preview = new ContextPreview(find("preview"));
+  const file = new ContextFile(call, () => ({ items, options: options.read() }), (context) => {
+    options.show(context.options);
+    choose(context.items);
+  });
+
+  /** @param {readonly string[]} next */
+  function choose(next) {
+    items = next;
+    tree.tick(items);
+    chosen.show(items);
+    changed();
+  }
+
+  function changed() {
+    const count = Object.keys(options.read()).length;
+    find("options-count").textContent = count ? String(count) : "";
+    file.showState();
+    clearTimeout(previewing);
+    preview.wait();
+    previewing = setTimeout(look, PREVIEW_MS);
+  }
+
+  async function look() {
+    const mine = ++wish;
+    try {
+      const shown = await call("preview_context", { items, options: options.read() });
+      if (mine === wish) preview.show(shown);
+    } catch (error) {
+      if (mine === wish) preview.fail(reasonOf(error));
+    }
+  }
+
+  async function search() {
+    const query = /** @type {HTMLInputElement} */ (find("note-search")).value.trim();
+    try {
+      const found = await tree.show(query);
+      if (!found) return;
+      const status = find("tree-status");
+      if (query) status.textContent = found.total ? `${plural(found.total, "result")} of ${plural(found.files, "note")}` : "Nothing has that in its path.";
+      else status.textContent = found.files ? "" : "There are no notes in this vault yet.";
+    } catch (error) {
+      find("tree-status").textContent = reasonOf(error);
+    }
+  }
+
+  async function copy() {
+    const button = find("copy-context");
+    try {
+      const { text, tokens, ask_above: limit } = await call("compile_context", { items, options: options.read() });
+      const words = `The text is about ${plural(tokens, "token")} long, which is more than most models take well.`;
+      if (limit && tokens > limit && !(await asked("Copy this much?", words, "Copy"))) return;
+      await navigator.clipboard.writeText(text);
+      button.dataset.done = "Copied";
+      setTimeout(() => delete button.dataset.done, SHOWN_MS);
+      toast("Copied.", { label: "OK", act: () => {} });
+    } catch (error) {
+      toast(reasonOf(error));
+    }
+  }
+
+  find("note-search").addEventListener("input", () => {
+    clearTimeout(searching);
+    searching = setTimeout(search, SEARCH_MS);
+  });
+  find("copy-context").addEventListener("click", copy);
+  find("attach-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    file.attach(find("attach-chat"));
+  });
+  wire.on("smart_context.contexts_changed", (news) => {
+    if (news.notes_changed) look();
+    if (news.has_other_files) tree.refresh().catch((error) => toast(reasonOf(error)));
+    if (news.key) file.hear(news.key);
+  });
+  let isFirst = true;
+  wire.onStatus(async (status) => {
+    if (status !== "open") return;
+    await search();
+    if (isFirst) await file.open();
+    else await file.refreshList();
+    isFirst = false;
+    changed();
+  });
+  wire.connect();
+}
