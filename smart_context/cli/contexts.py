@@ -224,15 +224,25 @@ def _edit_by_hand(found: SmartContexts, key: str, context: SmartContext | None) 
             return
         text = edited
         try:
-            document = json.loads(text)
-            _store(found, key, dict(document["context_items"]), document.get("context_opts"))
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            why = f"This can't be stored: {error!r}." if isinstance(error, KeyError) else str(error)
-            click.echo(f"Nothing was stored: {why}", err=True)
+            items, opts = _parsed(text)
+            _store(found, key, items, opts)
+        except BadUsage as error:
+            click.echo(f"Nothing was stored: {error.message}", err=True)
             if not (sys.stdin.isatty() and click.confirm("Edit it again?", default=True, err=True)):
-                raise BadUsage(f"The context {shown(key)!r} is as it was.") from error
+                raise
         else:
             return
+
+
+def _parsed(text: str) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadUsage(f"expected JSON, found {error}") from error
+    items = document.get("context_items") if isinstance(document, dict) else None
+    if not isinstance(items, dict) or not isinstance(document.get("context_opts", {}), dict):
+        raise BadUsage('expected {"context_items": {…}, "context_opts": {…}}, found something else')
+    return items, document.get("context_opts")
 
 
 def _store(
