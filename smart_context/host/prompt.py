@@ -8,12 +8,12 @@ import json
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from smart_context.chat.messages import Message, Part
+from smart_context.chat.messages import Message, MessageId, Part
 from smart_context.llm.models import PromptMessage
 
 
 def prompt_messages(
-    system_prompt: str, history: Sequence[Message], message: str
+    system_prompt: str, history: Sequence[Message], message: str, *, steps: Sequence[Part] = ()
 ) -> tuple[PromptMessage, ...]:
     """System prompt, history, then the current message.
 
@@ -25,6 +25,7 @@ def prompt_messages(
         system_prompt: Left out when it is blank.
         history: Oldest first.
         message: What the model is asked now.
+        steps: What the model has said and done since, in this very turn.
     """
     prompt = [_plain("system", system_prompt)] if system_prompt.strip() else []
     awaited: set[str] = set()
@@ -34,10 +35,13 @@ def prompt_messages(
         elif entry.role == "assistant" and not isinstance(entry.content, str):
             steps, awaited = _spoken(entry, _ids_answered_after(history, at))
             prompt.extend(steps)
-        elif entry.text.strip():
-            prompt.append(_plain(entry.role, entry.text))
+        elif (text := entry.text).strip():
+            prompt.append(_plain(entry.role, text))
             awaited = set()
     prompt.append(_plain("user", message))
+    if steps:
+        answer = Message(id=MessageId("answer"), role="assistant", content=tuple(steps))
+        prompt.extend(_spoken(answer, ())[0])
     return tuple(prompt)
 
 

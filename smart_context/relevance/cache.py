@@ -25,7 +25,7 @@ Progress = Callable[[int, int], None]
 """Told how many of the missing messages are embedded, and how many there are."""
 
 BATCH = 64
-SMALL = 1_000
+SMALL = 256
 """Up to this many vectors the JSON is rewritten at once; beyond, the journal takes the new ones."""
 
 _WARM_CHATS = 8

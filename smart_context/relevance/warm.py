@@ -58,15 +58,19 @@ class WarmChat:
     def place(self, messages: tuple[Message, ...]) -> list[Keyed]:
         """Take these messages; gives those that must be embedded, each once, in order."""
         same = common_length(messages, self._messages)
-        self._keys = self._keys[:same] + [_key(message) for message in messages[same:]]
+        del self._keys[same:]
+        self._keys += [_key(message) for message in messages[same:]]
         self._messages = messages
         self._ordered.keep(same)
         return self.missing()
 
     def missing(self) -> list[Keyed]:
         """The placed messages that have no vector, each once, in order."""
+        known = len(self._ordered)  # what is in the matrix has one
         places = {
-            key: place for place, key in enumerate(self._keys) if key and key not in self._rows
+            key: place
+            for place, key in enumerate(self._keys[known:], start=known)
+            if key and key not in self._rows
         }
         return [(key, self._messages[place].text) for key, place in places.items()]
 
