@@ -34,13 +34,16 @@ class ChatWords:
 
     Attributes:
         lengths: Shape (n,), the messages' lengths in characters.
+        asks: Shape (n,), 1 for each message with a question mark, else 0.
     """
 
     def __init__(self) -> None:
         self.lengths = np.zeros(0, dtype=np.float32)
         self._messages: tuple[Message, ...] = ()
         self._lowered: list[str] = []
+        self.asks = np.zeros(0, dtype=np.float32)
         self._all_lengths = self.lengths
+        self._all_asks = self.asks
         self._postings: dict[str, Postings] = {}
         self._searched: dict[str, int] = {}
 
@@ -57,7 +60,10 @@ class ChatWords:
             self._lowered.extend(map(_lowered, texts))
             added = np.array(list(map(len, texts)), dtype=np.float32)
             self._all_lengths = np.concatenate([self._all_lengths[:same], added])
+            questions = np.array([_asks(text) for text in texts], dtype=np.float32)
+            self._all_asks = np.concatenate([self._all_asks[:same], questions])
             self._messages = asked
+        self.asks = self._all_asks[: len(asked)]
         self.lengths = self._all_lengths[: len(asked)]
 
     def is_ready(self, messages: Sequence[Message], queries: Sequence[str]) -> bool:
@@ -135,6 +141,10 @@ class ChatWords:
 
 def _text(message: Message) -> str:
     return message.content if isinstance(message.content, str) else message.text
+
+
+def _asks(text: str) -> bool:
+    return "?" in text or (not text.isascii() and ("\uff1f" in text or "\u061f" in text))
 
 
 def _lowered(text: str) -> str:

@@ -13,7 +13,7 @@ from smart_context.relevance.calibrate import Scale
 from smart_context.relevance.vectors import similarities, unit
 
 _SHORT, _LONG = 2.5, 5.5
-_REACH = 5
+_REACH, _NEAR = 5, 3
 _LEAST_TYPICAL = 0.05
 _JUST_BELOW = np.float32(0.39)
 _USUAL_SPREAD = 0.25
@@ -90,6 +90,7 @@ class Evidence:
         label_vectors: Shape (k, d): the bare labels.
         lexical: Shape (k, n): share of the label's words that a message uses, 0 to 1.
         lengths: Shape (n,): characters of each message.
+        asks: Shape (n,): 1 where a message has a question mark, else 0.
         spoken_by: Shape (k, n): 1 where the label names who wrote the message, else 0.
         members: For each topic, positions of the messages assigned to it; may be empty.
         others: Positions of messages assigned to topics that are not selected.
@@ -99,6 +100,7 @@ class Evidence:
     label_vectors: Matrix
     lexical: Matrix
     lengths: NDArray[np.float32]
+    asks: NDArray[np.float32]
     spoken_by: Matrix
     members: Sequence[NDArray[np.intp]]
     others: NDArray[np.intp]
@@ -130,7 +132,9 @@ def _by_label(alike: Matrix, evidence: Evidence) -> Matrix:
         + np.float32(1.9) * lexical
         + np.float32(1.4) * _before(lexical)
         + np.float32(0.15) * _after(lexical)
-        + np.float32(16.6) * _around(lexical)
+        + np.float32(12) * _around(lexical)
+        + np.float32(2) * _largest_near(lexical)
+        + np.float32(0.2) * _before(alike * evidence.asks)
         + np.float32(0.04) * np.clip(np.log1p(evidence.lengths), _SHORT, _LONG)
         + np.float32(0.22) * evidence.spoken_by
     )
@@ -182,6 +186,15 @@ def _around(values: Matrix) -> Matrix:
     places = np.arange(count)
     size = np.minimum(places, _REACH) + np.minimum(count - 1 - places, _REACH) + 1
     return np.asarray((sums[:, 2 * _REACH + 1 :] - sums[:, :count]) / size, dtype=np.float32)
+
+
+def _largest_near(values: Matrix) -> Matrix:
+    """The largest of the message and up to three on either side."""
+    largest = values.copy()
+    for step in range(1, _NEAR + 1):
+        np.maximum(largest[:, step:], values[:, :-step], out=largest[:, step:])
+        np.maximum(largest[:, :-step], values[:, step:], out=largest[:, :-step])
+    return largest
 
 
 def _by_members(

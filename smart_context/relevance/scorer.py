@@ -39,10 +39,10 @@ class _WarmWords:
 
     def shares(
         self, messages: Sequence[Message], labels: Sequence[str]
-    ) -> tuple[Matrix, NDArray[np.float32]]:
-        """The messages' shares in the labels' words, and their lengths."""
+    ) -> tuple[Matrix, NDArray[np.float32], NDArray[np.float32]]:
+        """The messages' shares in the labels' words, their lengths, and which of them ask."""
         self.words.place(messages)
-        return self.words.shares(labels), self.words.lengths
+        return self.words.shares(labels), self.words.lengths, self.words.asks
 
 
 class RelevanceScorer:
@@ -72,6 +72,7 @@ class RelevanceScorer:
         *,
         others: Sequence[TopicQuery] = (),
         more_follow: bool = False,
+        mode: Mode | None = None,
         on_progress: Progress | None = None,
     ) -> Scores:
         """Shape (k, n): each of n messages for each of k selected topics.
@@ -82,6 +83,7 @@ class RelevanceScorer:
             topics: The selected topics.
             others: The chat's topics that are not selected.
             more_follow: Not all of the chat's messages are given, but the first ones.
+            mode: Instead of the scorer's own.
             on_progress: Told how many of the missing messages are embedded.
 
         Raises:
@@ -93,14 +95,14 @@ class RelevanceScorer:
         labels = tuple(topic.label for topic in topics)
         label_vectors = await self._cache.queries(labels)
         vectors = _wide(vectors, label_vectors)
-        if self._mode == "plain":
+        if (mode or self._mode) == "plain":
             return score_plain(labels, label_vectors, vectors)
         warm = self._warm_chat(chat_id)
         async with warm.lock:
             if warm.words.is_ready(messages, labels):
-                lexical, lengths = warm.shares(messages, labels)
+                lexical, lengths, asks = warm.shares(messages, labels)
             else:
-                lexical, lengths = await asyncio.to_thread(warm.shares, messages, labels)
+                lexical, lengths, asks = await asyncio.to_thread(warm.shares, messages, labels)
         has_members = any(topic.message_ids for topic in (*topics, *others))
         positions = {m.id: place for place, m in enumerate(messages)} if has_members else {}
         evidence = Evidence(
@@ -108,6 +110,7 @@ class RelevanceScorer:
             label_vectors=label_vectors,
             lexical=lexical,
             lengths=lengths,
+            asks=asks,
             spoken_by=_spoken_by(labels, messages),
             members=[_places(topic, positions) for topic in topics],
             others=np.concatenate([_places(t, positions) for t in others] or [_NOWHERE]),

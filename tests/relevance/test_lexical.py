@@ -29,6 +29,14 @@ def test_what_was_looked_up_before_never_changes_what_is_found(chats):
         assert words.is_ready(messages_saying(*texts), ["Garden Database"])
 
 
+def test_messages_with_a_question_mark_of_any_script_ask():
+    words = ChatWords()
+    words.place(messages_saying("why?", "so", "为什么？", "لماذا؟"))
+    assert words.asks.tolist() == [1, 0, 1, 1]
+    words.place(messages_saying("why?", "so?"))
+    assert words.asks.tolist() == [1, 1]
+
+
 def test_words_are_looked_up_only_in_messages_that_are_new():
     words = ChatWords()
     messages = messages_saying("a garden", "a database", "one more garden")

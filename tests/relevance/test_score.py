@@ -100,6 +100,28 @@ async def test_enriched_counts_shared_words_where_the_embedding_sees_nothing(tmp
     assert max(scores) == scores[8] >= PROBABLY
 
 
+async def test_what_answers_a_question_about_the_topic_counts_more_than_what_follows_a_remark(
+    tmp_path,
+):
+    asked = ["hm"] * 8 + ["ride the bike?", "hm"] + ["hm"] * 8
+    said = ["hm"] * 8 + ["ride the bike!", "hm"] + ["hm"] * 8
+    vectors = BASES | {text: [0.9, 0.1, 0] for text in ("ride the bike?", "ride the bike!")}
+    ((*scores,),) = await enriched(
+        tmp_path, asked + said, [TopicQuery(label="Bike Tour")], vectors=vectors
+    )
+    assert scores[8] == pytest.approx(scores[8 + len(asked)])
+    assert scores[9] > scores[9 + len(asked)]
+    assert scores[7] == pytest.approx(scores[7 + len(asked)])
+
+
+async def test_a_word_of_the_topic_counts_most_up_to_three_messages_away(tmp_path):
+    texts = ["hm"] * 12 + ["the zx81 manual"] + ["hm"] * 12
+    ((*scores,),) = await enriched(tmp_path, texts, [TopicQuery(label="zx81")])
+    assert scores[11] > scores[9] > scores[8] > scores[6]
+    assert scores[15] > scores[16] > scores[18]
+    assert scores[7:9] == pytest.approx(scores[16:18])
+
+
 async def test_members_of_a_topic_reach_the_default_threshold_whatever_they_say(tmp_path):
     texts = ["ride the bike", "ok", "bread rises", "bread rises"]
     topic = TopicQuery(label="Bike Tour", message_ids=("m1", "m2", "gone"))
