@@ -227,9 +227,11 @@ def _edit_by_hand(found: SmartContexts, key: str, context: SmartContext | None) 
             items, opts = _parsed(text)
             _store(found, key, items, opts)
         except BadUsage as error:
-            click.echo(f"Nothing was stored: {error.message}", err=True)
-            if not (sys.stdin.isatty() and click.confirm("Edit it again?", default=True, err=True)):
-                raise
+            words = f"Nothing was stored: {error.message}"
+            if not sys.stdin.isatty():
+                raise BadUsage(words) from error
+            click.echo(words, err=True)
+            click.confirm("Edit it again?", default=True, abort=True, err=True)
         else:
             return
 

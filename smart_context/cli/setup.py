@@ -36,15 +36,27 @@ def init(vault: Path | None) -> None:
 
 @click.command()
 @vault_argument
+@click.option(
+    "--prove",
+    "wants_proof",
+    is_flag=True,
+    help="Hash all files, read the vault in every way, and hash them again.",
+)
 @json_format
-def doctor(vault: Path | None, output: str) -> None:
+def doctor(vault: Path | None, wants_proof: bool, output: str) -> None:
     """Check a vault: config, models, write access, caches and plugins; say what to do.
 
-    Nothing in the vault is changed. Exit code 1 when something needs attention.
+    Nothing in the vault is changed but its memory folder; --prove proves it. Exit code 1 when
+    something needs attention.
     """
     from smart_context.app.examination import examine  # noqa: PLC0415 - keeps --help fast
 
-    findings = asyncio.run(examine(vault_root(vault)))
+    root = vault_root(vault)
+    findings = asyncio.run(examine(root))
+    if wants_proof:
+        from smart_context.app.proof import prove  # noqa: PLC0415 - only when asked for
+
+        findings.append(asyncio.run(prove(root)).as_finding())
     rows = [
         {"what": f.what, "state": f.state, "found": f.found, "next": f.next_step} for f in findings
     ]

@@ -1,0 +1,161 @@
+"""`doctor --prove`: that nothing of a vault is written but its memory folder.
+
+All files are hashed, everything that reads the vault is run once, and they are hashed again.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+
+from smart_context.app.composition import open_store, read_vault, running_host
+from smart_context.app.examination import Finding
+from smart_context.contexts import SmartContexts
+from smart_context.errors import SmartContextError
+from smart_context.host.commands import Caller
+from smart_context.vault import survey
+from smart_context.vault.index import VaultIndex
+from smart_context.vault.passages import VaultPassages
+
+_CHUNK = 1 << 20
+_MAX_NAMED = 10
+_MAX_NOTES = 50
+
+Print = tuple[int, int, str]
+"""What a file is: its mode, when it was changed in ns, and a hash of what it holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What was found.
+
+    Attributes:
+        files: How many files and folders were compared.
+        changed: Paths that are not what they were, sorted; relative to the vault.
+        done: What was run in between.
+    """
+
+    files: int
+    changed: tuple[str, ...]
+    done: tuple[str, ...]
+
+    def as_finding(self) -> Finding:
+        """As the doctor says it."""
+        if not self.changed:
+            found = f"{self.files} files and folders are as they were after {', '.join(self.done)}"
+            return Finding(what="nothing is written", state="ok", found=found)
+        named = ", ".join(self.changed[:_MAX_NAMED])
+        more = len(self.changed) - _MAX_NAMED
+        return Finding(
+            what="nothing is written",
+            state="failed",
+            found=f"changed meanwhile: {named}" + (f" and {more} more" if more > 0 else ""),
+            next_step="Close other programs that may write there, and try again.",
+        )
+
+
+async def prove(root: Path) -> Proof:
+    """Compare the vault at `root` with itself after all that reads it has run.
+
+    Raises:
+        ConfigInvalid: If `.vault.toml` has faults.
+    """
+    memory = read_vault(root).memory_dir
+    before = dict(prints(root, memory))
+    done = [*_read_notes(root, memory), *await _preview_turns(root)]
+    passages = VaultPassages(root, without=(memory.relative_to(root).as_posix(),))
+    await passages.find("What is this about?", 5)
+    after = dict(prints(root, memory))
+    names = before.keys() | after.keys()
+    changed = sorted(name for name in names if before.get(name) != after.get(name))
+    return Proof(len(before), tuple(changed), (*done, "a search for passages"))
+
+
+def prints(root: Path, memory: Path) -> Iterator[tuple[str, Print]]:
+    """Each file and folder of the vault but the memory folder, and what it is.
+
+    Dot-folders and what is ignored count too. Links are not followed: what they say counts.
+    """
+    pending = [root]
+    while pending:
+        folder = pending.pop()
+        for entry in _entries(folder):
+            path = Path(entry.path)
+            if path == memory:
+                continue
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue  # gone since it was listed
+            is_folder = stat.S_ISDIR(status.st_mode)
+            if is_folder:
+                pending.append(path)
+            # A folder's time changes when the memory folder is made in it: its entries count.
+            time = 0 if is_folder else status.st_mtime_ns
+            yield path.relative_to(root).as_posix(), (status.st_mode, time, _hash(path, status))
+
+
+def _entries(folder: Path) -> "list[os.DirEntry[str]]":
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []
+
+
+def _hash(path: Path, status: os.stat_result) -> str:
+    digest = blake2b(digest_size=16)
+    try:
+        if stat.S_ISLNK(status.st_mode):
+            return f"link to {path.readlink()}"
+        if not stat.S_ISREG(status.st_mode):
+            return ""
+        with path.open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                digest.update(chunk)
+    except OSError as error:
+        return f"unreadable: {error.strerror}"
+    return digest.hexdigest()
+
+
+def _read_notes(root: Path, memory: Path) -> list[str]:
+    """Index the vault, ask all that the index can say, and build contexts."""
+    index = VaultIndex(root, memory if memory.is_dir() else None)
+    try:
+        index.refresh()
+        paths = index.paths()
+        for _ in survey.unresolved(index):
+            pass
+        survey.orphans(index)
+        survey.tags(index)
+        contexts = SmartContexts(root, None, memory, index=index)
+        built = 0
+        for key in contexts.keys():  # noqa: SIM118 - it is no dict
+            if context := contexts.get(key):
+                context.compile()
+                built += 1
+        some = dict.fromkeys(paths[:_MAX_NOTES], True)
+        options = contexts.options.override(
+            {"link_depth": 2, "inlinks": True, "expand_embeds": True, "max_len": 1_000_000}
+        )
+        contexts.snapshot_of(some, options)
+    finally:
+        index.close()
+    return [f"an index of {len(paths)} files", f"{built + 1} contexts"]
+
+
+async def _preview_turns(root: Path) -> list[str]:
+    """Make the whole request of a turn in each chat, as far as plugins give one."""
+    chats = [summary.id for summary in await open_store(root).list_chats()]
+    shown = 0
+    async with running_host(root) as host:
+        for chat_id in chats:
+            params = {"chat_id": chat_id, "message": "And now?"}
+            try:
+                await host.commands.call("smart_context.preview", params, Caller())
+                shown += 1
+            except SmartContextError:
+                continue  # the plugin is off, or the chat is damaged: the doctor tells both
+    return [f"the preview of a turn in {shown} chats"]
