@@ -64,9 +64,11 @@ def make_repository(root: Path, files: int, *, functions: int = 28, seed: int = 
     (root / "part0" / ".gitignore").write_text("*.tmp\n", encoding="utf-8")
 
 
-def run_ms(command: list[str]) -> float:
+def run_ms(command: list[str], cwd: str) -> float:
     start = time.perf_counter()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(
+        command, check=True, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     return (time.perf_counter() - start) * 1000
 
 
@@ -79,7 +81,11 @@ def measure(root: Path, peers: list[str], rounds: int) -> dict[str, float]:
         "nothing": [python, "-c", "pass"],
         **{name: [shutil.which(name), str(root)] for name in peers if shutil.which(name)},
     }
-    times = {name: [run_ms(command) for _ in range(rounds)] for name, command in commands.items()}
+    with tempfile.TemporaryDirectory() as cwd:  # some peers leave a file where they are run
+        times = {
+            name: [run_ms(command, cwd) for _ in range(rounds)]
+            for name, command in commands.items()
+        }
     return {name: statistics.median(each) for name, each in times.items()}
 
 
