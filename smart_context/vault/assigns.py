@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from itertools import count
 from pathlib import Path
 
-_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_]+")
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9]+")
 _STARTS_WITH_LETTER = re.compile(r"[A-Za-z]")
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r"})
 
@@ -43,12 +43,13 @@ def build_context_assign_string(
 
 
 def build_safe_base_name(path: str, prefix: str = "spec_") -> str:
-    """An identifier for a path: ASCII letters, digits and `_` after the prefix.
+    """An identifier for a file's base name: ASCII letters, digits and `_` after the prefix.
 
-    The last suffix goes (a name that only begins with a dot has none), runs of other characters
-    become `_`, outer ones go; nothing left is `file`; what doesn't begin with a letter gets `F_`.
+    The folders go, and the last suffix (a name that only begins with a dot has none); runs of
+    other characters become `_`, outer ones go; nothing left is `file`; what doesn't begin with a
+    letter gets `F_`.
     """
-    stem, _suffix = posixpath.splitext(path)
+    stem, _suffix = posixpath.splitext(posixpath.basename(path.rstrip("/")))
     name = _NOT_IN_A_NAME.sub("_", stem).strip("_") or "file"
     return f"{prefix}{name if _STARTS_WITH_LETTER.match(name) else f'F_{name}'}"
 

@@ -13,9 +13,9 @@ from smart_context.vault.paths import is_inside
 
 
 async def read_requested_files(
-    file_paths: Iterable[str] | None,
+    file_paths: Iterable[str | Path] | None,
     read_files: dict[str, str],
-    dir: str | Path = ".",  # noqa: A002 — the contract's name
+    dir: str | Path | None = ".",  # noqa: A002 — the contract's name
     filter: str | None = None,  # noqa: A002 — the contract's name
     max_files: int | None = None,
     max_file_size: int | None = None,
@@ -27,13 +27,13 @@ async def read_requested_files(
         file_paths: Absolute, or relative to `dir`. `None` or a bare string: nothing happens.
         read_files: Filled in place: absolute, normalised path (links are not followed for it) to
             text, or to a note in brackets that says why there is none.
-        dir: What relative paths are relative to.
+        dir: What relative paths are relative to; `None` or empty: the working directory.
         filter: A glob that the base name must match; others are passed over silently.
         max_files: Stop when `read_files` holds so many, includes and notes counted.
         max_file_size: In bytes; a larger file is noted and not opened.
         root: If given, a path that leads outside it is noted and not read.
     """
-    guard = _Guard(Path(dir), None if root is None else Path(root), max_file_size)
+    guard = _Guard(Path(dir or "."), None if root is None else Path(root), max_file_size)
     matches = build_matcher(filter)
     for requested in _paths(file_paths):
         if max_files is not None and len(read_files) >= max_files:
@@ -45,9 +45,9 @@ async def read_requested_files(
 
 
 async def read_include_files(
-    include_paths: Iterable[str] | None,
+    include_paths: Iterable[str | Path] | None,
     read_files: dict[str, str],
-    dir: str | Path = ".",  # noqa: A002 — the contract's name
+    dir: str | Path | None = ".",  # noqa: A002 — the contract's name
     max_file_size: int | None = None,
     root: str | Path | None = None,
 ) -> None:
@@ -85,7 +85,7 @@ class _Guard:
 
 
 def _paths(given: object) -> list[str]:
-    """Models write lists: what is no string in them names no file."""
+    """Models write lists: what is no path in them names no file."""
     if not isinstance(given, Iterable) or isinstance(given, str | bytes):
         return []
-    return [path for path in given if isinstance(path, str)]
+    return [str(path) for path in given if isinstance(path, str | Path)]

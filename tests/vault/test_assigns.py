@@ -12,10 +12,13 @@ from smart_context.vault.assigns import (
 @pytest.mark.parametrize(
     ("path", "expected"),
     [
-        pytest.param("src/auth.py", "spec_src_auth", id="folders and name, without the suffix"),
+        pytest.param("src/auth.py", "spec_auth", id="the base name, without the suffix"),
         pytest.param("a.tar.gz", "spec_a_tar", id="only the last suffix goes"),
         pytest.param(".gitignore", "spec_gitignore", id="a leading dot is no suffix"),
-        pytest.param("src/.env", "spec_src_env", id="nor is it in a folder"),
+        pytest.param("src/.env", "spec_env", id="nor is it in a folder"),
+        pytest.param("v1.2/notes", "spec_notes", id="a folder's dot is no suffix"),
+        pytest.param("a/b/", "spec_b", id="a closing slash"),
+        pytest.param("a__b.md", "spec_a_b", id="underscores are runs too"),
         pytest.param("my  -- notes.md", "spec_my_notes", id="runs become one underscore"),
         pytest.param("__init__.py", "spec_init", id="outer underscores go"),
         pytest.param("日本.md", "spec_file", id="nothing left"),
@@ -64,8 +67,8 @@ def test_each_file_is_two_assigns():
         {"/v/src/a.md": "hello\n", "/v/b.md": ""}, cwd="/v", new_id=lambda: "1f"
     )
     assert text.split("\n") == [
-        '@spec_src_a assign "src/a.md"',
-        "@spec_src_aContent assign",
+        '@spec_a assign "src/a.md"',
+        "@spec_aContent assign",
         "--begin-context-1f--",
         "hello",
         "",
@@ -108,6 +111,12 @@ def test_names_that_would_be_the_same_are_told_apart():
     assert names[0] == "@spec_a"
     assert names[4] == "@spec_a_2"
     assert len(set(names)) == len(names) == 10
+
+
+def test_files_of_one_name_in_two_folders_are_told_apart():
+    text = build_context_assign_string(dict.fromkeys(["/v/x/a.md", "/v/y/a.md"], ""), cwd="/v")
+    assert _assigned(text)[::2] == ["@spec_a", "@spec_a_2"]
+    assert '@spec_a_2 assign "y/a.md"' in text
 
 
 @given(

@@ -1,4 +1,5 @@
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -36,11 +37,21 @@ async def test_the_key_does_not_follow_links(folder):
     assert await _read(folder, ["link.md"]) == {"link.md": "alpha"}
 
 
-async def test_relative_paths_start_at_the_working_directory(folder, monkeypatch):
+@pytest.mark.parametrize("dir_", [{}, {"dir": "."}, {"dir": ""}, {"dir": None}], ids=str)
+async def test_relative_paths_start_at_the_working_directory(folder, monkeypatch, dir_):
     monkeypatch.chdir(folder)
     read = {}
-    await read_requested_files(["a.md"], read)
+    await read_requested_files(["a.md"], read, **dir_)
     assert read == {str(folder / "a.md"): "alpha"}
+
+
+async def test_paths_may_be_path_objects(folder):
+    assert await _read(folder, (Path("a.md"), folder / "sub" / "c.md"), filter="a*") == {
+        "a.md": "alpha"
+    }
+    read = {}
+    await read_include_files([Path("b.txt")], read, folder)
+    assert read == {str(folder / "b.txt"): "beta"}
 
 
 async def test_reading_stops_when_enough_is_there(folder):
