@@ -1,7 +1,9 @@
 """What the README says is so."""
 
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -10,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from smart_context.cli.root import VERBS
+from smart_context.cli.serve import DEMO_VAULT
 from smart_context.config import read_config
+from smart_context.contexts import ContextOptions
 from smart_context.host import events
 from smart_context.host.loader import declared_settings
 from tests.serving import serving
@@ -73,6 +77,35 @@ def test_pictures_that_are_shown_exist():
 def test_ci_runs_the_readmes_test_command():
     assert block("the test command").strip() == "pip install -e '.[test]' && pytest"
     assert "README.md" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_the_contexts_example_works(tmp_path):
+    shutil.copytree(DEMO_VAULT, tmp_path / "demo")
+    done = subprocess.run(
+        [sys.executable, "-c", block("the contexts example")],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "0 ['Kitchen/Sourdough log.md', 'Start here.md']"
+    assert lines[-1].endswith(" characters")
+
+
+def test_the_table_of_context_options_is_that_of_the_code():
+    declared = re.findall(r"^        (\w+): (.*)$", ContextOptions.__doc__, re.MULTILINE)
+    defaults = ContextOptions()
+    told = {name.strip("`"): (default.strip("`"), text) for name, default, text in rows("option")}
+    assert {name: text for name, (_, text) in told.items()} == {
+        name: text.removesuffix("; see `embeds`.") + "." * ("; see" in text)
+        for name, text in declared
+    }
+    for name, (default, _) in told.items():
+        value = getattr(defaults, name)
+        assert json.loads(default) == json.loads(json.dumps(value, default=dict)), name
 
 
 def test_the_plugin_example_works(tmp_path):
