@@ -86,7 +86,9 @@ def stored_options(changes: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _count(name: str, value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+    if value is False:  # as good as 0
+        return 0
+    if not isinstance(value, int) or value is True or value < 0:
         raise ValueError(f"{name}: expected a whole number of 0 or more, found {value!r}")
     return value
 

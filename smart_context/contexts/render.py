@@ -136,9 +136,10 @@ def path_of(key: str) -> str:
 
 
 def _in_order(snapshot: Snapshot) -> Iterator[tuple[int, str, str]]:
-    for depth in sorted(snapshot.items):
-        for key, text in snapshot.items[depth].items():
-            yield depth, key, text
+    """Depths may be written as text: those of a snapshot that was kept as JSON are."""
+    for depth, texts in sorted(snapshot.items.items(), key=lambda entry: int(entry[0])):
+        for key, text in texts.items():
+            yield int(depth), key, text
 
 
 def _filled(template: Template, key: str, depth: int, age: str) -> Template:

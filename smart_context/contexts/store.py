@@ -186,23 +186,37 @@ class SmartContext:
         self.context_opts = dict(context_opts)
         self._contexts = contexts
 
-    def get_snapshot(self, **opts: Any) -> Snapshot:
+    def get_snapshot(self, opts: Mapping[str, Any] | None = None, **more: Any) -> Snapshot:
         """What goes in now, by depth, and what stays out; nothing raises for what is listed.
 
+        Args:
+            opts: Options of this call.
+            more: The same by name; these win.
+
         Raises:
-            TypeError: If there is no option of a name in `opts`.
+            TypeError: If there is no option of a name in `opts` or `more`.
             ValueError: If an option is of the wrong kind.
         """
-        return self._contexts.snapshot_of(self.context_items, self.options(opts))
+        return self._contexts.snapshot_of(self.context_items, self.options(opts).override(more))
 
-    def compile(self, snapshot: Snapshot | None = None, **opts: Any) -> Compiled:
+    def compile(
+        self,
+        snapshot: Snapshot | None = None,
+        opts: Mapping[str, Any] | None = None,
+        **more: Any,
+    ) -> Compiled:
         """The text of a snapshot, by default of one taken now; see `render`.
 
+        Args:
+            snapshot: As it was taken, or made by hand.
+            opts: Options of this call.
+            more: The same by name; these win.
+
         Raises:
-            TypeError: If there is no option of a name in `opts`.
+            TypeError: If there is no option of a name in `opts` or `more`.
             ValueError: If an option is of the wrong kind.
         """
-        options = self.options(opts)
+        options = self.options(opts).override(more)
         if snapshot is None:
             snapshot = self._contexts.snapshot_of(self.context_items, options)
         modified: dict[str, float] = {}

@@ -21,7 +21,7 @@ def test_files_are_printed_as_assigns_includes_first(smart_context, vault):
     code, out, err = smart_context("read", "a.md", "--include", "sub/b.md", cwd=vault)
     assert (code, err) == (0, "")
     assert re.sub(r"context-[0-9a-f-]{36}", "T", out) == (
-        '@spec_sub_b assign "sub/b.md"\n@spec_sub_bContent assign\n--begin-T--\nbeta\n--end-T--\n'
+        '@spec_b assign "sub/b.md"\n@spec_bContent assign\n--begin-T--\nbeta\n--end-T--\n'
         '@spec_a assign "a.md"\n@spec_aContent assign\n--begin-T--\nalpha\n\n--end-T--\n'
     )
 
@@ -67,7 +67,7 @@ def test_an_include_is_the_users_and_may_lie_anywhere(smart_context, vault):
 def test_a_named_vault_is_where_files_are_looked_for(smart_context, vault):
     code, out, _ = smart_context("read", "sub/b.md", "--vault", vault)
     assert code == 0
-    assert '@spec_sub_b assign "sub/b.md"' in out
+    assert '@spec_b assign "sub/b.md"' in out
 
 
 def test_names_that_are_no_unicode_are_printed(smart_context, vault):

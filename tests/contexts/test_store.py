@@ -1,3 +1,4 @@
+import copy
 import json
 
 import pytest
@@ -110,11 +111,28 @@ def test_a_snapshot_made_by_hand_may_name_anything(vault):
             {"link_depth": 1}, {"link_depth": None}, {"link_depth": None}, 1, id="None is not set"
         ),
         pytest.param({"link_depth": 1}, {"link_depth": 2}, {"link_depth": 0}, 0, id="0 is set"),
+        pytest.param({"link_depth": 1}, {}, {"link_depth": False}, 0, id="False is set, too"),
     ],
 )
 def test_which_option_wins(vault, settings_, own, call, expected):
     context = vault({}, **settings_).create({}, context_opts=own)
     assert context.options(call).link_depth == expected
+
+
+def test_a_calls_options_may_be_a_mapping(vault):
+    context = vault({"a.md": "abcdef"}).create({"a.md": True})
+    options = {"max_len": 3, "templates": {"0": {"before": "<"}}}
+    before = copy.deepcopy(options)
+    assert context.get_snapshot(options) == context.get_snapshot(**options)
+    assert context.get_snapshot(None).items == context.get_snapshot(opts={}).items
+    assert context.compile(None, options).context == "<ab"
+    assert context.compile(context.get_snapshot(), opts=options, max_len=4).context == "<abc"
+    assert options == before
+
+
+def test_a_snapshot_kept_as_json_has_its_templates(vault):
+    context = vault({}).create({}, context_opts={"templates": {10: {"before": "|"}}})
+    assert context.compile(Snapshot(items={"10": {"b": "B"}, "2": {"a": "A"}})).context == "A|B"
 
 
 def test_templates_are_replaced_by_depth_and_headings_as_a_whole(vault):
@@ -135,6 +153,7 @@ def test_templates_are_replaced_by_depth_and_headings_as_a_whole(vault):
     "changes",
     [
         {"link_depth": -1},
+        {"max_len": -1},
         {"link_depth": True},
         {"link_depth": "1"},
         {"max_len": 1.5},
