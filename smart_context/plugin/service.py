@@ -1,5 +1,6 @@
 """The filter of a vault's chats: what the commands and the pipeline ask (contract A8, A9)."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,8 @@ from smart_context.plugin.sidecars import ChatSidecar, Sidecars
 from smart_context.plugin.views import filter_view, topics_view
 
 JsonObject = dict[str, Any]
+
+ANNOUNCE_AFTER_S = 0.05
 HistoryOf = Callable[[Sequence[Message]], Awaitable[Sequence[Message]]]
 """Builds what the next turn would send, from a chat's messages."""
 
@@ -119,7 +122,11 @@ class ChatFilter:
         return await self._change(chat_id, lambda state: state.release(chosen))
 
     async def announce(self, chat_id: ChatId) -> None:
-        """Tell all clients what is in context now."""
+        """Tell all clients what is in context, in a moment.
+
+        Changes come in bursts, of which the last counts, and a turn's own filter goes first.
+        """
+        await asyncio.sleep(ANNOUNCE_AFTER_S)
         view = await self.view(chat_id)
         self._tell(view, await self.decide(view))
 
