@@ -1,5 +1,8 @@
 """Words that say nothing about a subject, in seven languages and in Chinese and Japanese."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 _ENGLISH = """
 a about above after again all also am an and any are aren't as at be because been before being
 below between both but by can can't cannot could couldn't did didn't do does doesn't doing don't
@@ -77,9 +80,20 @@ tot u uit uw van veel voor waar want waren was wat we weer wel welke werd wie wi
 wordt zal ze zeer zelf zich zij zijn zo zonder zou bedankt dank hallo
 """
 
-STOP_WORDS: frozenset[str] = frozenset(
-    (_ENGLISH + _GERMAN + _FRENCH + _SPANISH + _ITALIAN + _PORTUGUESE + _DUTCH).split()
+STOP_WORDS_OF: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "en": frozenset(_ENGLISH.split()),
+        "de": frozenset(_GERMAN.split()),
+        "fr": frozenset(_FRENCH.split()),
+        "es": frozenset(_SPANISH.split()),
+        "it": frozenset(_ITALIAN.split()),
+        "pt": frozenset(_PORTUGUESE.split()),
+        "nl": frozenset(_DUTCH.split()),
+    }
 )
+"""The stop words of each language by its ISO 639-1 code."""
+
+STOP_WORDS: frozenset[str] = frozenset().union(*STOP_WORDS_OF.values())
 
 PARTICLES: frozenset[str] = frozenset("的了吗嗎呢吧啊呀哦们們这這那哪么麼はがをにへ")
 """Characters that serve grammar only: a pair that holds one of them is no content word."""

@@ -19,6 +19,8 @@ _BACKGROUND = 0.1
 _ALIKE = 0.22
 _SWITCH = 0.3
 _ROUNDS = 4
+_OFFSHOOT, _OFFSHOOT_SHARE, _BESIDE = 3, 0.2, 0.15
+_SHORT = 8
 
 Labels = NDArray[np.intp]
 
@@ -39,7 +41,7 @@ def clusters(vectors: Matrix, lexical: Matrix, is_answer: Sequence[bool], *, mos
     segments = segments_of(rows, is_answer, most=_MOST_SEGMENTS)
     labels = _labels(segments, _joined(rows, segments, most), len(rows))
     cost = np.where(is_answer, 1.5, 1.0).astype(np.float32) * _SWITCH
-    return _numbered(_settled(rows, labels, cost))
+    return _numbered(_without_offshoots(rows, _numbered(_settled(rows, labels, cost))))
 
 
 def without_background(vectors: Matrix) -> Matrix:
@@ -119,6 +121,36 @@ def _settled(rows: Matrix, labels: Labels, cost: NDArray[np.float32]) -> Labels:
             break
         labels = again
     return labels
+
+
+def _without_offshoots(rows: Matrix, labels: Labels) -> Labels:
+    """Where few messages of one group stand in or beside the one that they are most like: joined.
+
+    A question aside is no subject of its own, and a chat of a few messages is about one thing.
+    """
+    count = len(rows)
+    most = count // 2 if count <= _SHORT else min(_OFFSHOOT, int(_OFFSHOOT_SHARE * count))
+    labels = labels.copy()
+    for label in np.argsort(np.bincount(labels), kind="stable"):
+        places = np.flatnonzero(labels == label)
+        if len(places) > most:
+            break
+        around = np.concatenate((places - 1, places + 1)).clip(0, count - 1)
+        links = _links(rows, labels, int(label))
+        best = int(links.argmax())
+        if links[best] >= _BESIDE and best in labels[around]:
+            labels[places] = best
+    return labels
+
+
+def _links(rows: Matrix, labels: Labels, label: int) -> Matrix:
+    """Shape (groups,): the mean cosine of a group's rows and each other group's."""
+    sums = np.zeros((labels.max() + 1, rows.shape[1]), dtype=np.float32)
+    np.add.at(sums, labels, rows)
+    sizes = np.bincount(labels, minlength=len(sums)).clip(1)
+    links = np.asarray(sums @ sums[label] / (sizes * sizes[label]), dtype=np.float32)
+    links[label] = -1
+    return links
 
 
 def _closeness(rows: Matrix, labels: Labels) -> Matrix:

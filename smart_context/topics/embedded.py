@@ -9,6 +9,7 @@ import numpy as np
 from smart_context.chat.messages import Message, MessageId
 from smart_context.errors import ModelFailed
 from smart_context.llm.models import Embedder, Matrix
+from smart_context.text.references import refers_back
 from smart_context.topics.clustering import clusters
 from smart_context.topics.extraction import ExtractionFailed, with_keywords
 from smart_context.topics.naming import labels_of
@@ -44,13 +45,20 @@ class EmbeddedTopicExtractor:
         if not spoken:
             return Extraction(sticky_ids=sticky)
         texts = [message.text for message in spoken]
+        is_answer = [message.role == "assistant" for message in spoken]
+        goes_on = [message.role == "assistant" or refers_back(message.text) for message in spoken]
         try:
             vectors = await self._embedder.embed(texts)
             facts = await asyncio.to_thread(standing_facts, spoken, vectors)
             sticky = _chronological(messages, {*sticky, *(spoken[place].id for place in facts)})
-            groups = await asyncio.to_thread(_groups, spoken, texts, vectors)
+            groups = await asyncio.to_thread(_groups, texts, vectors, goes_on)
             labels = await labels_of(
-                texts, vectors, groups, self._embedder, previous=previous_labels
+                texts,
+                vectors,
+                groups,
+                self._embedder,
+                is_answer=is_answer,
+                previous=previous_labels,
             )
         except ModelFailed as failure:
             raise ExtractionFailed(f"{self._embedder.name} did not answer: {failure}") from failure
@@ -89,10 +97,9 @@ def _chronological(
     return tuple(message.id for message in messages if message.id in chosen)
 
 
-def _groups(messages: Sequence[Message], texts: Sequence[str], vectors: Matrix) -> list[list[int]]:
-    is_answer = [message.role == "assistant" for message in messages]
+def _groups(texts: Sequence[str], vectors: Matrix, is_answer: Sequence[bool]) -> list[list[int]]:
     labels = clusters(vectors, word_vectors(texts), is_answer, most=MOST_TOPICS)
     groups = [np.flatnonzero(labels == number).tolist() for number in range(labels.max() + 1)]
-    smallest = max(1, round(len(messages) * _SMALLEST_SHARE))
+    smallest = max(1, round(len(texts) * _SMALLEST_SHARE))
     large = [group for group in groups if len(group) >= smallest] or groups
     return sorted(large, key=lambda group: (-len(group), group[0]))[:MOST_TOPICS]

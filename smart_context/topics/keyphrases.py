@@ -1,34 +1,19 @@
-"""Phrases of a chat that could name a topic: a few words without a stop word between them."""
+"""Phrases of a chat that could name a topic, in scripts with spaces between words."""
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
-from smart_context.text.stopwords import PARTICLES
-from smart_context.text.words import UNSPACED_RUN, is_stop_word, stem
-from smart_context.topics.weak_words import WEAK_WORDS
+from smart_context.topics.grammar import Grammar
+from smart_context.topics.nouns import NounEvidence
+from smart_context.topics.tokens import NUMBER, Kind, Run, Token, runs_of
 
 _MOST_WORDS = 3
-_LONGEST_TEXT = 4_000
-_FEWEST_CHARACTERS, _MOST_CHARACTERS = 2, 6
-
-_BREAK = re.compile(
-    r"[,.;:!?()\[\]{}\"|/\\*<>=\n\u2013\u2014\u201c-\u201e\u2026«»"
-    r"\u3001\u3002\u3008-\u3011\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f]+"
-)
-_WORD = re.compile(r"[^\W_](?:[\w.#'\u2019-]*[\w#])?(?:\+\+)?")
-_INNER_POINT = re.compile(r"(?<=\w)\.(?=\w)")
-_POINT = "\u02d1"
-_CODE = re.compile(r"```.*?```|`[^`\n]*`|https?://\S+", re.DOTALL)
-_LINKING = frozenset(
-    "是我你他她它也就还還很与與没沒不把被让讓给給从從为為怎谁誰之而但或因所请請想说說"
-)
-"""Han characters that neither begin nor end a name."""
-
-
-S = TypeVar("S", str, list[str])
+_MOST_JOINING = 2
+_SURE = 0.3
+_UNLIKELY_MODIFIERS = ("ed", "ly", "er", "est")
+_FRAGMENT_SHARE = 0.74
+_SINGULARS_IN_S = ("ss", "us", "is", "as")
 
 
 @dataclass(slots=True)
@@ -36,83 +21,154 @@ class Phrase:
     """A candidate for a label.
 
     Attributes:
-        words: Its words' stems; what makes two spellings the same phrase.
+        words: What all forms of its words have in common; what makes two spellings the same.
         spellings: How it is written, and how often.
         places: The messages that use it.
+        noun: From 0 to 1: how sure it is that its main word is a noun.
+        is_name: Its words are written as names are.
+        is_spaced: Its script puts spaces between words.
+        is_fragment: It is hardly used but as a part of one and the same longer phrase.
+        has_compounds: In its language two nouns side by side are one name.
     """
 
     words: tuple[str, ...]
     spellings: Counter[str] = field(default_factory=Counter)
     places: set[int] = field(default_factory=set)
+    noun: float = 0.0
+    is_name: bool = False
+    is_spaced: bool = True
+    is_fragment: bool = False
+    has_compounds: bool = False
 
     @property
     def text(self) -> str:
-        """Its commonest spelling."""
-        return self.spellings.most_common(1)[0][0]
+        """A spelling with capitals inside, or else the commonest; of equal ones the shortest."""
+        return min(
+            self.spellings,
+            key=lambda text: (text[1:] == text[1:].lower(), -self.spellings[text], len(text), text),
+        )
+
+    @property
+    def is_plural(self) -> bool:
+        """Whether it looks like more than one of something, in English."""
+        text = self.text
+        return not self.is_name and text.endswith("s") and not text.endswith(_SINGULARS_IN_S)
 
 
-def phrases_of(texts: Sequence[str], places: Iterable[int]) -> list[Phrase]:
-    """All candidates of the texts at `places`, with the positions of those that use them."""
+Span = tuple[Sequence[Token], str]
+"""The tokens of a phrase, and its main word, lower-cased."""
+
+
+def spaced_phrases(messages: Mapping[int, tuple[Sequence[Token], Grammar]]) -> list[Phrase]:
+    """All candidates, with the positions of the messages that use them.
+
+    Args:
+        messages: Tokens and grammar of each message, by its position.
+    """
+    evidence = NounEvidence()
+    for tokens, grammar in messages.values():
+        evidence.read(tokens, grammar)
     found: dict[tuple[str, ...], Phrase] = {}
-    for place in places:
-        for words, spelling in _phrases(texts[place][:_LONGEST_TEXT]):
+    for place, (tokens, grammar) in messages.items():
+        for span, head in _spans(tokens, grammar, evidence):
+            naming = [token.lower for token in span if token.kind is Kind.NAMING]
+            words = tuple(grammar.key(word) for word in naming)
             phrase = found.setdefault(words, Phrase(words))
-            phrase.spellings[spelling] += 1
+            phrase.spellings[_spelled(span)] += 1
             phrase.places.add(place)
-    return _without_fragments(list(found.values()))
+            phrase.noun = max(phrase.noun, evidence.share(head, grammar))
+            phrase.has_compounds = grammar.has_compounds
+            phrase.is_name = not grammar.has_capital_nouns and all(map(evidence.is_name, naming))
+    phrases = list(found.values())
+    _mark_fragments(phrases)
+    return phrases
 
 
-def _phrases(text: str) -> Iterator[tuple[tuple[str, ...], str]]:
-    plain = _INNER_POINT.sub(_POINT, _CODE.sub(" , ", text))
-    for stretch in _BREAK.split(plain):
-        for run in _runs(stretch):
-            for words in _windows(run, 1, _MOST_WORDS):
-                spelling = " ".join(words).replace(_POINT, ".")
-                yield tuple(stem(word.lower()) for word in words), spelling
-        for characters in UNSPACED_RUN.findall(stretch):
-            for piece in _windows(characters, _FEWEST_CHARACTERS, _MOST_CHARACTERS):
-                if (
-                    piece not in WEAK_WORDS
-                    and PARTICLES.isdisjoint(piece)
-                    and _LINKING.isdisjoint((piece[0], piece[-1]))
-                ):
-                    yield (piece,), piece
+def _spans(tokens: Sequence[Token], grammar: Grammar, evidence: NounEvidence) -> Iterator[Span]:
+    for run in runs_of(tokens):
+        begin, end = run
+        for place in range(begin, end):
+            if not evidence.is_unit(tokens[place].lower):
+                yield tokens[place : place + 1], tokens[place].lower
+        if grammar.head_first:
+            yield from _with_adjective(tokens, run, grammar, evidence)
+        elif not grammar.has_capital_nouns:
+            yield from _with_modifiers(tokens, run, grammar, evidence)
+        yield from _joined(tokens, end, grammar, evidence)
 
 
-def _windows(run: S, fewest: int, most: int) -> Iterator[S]:
-    for size in range(fewest, min(most, len(run)) + 1):
-        for begin in range(len(run) - size + 1):
-            yield run[begin : begin + size]
+def _with_modifiers(
+    tokens: Sequence[Token], run: Run, grammar: Grammar, evidence: NounEvidence
+) -> Iterator[Span]:
+    """The last words of a run: `solar panels`; what stands before a noun tells more of it."""
+    begin, end = run
+    head = tokens[end - 1].lower
+    if evidence.share(head, grammar) < _SURE:
+        return
+    for first in range(max(begin, end - _MOST_WORDS), end - 1):
+        if _begins_name(tokens, first, begin, grammar, evidence) and all(
+            _can_modify(token.lower, grammar, evidence) for token in tokens[first : end - 1]
+        ):
+            yield tokens[first:end], head
 
 
-def _without_fragments(phrases: Sequence[Phrase]) -> list[Phrase]:
-    """Without stretches of characters that are no word: used once, or only within a longer one."""
-    spaced = [phrase for phrase in phrases if not UNSPACED_RUN.match(phrase.text)]
-    repeated = [p for p in phrases if UNSPACED_RUN.match(p.text) and len(p.places) > 1]
-    whole: list[Phrase] = []
-    inside: dict[str, set[int]] = {}
-    for phrase in sorted(repeated, key=lambda phrase: -len(phrase.text)):
-        if inside.get(phrase.text) != phrase.places:
-            whole.append(phrase)
-        for piece in _windows(phrase.text, _FEWEST_CHARACTERS, len(phrase.text) - 1):
-            inside.setdefault(piece, set()).update(phrase.places)
-    return spaced + whole
+def _begins_name(
+    tokens: Sequence[Token], first: int, begin: int, grammar: Grammar, evidence: NounEvidence
+) -> bool:
+    """Whether the word can be a part of a name: at a sentence's begin it is often a request."""
+    word, before = tokens[first].lower, tokens[begin - 1]
+    return (
+        first > begin
+        or grammar.introduces(before.lower)
+        or before.lower == NUMBER
+        or evidence.share(word, grammar) >= _SURE
+        or (before.kind is Kind.STOP and not evidence.is_other(word))
+    )
 
 
-def _runs(stretch: str) -> Iterator[list[str]]:
-    """Stretches of neighbouring words that carry meaning."""
-    run: list[str] = []
-    for word in _WORD.findall(UNSPACED_RUN.sub(" , ", stretch)):
-        lowered = word.lower()
-        if is_stop_word(lowered) or lowered in WEAK_WORDS or not _can_name(lowered):
-            if run:
-                yield run
-            run = []
-        else:
-            run.append(word)
-    if run:
-        yield run
+def _can_modify(word: str, grammar: Grammar, evidence: NounEvidence) -> bool:
+    return not word.endswith(_UNLIKELY_MODIFIERS) or evidence.share(word, grammar) >= _SURE
 
 
-def _can_name(word: str) -> bool:
-    return len(word) > 1 and not word[0].isdigit()
+def _with_adjective(
+    tokens: Sequence[Token], run: Run, grammar: Grammar, evidence: NounEvidence
+) -> Iterator[Span]:
+    """A noun and the adjective after it: `huerto urbano`."""
+    begin, end = run
+    if end - begin > 1 and evidence.share(tokens[begin].lower, grammar) >= _SURE:
+        adjective = tokens[begin + 1]
+        is_last = begin + 2 == end
+        if not adjective.is_verb and (
+            is_last or adjective.lower.endswith(grammar.adjective_endings)
+        ):
+            yield tokens[begin : begin + 2], tokens[begin].lower
+
+
+def _joined(
+    tokens: Sequence[Token], end: int, grammar: Grammar, evidence: NounEvidence
+) -> Iterator[Span]:
+    """Two nouns with what joins them in between: `pain au levain`."""
+    for size in range(1, _MOST_JOINING + 1):
+        joint = " ".join(token.lower for token in tokens[end : end + size])
+        if joint not in grammar.joins:
+            continue
+        span = tokens[end - 1 : end + size + 1]
+        nouns = span[0], span[-1]
+        if span[-1].kind is Kind.NAMING and all(
+            evidence.share(noun.lower, grammar) >= _SURE for noun in nouns
+        ):
+            yield span, span[0].lower
+
+
+def _spelled(tokens: Sequence[Token]) -> str:
+    return " ".join(token.text for token in tokens).replace("' ", "'")
+
+
+def _mark_fragments(phrases: Sequence[Phrase]) -> None:
+    single = {phrase.words[0]: phrase for phrase in phrases if len(phrase.words) == 1}
+    for phrase in phrases:
+        if len(phrase.words) == 1 or len(phrase.places) == 1:
+            continue
+        for part in (single[word] for word in phrase.words if word in single):
+            if len(phrase.places) > _FRAGMENT_SHARE * len(part.places):
+                part.is_fragment = True

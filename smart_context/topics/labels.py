@@ -9,6 +9,8 @@ _SMALL_WORDS = frozenset(
         *("a", "an", "and", "as", "at", "but", "by", "for", "from", "in", "into", "nor", "of"),
         *("on", "or", "the", "to", "via", "vs", "with"),
         *("de", "del", "der", "des", "di", "du", "e", "en", "et", "la", "le", "les", "und", "y"),
+        *("al", "au", "aux", "con", "da", "das", "della", "do", "dos", "für", "im", "mit", "par"),
+        *("por", "van", "à"),
     )
 )
 _EDGES = " \t\"'`*_#.,;:-()[]{}\u2013\u2014\u2018\u2019\u201c\u201d\u201e\u2039\u203a«»「」『』"

@@ -92,3 +92,29 @@ GROUPS = [[0, 1], [2, 3]]
 def test_a_former_label_is_used_again_when(previous, closeness, expected):
     found = reused_labels(previous, np.array(closeness, dtype=np.float32), TEXTS, GROUPS)
     assert found == expected
+
+
+def leaning(*subjects):
+    """Rows that point to a subject, some of them a little to another one too."""
+    rows = np.array([EYE[one] + share * EYE[other] for one, other, share in subjects])
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    ("leans", "expected"),
+    [
+        pytest.param((2, 1, 0.6), [0] * 8 + [1] * 10, id="joins what it is beside and like"),
+        pytest.param((2, 1, 0.0), [0] * 8 + [1] * 8 + [2] * 2, id="unlike what it is beside"),
+        pytest.param((2, 0, 0.6), [0] * 8 + [1] * 8 + [2] * 2, id="like what it is not beside"),
+    ],
+)
+def test_an_offshoot(leans, expected):
+    rows = leaning(*[(0, 0, 0)] * 8, *[(1, 1, 0)] * 8, *[leans] * 2)
+    nothing = np.zeros((len(rows), 2), dtype=np.float32)
+    assert clusters(rows, nothing, [False] * len(rows), most=8).tolist() == expected
+
+
+def test_more_than_a_few_messages_are_no_offshoot():
+    rows = leaning(*[(0, 0, 0)] * 8, *[(1, 0, 0.3)] * 8)
+    nothing = np.zeros((len(rows), 2), dtype=np.float32)
+    assert clusters(rows, nothing, [False] * len(rows), most=8).tolist() == [0] * 8 + [1] * 8

@@ -1,44 +1,81 @@
 import pytest
 
-from smart_context.topics.keyphrases import phrases_of
 from smart_context.topics.keywords import keywords_of
+from smart_context.topics.phrases import phrases_of
 
 
 def phrases(*texts):
-    return {phrase.text for phrase in phrases_of(texts, range(len(texts)))}
+    return {phrase.text for phrase in phrases_of(texts, [list(range(len(texts)))])}
 
 
 @pytest.mark.parametrize(
     ("texts", "expected"),
     [
         pytest.param(
-            ["the tomato leaves"],
-            {"tomato", "leaves", "tomato leaves"},
-            id="runs between stop words",
+            ["look at the tomato plant"],
+            {"tomato", "plant", "tomato plant"},
+            id="a noun and what tells more of it",
         ),
-        pytest.param(["tomato, leaves"], {"tomato", "leaves"}, id="not across a comma"),
-        pytest.param(["use Python 3.11"], {"Python"}, id="no numbers"),
+        pytest.param(["the tomato, the leaf"], {"tomato", "leaf"}, id="not across a comma"),
+        pytest.param(["the new Python 3.11 with 20 kWh"], {"Python"}, id="no numbers and no units"),
         pytest.param(
-            ["node.js server"], {"node.js", "server", "node.js server"}, id="inner points"
+            ["on the node.js server"], {"node.js", "server", "node.js server"}, id="inner points"
         ),
         pytest.param(["see `foo_bar` https://x.y/z"], set(), id="no code and no addresses"),
+        pytest.param(["Ich mag Brot mit Käse im Ofen"], {"Brot", "Käse", "Ofen", "mag",
+                     "Brot mit Käse", "Käse im Ofen"}, id="German: nouns and what joins them"),
+        pytest.param(["le pain au levain de la maison est dans le four"],
+                     {"pain", "levain", "maison", "four", "pain au levain", "levain de la maison"},
+                     id="French: the noun comes first"),
+        pytest.param(["quiero el huerto urbano"], {"huerto", "urbano", "huerto urbano"},
+                     id="Spanish: the adjective comes last"),
         pytest.param(["数据库迁移", "数据库优化"], {"数据库"}, id="Chinese: the longest repeated"),
         pytest.param(["数据库"], set(), id="Chinese: nothing that was said once"),
+        pytest.param(["去青城山", "到青城山站", "我想看青城山"], {"青城山"},
+                     id="Chinese: no verb at its edge"),
+        pytest.param(["麻婆豆腐怎么做？", "先放豆腐"], {"豆腐", "麻婆豆腐"},
+                     id="Chinese: a whole stretch that ends with a word"),
+        pytest.param(["两个小时", "三个小时", "一个小时"], set(), id="Chinese: no amounts"),
         pytest.param(["", "the of and"], set(), id="nothing"),
     ],
-)
+)  # fmt: skip
 def test_phrases_that_could_name_a_topic(texts, expected):
     assert phrases(*texts) == expected
 
 
 def test_forms_of_a_phrase_are_one_by_its_commonest_spelling():
-    (phrase,) = phrases_of(["the Migrations", "a migration", "the migration"], range(3))
+    (phrase,) = phrases_of(["the Migrations", "a migration", "the migration"], [[0, 1, 2]])
     assert phrase.text == "migration"
     assert phrase.places == {0, 1, 2}
 
 
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        pytest.param(["the json", "some JSON"], "JSON", id="an acronym"),
+        pytest.param(["the langgraph", "our langgraph", "the LangGraph"], "LangGraph", id="inside"),
+        pytest.param(["Migration", "the migration"], "Migration", id="not at a sentence's begin"),
+    ],
+)  # fmt: skip
+def test_what_has_capitals_inside_is_written_with_them(texts, expected):
+    (phrase,) = phrases_of(texts, [list(range(len(texts)))])
+    assert phrase.text == expected
+
+
 def test_only_the_places_asked_for_are_read():
-    assert {p.text for p in phrases_of(["tomato", "bike"], [1])} == {"bike"}
+    assert {p.text for p in phrases_of(["the tomato", "the bike"], [[1]])} == {"bike"}
+
+
+def test_a_word_of_one_phrase_only_is_its_fragment():
+    texts = ["the heat pump", "a heat pump", "no pump", "the heat pump", "this heat pump"]
+    fragments = {p.text: p.is_fragment for p in phrases_of(texts, [list(range(5))])}
+    assert fragments == {"heat": True, "pump": True, "heat pump": False}
+
+
+def test_what_only_an_answer_says_once_is_no_whole_stretch():
+    texts = ["先放豆腐", "嫩豆腐"]
+    assert {p.text for p in phrases_of(texts, [[0, 1]], answers={1})} == {"豆腐"}
+    assert {p.text for p in phrases_of(texts, [[0, 1]])} == {"豆腐", "嫩豆腐"}
 
 
 def test_keywords_set_a_group_apart_from_the_others():

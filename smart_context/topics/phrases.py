@@ -1,0 +1,38 @@
+"""All phrases of a chat that could name one of its topics, whatever the language."""
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+from smart_context.topics.grammar import Grammar
+from smart_context.topics.keyphrases import Phrase, spaced_phrases
+from smart_context.topics.languages import grammar_of
+from smart_context.topics.tokens import Token, plain_text, tokens_of
+from smart_context.topics.unspaced import unspaced_phrases
+
+_READ_FOR_LANGUAGE = 300
+
+
+def phrases_of(
+    texts: Sequence[str], groups: Sequence[Sequence[int]], answers: AbstractSet[int] = frozenset()
+) -> list[Phrase]:
+    """The candidates of the messages in `groups`, with the positions of those that use them.
+
+    Args:
+        texts: The chat's messages.
+        groups: Positions; the messages of a group share a subject, and mostly a language.
+        answers: Positions of the messages that are answers.
+    """
+    plain: dict[int, str] = {}
+    read: dict[int, tuple[list[Token], Grammar]] = {}
+    for group in groups:
+        here = {place: plain_text(texts[place]) for place in group}
+        grammar = _grammar(list(here.values()))
+        read |= {place: (tokens_of(text, grammar), grammar) for place, text in here.items()}
+        plain |= here
+    asked = frozenset(plain).difference(answers)
+    return [*spaced_phrases(read), *unspaced_phrases(plain, asked)]
+
+
+def _grammar(texts: Sequence[str]) -> Grammar:
+    beginnings = " ".join(text[:_READ_FOR_LANGUAGE] for text in texts)
+    return grammar_of(beginnings.lower().replace("'", "' ").split())
