@@ -1,0 +1,275 @@
+"""A context is built from notes, attached to a chat, sent, and found in the request."""
+
+import json
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from tests.browser.test_accessibility import RULES
+from tests.browser.test_chat_and_panel import KEY, open_chat, send
+from tests.product.conftest import about, configured, endpoint, vault, write_chat  # noqa: F401 - fixtures
+from tests.serving import serving
+
+pytestmark = pytest.mark.browser
+
+NOTES = {
+    "Home/Solar roof.md": "# Solar roof\n18 panels, see [[Inverter]].\n## Log\nRain all day.\n",
+    "Home/Inverter.md": "The inverter hums at 50 Hz.\n",
+    "Kitchen/Bread.md": "# Bread\n## Rule\nFold thrice.\n## Loaf 7\nDense. ^dense\n",
+}
+
+
+def write_notes(folder, notes):
+    for path, text in notes.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def server(configured):  # noqa: F811 - pytest's way to ask for a fixture
+    folder = configured()
+    write_notes(folder, NOTES)
+    write_chat(folder, "mixed", about("cats purr", "yes"), title="Cats and boats")
+    with serving(folder, env=KEY) as running:
+        yield running
+
+
+def open_builder(new_page, server, path="/contexts?chat=mixed", **options):
+    page = new_page(server.link, **options)
+    page.goto(server.origin + path)
+    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    return page
+
+
+def tick(page, key):
+    return page.locator(f"li.row[data-key='{key}'] > .row-line input")
+
+
+def unfold(page, key):
+    page.locator(f"li.row[data-key='{key}'] > .row-line .row-open").click()
+
+
+def previewed(page):
+    return page.locator(".item-name").all_inner_texts()
+
+
+def system_prompt(endpoint):  # noqa: F811
+    requests = [r for r in endpoint.chat_requests if r.body["model"] == "gpt-4o"]
+    first = requests[-1].messages[0]
+    return first["content"] if first["role"] == "system" else ""
+
+
+def build_house(page):
+    unfold(page, "Home/")
+    tick(page, "Home/Solar roof.md").check()
+    unfold(page, "Kitchen/")
+    unfold(page, "Kitchen/Bread.md")
+    tick(page, "Kitchen/Bread.md#Rule").check()
+    expect(page.locator(".item-name")).to_have_count(2)
+    page.locator("#options > summary").click()
+    page.get_by_label("Follow links", exact=True).fill("1")
+    page.get_by_label("Leave out sections").fill("Log")
+    expect(page.get_by_role("heading", name="1 link away")).to_be_visible()
+
+
+def test_a_context_is_built_attached_sent_and_found_in_the_request(new_page, server, endpoint):  # noqa: F811
+    page = open_builder(new_page, server)
+    build_house(page)
+    assert sorted(previewed(page)) == ["Bread › Rule", "Inverter", "Solar roof"]
+    page.get_by_label("Name of the context").fill("House")
+    page.get_by_role("button", name="Attach").click()
+    page.get_by_role("button", name="Open the chat").click()
+    expect(page.locator(".composer .chip-name")).to_have_text("House")
+    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    send(page, "is it sunny?")
+    expect(page.locator(".message").last).to_contain_text("You said: is it sunny?")
+    fenced = r"^File: ([^\n]*)\n--begin-note--\n(.*?)\n--end-note--$"
+    sources = re.findall(fenced, system_prompt(endpoint), re.MULTILINE | re.DOTALL)
+    assert sources == [
+        ("Kitchen/Bread.md#Rule", "## Rule\nFold thrice."),
+        ("Home/Solar roof.md", "# Solar roof\n18 panels, see [[Inverter]]."),
+        ("Home/Inverter.md", NOTES["Home/Inverter.md"].strip()),
+    ]
+    stored = json.loads((server.vault / ".memory/contexts/House.json").read_text("utf-8"))
+    assert stored["context_items"] == {"Home/Solar roof.md": True, "Kitchen/Bread.md#Rule": True}
+
+
+def test_the_compiled_text_is_shown_without_what_is_left_out(new_page, server):
+    page = open_builder(new_page, server)
+    build_house(page)
+    page.locator(".compiled summary").click()
+    expect(page.locator(".compiled pre")).to_contain_text("Fold thrice.")
+    expect(page.locator(".compiled pre")).not_to_contain_text("Rain all day.")
+    expect(page.locator(".finding[data-kind=excluded]")).to_have_count(1)
+
+
+def test_a_chip_takes_its_context_out_of_the_chat(new_page, server, endpoint):  # noqa: F811
+    server.ask("smart_context.save_context", key="House", items=["Home/"])
+    server.ask("smart_context.attach_context", chat_id="mixed", key="House")
+    page = open_chat(new_page, server)
+    page.get_by_role("button", name="Take House away").click()
+    expect(page.locator(".composer .chip")).to_have_count(0)
+    expect(page.get_by_role("button", name="Add notes")).to_be_focused()
+    send(page, "and now?")
+    expect(page.locator(".message").last).to_contain_text("You said: and now?")
+    assert "House" not in system_prompt(endpoint)
+
+
+def test_a_suggested_note_goes_with_one_click(new_page, server, endpoint):  # noqa: F811
+    write_chat(server.vault, "bread", about("How do I fold bread dough?", "Gently"))
+    page = open_chat(new_page, server, "bread")
+    page.get_by_role("button", name="Add notes").click()
+    page.get_by_role("dialog").get_by_role("button", name=re.compile("^Bread")).click()
+    page.keyboard.press("Escape")
+    expect(page.locator(".composer .chip-name")).to_have_text("Notes of this chat")
+    send(page, "again?")
+    expect(page.locator(".message").last).to_contain_text("You said: again?")
+    assert NOTES["Kitchen/Bread.md"] in system_prompt(endpoint)
+
+
+def test_the_preview_follows_the_notes_while_they_are_edited(new_page, server):
+    page = open_builder(new_page, server)
+    tick(page, "Home/").check()
+    expect(page.locator(".item-name")).to_have_count(2)
+    (server.vault / "Home/Boiler.md").write_text("Warm water.", encoding="utf-8")
+    expect(page.locator(".item-name")).to_have_count(3)
+    unfold(page, "Home/")
+    expect(page.locator("li.row[data-key='Home/Boiler.md']")).to_be_visible()
+    (server.vault / "Home/Boiler.md").unlink()
+    expect(page.locator(".item-name")).to_have_count(2)
+    expect(page.locator("li.row[data-key='Home/Boiler.md']")).to_have_count(0)
+
+
+def test_what_is_missing_cut_or_left_out_is_said_with_its_reason(new_page, server):
+    write_notes(server.vault, {"Long.md": "word " * 400, "Longer.md": "word " * 500})
+    options = {"max_len": 100}
+    items = ["Long.md", "Longer.md", "gone.md", "Kitchen/Bread.md#Nothing"]
+    server.ask("smart_context.save_context", key="Odd", items=items, options=options)
+    page = open_builder(new_page, server, "/contexts/Odd")
+    finding = page.locator(".finding[data-kind=missing]")
+    finding.locator("summary").click()
+    expect(finding).to_contain_text("2 not found")
+    expect(finding).to_contain_text("gone.md There is no such file or folder.")
+    expect(finding).to_contain_text("The note has no such heading.")
+    expect(page.locator(".finding[data-kind=cut]")).to_contain_text("1 cut to fit")
+    expect(page.locator(".finding[data-kind=skipped]")).to_contain_text("1 left out")
+    expect(page.locator(".item-size")).to_contain_text("100 of 2,000")
+
+
+def test_the_keyboard_does_it_all(new_page, server):
+    page = open_builder(new_page, server)
+    page.get_by_role("searchbox", name="Search notes").focus()
+    page.keyboard.press("Tab")
+    expect(tick(page, "Home/")).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(tick(page, "Home/Inverter.md")).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    expect(tick(page, "Home/Inverter.md")).to_be_focused()
+    page.keyboard.press("Space")
+    expect(page.locator(".item-name")).to_have_text("Inverter")
+    page.keyboard.press("ArrowLeft")
+    expect(tick(page, "Home/")).to_be_focused()
+    page.keyboard.press("ArrowLeft")
+    expect(tick(page, "Home/Inverter.md")).to_be_hidden()
+    page.get_by_role("button", name="Take Inverter away").press("Enter")
+    expect(page.get_by_text("Nothing goes in yet.")).to_be_visible()
+    expect(page.get_by_role("searchbox", name="Search notes")).to_be_focused()
+
+
+def test_a_name_that_is_taken_is_not_overwritten_unasked(new_page, server):
+    server.ask("smart_context.save_context", key="House", items=["Home/"])
+    page = open_builder(new_page, server)
+    tick(page, "Kitchen/").check()
+    page.get_by_label("Name of the context").fill("House")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    assert server.ask("smart_context.get_context", key="House")["items"] == ["Home/"]
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("dialog").get_by_role("button", name="Replace").click()
+    expect(page.locator(".saved-state")).to_have_text("Saved")
+    assert server.ask("smart_context.get_context", key="House")["items"] == ["Kitchen/"]
+    page.get_by_role("button", name="Delete this context").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(page).to_have_url(re.compile(r"/contexts\?chat=mixed$"))
+    assert server.ask("smart_context.list_contexts")["contexts"] == []
+
+
+def test_unusually_much_is_neither_copied_nor_sent_unasked(new_page, configured, endpoint):  # noqa: F811
+    folder = configured(ask_above_tokens="50")
+    write_notes(folder, {"Long.md": "word " * 400})
+    write_chat(folder, "mixed", about("word " * 200, "yes"))
+    with serving(folder, env=KEY) as server:
+        page = open_builder(new_page, server, permissions=["clipboard-read", "clipboard-write"])
+        tick(page, "Long.md").check()
+        page.get_by_role("button", name="Copy").click()
+        page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+        page.get_by_role("button", name="Copy").click()
+        page.get_by_role("dialog").get_by_role("button", name="Copy").click()
+        expect(page.locator(".toast")).to_contain_text("Copied")
+        assert page.evaluate("navigator.clipboard.readText()") == "word " * 400
+
+        page = open_chat(new_page, server)
+        send(page, "hello")
+        page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+        expect(page.get_by_role("textbox", name="Message")).to_have_value("hello")
+        assert not endpoint.chat_requests
+        page.keyboard.press("Enter")
+        page.get_by_role("dialog").get_by_role("button", name="Send").click()
+        expect(page.locator(".message").last).to_contain_text("You said: hello")
+        send(page, "once more")
+        expect(page.locator(".message").last).to_contain_text("You said: once more")
+
+
+def test_hostile_names_stay_text(new_page, configured):  # noqa: F811
+    folder = configured()
+    write_notes(folder, {"<b>x<b> \u202egnp.md": "# <script>document.title='owned'</script>\n"})
+    with serving(folder, env=KEY) as server:
+        page = open_builder(new_page, server, "/contexts")
+        page.locator(".row-open:visible").click()
+        page.locator("#tree input").first.check()
+        expect(page.locator(".item-name")).to_contain_text("<b>x<b> ⟦U+202E⟧gnp")
+        assert page.locator("#tree b, .chips b").count() == 0
+        assert "owned" not in page.title()
+
+
+def test_a_large_vault_is_fetched_page_by_page(new_page, configured):  # noqa: F811
+    folder = configured()
+    write_notes(folder, {f"many/note {n:04}.md": "x" for n in range(1_205)})
+    with serving(folder, env=KEY) as server:
+        page = open_builder(new_page, server, "/contexts")
+        unfold(page, "many/")
+        expect(page.locator("li.row[data-kind=note]")).to_have_count(200)
+        page.get_by_role("button", name="Show more").click()
+        expect(page.locator("li.row[data-kind=note]")).to_have_count(400)
+        page.get_by_role("searchbox", name="Search notes").fill("1204")
+        expect(page.locator("li.row[data-kind=note]")).to_have_count(1)
+        page.locator("li.row input").check()
+        expect(page.locator("#chosen .chip-name")).to_have_text("note 1204")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_builder_and_the_dialog_have_no_fault_that_a_program_finds(new_page, server, scheme):
+    server.ask("smart_context.save_context", key="House", items=["Home/", "gone.md"])
+    server.ask("smart_context.attach_context", chat_id="mixed", key="House")
+    options = {"color_scheme": scheme, "bypass_csp": True, "reduced_motion": "reduce"}
+    page = open_builder(new_page, server, "/contexts/House", **options)
+    expect(page.locator(".item-name")).to_have_count(2)
+    page.locator("#options > summary").click()
+    found = Axe().run(page, options=RULES)
+    assert found.violations_count == 0, found.generate_report()
+    page = open_chat(new_page, server, **options)
+    expect(page.locator(".composer .chip")).to_have_count(1)
+    page.get_by_role("button", name="Add notes").click()
+    expect(page.locator("[data-list=named] .pick")).to_have_attribute("aria-pressed", "true")
+    found = Axe().run(page, options=RULES)
+    assert found.violations_count == 0, found.generate_report()
+
+
+@pytest.mark.parametrize("path", ["/contexts", "/contexts/House"])
+def test_a_narrow_screen_has_room_for_the_builder(new_page, server, path):
+    server.ask("smart_context.save_context", key="House", items=["Home/", "Kitchen/Bread.md#Rule"])
+    page = open_builder(new_page, server, path, viewport={"width": 360, "height": 740})
+    expect(page.locator("#tree input").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
