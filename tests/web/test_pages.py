@@ -213,6 +213,22 @@ async def test_a_vault_without_the_plugin_says_so(address):
     assert 'name="topic"' not in page
 
 
+async def test_a_plugin_that_could_not_be_started_is_told_from_one_that_is_turned_off():
+    host = FakeHost({"c": chat(4)}, plugin=False)
+    state = {
+        "id": "smart_context",
+        "name": "Smart Context",
+        "state": "failed",
+        "reason": "no <luck>",
+    }
+    host.status["plugins"] = [state]
+    page = (await fetch(host, "/chats/c")).text
+
+    assert "could not be started" in page
+    assert "no &lt;luck&gt;" in page
+    assert "turned off" not in page
+
+
 @pytest.mark.parametrize(
     "address", ["/chats/a%20b", "/chats/..%5Cx", "/chats/con", "/chats/" + "a" * 129]
 )
