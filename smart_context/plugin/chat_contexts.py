@@ -130,16 +130,33 @@ class ChatContexts:
         await self._notes.ask(add)
         return await self._change(chat_id, lambda state: state.attach(key))
 
-    async def assemble(self, chat_id: ChatId) -> Assembled:
-        """The part of the system prompt that holds a chat's contexts; never fails."""
-        keys = (await self._sidecars.of(chat_id)).state.contexts
+    async def assemble(
+        self,
+        chat_id: ChatId,
+        keys: Sequence[str] | None = None,
+        *,
+        budget: int | None = None,
+        count_tokens: Callable[[str], int] | None = None,
+    ) -> Assembled:
+        """The part of the system prompt that holds a chat's contexts; never fails.
+
+        Args:
+            chat_id: The chat.
+            keys: Instead of those that are attached.
+            budget: Instead of that of the settings.
+            count_tokens: Instead of counting for the model that is chatted with.
+        """
+        if keys is None:
+            keys = (await self._sidecars.of(chat_id)).state.contexts
+        limit = self._budget if budget is None else budget
+        count = count_tokens or self._count_tokens
         if not keys:
             return Assembled()
         problem = ""
         try:
             async with asyncio.timeout(PATIENCE_S):
                 found = await self._notes.ask(lambda contexts: _gathered(contexts, keys))
-                return await asyncio.to_thread(self._assembled, found)
+                return await asyncio.to_thread(_assembled, found, limit, count)
         except TimeoutError:
             problem = f"The notes could not be read within {PATIENCE_S:.0f} s; they are not sent."
         except Exception:
@@ -164,15 +181,6 @@ class ChatContexts:
         self.announce(checked)
         return await self.chat_contexts(checked)
 
-    def _assembled(self, found: Sequence[tuple[Gathered, str]]) -> Assembled:
-        prompt = contexts_prompt(
-            (gathered for gathered, _ in found),
-            budget=self._budget,
-            count_tokens=self._count_tokens,
-        )
-        problems = tuple((g.key, problem) for g, problem in found if problem)
-        return Assembled(prompt, problems, self._count_tokens(prompt.text))
-
     def _chips(self, chat_id: ChatId, assembled: Assembled) -> JsonObject:
         problems = dict(assembled.problems)
         chips = [share_view(s, problems.get(s.key, "")) for s in assembled.prompt.shares]
@@ -188,6 +196,16 @@ class ChatContexts:
 def own_context(chat_id: ChatId) -> str:
     """The name of the context that holds what was added to a chat note by note."""
     return f"Notes of chat {chat_id}"
+
+
+def _assembled(
+    found: Sequence[tuple[Gathered, str]], budget: int, count_tokens: Callable[[str], int]
+) -> Assembled:
+    prompt = contexts_prompt(
+        (gathered for gathered, _ in found), budget=budget, count_tokens=count_tokens
+    )
+    problems = tuple((g.key, problem) for g, problem in found if problem)
+    return Assembled(prompt, problems, count_tokens(prompt.text))
 
 
 def _gathered(contexts: SmartContexts, keys: Iterable[str]) -> list[tuple[Gathered, str]]:

@@ -4,10 +4,11 @@ It lies beside the chat as `<chat_id>.filter.json`, so it survives answers, relo
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from smart_context.chat.messages import MessageId
+from smart_context.plugin.topic_edits import TopicEdits
 
 MAX_LABELS = 64
 MAX_LABEL_LENGTH = 200
@@ -24,6 +25,8 @@ class FilterState:
         pinned: Messages that are forced in.
         hidden: Messages that are forced out. No message is in both.
         contexts: Names of the contexts that go with each message, in the order of attaching.
+        threshold: Instead of the setting; `None` until the user moves it.
+        edits: What the user made of the topics.
     """
 
     active_topics: tuple[str, ...] = ()
@@ -31,6 +34,8 @@ class FilterState:
     pinned: tuple[MessageId, ...] = ()
     hidden: tuple[MessageId, ...] = ()
     contexts: tuple[str, ...] = ()
+    threshold: float | None = None
+    edits: TopicEdits = field(default_factory=TopicEdits)
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> "FilterState":
@@ -43,11 +48,13 @@ class FilterState:
             pinned=tuple(map(MessageId, pinned)),
             hidden=tuple(MessageId(i) for i in _strings(document.get("hidden")) if i not in pinned),
             contexts=_strings(document.get("contexts"))[:MAX_CONTEXTS],
+            threshold=_threshold(document.get("threshold")),
+            edits=TopicEdits.from_dict(document.get("edits")),
         )
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object to store."""
-        return {
+        written = {
             "version": 1,
             "active_topics": list(self.active_topics),
             "embedding_search": self.embedding_search,
@@ -55,6 +62,11 @@ class FilterState:
             "hidden": list(self.hidden),
             "contexts": list(self.contexts),
         }
+        if self.threshold is not None:
+            written["threshold"] = self.threshold
+        if self.edits != TopicEdits():
+            written["edits"] = self.edits.to_dict()
+        return written
 
     def select(self, labels: Iterable[str]) -> "FilterState":
         """These topics selected, and no others; an empty list clears the filter.
@@ -96,6 +108,16 @@ class FilterState:
             hidden=tuple(i for i in self.hidden if i not in gone),
         )
 
+    def hold_against(self, threshold: float | None) -> "FilterState":
+        """Another threshold for this chat; `None`: that of the settings.
+
+        Raises:
+            ValueError: If it is not from -1 to 1.
+        """
+        if threshold is not None and _threshold(threshold) is None:
+            raise ValueError(f"threshold: expected a number from -1 to 1, found {threshold}")
+        return replace(self, threshold=threshold)
+
     def attach(self, key: str) -> "FilterState":
         """That named context attached, after those that are; once.
 
@@ -112,6 +134,12 @@ class FilterState:
     def detach(self, key: str) -> "FilterState":
         """That named context no longer attached."""
         return replace(self, contexts=tuple(k for k in self.contexts if k != key))
+
+
+def _threshold(value: object) -> float | None:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    return float(value) if -1 <= value <= 1 else None
 
 
 def _strings(value: object) -> tuple[str, ...]:

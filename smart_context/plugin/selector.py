@@ -19,7 +19,7 @@ from smart_context.plugin.settings import FilterSettings
 from smart_context.plugin.sidecars import ChatSidecar
 from smart_context.relevance.score import Scores, TopicQuery
 from smart_context.relevance.scorer import RelevanceScorer
-from smart_context.relevance.select import Selection, select_messages
+from smart_context.relevance.select import ROUNDING, Selection, select_messages
 from smart_context.topics.stored import stored_sticky_ids
 
 PATIENCE_S = 20.0
@@ -85,19 +85,37 @@ class ContextSelector:
             return self._settings.embedding_search
         return state.embedding_search
 
-    async def decide(self, view: ChatView, *, threshold: float | None = None) -> Decision:
+    def settings_of(self, state: FilterState) -> FilterSettings:
+        """The settings that hold for a chat: the vault's, with what the user chose for it."""
+        return replace(
+            self._settings,
+            embedding_search=self.is_searching(state),
+            similarity_threshold=(
+                self._settings.similarity_threshold if state.threshold is None else state.threshold
+            ),
+        )
+
+    async def decide(
+        self,
+        view: ChatView,
+        *,
+        threshold: float | None = None,
+        settings: FilterSettings | None = None,
+    ) -> Decision:
         """What the chat's next turn sends, and why. Never fails because of a model.
 
         Args:
             view: The chat.
-            threshold: Instead of the setting.
+            threshold: Instead of that of the settings.
+            settings: Instead of those of the chat.
         """
         state = view.sidecar.state
+        settings = settings or self.settings_of(state)
         candidates = with_fallen_out(
             view.history, view.messages, view.sticky_ids | frozenset(state.pinned)
         )
-        scores, problem = await self._scores(view, candidates)
-        limit = self._settings.similarity_threshold if threshold is None else threshold
+        scores, problem = await self._scores(view, candidates, settings)
+        limit = settings.similarity_threshold if threshold is None else threshold
         selection = select_messages(
             candidates,
             scores=scores,
@@ -105,8 +123,8 @@ class ContextSelector:
             sticky=view.sticky_ids | frozenset(_standing(candidates)),
             pinned=frozenset((*state.pinned, *_added_by_plugins(view, candidates))),
             hidden=frozenset(state.hidden),
-            recent=self._settings.recent_messages,
-            keep_pairs=self._settings.keep_pairs,
+            recent=settings.recent_messages,
+            keep_pairs=settings.keep_pairs,
         )
         kept = frozenset(selection.kept)
         return Decision(
@@ -116,11 +134,22 @@ class ContextSelector:
             problem=problem,
         )
 
+    async def count_about(self, chat_id: ChatId, messages: Sequence[Message], label: str) -> int:
+        """How many messages a topic of that name would keep by similarity; 0 if that fails."""
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                scores = await self._scorer.scores(chat_id, messages, [TopicQuery(label=label)])
+        except (TimeoutError, SmartContextError) as failure:
+            self._logger.warning("the topic %r can't be counted: %s", label, failure)
+            return 0
+        limit = self._settings.similarity_threshold - ROUNDING
+        return int(np.count_nonzero(scores.best >= limit))
+
     async def _scores(
-        self, view: ChatView, candidates: tuple[Message, ...]
+        self, view: ChatView, candidates: tuple[Message, ...], settings: FilterSettings
     ) -> tuple[Scores | None, str]:
         state = view.sidecar.state
-        if not state.active_topics or not self.is_searching(state) or not candidates:
+        if not (state.active_topics and settings.embedding_search and candidates):
             return None, ""
         queries, others = queries_of(view)
         try:
@@ -131,6 +160,7 @@ class ContextSelector:
                     queries,
                     others=others,
                     more_follow=view.more_follow,
+                    mode=settings.relevance,
                 )
         except TimeoutError:
             problem = f"The messages could not be compared within {PATIENCE_S:.0f} s."

@@ -41,11 +41,24 @@ class ChatSidecar:
 
 
 class Sidecars:
-    """Reads and writes them; what was read lately stays in memory."""
+    """Reads and writes them; what was read lately stays in memory.
 
-    def __init__(self, path_of: PathOf, logger: logging.Logger) -> None:
+    Args:
+        path_of: Where they are.
+        logger: For what people should know.
+        before_change: Told of each change of a filter's state what was there before.
+    """
+
+    def __init__(
+        self,
+        path_of: PathOf,
+        logger: logging.Logger,
+        *,
+        before_change: Callable[[ChatId, ChatSidecar], None] = lambda _chat, _before: None,
+    ) -> None:
         self._path_of = path_of
         self._logger = logger
+        self._before_change = before_change
         self._known: OrderedDict[ChatId, ChatSidecar] = OrderedDict()
         self._unstored: set[ChatId] = set()
         self._writing = asyncio.Lock()
@@ -77,13 +90,16 @@ class Sidecars:
         async with self._writing:
             sidecar = await self.of(chat_id)
             changed = replace(sidecar, state=change(sidecar.state))
-            self._remember(chat_id, changed)
-            if stored:
-                await self._write(chat_id, FILTER_SUFFIX, changed.state.to_dict())
-                self._unstored.discard(chat_id)
-            else:
-                self._unstored.add(chat_id)
+            if changed != sidecar:
+                self._before_change(chat_id, sidecar)
+            await self._put_state(chat_id, changed, stored=stored)
         return changed.state
+
+    async def restore(self, chat_id: ChatId, state: FilterState, *, stored: bool) -> None:
+        """Bring back a former state, without telling of it as a change."""
+        async with self._writing:
+            sidecar = await self.of(chat_id)
+            await self._put_state(chat_id, replace(sidecar, state=state), stored=stored)
 
     async def keep_state(self, chat_id: ChatId) -> None:
         """Write the state that was chosen before the chat had a file; else nothing."""
@@ -110,6 +126,14 @@ class Sidecars:
             kept = (*topics, *gone)
             self._remember(chat_id, replace(sidecar, topics=kept))
             await self._write(chat_id, MEMBERS_SUFFIX, to_assignments(kept))
+
+    async def _put_state(self, chat_id: ChatId, sidecar: ChatSidecar, *, stored: bool) -> None:
+        self._remember(chat_id, sidecar)
+        if stored:
+            await self._write(chat_id, FILTER_SUFFIX, sidecar.state.to_dict())
+            self._unstored.discard(chat_id)
+        else:
+            self._unstored.add(chat_id)
 
     def _remember(self, chat_id: ChatId, sidecar: ChatSidecar) -> None:
         self._known[chat_id] = sidecar

@@ -29,7 +29,6 @@ class ReasonKind(StrEnum):
     ADDED = "added"
     TAKEN_OUT = "taken_out"
     FAILED = "failed"
-    UNFINISHED = "unfinished"
     SUMMARISED = "summarised"
     OVER_BUDGET = "over_budget"
 
@@ -37,7 +36,7 @@ class ReasonKind(StrEnum):
 OUT = frozenset(
     {
         *(ReasonKind.BELOW, ReasonKind.HIDDEN, ReasonKind.HIDDEN_TOOL, ReasonKind.TAKEN_OUT),
-        *(ReasonKind.FAILED, ReasonKind.UNFINISHED, ReasonKind.SUMMARISED, ReasonKind.OVER_BUDGET),
+        *(ReasonKind.FAILED, ReasonKind.SUMMARISED, ReasonKind.OVER_BUDGET),
     }
 )
 KINDS: tuple[ReasonKind, ...] = tuple(ReasonKind)
@@ -81,14 +80,18 @@ class Reason:
                 return f"{topic}similarity {self.score:.2f}, threshold {self.threshold:.2f}"
             case ReasonKind.BELOW:
                 return f"{self.score:.2f} below {self.threshold:.2f}"
-            case ReasonKind.RECENT if self.recent == 1:
-                return "the newest message"
             case ReasonKind.RECENT:
-                return f"one of the {self.recent} newest"
+                return (
+                    "the newest message" if self.recent == 1 else f"one of the {self.recent} newest"
+                )
             case ReasonKind.SUMMARISED if self.detail:
                 return f"before the summary of {self.detail}"
             case _:
                 return _CAUSES[self.kind]
+
+
+def _newest(recent: int) -> str:
+    return "the newest message" if recent == 1 else f"one of the {recent} newest"
 
 
 _CAUSES: Mapping[ReasonKind, str] = {
@@ -103,7 +106,6 @@ _CAUSES: Mapping[ReasonKind, str] = {
     ReasonKind.ADDED: "added by a plugin",
     ReasonKind.TAKEN_OUT: "taken out by a plugin",
     ReasonKind.FAILED: "this answer failed",
-    ReasonKind.UNFINISHED: "still being written",
     ReasonKind.SUMMARISED: "before a summary",
     ReasonKind.OVER_BUDGET: "over budget",
 }

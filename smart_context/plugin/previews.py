@@ -1,0 +1,183 @@
+"""What the next message would send, before it is sent: the commands that show it."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from smart_context.chat.ids import check_chat_id
+from smart_context.chat.messages import ChatId, Message
+from smart_context.llm.models import PromptMessage
+from smart_context.llm.windows import context_window
+from smart_context.plugin.chat_contexts import Assembled, ChatContexts
+from smart_context.plugin.looks import Look, Looks, difference, whole
+from smart_context.plugin.named_contexts import Command
+from smart_context.plugin.portions import places
+from smart_context.plugin.views import status_line
+from smart_context.relevance.reasons import Reason, ReasonKind
+
+JsonObject = dict[str, Any]
+RequestOf = Callable[[str, Sequence[Message], str], Sequence[PromptMessage]]
+"""Makes the request of a system prompt, a history and a message: the one that turns use."""
+
+MAX_ASKED = 2_000
+"""Most messages whose reasons are told at once."""
+
+ONE_LINE = 400
+
+
+class Previews:
+    """Shows what would be sent; changes nothing.
+
+    Args:
+        looks: Looks at chats.
+        attached: Their contexts.
+        count_tokens: Counts for the model that is chatted with.
+        model: Gives its name.
+        request_of: Makes the request of system prompt, history and message.
+    """
+
+    def __init__(
+        self,
+        looks: Looks,
+        attached: ChatContexts,
+        *,
+        count_tokens: Callable[[str], int],
+        model: Callable[[], str],
+        request_of: RequestOf,
+    ) -> None:
+        self._looks = looks
+        self._attached = attached
+        self._count_tokens = count_tokens
+        self._model = model
+        self._request_of = request_of
+
+    def commands(self) -> tuple[Command, ...]:
+        """The commands, each by the name of its function."""
+        return (self.preview, self.reasons)
+
+    async def preview(
+        self,
+        chat_id: str,
+        message: str = "",
+        topics: list[str] | None = None,
+        threshold: float | None = None,
+        brief: bool = False,
+    ) -> JsonObject:
+        """What would be sent, and why, under the chat's filter or another; changes nothing."""
+        checked = check_chat_id(chat_id)
+        look = await self._looks.at(checked, topics, threshold)
+        contexts = await self._contexts(checked, brief=brief)
+        result = self._summary(look, contexts, message)
+        if topics is not None or threshold is not None:
+            result["change"] = difference(await self._looks.at(checked), look)
+        if not brief:
+            system = contexts.prompt.after("")
+            result["messages"] = rows_of(look)
+            result["prompt"] = list(self._request_of(system, look.decision.messages, message))
+        return result
+
+    async def reasons(
+        self,
+        chat_id: str,
+        message_ids: list[str],
+        topics: list[str] | None = None,
+        threshold: float | None = None,
+    ) -> JsonObject:
+        """Why each of these messages is in or out, in words, with its score and tokens."""
+        look = await self._looks.at(check_chat_id(chat_id), topics, threshold)
+        asked = frozenset(message_ids[:MAX_ASKED])
+        found = {
+            row["id"]: row
+            for position, message in enumerate(look.decision.candidates)
+            if message.id in asked
+            for row in (row_of(look, position),)
+        }
+        for message in look.view.messages:
+            if message.id in asked and message.id not in found:
+                found[message.id] = absent_row(message, look, self._count_tokens(message.text))
+        return {"reasons": found, "threshold": look.decision.selection.reasons.threshold}
+
+    async def _contexts(self, chat_id: ChatId, *, brief: bool) -> Assembled:
+        if brief:
+            return await self._looks.contexts(chat_id)
+        return await self._attached.assemble(chat_id)
+
+    def _summary(self, look: Look, contexts: Assembled, message: str) -> JsonObject:
+        parts = whole(look, contexts, self._count_tokens(message) if message else 0)
+        model = self._model()
+        selection = look.decision.selection
+        return {
+            "tokens": parts.tokens,
+            "parts": parts.to_dict(),
+            "model": model,
+            "window": context_window(model),
+            "in": len(selection.kept),
+            "total": len(look.view.messages),
+            "threshold": selection.reasons.threshold,
+            "fell_back": selection.fell_back,
+            "status": status_line(
+                in_context=len(look.decision.messages),
+                total=len(look.view.messages),
+                is_filtering=bool(look.view.sidecar.state.active_topics),
+                fell_back=selection.fell_back,
+            ),
+            "problem": look.decision.problem,
+            "unseen": places(look.decision, look.costs, contexts.prompt.text, message),
+        }
+
+
+def rows_of(look: Look) -> list[JsonObject]:
+    """Every message that was decided about: in or out, why, at what cost."""
+    return [row_of(look, position) for position in range(len(look.decision.candidates))]
+
+
+def row_of(look: Look, position: int) -> JsonObject:
+    """One message that was decided about."""
+    message = look.decision.candidates[position]
+    reason = look.decision.selection.reasons.at(position)
+    return _row(message, reason, int(look.costs.tokens[position]))
+
+
+def absent_row(message: Message, look: Look, tokens: int) -> JsonObject:
+    """A message of the chat that the filter was not asked about."""
+    return _row(message, absent_reason(message, look.decision.candidates), tokens)
+
+
+def absent_reason(message: Message, candidates: Sequence[Message]) -> Reason:
+    """Why a message of the chat is not even a candidate."""
+    summary = next((m for m in candidates if m.is_summary), None)
+    if message.error or message.error_code:
+        return Reason(kind=ReasonKind.FAILED)
+    if summary is not None or message.is_summary:
+        return Reason(kind=ReasonKind.SUMMARISED, detail=_day(summary) if summary else "")
+    return Reason(kind=ReasonKind.OVER_BUDGET)
+
+
+def absent_from(
+    messages: Sequence[Message], candidates: Sequence[Message]
+) -> list[tuple[Message, Reason]]:
+    """The messages of a chat that are no candidates, with the reasons."""
+    known = {message.id for message in candidates}
+    return [(m, absent_reason(m, candidates)) for m in messages if m.id not in known]
+
+
+def _row(message: Message, reason: Reason, tokens: int) -> JsonObject:
+    return {
+        "id": message.id,
+        "role": message.role,
+        "in": reason.is_in,
+        "kind": reason.kind.value,
+        "reason": str(reason),
+        "score": None if reason.score is None else round(reason.score, 4),
+        "topic": reason.topic,
+        "tokens": tokens,
+        "text": " ".join(message.text[:ONE_LINE].split()),
+    }
+
+
+def _day(summary: Message) -> str:
+    try:
+        written = datetime.fromisoformat(summary.created_at)
+    except ValueError:
+        return ""
+    return f"{written.day} {written:%B}"

@@ -1,0 +1,122 @@
+"""What a past turn would send under other settings: nothing is asked, nothing is written."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from smart_context.chat.messages import ChatId, Message, MessageId
+from smart_context.chat.store import ChatStore
+from smart_context.errors import CommandFailed
+from smart_context.host.turns import HistoryBuilder
+from smart_context.llm.tokens import count_tokens
+from smart_context.plugin.chat_contexts import ChatContexts
+from smart_context.plugin.filter import FilterState
+from smart_context.plugin.looks import weighed
+from smart_context.plugin.previews import RequestOf
+from smart_context.plugin.receipt_making import Draft, receipt_of_replay
+from smart_context.plugin.receipts import Receipt
+from smart_context.plugin.selector import ChatView, ContextSelector
+from smart_context.plugin.service import ChatFilter
+from smart_context.plugin.settings import FilterSettings
+from smart_context.plugin.token_ledger import TokenLedger
+
+_OF_SETTINGS: Mapping[str, str] = {
+    "threshold": "similarity_threshold",
+    "relevance": "relevance",
+    "embedding_search": "embedding_search",
+    "recent_messages": "recent_messages",
+    "keep_pairs": "keep_pairs",
+    "context_budget_tokens": "context_budget_tokens",
+}
+"""The keys of a receipt's settings that are settings of the plugin, with their names there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replays:
+    """Takes past turns through the same functions again.
+
+    Attributes:
+        chats: Where chats are.
+        chat_filter: Shows a chat as a turn found it.
+        selector: Decides what is in context.
+        attached: The contexts.
+        build_history: Makes a history from stored messages.
+        request_of: Makes the request of system prompt, history and message.
+    """
+
+    chats: ChatStore
+    chat_filter: ChatFilter
+    selector: ContextSelector
+    attached: ChatContexts
+    build_history: HistoryBuilder
+    request_of: RequestOf
+
+    async def replay(
+        self, chat_id: ChatId, receipt: Receipt, changes: Mapping[str, Any], model: str
+    ) -> Receipt:
+        """What the turn of a receipt would have sent, with some settings changed.
+
+        Chat and notes are taken as they are now.
+
+        Args:
+            chat_id: The chat.
+            receipt: The turn, and the settings that are not changed.
+            changes: Settings by the names that receipts have for them.
+            model: Whose tokens are counted.
+
+        Raises:
+            CommandFailed: If the turn's question is no longer in the chat.
+        """
+
+        def count(text: str) -> int:
+            return count_tokens(text, model)
+
+        wanted = {**receipt.settings, **changes}
+        view, message = await self._as_it_was(chat_id, MessageId(receipt.question), wanted)
+        settings = _settings(wanted)
+        decision = await self.selector.decide(view, settings=settings)
+        contexts = await self.attached.assemble(
+            chat_id,
+            view.sidecar.state.contexts,
+            budget=settings.context_budget_tokens,
+            count_tokens=count,
+        )
+        draft = Draft(
+            view=view,
+            decision=decision,
+            settings=settings,
+            contexts=contexts,
+            system=receipt.system,
+        )
+        look = await weighed(TokenLedger(count), view, decision, count)
+        system = contexts.prompt.after(draft.system)
+        prompt = self.request_of(system, decision.messages, message)
+        made = receipt_of_replay(draft, look, message, prompt, original=receipt, count_tokens=count)
+        return replace(made, models={**receipt.models, "chat": model})
+
+    async def _as_it_was(
+        self, chat_id: ChatId, question: MessageId, wanted: Mapping[str, Any]
+    ) -> tuple[ChatView, str]:
+        stored = await self.chats.messages(chat_id)
+        asked = _up_to(stored, question)
+        built = await self.build_history(asked)
+        history = [message for message in built if message.id != question]
+        message = next((m.text for m in built if m.id == question), asked[-1].text)
+        view = await self.chat_filter.view_before(chat_id, question, history)
+        state = FilterState.from_dict({**wanted, "active_topics": wanted.get("topics")})
+        sidecar = replace(view.sidecar, state=state)
+        return replace(view, sidecar=sidecar), message
+
+
+def _settings(wanted: Mapping[str, Any]) -> FilterSettings:
+    known = {name: wanted[key] for key, name in _OF_SETTINGS.items() if key in wanted}
+    return FilterSettings(**known)
+
+
+def _up_to(stored: Sequence[Message], question: MessageId) -> Sequence[Message]:
+    place = next((at for at, message in enumerate(stored) if message.id == question), None)
+    if place is None:
+        raise CommandFailed(
+            "The question of this turn is no longer in the chat, so it can't be replayed."
+        )
+    return stored[: place + 1]

@@ -1,0 +1,166 @@
+"""What a user made of the topics: other names, some gone, some of their own.
+
+Extraction finds topics anew after each answer; these edits are applied to what it finds.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+from smart_context.chat.messages import MessageId
+from smart_context.topics.values import STICKY_LABEL, Topic
+
+MAX_LABEL_LENGTH = 200
+MAX_EDITS = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicEdits:
+    """A user's edits of one chat's topics.
+
+    Attributes:
+        renamed: The new label by the old one; several old ones with one new label are merged.
+        deleted: Labels that are not shown, whatever extraction finds.
+        added: Labels that are shown, whatever extraction finds.
+    """
+
+    renamed: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    deleted: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+
+    @classmethod
+    def from_dict(cls, document: object) -> "TopicEdits":
+        """The edits from their JSON object; what does not fit is passed over."""
+        if not isinstance(document, Mapping):
+            return cls()
+        renamed = document.get("renamed")
+        pairs = renamed.items() if isinstance(renamed, Mapping) else ()
+        sound = [(old, new) for old, new in pairs if isinstance(new, str) and old and new]
+        return cls(
+            renamed=dict(sound[:MAX_EDITS]),
+            deleted=_labels(document.get("deleted")),
+            added=_labels(document.get("added")),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object to store."""
+        return {
+            "renamed": dict(self.renamed),
+            "deleted": list(self.deleted),
+            "added": list(self.added),
+        }
+
+    def rename(self, labels: Iterable[str], new: str) -> "TopicEdits":
+        """These labels are called `new` from now on: one topic, if they are several.
+
+        Raises:
+            ValueError: If the new label is none, or there are too many edits.
+        """
+        wanted = checked_label(new)
+        gone = {_folded(label) for label in labels}
+        renamed = {
+            old: wanted if _folded(now) in gone else now for old, now in self.renamed.items()
+        }
+        renamed |= dict.fromkeys(labels, wanted)
+        kept = {old: now for old, now in renamed.items() if old != now}
+        added = (wanted if _folded(label) in gone else label for label in self.added)
+        return _bounded(
+            replace(
+                self,
+                renamed=kept,
+                deleted=_without(self.deleted, wanted),
+                added=tuple(dict.fromkeys(added)),
+            )
+        )
+
+    def delete(self, label: str) -> "TopicEdits":
+        """That topic gone, also when extraction finds it again."""
+        deleted = tuple(dict.fromkeys((*self.deleted, label)))
+        return _bounded(replace(self, deleted=deleted, added=_without(self.added, label)))
+
+    def add(self, label: str) -> "TopicEdits":
+        """That topic there, also when extraction does not find it.
+
+        Raises:
+            ValueError: If the label is none, or there are too many edits.
+        """
+        wanted = checked_label(label)
+        added = (*_without(self.added, wanted), wanted)
+        return _bounded(replace(self, deleted=_without(self.deleted, wanted), added=added))
+
+    def label_of(self, found: str) -> str:
+        """What a topic that extraction calls `found` is called; empty if it is gone."""
+        names = {_folded(old): new for old, new in self.renamed.items()}
+        label = names.get(_folded(found), found)
+        is_gone = _folded(label) in {_folded(deleted) for deleted in self.deleted}
+        return "" if is_gone else label
+
+    def apply(self, topics: Sequence[Topic], order: Sequence[MessageId]) -> tuple[Topic, ...]:
+        """The topics as the user wants them; added ones that were not found have a count of 0.
+
+        Args:
+            topics: As they were found.
+            order: The chat's messages, oldest first.
+        """
+        places = {message_id: place for place, message_id in enumerate(order)}
+        edited: dict[str, Topic] = {}
+        for topic in topics:
+            label = self.label_of(topic.label)
+            if not label:
+                continue
+            same = edited.get(_folded(label))
+            one = replace(topic, label=label)
+            edited[_folded(label)] = _merged(same, one, places) if same else one
+        for label in self.added:
+            edited.setdefault(_folded(label), Topic(label=label, count=0))
+        return tuple(edited.values())
+
+
+def checked_label(label: str) -> str:
+    """A label as it can be stored.
+
+    Raises:
+        ValueError: If it is empty, too long, or the name of the standing instructions.
+    """
+    wanted = " ".join(label.split())
+    if not 0 < len(wanted) <= MAX_LABEL_LENGTH:
+        raise ValueError(
+            f"a label has 1 to {MAX_LABEL_LENGTH} characters, found {len(wanted)}; choose another"
+        )
+    if _folded(wanted) == _folded(STICKY_LABEL):
+        raise ValueError(f"{STICKY_LABEL!r} is the name of the standing instructions")
+    return wanted
+
+
+def _merged(one: Topic, other: Topic, places: Mapping[MessageId, int]) -> Topic:
+    ids = {*one.message_ids, *other.message_ids}
+    has_all = bool(one.message_ids and other.message_ids)
+    count = len(ids) if has_all else min(one.count + other.count, max(len(places), 1))
+    return Topic(
+        label=one.label,
+        count=count,
+        message_ids=tuple(sorted(ids, key=lambda i: places.get(i, -1))),
+        keywords=tuple(dict.fromkeys((*one.keywords, *other.keywords))),
+    )
+
+
+def _bounded(edits: TopicEdits) -> TopicEdits:
+    if max(len(edits.renamed), len(edits.deleted), len(edits.added)) > MAX_EDITS:
+        raise ValueError(f"expected at most {MAX_EDITS} edits of the topics of one chat")
+    return edits
+
+
+def _without(labels: Iterable[str], label: str) -> tuple[str, ...]:
+    return tuple(kept for kept in labels if _folded(kept) != _folded(label))
+
+
+def _folded(label: str) -> str:
+    return label.strip().casefold()
+
+
+def _labels(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        return ()
+    sound = [v for v in value if isinstance(v, str) and 0 < len(v) <= MAX_LABEL_LENGTH]
+    return tuple(dict.fromkeys(sound))[:MAX_EDITS]
