@@ -161,11 +161,6 @@ def _patterns_of(prompt: Path, repo: Path) -> tuple[str, ...]:
 
 
 def _planned(request: PackRequest) -> PackPlan:
-    if request.template:
-        import logging  # noqa: PLC0415  11 ms, and only templates' failures are logged
-
-        # A failure is among the warnings of the plan; it need not be said twice.
-        logging.getLogger("smart_context.packing.packer").addHandler(logging.NullHandler())
     try:
         return plan_of(request)
     except ValueError as error:

@@ -6,12 +6,21 @@ prompt is joined. Budgets are in tokens; without a tokenizer a token is four cha
 
 from collections.abc import Callable, Iterable, Sequence, Sized
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 CHARACTERS_PER_TOKEN = 4
 CUT_NOTICE = "[Context truncated due to token limit]"
 BETWEEN_SECTIONS = "\n\n"
 
-Tokenizer = Callable[[str], int | Sized]
+
+class Encoding(Protocol):
+    """A tokenizer as libraries have them."""
+
+    def encode(self, text: str, /) -> Sized:
+        """The tokens of a text."""
+
+
+Tokenizer = Callable[[str], int | Sized] | Encoding
 """Counts the tokens of a text, or gives the tokens themselves."""
 
 
@@ -48,7 +57,8 @@ class Meter:
         """The size of the joined pieces."""
         if self.tokenizer is None:
             return sum(map(len, pieces))
-        counted = self.tokenizer("".join(pieces))
+        count: Any = getattr(self.tokenizer, "encode", self.tokenizer)
+        counted = count("".join(pieces))
         return counted if isinstance(counted, int) else len(counted)
 
     def tokens(self, pieces: Iterable[str]) -> int:

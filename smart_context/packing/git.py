@@ -21,7 +21,8 @@ _PLAIN_DIFF = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--relati
 
 def diff(repo: Path, *, staged: bool, timeout_s: float = _TIMEOUT_S) -> str:
     """The changes below `repo` as git shows them: those staged, or those that are not."""
-    printed = _git(repo, [*_PLAIN_DIFF, *(["--cached"] if staged else []), "--"], timeout_s)
+    arguments = [*_PLAIN_DIFF, *(["--cached"] if staged else []), "--"]
+    printed = _git(repo, arguments, timeout_s, refusal_level=logging.WARNING)
     if printed and not _has_files(repo, timeout_s):
         return ""
     return printed.decode("utf-8", "replace")
@@ -39,7 +40,9 @@ def _has_files(repo: Path, timeout_s: float) -> bool:
     return _git(repo, ["rev-parse", "--is-inside-work-tree"], timeout_s).strip() == b"true"
 
 
-def _git(repo: Path, arguments: list[str], timeout_s: float) -> bytes:
+def _git(
+    repo: Path, arguments: list[str], timeout_s: float, *, refusal_level: int = logging.INFO
+) -> bytes:
     try:
         finished = subprocess.run(  # noqa: S603  fixed arguments, no shell
             ["git", "-C", str(repo), *_SAFE, *arguments],  # noqa: S607  the user's git
@@ -53,6 +56,6 @@ def _git(repo: Path, arguments: list[str], timeout_s: float) -> bytes:
         return b""
     if finished.returncode != 0:
         reason = finished.stderr.decode("utf-8", "replace").strip()
-        _LOGGER.info("git did not tell what changed in %s: %s", repo, reason)
+        _LOGGER.log(refusal_level, "git did not tell what changed in %s: %s", repo, reason)
         return b""
     return finished.stdout

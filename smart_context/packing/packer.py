@@ -59,7 +59,7 @@ class ContextPacker:
         template_name: str,
         role: RoleConfig,
         task_description: str,
-        target_files: Sequence[str] | None = None,
+        target_files: Sequence[str | Path] | None = None,
         extra_context: Mapping[str, object] | None = None,
     ) -> str:
         """The template with the packed files in it.
@@ -69,31 +69,32 @@ class ContextPacker:
         Raises:
             ValueError: If the template is not on the list of allowed ones.
         """
-        return self.plan(
+        plan = self.plan(
             role, task_description, target_files, extra_context, template_name=template_name
-        ).render()
+        )
+        return _rendered(plan)
 
     def pack_context(
         self,
         role: RoleConfig,
         task_description: str,
-        target_files: Sequence[str] | None = None,
+        target_files: Sequence[str | Path] | None = None,
         extra_context: Mapping[str, object] | None = None,
     ) -> str:
         """System prompt, task, files and extra context, within the role's budget."""
-        return self.plan(role, task_description, target_files, extra_context).render()
+        return _rendered(self.plan(role, task_description, target_files, extra_context))
 
     def pack_file_context(
         self,
         role: RoleConfig,
-        target_files: Sequence[str] | None = None,
+        target_files: Sequence[str | Path] | None = None,
         extra_context: Mapping[str, object] | None = None,
     ) -> str:
         """Files and extra context for a template, within the budget less the template's part.
 
         What is always included is returned whole, also when it is over the budget.
         """
-        return self.plan_files(role, target_files, extra_context).render()
+        return _rendered(self.plan_files(role, target_files, extra_context))
 
     def render_prompt(
         self, template_name: str, role: RoleConfig, task_description: str, **kwargs: Any
@@ -134,12 +135,14 @@ class ContextPacker:
         self,
         role: RoleConfig,
         task_description: str,
-        target_files: Sequence[str] | None = None,
+        target_files: Sequence[str | Path] | None = None,
         extra_context: Mapping[str, object] | None = None,
         *,
         template_name: str | None = None,
     ) -> PackPlan:
         """The whole prompt with the account of it, by a template or without one.
+
+        What could not be done is among its warnings; nothing is logged.
 
         Raises:
             ValueError: If the template is not on the list of allowed ones.
@@ -164,7 +167,7 @@ class ContextPacker:
     def plan_files(
         self,
         role: RoleConfig,
-        target_files: Sequence[str] | None = None,
+        target_files: Sequence[str | Path] | None = None,
         extra_context: Mapping[str, object] | None = None,
     ) -> PackPlan:
         """The files and extra context for a template, with the account of them."""
@@ -185,7 +188,7 @@ class ContextPacker:
         template_name: str,
         role: RoleConfig,
         task_description: str,
-        target_files: Sequence[str],
+        target_files: Sequence[str | Path],
         extra_context: Mapping[str, object],
     ) -> PackPlan | str:
         """The prompt by the template, or why there is none."""
@@ -196,7 +199,7 @@ class ContextPacker:
         values = {
             **{key: value for key, value in extra_context.items() if key.isidentifier()},
             "context": plan.render(),
-            "target_files": tuple(map(shown, target_files)),
+            "target_files": tuple(shown(str(target)) for target in target_files),
             "extra_context": dict(extra_context),
         }
         for name in ("template_name", "role", "task_description"):
@@ -204,20 +207,24 @@ class ContextPacker:
         try:
             prompt = self.render_prompt(template_name, role, task_description, **values)
         except Exception as error:  # noqa: BLE001  a template is code: it may fail in any way
-            return _logged_failure(template_name, error)
+            return (
+                f"The template {template_name} failed, so the prompt was packed without it: "
+                f"{type(error).__name__}: {error}"
+            )
         return replace(plan, pieces=(prompt,), token_budget=role.token_budget)
 
     def _plan(
         self,
         role: RoleConfig,
-        target_files: Sequence[str] | None,
+        target_files: Sequence[str | Path] | None,
         extra_context: Mapping[str, object] | None,
         token_budget: int,
         opening: Sequence[Section],
     ) -> PackPlan:
         context = role.context
         sources = Sources(self.repo_path, PatternSet(tuple(context.exclude)), context.allow_secrets)
-        gathering = Gathering(sources, context, target_files or (), self._markup, self._repomix)
+        targets = [str(target) for target in target_files or ()]
+        gathering = Gathering(sources, context, targets, self._markup, self._repomix)
         gathered = [
             *(Gathered(section=each, heading=heading_of(each.key)) for each in opening),
             *gathering.sections(extra_context or {}),
@@ -245,12 +252,12 @@ class ContextPacker:
         )
 
 
-def _logged_failure(template_name: str, error: Exception) -> str:
-    import logging  # noqa: PLC0415  11 ms, and only for a failure
+def _rendered(plan: PackPlan) -> str:
+    """The prompt; what its plan warns of goes to the log, since the plan itself is not shown."""
+    if plan.warnings:
+        import logging  # noqa: PLC0415  11 ms, and only when there is something to say
 
-    failure = (
-        f"The template {template_name} failed, so the prompt was packed without it: "
-        f"{type(error).__name__}: {error}"
-    )
-    logging.getLogger(__name__).warning("%s", failure)
-    return failure
+        logger = logging.getLogger(__name__)
+        for warning in plan.warnings:
+            logger.warning("%s", warning)
+    return plan.render()

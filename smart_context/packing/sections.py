@@ -264,7 +264,7 @@ class Gathering:
         return self._gathered("tree", [self.markup.block(tree_of(paths))] if paths else [])
 
     def _extra_section(self, key: str, text: object) -> Gathered | None:
-        blocks = [(str(text),)] if str(text) else []
+        blocks = [] if text is None or not str(text) else [(str(text),)]
         return self._gathered(key, blocks, heading=heading_of(key))
 
     def _files_section(

@@ -179,6 +179,8 @@ class Sources:
     def _content(self, path: str, at_most: int) -> bytes | int:
         size = self.sizes.get(path)
         if size is None:
+            if ".git" in path.lower().split("/"):
+                raise PathRefused(f"The path {path!r} was refused: it is git's own.")
             return _content(str(confine(self.root, path)), at_most)
         return size if size > at_most else _content(f"{self.root}{os.sep}{path}", at_most)
 

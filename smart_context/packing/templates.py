@@ -73,7 +73,7 @@ def render(environment: PromptEnvironment, name: str, values: Mapping[str, Any])
 
 def truncate_lines(text: str, count: int) -> str:
     """The first `count` lines, and how many were left out."""
-    lines = text.split("\n")
+    lines = text.removesuffix("\n").split("\n")
     left_out = len(lines) - max(count, 0)
     if left_out <= 0:
         return text

@@ -32,11 +32,20 @@ def test_sections_are_dropped_from_the_end_until_the_rest_fits(tokens, kept):
     assert " ".join(s.key for s in keep_within(SECTIONS, tokens, Meter())) == kept
 
 
+class _Encoding:
+    def encode(self, text: str) -> list[str]:
+        return text.split()
+
+    def __call__(self, text: str) -> dict[str, list[str]]:
+        return {"input_ids": text.split(), "attention_mask": []}
+
+
 @pytest.mark.parametrize(
     "tokenizer",
     [
         pytest.param(lambda text: len(text.split()), id="that counts"),
         pytest.param(str.split, id="that gives the tokens"),
+        pytest.param(_Encoding(), id="as libraries have them"),
     ],
 )
 def test_a_tokenizer_measures_exactly(tokenizer):

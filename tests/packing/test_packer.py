@@ -1,5 +1,6 @@
 import itertools
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -190,6 +191,7 @@ def test_a_tokenizer_is_exact(repo):
         pytest.param("big.py", b"x" * ((1 << 20) + 1), "[File exceeds size limit]", id="too big"),
         pytest.param("../out.py", None, "[Could not read file]", id="outside"),
         pytest.param("/etc/passwd", None, "[Could not read file]", id="absolute"),
+        pytest.param(".git/config", b"[core]", "[Could not read file]", id="git's own"),
         pytest.param(
             "key.py",
             b"AKIA" + b"ABCDEFGHIJKLMNOP",
@@ -200,9 +202,36 @@ def test_a_tokenizer_is_exact(repo):
 )
 def test_a_target_that_can_not_be_shown_has_a_placeholder(repo, target, content, placeholder):
     if content is not None:
+        (repo / target).parent.mkdir(exist_ok=True)
         (repo / target).write_bytes(content)
     packed = ContextPacker(repo).pack_file_context(role(), [target])
     assert packed == f"## Target Files\n\n### {target}\n\n{placeholder}"
+
+
+def test_gits_own_files_are_left_out_also_when_they_are_named(repo):
+    (repo / ".git").mkdir()
+    (repo / ".git/config").write_text("url = https://me:password@host/")
+    packed = ContextPacker(repo).pack_file_context(
+        role(".git/config", ".git", "**", always_include=[".git/config"])
+    )
+    assert "password" not in packed
+
+
+def test_targets_may_be_path_objects(repo, tmp_path):
+    packer = ContextPacker(repo)
+    targets = [Path("src") / "auth.py"]
+    assert files(packer.pack_file_context(role("$TARGET_IMPORTS"), targets)) == [
+        "src/auth.py",
+        "src/db.py",
+    ]
+    assert packer.build_full_prompt(
+        "implement.j2", role(), "Do it", targets
+    ) == packer.build_full_prompt("implement.j2", role(), "Do it", ["src/auth.py"])
+
+
+def test_extra_context_without_text_has_no_section(repo):
+    extra = {"nothing": None, "empty": "", "zero": 0}
+    assert headings(ContextPacker(repo).pack_file_context(role(), None, extra)) == ["Zero"]
 
 
 def test_a_folder_as_target_is_its_files(repo):
@@ -226,6 +255,20 @@ def test_an_unknown_name_is_ignored_with_a_warning(repo):
     plan = ContextPacker(repo).plan_files(role("$NONSENSE", "*.txt"))
     assert files(plan.render()) == ["notes.txt"]
     assert "$NONSENSE" in plan.warnings[0]
+
+
+def test_what_can_not_be_done_is_logged_where_the_prompt_is_all_that_is_given(repo, caplog):
+    packer, asking = ContextPacker(repo), role("$NONSENSE")
+    packer.plan(asking, "Do it")
+    assert caplog.records == []
+    for pack in (
+        lambda: packer.pack_context(asking, "Do it"),
+        lambda: packer.pack_file_context(asking),
+        lambda: packer.build_full_prompt("planning.j2", asking, "Do it"),
+    ):
+        caplog.clear()
+        pack()
+        assert ["$NONSENSE" in record.getMessage() for record in caplog.records] == [True]
 
 
 def test_the_diff_without_its_secrets(repo):

@@ -57,6 +57,11 @@ def test_lines_are_truncated_with_their_number(count, expected):
     assert truncate_lines("a\nb\nc", count) == expected
 
 
+def test_a_closing_newline_is_no_line_of_its_own():
+    assert truncate_lines("a\nb\n", 2) == "a\nb\n"
+    assert truncate_lines("a\nb\nc\n", 2) == "a\nb\n[Truncated 1 lines]"
+
+
 def test_a_diff_can_not_close_its_fence():
     assert format_diff("+```\n") == "````diff\n+```\n````"
     assert format_diff(" \n") == ""
