@@ -58,7 +58,7 @@ async def calibrated(
     pairs = _Pairs(about=[], others=[])
     for summary in (await store.list_chats())[:MOST_CHATS]:
         try:
-            messages = tuple(m for m in await store.messages(summary.id) if m.text.strip())
+            messages = tuple(filter(_says_something, await store.messages(summary.id)))
         except ChatUnreadable:
             continue
         if len(messages) >= FEWEST_MESSAGES:
@@ -97,6 +97,11 @@ async def _add(
             pairs.others += close[known & ~members].tolist()
             pairs.topics += 1
     pairs.chats += pairs.topics > before
+
+
+def _says_something(message: Message) -> bool:
+    failed = message.generating or message.error or message.error_code
+    return not failed and bool(message.text.strip())
 
 
 def _stored_topics(path: Path) -> tuple[Topic, ...]:

@@ -69,7 +69,8 @@ class RememberingEmbedder:
         if self._path is None:
             return {}
         try:
-            with np.load(self._path, allow_pickle=False) as stored:
+            whole = io.BytesIO(self._path.read_bytes())
+            with np.load(whole, allow_pickle=False) as stored:
                 keys, vectors = stored["keys"], stored["vectors"]
             return {key.tobytes(): row for key, row in zip(keys, vectors, strict=True)}
         except FileNotFoundError:

@@ -8,7 +8,8 @@ _OPENING = re.compile(
     r"\W*(?:(?:and|or|but|what about|how about|why(?: not)?\W*$|how so|like what|which (?:one|of)"
     r"|such as|for example|tell me more|more|others?|anything else|what else|und|oder|aber"
     r"|was ist mit|wie wäre|welche[rs]? davon|warum\W*$|et|ou|mais|pourquoi\W*$|qu'en est-il"
-    r"|y|pero|qué tal|por qué\W*$)(?!\w)|那么?|还有|還有|为什么\W*$|其他|それ|その|では|그럼|그리고)",
+    r"|y|pero|qué tal|por qué\W*$)(?!\w)"
+    r"|那么?|还有|還有|为什么\W*$|其他|それ|その|では|그럼|그리고)",
     re.IGNORECASE,
 )
 _POINTING = re.compile(

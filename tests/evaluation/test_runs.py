@@ -1,0 +1,129 @@
+"""Dialogues through the product's own extractor and selector, over an embedder of four axes."""
+
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from smart_context.errors import ModelFailed
+from smart_context.evaluation.formats import read_dialogues
+from smart_context.evaluation.report import rows_of
+from smart_context.evaluation.runs import measured_files
+from smart_context.plugin.settings import FilterSettings
+from tests.evaluation.files import (
+    CHAT,
+    FACTS,
+    FOLLOW_UPS,
+    QUESTIONS,
+    SEGMENTS,
+    SubjectEmbedder,
+    write,
+)
+
+pytestmark = pytest.mark.anyio
+
+
+async def measured(tmp_path, document, embedder=None, **settings):
+    path = write(tmp_path / "talk.json", document)
+    kind, dialogues = read_dialogues(path)
+    result = await measured_files(
+        [(path.name, kind, dialogues)], embedder or SubjectEmbedder(), FilterSettings(**settings)
+    )
+    return result, result.to_dict()["files"][0]
+
+
+async def test_evidence_of_questions_is_found(tmp_path):
+    _, found = await measured(tmp_path, QUESTIONS)
+    assert found["evidence_recall"] == {"questions": 1, "10": 1, "20": 1, "50": 1}
+    assert found["selections"]["count"] == 1
+    assert found["same_topic"] is None
+
+
+async def test_topics_are_matched_with_segments(tmp_path):
+    _, found = await measured(tmp_path, SEGMENTS)
+    assert found["same_topic"] == {"precision": 1, "recall": 1, "f1": 1, "topics": 2}
+    assert found["selections"]["fallback_share"] == 0
+
+
+async def test_facts_that_turns_need_are_sticky(tmp_path):
+    _, found = await measured(tmp_path, FACTS)
+    assert found["sticky"] == {"recall": 1, "precision": 1, "right": 1, "found": 1, "needed": 1}
+
+
+async def test_follow_ups_are_kept_with_what_they_refer_to(tmp_path):
+    _, found = await measured(tmp_path, FOLLOW_UPS, recent_messages=0)
+    assert found["follow_ups"]["complete"] == found["follow_ups"]["followed"] == 1
+
+
+async def test_messages_of_a_chat_come_back_to_the_topic_that_they_were_taken_from(tmp_path):
+    _, found = await measured(tmp_path, CHAT)
+    assert found["same_topic"]["topics"] == 4
+    assert found["same_topic"]["recall"] > 0.9
+    assert found["same_topic"]["precision"] > 0.9
+
+
+async def test_what_is_sent_is_counted_in_tokens_and_a_fallback_sends_all(tmp_path):
+    _, found = await measured(tmp_path, SEGMENTS, recent_messages=0)
+    assert found["selections"]["tokens_saved_share"] == pytest.approx(0.5, abs=0.1)
+    unheard_of = [QUESTIONS[0] | {"qa": [{"question": "Tea?", "evidence": ["D1:1"]}]}]
+    _, found = await measured(tmp_path, unheard_of, relevance="plain")
+    assert found["selections"]["fallback_share"] == 1
+    assert found["selections"]["tokens_saved_share"] == 0
+
+
+async def test_a_model_that_fails_ends_the_run_instead_of_counting_as_a_fallback(tmp_path):
+    class Failing(SubjectEmbedder):
+        async def embed(self, texts):
+            raise ModelFailed("the embedder is down")
+
+    with pytest.raises(ModelFailed, match="talk-1: the embedder is down"):
+        await measured(tmp_path, QUESTIONS, Failing())
+
+
+async def test_vectors_that_were_made_are_kept_also_when_a_run_is_cut_short(tmp_path):
+    class Stops(SubjectEmbedder):
+        async def embed(self, texts):
+            if self.asked:
+                raise ModelFailed("no more")
+            return await super().embed(texts)
+
+    path = write(tmp_path / "talk.json", [*SEGMENTS, *SEGMENTS, *SEGMENTS])
+    kind, dialogues = read_dialogues(path)
+    for embedder in (Stops(), Stops()):
+        with pytest.raises(Exception, match="no more"):
+            await measured_files(
+                [("talk.json", kind, dialogues)],
+                embedder,
+                FilterSettings(),
+                cache=tmp_path / "cache",
+            )
+    assert len(list((tmp_path / "cache").iterdir())) == 1
+    assert SEGMENTS[0]["utterances"][0] not in embedder.asked
+
+
+async def test_progress_is_told_after_each_dialogue(tmp_path):
+    path = write(tmp_path / "talk.json", [*SEGMENTS, *SEGMENTS])
+    kind, dialogues = read_dialogues(path)
+    told = []
+    await measured_files(
+        [("talk.json", kind, dialogues)],
+        SubjectEmbedder(),
+        FilterSettings(),
+        on_progress=lambda *said: told.append(said),
+    )
+    assert told == [("talk.json", 1, 2), ("talk.json", 2, 2)]
+
+
+async def test_the_table_has_a_line_for_each_measure_that_some_file_has(tmp_path):
+    _, questions = await measured(tmp_path, QUESTIONS)
+    _, facts = await measured(tmp_path, FACTS)
+    lines = {line[0]: line[1:] for line in rows_of([questions, facts])}
+    assert lines["evidence recall @10"] == ("1.000", "–")
+    assert lines["sticky recall"] == ("–", "1.000")
+    assert lines["dialogues"] == ("1", "1")
+    assert "same-topic F1" not in lines
+
+
+async def test_the_picture_is_about_all_files(tmp_path):
+    result, _ = await measured(tmp_path, SEGMENTS)
+    title = ET.fromstring(result.picture()).find("{http://www.w3.org/2000/svg}title")
+    assert title.text == "talk.json: subjects, enriched"
