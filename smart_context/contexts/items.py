@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from smart_context.errors import PathRefused
-from smart_context.vault.paths import confine
+from smart_context.vault.paths import status_of
 from smart_context.vault.walk import readable_files
 
 
@@ -97,7 +97,7 @@ def _look(root: Path, name: str) -> tuple[int, str]:
     """What there is under a name, and its plain path in the vault."""
     request = name.rstrip("/") or "."
     try:
-        mode = confine(root, request).stat().st_mode
+        mode = status_of(root, request).st_mode
     except (PathRefused, OSError, ValueError):
         return 0, request
     kind = stat.S_IFMT(mode)

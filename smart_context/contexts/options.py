@@ -60,6 +60,8 @@ class ContextOptions:
                 raise TypeError(f"no option {name!r}; there are {', '.join(sorted(_READERS))}")
             if value is not None:
                 values[name] = _READERS[name](name, value)
+        if not values:
+            return self
         if "templates" in values:
             values["templates"] = MappingProxyType({**self.templates, **values["templates"]})
         return replace(self, **values)

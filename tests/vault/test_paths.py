@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smart_context.errors import PathRefused
-from smart_context.vault.paths import confine, is_inside
+from smart_context.vault.paths import confine, is_inside, status_of
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,8 @@ def test_a_path_that_could_leave_the_vault_is_refused(tmp_path, request_):
     (vault / "out.md").symlink_to(outside / "secret.md")
     with pytest.raises(PathRefused):
         confine(vault, request_)
+    with pytest.raises(PathRefused):
+        status_of(vault, request_)
 
 
 def test_a_folder_whose_name_begins_like_the_vaults_is_outside(tmp_path):
@@ -76,3 +78,13 @@ def test_no_request_leaves_the_vault(tmp_path_factory, request_):
     except PathRefused:
         return
     assert os.path.realpath(path).startswith(os.path.realpath(vault))
+
+
+def test_a_status_is_that_of_the_file(tmp_path):
+    (tmp_path / "a.md").write_text("abc")
+    (tmp_path / "link.md").symlink_to("a.md")
+    assert status_of(tmp_path, "a.md") == (tmp_path / "a.md").stat()
+    assert status_of(tmp_path, "link.md").st_size == 3
+    assert os.path.samestat(status_of(tmp_path, ""), tmp_path.stat())
+    with pytest.raises(FileNotFoundError):
+        status_of(tmp_path, "none.md")
