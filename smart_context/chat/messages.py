@@ -40,7 +40,7 @@ class Message:
         created_at: ISO 8601 in UTC; empty when unknown.
         generating: The answer is still being written.
         error: Why the answer failed; empty when it did not.
-        error_code: The failure's number; 0 when there was none.
+        error_code: The failure's number or name; 0 when there was none.
         is_summary: The message stands for older ones (a compaction).
         files: Attached files, each `{"id", "name", "file_type", "storage_key"}`.
         links: Attached links, each `{"id", "url", "title", "storage_key"}`.
@@ -53,7 +53,7 @@ class Message:
     created_at: str = ""
     generating: bool = False
     error: str = ""
-    error_code: int = 0
+    error_code: int | str = 0
     is_summary: bool = False
     files: tuple[Mapping[str, Any], ...] = ()
     links: tuple[Mapping[str, Any], ...] = ()
@@ -80,7 +80,6 @@ class Message:
         created_at = _text(document.get("created_at"))
         if _USUAL.issuperset(document):  # most messages have no more, and chats have many
             return cls(id=message_id, role=known_role, content=content, created_at=created_at)
-        error_code = document.get("error_code")
         return cls(
             id=message_id,
             role=known_role,
@@ -88,7 +87,7 @@ class Message:
             created_at=created_at,
             generating=document.get("generating") is True,
             error=_text(document.get("error")),
-            error_code=error_code if type(error_code) is int else 0,
+            error_code=_code(document.get("error_code")),
             is_summary=document.get("is_summary") is True,
             files=_objects(document.get("files")),
             links=_objects(document.get("links")),
@@ -152,7 +151,7 @@ def derived_id(position: int, role: str, content: str | Sequence[Part]) -> Messa
 def _content_of(value: object) -> str | tuple[Part, ...]:
     if isinstance(value, str):
         return value
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return tuple(
             part if isinstance(part, Mapping) else {"type": "text", "text": str(part)}
             for part in value
@@ -164,9 +163,13 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+def _code(value: object) -> int | str:
+    return value if isinstance(value, int | str) and not isinstance(value, bool) else 0
+
+
 def _objects(value: object) -> tuple[Mapping[str, Any], ...]:
     return (
         tuple(entry for entry in value if isinstance(entry, Mapping))
-        if isinstance(value, list)
+        if isinstance(value, list | tuple)
         else ()
     )

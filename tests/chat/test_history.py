@@ -70,7 +70,9 @@ async def test_an_unfinished_answer_is_left_out():
     [
         pytest.param({"error": "timeout"}, "u", id="an error"),
         pytest.param({"error_code": 429}, "u", id="a code without words"),
+        pytest.param({"error_code": "rate_limit"}, "u", id="a code that is a name"),
         pytest.param({"error": "", "error_code": 0}, "u a", id="neither set"),
+        pytest.param({"error": "", "error_code": ""}, "u a", id="empty texts"),
         pytest.param({"error": None, "error_code": None}, "u a", id="null from an older file"),
     ],
 )

@@ -24,7 +24,7 @@ documents = st.fixed_dictionaries(
         "created_at": st.text(min_size=1, max_size=10),
         "generating": st.just(True),
         "error": st.text(min_size=1, max_size=5),
-        "error_code": st.integers(min_value=1),
+        "error_code": st.integers(min_value=1) | st.text(min_size=1, max_size=5),
         "is_summary": st.just(True),
         "files": st.lists(
             st.fixed_dictionaries({"id": st.text(max_size=4)}), min_size=1, max_size=2
@@ -46,6 +46,14 @@ def test_any_object_can_be_read_as_a_message_and_gives_a_stable_id(document, pos
     assert message.id
     assert message.role in {"user", "assistant", "system", "tool"}
     assert Message.from_dict(message.to_dict(), position=position) == message
+
+
+def test_a_message_made_in_python_may_have_tuples():
+    parts = ({"type": "text", "text": "a"}, {"type": "text", "text": "b"})
+    files = ({"id": "f", "storage_key": "k"},)
+    message = Message.from_dict({"id": "m", "role": "user", "content": parts, "files": files})
+    assert message.text == "a\nb"
+    assert message.files == files
 
 
 def test_a_message_without_an_id_gets_one_from_its_place_and_content():
