@@ -18,7 +18,7 @@ from smart_context.cli.vault import vault_option, vault_root
 from smart_context.cli.words import WordCommand
 from smart_context.config import read_memory_dir
 from smart_context.contexts import SmartContext, SmartContexts
-from smart_context.errors import CommandFailed
+from smart_context.errors import CommandFailed, StoreFailed
 from smart_context.packing.fences import encodable, shown
 
 LARGE_CHARACTERS = 400_000
@@ -42,8 +42,16 @@ def contexts() -> None:
 def list_(vault: Path | None, form: str) -> None:
     """List the named contexts of a vault."""
     found = _closed(vault)
-    rows = [(key, len(context.context_items)) for key, context in _all(found)]
+    rows, faults = [], []
+    for key in found.keys():  # noqa: SIM118  it is no dict
+        try:
+            if context := found.get(key):
+                rows.append((key, len(context.context_items)))
+        except StoreFailed as error:
+            faults.append(str(error))
     print_rows(("context", "items"), rows, form)
+    if faults:
+        raise CommandFailed("\n".join(faults))
     if not rows:
         click.echo("This vault has no named contexts. Make one: contexts edit NAME", err=True)
 
@@ -161,12 +169,6 @@ def _closed(vault: Path | None) -> SmartContexts:
 def _opened(vault: Path | None) -> Iterator[SmartContexts]:
     with opened_index(vault) as index:
         yield SmartContexts(index.root, None, read_memory_dir(index.root), index=index)
-
-
-def _all(found: SmartContexts) -> Iterator[tuple[str, SmartContext]]:
-    for key in found.keys():  # noqa: SIM118  it is no dict
-        if context := found.get(key):
-            yield key, context
 
 
 def _get(found: SmartContexts, key: str) -> SmartContext | None:

@@ -218,7 +218,10 @@ def test_what_can_not_be_done_says_why_and_changes_nothing(ask, stored, argument
 
 def test_a_damaged_context_says_where_it_is(ask, vault):
     ask("edit", "k", "--add", "Plan")
+    ask("edit", "l", "--add", "Plan")
     (vault / ".memory/contexts/k.json").write_text("{")
+    code, out, err = ask("list", "--format", "tsv")
+    assert (code, out, "k.json" in err) == (1, "context\titems\nl\t1\n", True)
     code, out, err = ask("build", "k")
     assert (code, out) == (1, "")
     assert "k.json" in err

@@ -264,3 +264,15 @@ def test_however_the_vault_changes_the_index_is_as_one_made_anew(tmp_path_factor
             assert index.backlinks(known) == anew.backlinks(known)
         anew.close()
     index.close()
+
+
+def test_a_first_look_tells_how_far_it_is(tmp_path):
+    for name in "abc":
+        (tmp_path / f"{name}.md").write_text(name)
+    told = []
+    index = VaultIndex(tmp_path)
+    index.refresh(lambda done, total: told.append((done, total)))
+    assert told == [(0, 3), (1, 3), (2, 3)]
+    index.refresh(lambda done, total: told.append((done, total)))
+    assert len(told) == 3
+    index.close()

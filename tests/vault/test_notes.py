@@ -244,3 +244,10 @@ def test_half_characters_are_no_part_of_an_outline():
     cards = '{"type": "file", "file": "\\ud800.md"}, {"type": "text", "text": "[[\\udfff]]"}'
     canvas = f'{{"nodes": [{cards}]}}'
     assert [link.target for link in canvas_outline(canvas).links] == ["?.md", "?"]
+
+
+def test_embeds_are_told_from_links():
+    text = '---\nup: "[[p]]"\n---\n[[a]] ![[b]] ![x](c.md) [y](d.md) \\![[e]] `![[f]]`'
+    outline = outline_of(text)
+    assert [outline.links[at].target for at in outline.embeds] == ["b", "c.md"]
+    assert text[outline.body :].startswith("[[a]]")
