@@ -22,7 +22,11 @@ export class ContextPreview {
   /** Says that something newer is on its way, when it takes its time. */
   wait() {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#root.toggleAttribute("data-waiting", true), PATIENCE_MS);
+    this.#timer = setTimeout(() => {
+      this.#root.toggleAttribute("data-waiting", true);
+      const total = this.#find(".total");
+      if (!total.textContent) total.textContent = "Reading the notes…";
+    }, PATIENCE_MS);
   }
 
   /** @param {Preview} preview */

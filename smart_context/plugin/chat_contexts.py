@@ -155,7 +155,7 @@ class ChatContexts:
         problem = ""
         try:
             async with asyncio.timeout(PATIENCE_S):
-                found = await self._notes.ask(lambda contexts: _gathered(contexts, keys))
+                found = await self._notes.ask(lambda contexts: _gathered(contexts, keys, limit))
                 return await asyncio.to_thread(_assembled, found, limit, count)
         except TimeoutError:
             problem = f"The notes could not be read within {PATIENCE_S:.0f} s; they are not sent."
@@ -198,6 +198,22 @@ def own_context(chat_id: ChatId) -> str:
     return f"Notes of chat {chat_id}"
 
 
+def _gathered(
+    contexts: SmartContexts, keys: Iterable[str], budget: int
+) -> list[tuple[Gathered, str]]:
+    return [_one(contexts, key, budget) for key in keys]
+
+
+def _one(contexts: SmartContexts, key: str, budget: int) -> tuple[Gathered, str]:
+    try:
+        context = contexts.get(key)
+        if context is None:
+            return Gathered(key=key), "This context was deleted."
+        return gather(contexts, context, budget=budget), ""
+    except SmartContextError as failure:
+        return Gathered(key=key), str(failure)
+
+
 def _assembled(
     found: Sequence[tuple[Gathered, str]], budget: int, count_tokens: Callable[[str], int]
 ) -> Assembled:
@@ -206,20 +222,6 @@ def _assembled(
     )
     problems = tuple((g.key, problem) for g, problem in found if problem)
     return Assembled(prompt, problems, count_tokens(prompt.text))
-
-
-def _gathered(contexts: SmartContexts, keys: Iterable[str]) -> list[tuple[Gathered, str]]:
-    return [_one(contexts, key) for key in keys]
-
-
-def _one(contexts: SmartContexts, key: str) -> tuple[Gathered, str]:
-    try:
-        context = contexts.get(key)
-        if context is None:
-            return Gathered(key=key), "This context was deleted."
-        return gather(contexts, context), ""
-    except SmartContextError as failure:
-        return Gathered(key=key), str(failure)
 
 
 def _query(view: ChatView) -> str:

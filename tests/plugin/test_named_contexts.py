@@ -106,7 +106,7 @@ async def test_the_tree_lists_and_finds_what_can_be_text(notes, served):
         top = await running.call("list_notes")
         assert [entry["path"] for entry in top["entries"]] == ["sub/", "a.md"]
         assert top["entries"][0]["files"] == 1
-        found = await running.call("list_notes", query="SUB b")
+        found = await running.call("list_notes", query="SUB b.md")
         assert [entry["path"] for entry in found["entries"]] == ["sub/b.md"]
         outline = await running.call("outline", path="a.md")
         assert [heading["key"] for heading in outline["headings"]] == ["a.md#Plan"]
