@@ -8,7 +8,13 @@ import tomli
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.config import SettingSpec, environment, read_config, starter_config
+from smart_context.config import (
+    SettingSpec,
+    environment,
+    read_config,
+    read_memory_dir,
+    starter_config,
+)
 from smart_context.config.lines import lines_of_keys
 from smart_context.errors import ConfigInvalid
 
@@ -442,3 +448,26 @@ def test_each_key_of_any_document_has_a_line(document):
 @given(st.text(alphabet="ab.=[]{}\"'#,\\ \n1", max_size=60))
 def test_finding_lines_ends_on_any_text(text):
     lines_of_keys(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(None, ".memory", id="no settings"),
+        pytest.param("", ".memory", id="the default"),
+        pytest.param(
+            '[vault]\nmemory_dir = "a/b"\n[plugins.x]\ny = 1\n[llm]\nz = 2', "a/b", id="set"
+        ),
+    ],
+)
+def test_the_memory_folder_alone_needs_nothing_else_to_be_right(tmp_path, text, expected):
+    if text is not None:
+        (tmp_path / ".vault.toml").write_text(text)
+    assert read_memory_dir(tmp_path) == tmp_path / expected
+
+
+@pytest.mark.parametrize("text", ['[vault]\nmemory_dir = "../x"', "[vault", "vault = 3"])
+def test_a_memory_folder_that_is_none_is_a_fault(tmp_path, text):
+    (tmp_path / ".vault.toml").write_text(text)
+    with pytest.raises(ConfigInvalid):
+        read_memory_dir(tmp_path)

@@ -18,13 +18,16 @@ from smart_context.vault.index_cache import Changes, IndexCache
 from smart_context.vault.index_store import Entry, IndexDamaged, IndexStore, IndexUnwritable
 from smart_context.vault.links import Names, Resolution, keys_of
 from smart_context.vault.notes import Link, Outline
-from smart_context.vault.walk import IGNORE_FILES, FileStamp, file_stamps, stamp_of
+from smart_context.vault.walk import (
+    IGNORE_FILES,
+    FileStamp,
+    file_stamps,
+    rest_after,
+    stamp_of,
+)
 
 INDEX_FILE = "index/vault.sqlite3"
 """Where the index is kept, in the memory folder."""
-
-_QUICK_LOOK_S = 0.005
-_REST = 20  # after a look at all files that was not quick: rest for so many times its duration
 
 T = TypeVar("T")
 
@@ -54,6 +57,7 @@ class VaultIndex:
         self._seen_version = 0
         self._next_look = 0.0
         self._is_settled = True
+        self._is_doubtful = False
         self._cache = IndexCache()
 
     def close(self) -> None:
@@ -76,8 +80,9 @@ class VaultIndex:
     def catch_up(self) -> None:
         """Refresh if it is due: always, unless that takes its time.
 
-        In a vault where a look takes more than 5 ms, no more than a twentieth of the time is spent
-        on it, so changes are seen after 20 times as long: a second at 10,000 notes.
+        Up to some 5,000 notes each change is seen at once. In a larger vault no more than a
+        twentieth of the time is spent on looking, so changes are seen after a second at 10,000
+        notes; at once when a note that is read has other links than before.
         """
         with self._lock:
             if not self._has_just_looked():
@@ -115,13 +120,22 @@ class VaultIndex:
         """What a link to `target` in the file `source` leads to."""
         return self._ask(lambda store: self._names_now(store).resolve(target, source))
 
+    def resolve_all(self, targets: Iterable[str], source: str) -> list[Resolution]:
+        """What many links in the file `source` lead to, in their order."""
+
+        def resolved(store: IndexStore) -> list[Resolution]:
+            names = self._names_now(store)
+            return [names.resolve(target, source) for target in targets]
+
+        return self._ask(resolved)
+
     def lengths(self, paths: Sequence[str]) -> list[int | None]:
         """The lengths of many files in characters; otherwise as `outline`."""
         return self._ask(lambda store: self._lengths(store, paths))
 
     def links(self, path: str) -> Sequence[tuple[Link, Resolution]]:
         """The links of a file, in the order of its text, and what they lead to."""
-        return self._ask(lambda store: self._links(store, path))
+        return self._ask(lambda store: self._links(self._beyond_doubt(store), path))
 
     def outlinks(self, path: str) -> tuple[str, ...]:
         """The other files that a file links to, each once, in the order of its text."""
@@ -129,7 +143,7 @@ class VaultIndex:
 
     def backlinks(self, path: str) -> tuple[str, ...]:
         """The other files that link to a file, sorted."""
-        return self._ask(lambda store: self._backlinks(store, path))
+        return self._ask(lambda store: self._backlinks(self._beyond_doubt(store), path))
 
     def outlines(self) -> Iterator[tuple[str, Outline]]:
         """All outlines that are known, sorted by path: those of all notes."""
@@ -167,8 +181,10 @@ class VaultIndex:
         self._seen_version = self._opened.version()
 
     def _look(self, store: IndexStore, on_progress: Progress | None = None) -> Changes:
-        began = time.monotonic()
+        began, began_work = time.monotonic(), time.thread_time()
         stamps = file_stamps(self.root, without=self._not_indexed())
+        rest = rest_after(time.monotonic() - began, time.thread_time() - began_work)
+        self._is_doubtful = False
         if store.version() != self._seen_version:
             self._seen_version = store.version()
             self._cache.clear()
@@ -179,10 +195,14 @@ class VaultIndex:
             changes = self._take_in(store, set(stamps), set(store.stamps()), on_progress)
             if self._is_settled:
                 store.keep_digest(digest)
-        ended = time.monotonic()
-        is_quick = ended - began < _QUICK_LOOK_S
-        self._next_look = ended if is_quick else ended + _REST * (ended - began)
+        self._next_look = time.monotonic() + rest
         return changes
+
+    def _beyond_doubt(self, store: IndexStore) -> IndexStore:
+        """The store, after a look if a note has just been read that has other links than before."""
+        if self._is_doubtful:
+            self._look(store)
+        return store
 
     def _not_indexed(self) -> tuple[str, ...]:
         if self._memory_dir is None or not self._memory_dir.is_relative_to(self.root):
@@ -254,6 +274,7 @@ class VaultIndex:
         if entry is not None and entry.stamp == stamp and entry.outline is not None:
             return text, entry.outline
         fresh = entry_of(path, found)
+        self._is_doubtful |= _links_of(entry) != _links_of(fresh)
         if entry is not None:
             self._cache.forget(Changes(changed=(path,)), store.change([fresh]), store.sources)
         return text, fresh.outline or Outline(len(text))
@@ -329,6 +350,11 @@ class VaultIndex:
         if key not in self._cache.sources:
             self._cache.sources[key] = store.sources(key)
         return self._cache.sources[key]
+
+
+def _links_of(entry: Entry | None) -> list[str]:
+    outline = entry and entry.outline
+    return [link.target for link in outline.links] if outline else []
 
 
 def _counted(entries: Iterable[Entry], total: int, on_progress: Progress | None) -> Iterable[Entry]:

@@ -5,25 +5,31 @@ from collections.abc import Iterator
 
 from smart_context.vault.index import VaultIndex
 from smart_context.vault.links import fold
+from smart_context.vault.notes import Outline
 
 
 def unresolved(index: VaultIndex) -> Iterator[tuple[str, str]]:
     """The links that lead nowhere: the note and what it names, in order."""
     for path, outline in index.outlines():
-        for link in outline.links:
-            if index.resolve(link.target, path).path is None:
-                yield path, link.target
+        targets = [link.target for link in outline.links]
+        for target, resolution in zip(targets, index.resolve_all(targets, path), strict=True):
+            if resolution.path is None:
+                yield path, target
 
 
 def orphans(index: VaultIndex) -> list[str]:
     """The notes that no other file links to, sorted."""
-    linked = {target for path, _ in index.outlines() for target in index.outlinks(path)}
-    return [path for path, _ in index.outlines() if path not in linked]
+    notes: list[str] = []
+    linked: set[str] = set()
+    for path, outline in index.outlines():
+        notes.append(path)
+        linked |= _others(index, path, outline)
+    return [path for path in notes if path not in linked]
 
 
 def dead_ends(index: VaultIndex) -> list[str]:
     """The notes that link to no other file, sorted."""
-    return [path for path, _ in index.outlines() if not index.outlinks(path)]
+    return [path for path, outline in index.outlines() if not _others(index, path, outline)]
 
 
 def tags(index: VaultIndex) -> Counter[str]:
@@ -40,3 +46,10 @@ def aliases(index: VaultIndex) -> Iterator[tuple[str, str]]:
     for path, outline in index.outlines():
         for alias in outline.aliases:
             yield alias, path
+
+
+def _others(index: VaultIndex, path: str, outline: Outline) -> set[str]:
+    """The other files that a note links to."""
+    targets = (link.target for link in outline.links)
+    found = {resolution.path for resolution in index.resolve_all(targets, path)}
+    return {other for other in found if other is not None and other != path}
