@@ -76,7 +76,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
 
     chosen = next((known for known in KINDS if known == kind), None)
     read: list[Read] = []
-    for path in files:
+    for path in filter(_is_no_side_car, files):
         found, dialogues = read_dialogues(path, chosen)
         read.append((path.name, found, dialogues[:limit]))
     settings = FilterSettings.from_mapping({"similarity_threshold": threshold, "relevance": mode})
@@ -141,6 +141,12 @@ async def _calibrate(root: Path, *, stores: bool) -> "tuple[Calibration, Path | 
             await asyncio.to_thread(store_calibration, config.memory_dir, found) if stores else None
         )
     return found, path
+
+
+def _is_no_side_car(path: Path) -> bool:
+    """What lies beside a chat is named like it and passed over, so `.memory/*.json` will do."""
+    chat = path.name.partition(".")[0]
+    return path.name == f"{chat}.json" or not path.with_name(f"{chat}.json").is_file()
 
 
 def _cache_folder() -> Path:

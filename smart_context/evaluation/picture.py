@@ -13,7 +13,7 @@ Series = tuple[str, str, NDArray[np.float64]]
 
 STEPS = np.linspace(0.0, 1.0, 51)
 _BINS = np.linspace(-0.2, 1.0, 49)
-_WIDTH, _HEIGHT, _LEFT, _TOP, _GAP = 440, 260, 56, 56, 76
+_WIDTH, _HEIGHT, _LEFT, _TOP, _GAP, _ROW = 440, 260, 56, 64, 76, 356
 _BLUE, _GREEN, _ORANGE, _GREY = "#2563a8", "#2a8659", "#c2571a", "#6b7280"
 
 
@@ -47,37 +47,45 @@ def histogram_of(samples: Sequence[Sample]) -> tuple[Series, Series]:
     return ("about the topic", _ORANGE, shares[0]), ("others", _BLUE, shares[1])
 
 
-def picture(title: str, samples: Sequence[Sample], threshold: float) -> str:
-    """An SVG document with both drawings.
+def picture(title: str, drawn: Sequence[tuple[str, Sequence[Sample]]], threshold: float) -> str:
+    """An SVG document: for each file a row with both drawings.
 
     Args:
         title: What was measured; shown, and read by screen readers.
-        samples: The scores; without any the drawings are empty.
+        drawn: Names of files with their scores; a file without any has no row.
         threshold: Marked by a line.
     """
+    rows = [(name, samples) for name, samples in drawn if samples]
+    charts = [
+        _row(_TOP + number * _ROW, name, samples, threshold)
+        for number, (name, samples) in enumerate(rows)
+    ]
+    width, height = 2 * _WIDTH + _GAP + _LEFT + 24, _TOP + max(1, len(rows)) * _ROW
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
+        f'font-family="system-ui, sans-serif" font-size="12">\n<title>{escape(title)}</title>\n'
+        f'<rect width="{width}" height="{height}" fill="#ffffff"/>\n'
+        f"{_text(_LEFT, 24, title, size=15)}\n{''.join(charts)}</svg>\n"
+    )
+
+
+def _row(top: int, name: str, samples: Sequence[Sample], threshold: float) -> str:
     curve = _chart(
-        (_LEFT, _TOP),
-        "Every threshold",
+        (_LEFT, top),
+        f"{name}: every threshold",
         (0.0, 1.0),
         (STEPS, curve_of(samples), 1.0),
         threshold,
     )
     bars = histogram_of(samples)
-    top = max(0.01, *(float(values.max()) for _, _, values in bars))
     middles = (_BINS[:-1] + _BINS[1:]) / 2
-    histogram = _chart(
-        (_LEFT + _WIDTH + _GAP, _TOP),
-        "Similarities, share of messages",
+    most = max(0.01, *(float(values.max()) for _, _, values in bars))
+    return curve + _chart(
+        (_LEFT + _WIDTH + _GAP, top),
+        "similarities, share of messages",
         (-0.2, 1.0),
-        (middles, bars, top),
+        (middles, bars, most),
         threshold,
-    )
-    width, height = 2 * _WIDTH + _GAP + _LEFT + 24, _HEIGHT + _TOP + 56
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
-        f'font-family="system-ui, sans-serif" font-size="12">\n<title>{escape(title)}</title>\n'
-        f'<rect width="{width}" height="{height}" fill="#ffffff"/>\n'
-        f"{_text(_LEFT, 22, title, size=15)}\n{curve}{histogram}</svg>\n"
     )
 
 

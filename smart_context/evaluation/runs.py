@@ -49,11 +49,10 @@ class Result:
         }
 
     def picture(self) -> str:
-        """An SVG document about all files together."""
-        samples = [sample for measured in self.files for sample in measured.findings.samples]
-        names = ", ".join(measured.file for measured in self.files)
-        title = f"{names}: {self.model}, {self.settings.relevance}"
-        return picture(title, samples, self.settings.similarity_threshold)
+        """An SVG document with a row for each file that has similarities."""
+        drawn = [(measured.file, measured.findings.samples) for measured in self.files]
+        title = f"{self.model}, {self.settings.relevance}"
+        return picture(title, drawn, self.settings.similarity_threshold)
 
 
 async def measured_files(

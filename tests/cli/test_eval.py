@@ -44,11 +44,23 @@ def test_eval_prints_json_for_programs_and_draws_a_picture(smart_context, tmp_pa
     assert (tmp_path / "out.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
-def test_eval_reads_a_chat_of_the_vault(smart_context, vault, tmp_path):
+def test_eval_reads_a_chat_of_the_vault_and_passes_over_what_lies_beside_it(
+    smart_context, vault, tmp_path
+):
     chat = vault / ".memory" / "agent-debugging.json"
+    side_car = write(chat.with_suffix(".filter.json"), {"version": 1})
     before = {path.name for path in vault.rglob("*")}
     code, out, _ = smart_context(
-        "eval", chat, "--format", "json", "--mode", "plain", "--cache", tmp_path / "c", cwd=vault
+        "eval",
+        chat,
+        side_car,
+        "--format",
+        "json",
+        "--mode",
+        "plain",
+        "--cache",
+        tmp_path / "c",
+        cwd=vault,
     )
     assert code == 0
     (found,) = json.loads(out)["files"]

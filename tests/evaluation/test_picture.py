@@ -32,8 +32,10 @@ def test_the_histogram_gives_shares_of_both_kinds():
 @pytest.mark.parametrize("samples", [[], [SAMPLE]])
 @pytest.mark.parametrize("threshold", [-1.0, 0.4, 1.0])
 def test_the_picture_is_well_formed_and_says_what_it_shows(samples, threshold):
-    text = picture("a < b & c", samples, threshold)
+    text = picture("a < b & c", [("none.json", []), ("some.json", samples)], threshold)
     root = ET.fromstring(text)
     assert root.find("{http://www.w3.org/2000/svg}title").text == "a < b & c"
     assert "nan" not in text
-    assert f"threshold {threshold:g}" in text
+    assert text.count(f"threshold {threshold:g}") == (2 if samples else 0)
+    assert text.count("some.json") == (1 if samples else 0)
+    assert "none.json" not in text

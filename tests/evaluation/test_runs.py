@@ -123,7 +123,8 @@ async def test_the_table_has_a_line_for_each_measure_that_some_file_has(tmp_path
     assert "same-topic F1" not in lines
 
 
-async def test_the_picture_is_about_all_files(tmp_path):
+async def test_the_picture_has_a_row_for_each_file_with_similarities(tmp_path):
     result, _ = await measured(tmp_path, SEGMENTS)
-    title = ET.fromstring(result.picture()).find("{http://www.w3.org/2000/svg}title")
-    assert title.text == "talk.json: subjects, enriched"
+    root = ET.fromstring(result.picture())
+    assert root.find("{http://www.w3.org/2000/svg}title").text == "subjects, enriched"
+    assert "talk.json: every threshold" in {words.text for words in root.iter()}
