@@ -21,7 +21,7 @@ from smart_context.text.bm25 import Bm25
 from smart_context.text.words import content_words, words
 from smart_context.vault.files import FileText, read_text
 from smart_context.vault.notes import Heading, outline_of
-from smart_context.vault.walk import FileStamp, file_stamps
+from smart_context.vault.walk import FileStamp, file_stamps, rest_after
 
 _SUFFIXES = (".md", ".txt")
 _HEADING = re.compile(r" {0,3}#[^\n]*|[^\n]*\n?[^\n]*")  # or a line and what underlines it
@@ -32,8 +32,6 @@ _MAX_CHARACTERS = 100_000  # of one note, for its words and its passages
 _PASSAGE_CHARACTERS = 1_500
 _NOTES_READ = 40
 _FEWEST_DEAD = 1_000
-_QUICK_LOOK_S = 0.005
-_REST = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +106,7 @@ class VaultPassages:
 
     def _catch_up(self) -> None:
         """Take in what changed, if looking is due: it never takes more than 5 % of the time."""
-        began = time.monotonic()
+        began, began_work = time.monotonic(), time.thread_time()
         if began < self._next_look:
             return
         found = {
@@ -116,7 +114,7 @@ class VaultPassages:
             for stamp in file_stamps(self._root, without=self._without)
             if stamp[0].lower().endswith(_SUFFIXES)
         }
-        took = time.monotonic() - began
+        rest = rest_after(time.monotonic() - began, time.thread_time() - began_work)
         known = {stamp for stamp in self._stamps if stamp is not None}
         for stamp in known - found:
             self._stamps[self._places.pop(stamp[0])] = None
@@ -124,7 +122,7 @@ class VaultPassages:
             self._words, self._stamps, self._places, known = Bm25(), [], {}, set()
         for stamp in sorted(found - known):
             self._add(stamp)
-        self._next_look = time.monotonic() + (_REST * took if took > _QUICK_LOOK_S else 0)
+        self._next_look = time.monotonic() + rest
 
     def _add(self, stamp: FileStamp) -> None:
         found = read_text(self._root / stamp[0])

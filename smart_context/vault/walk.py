@@ -15,6 +15,10 @@ IGNORE_FILES = (".gitignore", ".scignore")
 
 _MAX_IGNORE_BYTES = 1 << 20
 
+_QUICK_S = 0.25
+_QUICK_WORK_S = 0.025
+_REST = 20
+
 FileStamp = tuple[str, int, int, int]
 """Path relative to the vault, time of change in ns, size in bytes, inode: the same stamp, the
 same text."""
@@ -50,6 +54,19 @@ def file_stamps(
     folder = below.strip("/") + "/" if below.strip("/") else ""
     scopes = walk.scopes_above(folder)
     return [] if scopes is None else walk.stamps_below(folder, scopes)
+
+
+def rest_after(look_s: float, work_s: float) -> float:
+    """How long nobody need look at all files again, in seconds; 0 after a quick look.
+
+    After another, no more than a twentieth of the time is spent on looking. What counts is the
+    work of the look itself, so a busy machine makes no small vault look large.
+
+    Args:
+        look_s: How long the look took.
+        work_s: How long of this its thread was at work.
+    """
+    return 0.0 if look_s < _QUICK_S and work_s < _QUICK_WORK_S else _REST * look_s
 
 
 def stamp_of(root: Path, path: str, *, without: Collection[str] = ()) -> FileStamp | None:

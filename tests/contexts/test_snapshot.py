@@ -324,3 +324,14 @@ def test_the_laws_of_snapshots(tmp_path_factory, bodies, names, own, call):
         assert snapshot.total_char_count <= options.max_len
         assert len(compiled.context) <= options.max_len
     assert compiled.stats.final_length == len(compiled.context)
+
+
+def test_every_change_is_in_the_next_snapshot(vault):
+    contexts = vault({"a.md": "", "hub.md": ""} | {f"more/{n}.md": "[[hub]]" for n in range(200)})
+    context = contexts.create({"a.md": True})
+    hub = contexts.create({"hub.md": True}, context_opts={"inlinks": True})
+    for number in range(5):
+        vault({"a.md": f"[[new{number}]] [[hub]]", f"new{number}.md": "N"})
+        assert list(context.get_snapshot(link_depth=1).items[1]) == ["hub.md", f"new{number}.md"]
+        vault({f"from{number}.md": "[[hub]]"})
+        assert f"from{number}.md" in hub.get_snapshot(link_depth=1).items[1]

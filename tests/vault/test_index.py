@@ -276,3 +276,14 @@ def test_a_first_look_tells_how_far_it_is(tmp_path):
     index.refresh(lambda done, total: told.append((done, total)))
     assert len(told) == 3
     index.close()
+
+
+def test_a_note_that_is_read_with_other_links_is_evidence_of_more_that_changed(vault, index):
+    vault({"a.md": "[[b]]", "b.md": "", "c.md": "[[b]]"})
+    index.refresh()
+    index._next_look = float("inf")  # as if a look at this vault took long
+    vault({"a.md": "[[new]]", "new.md": "N", "d.md": "[[b]]"})
+    assert index.backlinks("b.md") == ("a.md", "c.md")
+    index.read("a.md")
+    assert [resolved.path for _, resolved in index.links("a.md")] == ["new.md"]
+    assert index.backlinks("b.md") == ("c.md", "d.md")

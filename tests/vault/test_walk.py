@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from smart_context.vault.ignore import parse_ignore
-from smart_context.vault.walk import readable_files
+from smart_context.vault.walk import readable_files, rest_after
 
 
 @pytest.fixture
@@ -145,3 +145,16 @@ def test_no_pattern_makes_the_match_slow(pattern):
     rules = parse_ignore(pattern + "\nlast")
     assert rules is not None
     assert rules.verdict("a" * 250 + "/" + "a/" * 1000 + "c") is None
+
+
+@pytest.mark.parametrize(
+    ("look_s", "work_s", "rest_s"),
+    [
+        pytest.param(0.02, 0.02, 0, id="quick"),
+        pytest.param(0.2, 0.01, 0, id="on a busy machine"),
+        pytest.param(0.05, 0.04, 1, id="in a large vault"),
+        pytest.param(2, 0.01, 40, id="on a slow disk"),
+    ],
+)
+def test_only_slow_looks_need_a_rest(look_s, work_s, rest_s):
+    assert rest_after(look_s, work_s) == rest_s
