@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smart_context.topics.clustering import clusters, without_background
+from smart_context.topics.segments import _worths as segment_worths
 from smart_context.topics.segments import segments_of
 from smart_context.topics.stability import reused_labels
 
@@ -103,7 +104,7 @@ def leaning(*subjects):
 @pytest.mark.parametrize(
     ("leans", "expected"),
     [
-        pytest.param((2, 1, 0.6), [0] * 8 + [1] * 10, id="joins what it is beside and like"),
+        pytest.param((2, 1, 0.25), [0] * 8 + [1] * 10, id="joins what it is beside and like"),
         pytest.param((2, 1, 0.0), [0] * 8 + [1] * 8 + [2] * 2, id="unlike what it is beside"),
         pytest.param((2, 0, 0.6), [0] * 8 + [1] * 8 + [2] * 2, id="like what it is not beside"),
     ],
@@ -115,6 +116,18 @@ def test_an_offshoot(leans, expected):
 
 
 def test_more_than_a_few_messages_are_no_offshoot():
-    rows = leaning(*[(0, 0, 0)] * 8, *[(1, 0, 0.3)] * 8)
+    rows = leaning(*[(0, 0, 0)] * 8, *[(1, 1, 0)] * 8, *[(2, 1, 0.42)] * 4)
     nothing = np.zeros((len(rows), 2), dtype=np.float32)
-    assert clusters(rows, nothing, [False] * len(rows), most=8).tolist() == [0] * 8 + [1] * 8
+    found = clusters(rows, nothing, [False] * len(rows), most=8).tolist()
+    assert found == [0] * 8 + [1] * 8 + [2] * 4
+
+
+@pytest.mark.parametrize("count", [1, 59, 60, 61, 137])
+def test_a_stretch_is_worth_the_length_of_its_sum(count):
+    rows = np.random.default_rng(0).standard_normal((count, 4)).astype(np.float32)
+    worths = segment_worths(rows)
+    assert worths.shape == (count, 60)
+    for end in range(1, count + 1):
+        for begin in range(max(0, end - 60), end):
+            wanted = np.linalg.norm(rows[begin:end].sum(axis=0))
+            assert worths[end - 1, begin - end] == pytest.approx(wanted, abs=1e-3)
