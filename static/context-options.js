@@ -2,6 +2,7 @@
 /** The form with a context's options: from stored ones to fields and back. */
 
 const NUMBERS = /** @type {const} */ (["link_depth", "max_links_per_item", "max_len"]);
+const FLAGS = /** @type {const} */ (["inlinks", "expand_embeds"]);
 const AROUND_ALL = "-1";
 const MOST_DEPTHS = 9;
 
@@ -41,8 +42,8 @@ export class ContextOptionsForm {
       const count = Math.floor(Number(this.#field(name).value));
       if (count > 0) options[name] = count;
     }
-    if (this.#check("inlinks").checked) options.inlinks = true;
-    if (!this.#check("follow_links_in_excluded").checked) options.follow_links_in_excluded = false;
+    for (const name of FLAGS) if (this.#field(name).checked) options[name] = true;
+    if (!this.#field("follow_links_in_excluded").checked) options.follow_links_in_excluded = false;
     if (this.#field("order").value !== "shortest") options.order = this.#field("order").value;
     const excluded = this.#field("excluded_headings").value.split("\n").map((line) => line.trim()).filter(Boolean);
     if (excluded.length) options.excluded_headings = excluded;
@@ -54,8 +55,8 @@ export class ContextOptionsForm {
   /** Fills the form. @param {Options} options */
   show(options) {
     for (const name of NUMBERS) this.#field(name).value = options[name] ? String(options[name]) : "";
-    this.#check("inlinks").checked = options.inlinks === true;
-    this.#check("follow_links_in_excluded").checked = options.follow_links_in_excluded !== false;
+    for (const name of FLAGS) this.#field(name).checked = options[name] === true;
+    this.#field("follow_links_in_excluded").checked = options.follow_links_in_excluded !== false;
     this.#field("order").value = options.order ?? "shortest";
     this.#field("excluded_headings").value = (options.excluded_headings ?? []).join("\n");
     this.#showDepths();
@@ -105,11 +106,6 @@ export class ContextOptionsForm {
   /** @param {string} name */
   #field(name) {
     return /** @type {HTMLInputElement} */ (this.#form.elements.namedItem(name));
-  }
-
-  /** @param {string} name */
-  #check(name) {
-    return this.#field(name);
   }
 }
 
