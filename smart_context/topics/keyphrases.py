@@ -136,12 +136,10 @@ def _with_adjective(
     """A noun and the adjective after it: `huerto urbano`."""
     begin, end = run
     if end - begin > 1 and evidence.share(tokens[begin].lower, grammar) >= _SURE:
-        adjective = tokens[begin + 1]
-        is_last = begin + 2 == end
-        if not adjective.is_verb and (
-            is_last or adjective.lower.endswith(grammar.adjective_endings)
-        ):
-            yield tokens[begin : begin + 2], tokens[begin].lower
+        noun, other = tokens[begin : begin + 2]
+        is_adjective = other.lower.endswith(grammar.adjective_endings)
+        if not other.is_verb and (is_adjective or evidence.are_pair(noun.lower, other.lower)):
+            yield tokens[begin : begin + 2], noun.lower
 
 
 def _joined(

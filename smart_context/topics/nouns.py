@@ -26,6 +26,7 @@ class NounEvidence:
         self._inside: Counter[str] = Counter()
         self._counted: Counter[str] = Counter()
         self._seen: Counter[str] = Counter()
+        self._pairs: Counter[tuple[str, str]] = Counter()
 
     def read(self, tokens: Sequence[Token], grammar: Grammar) -> None:
         """Takes one message into account."""
@@ -47,6 +48,10 @@ class NounEvidence:
     def is_other(self, word: str) -> bool:
         """Whether a lower-cased word is more often something else than a noun."""
         return self._against[word] > self._for[word]
+
+    def are_pair(self, noun: str, other: str) -> bool:
+        """Whether the second lower-cased word follows the first one more than once."""
+        return self._pairs[noun, other] > 1
 
     def share(self, word: str, grammar: Grammar) -> float:
         """From 0 to 1: how sure it is that a lower-cased word is a noun here."""
@@ -117,5 +122,6 @@ class NounEvidence:
             self._against[first] += 1
         elif grammar.introduces(before) or before == NUMBER:
             self._for[first] += 1
-        if end - begin > 1 and (after in grammar.articles or after == NUMBER):
-            self._against[last] += 1
+        if end - begin > 1:
+            self._pairs[first, tokens[begin + 1].lower] += 1
+            self._against[last] += after in grammar.articles or after == NUMBER
