@@ -11,6 +11,10 @@ _LANGUAGE = (
     r"|korean|russian|polish|swedish|danish|turkish|arabic|hindi)"
 )
 _BRIEF = r"(?:concise|brief|short|terse|succinct|formal|informal|polite|simple|casual|critical)"
+_EVERYTHING = (
+    r"(?:code|prices|numbers|amounts|units|dates|examples|answers|replies|text|names|temperatures"
+    r"|distances|measurements)"
+)
 
 ENGLISH = (
     r"\bfrom (?:now|here|this point) on(?:wards?)?\b",
@@ -62,6 +66,23 @@ ENGLISH = (
         BEGIN + r"use (?:only )?(?:metric|imperial|si|british|american) (?:\w+ )?(?:units|spelling"
         r"|english)"
     ),
+    (
+        BEGIN
+        + r"(?:(?:write|give|show|format|put|quote|state) (?:me )?|please )?all (?:the )?"
+        + _EVERYTHING
+        + r" (?:should be |must be |are to be )?(?:in|as|with)\b"
+    ),
+    (
+        BEGIN + r"when(?:ever)? you (?:write|answer|reply|show|give|suggest|explain|recommend)\b"
+        r"[^.?!]{0,40}, (?:please )?(?:always|never|add|include|use|avoid|put|mention|cite)\b"
+    ),
+    BEGIN + r"explain (?:everything|all things) ",
+    BEGIN + r"stop (?:apologi[sz]ing|using|repeating|adding|flattering|thanking)\b",
+    BEGIN + r"(?:speak|talk) to me (?:like|as|in)\b",
+    (
+        BEGIN + r"avoid (?:using |any |all )?(?:technical|jargon|emojis?|bullet|adverbs|acronyms"
+        r"|abbreviations|markdown|tables|clich|filler|the passive|passive|long (?:words|sentences))"
+    ),
 )
 GERMAN = (
     r"\bab (?:jetzt|sofort|nun)\b",
@@ -82,6 +103,19 @@ GERMAN = (
     r"\b(?:fasse? dich|halte? dich|fassen sie sich) (?:bitte )?kurz\b",
     r"\b(?:merke? dir|denke? (?:immer )?daran|merken sie sich)\b",
     r"\bich bin (?:allergisch|vegetarier|veganer|diabetiker|laktose)",
+    r"\bantworte(?:n sie)? (?:mir |bitte )*(?:immer|stets|nur|nie|niemals)\b",
+    r"\b(?:schreibe?|schreiben sie|formuliere) (?:mir |bitte |nur |immer )*(?:ohne|einfach)\b",
+    (
+        BEGIN + r"(?:bitte )?(?:verwende|benutze|nutze|verwenden sie|benutzen sie) (?:bitte )?"
+        r"(?:nie|niemals|immer|stets|keine?n?|nur)\b"
+    ),
+    (
+        BEGIN
+        + r"(?:bitte )?(?:gib |schreib )?(?:mir )?alle (?:preise|angaben|beträge|einheiten|maße"
+        r"|zahlen|temperaturen|antworten|beispiele) (?:bitte |immer |stets )*(?:in|mit)\b"
+    ),
+    r"\b(?:sprich|sprechen sie) (?:mich|mit mir) (?:bitte )?(?:mit|per|wie|auf)\b",
+    r"\berkläre? (?:mir )?(?:bitte )?(?:immer )?alles\b",
 )
 FRENCH = (
     r"\b(?:désormais|dorénavant)\b",
@@ -95,6 +129,10 @@ FRENCH = (
     r"\b(?:tutoie|vouvoie)[sz]?[- ]moi\b",
     r"\b(?:sois|soyez|reste|restez) (?:bref|brève|concis|concise)",
     r"\bje suis (?:allergique|végétarien|végan|diabétique|intolérant)",
+    BEGIN + r"n['\u2019](?:utilise|emploie|utilisez|employez)s? (?:jamais|pas|plus|aucun)",
+    BEGIN + r"ne (?:me |m['\u2019])?\w+ jamais\b",
+    r"\bà l['\u2019]avenir, ",
+    BEGIN + r"(?:donne|donnez|écris|écrivez)(?:-moi)? (?:toujours|tous les|toutes les)\b",
 )
 SPANISH = (
     r"\b(?:a partir de ahora|de ahora en adelante|de aquí en adelante)\b",
@@ -110,6 +148,13 @@ SPANISH = (
     ),
     r"\b(?:trátame|tutéame|háblame) de\b",
     r"\bsoy (?:alérgic[oa]|vegetarian[oa]|vegan[oa]|diabétic[oa]|celíac[oa])\b",
+    (
+        BEGIN + r"no (?:uses|utilices|emplees|añadas|incluyas|me (?:des|recomiendes|propongas"
+        r"|sugieras))\b"
+    ),
+    BEGIN + r"(?:usa|utiliza|emplea|usar|utilice|use) siempre\b",
+    BEGIN + r"en adelante\b",
+    BEGIN + r"tod[oa]s l[oa]s (?:precios|respuestas|unidades|medidas|ejemplos) (?:en|con)\b",
 )
 OTHERS = (
     r"\bd['\u2019]ora in (?:poi|avanti)\b",
@@ -125,11 +170,13 @@ OTHERS = (
 )
 EAST_ASIAN = (
     "从现在起|从现在开始|從現在起|從現在開始|今后都|以后都|以後都",
-    "(?:请|請|你)?(?:一直|始终|总是|始終|總是|永远)(?:都)?(?:用|以|使用|要|保持)",
+    "(?:今后|今後|以后|以後)(?:请|請|所有|每次|回答|的回答)|一律(?:用|使用|以)",
+    "(?:请|請)(?:不要|别|別)(?:再|使用|用)",
+    "(?<![我他她它们們])(?:一直|始终|总是|始終|總是|永远)(?:都)?(?:用|以|使用|要|保持)",
     "用(?:简体|繁体|簡體|繁體)?(?:中文|汉语|漢語|英文|英语|英語|日语|日語|普通话)(?:来)?(?:回答|回复|回覆|交流)",
     "(?:这次|這次|本次|整个|整個|在这个|在這個)(?:对话|對話|聊天|会话|交谈)",
     "(?:回答|回复|回覆)(?:都|时|時)?(?:请|請|要|尽量|儘量)(?:简短|简洁|簡短|簡潔|详细)",
-    "(?:请|請)(?:尽量|儘量|保持)?(?:简短|简洁|簡短|簡潔)",
+    "(?:请|請)(?:尽量|儘量|保持)?(?:简短|简洁|簡短|簡潔)(?!地?(?:的)?(?:介|说|說|解|描|总|總|概|讲|講|列|翻|写|寫))",
     "(?:请|請)?记住|記住",
     "我(?:对|對).{1,8}过敏|我是素食",
     "今後は|これからは|この会話では|(?:常に|必ず|いつも).{0,12}(?:答えて|回答|書いて)",
