@@ -17,6 +17,7 @@ from smart_context.host.manifest import RESERVED_IDS, Manifest
 from smart_context.host.models import Models
 from smart_context.host.panels import Panels
 from smart_context.host.tasks import TaskOwner
+from smart_context.host.tools import ToolSupport
 from smart_context.host.turns import HistoryBuilder
 
 P = TypeVar("P")
@@ -64,6 +65,10 @@ class Services(Protocol):
         """The vault's settings."""
 
     @property
+    def tool_support(self) -> ToolSupport:
+        """Which models take no tools."""
+
+    @property
     def build_history(self) -> HistoryBuilder:
         """Makes a history from stored messages."""
 
@@ -103,6 +108,14 @@ class PluginContext:
     def models(self) -> Models:
         """The models in use now; they may change, so ask again each time."""
         return self._services.models
+
+    @property
+    def takes_tools(self) -> bool:
+        """Whether tools may go with requests to the chat model, as far as is known.
+
+        Where they may not, `turn.tools` are asked for and answered in plain text.
+        """
+        return not self._services.tool_support.is_refused_by(self._services.models.chat)
 
     def subscribe(
         self, event: Event[P] | str, handler: Handler[P], priority: int = 0

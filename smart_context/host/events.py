@@ -26,7 +26,7 @@ PIPELINE_INPUT: Event[Turn] = Event("pipeline.input")
 PIPELINE_CONTEXT: Event[Turn] = Event("pipeline.context")
 """The place to change the history; what is left in it is what the model receives."""
 PIPELINE_PROMPT: Event[Turn] = Event("pipeline.prompt")
-"""The place to change the system prompt."""
+"""The place to change the system prompt, and to offer tools."""
 PIPELINE_LLM: Event[Turn] = Event("pipeline.llm")
 """The model is about to be asked; setting the response replaces it."""
 PIPELINE_POST_PROCESS: Event[Turn] = Event("pipeline.post_process")
@@ -59,6 +59,14 @@ class ChatToken(TypedDict):
     message_id: str
     offset: int
     text: str
+
+
+class ChatTool(TypedDict):
+    """A tool was used for an answer; `call` is the part of the message, with its result."""
+
+    chat_id: str
+    message_id: str
+    call: dict[str, Any]
 
 
 class ChatFinished(TypedDict):
@@ -109,6 +117,8 @@ CHAT_STARTED: Event[ChatStarted] = Event("chat.started")
 """The question is saved and the answer begins."""
 CHAT_TOKEN: Event[ChatToken] = Event("chat.token")
 """A piece of an answer."""
+CHAT_TOOL: Event[ChatTool] = Event("chat.tool")
+"""The model asked for something, and got it or was refused."""
 CHAT_FINISHED: Event[ChatFinished] = Event("chat.finished")
 """A turn ended well, or was stopped or aborted; all is saved."""
 CHAT_FAILED: Event[ChatFailed] = Event("chat.failed")

@@ -30,6 +30,7 @@ from smart_context.host.plugins import LOAD_TIMEOUT_S, Plugins
 from smart_context.host.relay import Relay
 from smart_context.host.repair import Repair
 from smart_context.host.tasks import TaskOwner
+from smart_context.host.tools import ToolSupport
 from smart_context.host.trust import TrustRecord
 from smart_context.host.turns import HistoryBuilder, Turns
 
@@ -74,6 +75,7 @@ class Host:
         commands: What clients can ask for.
         panels: What plugins show beside a chat.
         plugins: The plugins and what became of each.
+        tool_support: Which models take no tools.
         turns: The answers that are under way.
     """
 
@@ -98,7 +100,8 @@ class Host:
         self.plugins = Plugins(
             self, trust, built_in=options.built_in, load_timeout_s=options.load_timeout_s
         )
-        pipeline = Pipeline(self.bus, lambda: self.models)
+        self.tool_support = ToolSupport()
+        pipeline = Pipeline(self.bus, lambda: self.models, self.tool_support)
         self.turns = Turns(
             store=store,
             pipeline=pipeline,

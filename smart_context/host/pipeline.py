@@ -2,11 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from typing import Any
 
-from smart_context.errors import ModelFailed
 from smart_context.host.bus import EventBus, was_cancelled
 from smart_context.host.events import (
     PIPELINE_CONTEXT,
@@ -21,9 +19,9 @@ from smart_context.host.events import (
     Event,
 )
 from smart_context.host.models import Models
-from smart_context.host.prompt import prompt_messages
+from smart_context.host.rounds import Rounds
+from smart_context.host.tools import Tool, ToolSupport
 from smart_context.host.turn import Turn, as_messages
-from smart_context.llm.models import Piece
 
 BEFORE_THE_MODEL = (PIPELINE_START, PIPELINE_INPUT, PIPELINE_CONTEXT, PIPELINE_PROMPT, PIPELINE_LLM)
 
@@ -36,13 +34,19 @@ class Pipeline:
     Args:
         bus: Where the phases are published.
         models: Gives the models in use now; they may change between turns.
+        support: Knows which models take no tools.
     """
 
-    def __init__(self, bus: EventBus, models: Callable[[], Models]) -> None:
+    def __init__(
+        self, bus: EventBus, models: Callable[[], Models], support: ToolSupport | None = None
+    ) -> None:
         self._bus = bus
         self._models = models
+        self._support = support or ToolSupport()
 
-    async def ask(self, turn: Turn, on_text: Callable[[str], None]) -> None:
+    async def ask(
+        self, turn: Turn, on_text: Callable[[str], None], on_step: Callable[[], None] = lambda: None
+    ) -> None:
         """Everything up to the model's answer, which is left in `turn.response`.
 
         The model is not asked if a handler aborts the turn or sets the response itself.
@@ -51,6 +55,7 @@ class Pipeline:
             turn: The turn.
             on_text: Gets the answer piece by piece as it arrives, or in one piece if the turn
                 is not streaming; what it got is all that there is when this raises.
+            on_step: Called when something was added to `turn.steps`; the text so far is in it.
 
         Raises:
             ModelFailed: If the model did not answer, or answered with nothing.
@@ -63,8 +68,9 @@ class Pipeline:
                 raise asyncio.CancelledError
         if turn.aborted or turn.response is not None:
             return
-        turn.sent = prompt_messages(turn.system_prompt, turn.history, turn.message)
-        turn.response = await self._answer(turn, on_text)
+        model = self._models().chat
+        rounds = Rounds(model, turn, self._support, on_text=on_text, on_step=on_step)
+        turn.response = await rounds.answer()
 
     async def post_process(self, turn: Turn) -> None:
         """Let handlers change the answer before it is saved."""
@@ -83,6 +89,7 @@ class Pipeline:
             "system_prompt": turn.system_prompt,
             "response": turn.response,
             "metadata": turn.metadata,
+            "tools": list(turn.tools),
         }
         await self._bus.publish(event, turn)
         try:
@@ -90,6 +97,10 @@ class Pipeline:
         except TypeError as error:
             _logger.error("%s: the history is left as it was: %s", event.name, error)  # noqa: TRY400 - the handler is long gone from the traceback
             turn.history = before["history"]
+        tools: object = turn.tools
+        if not (isinstance(tools, list) and all(isinstance(tool, Tool) for tool in tools)):
+            _logger.error("%s: turn.tools is left as it was: expected a list of Tool", event.name)
+            turn.tools = before["tools"]
         for name in ("message", "system_prompt", "response", "metadata"):
             value, former = getattr(turn, name), before[name]
             allowed = dict if name == "metadata" else str
@@ -97,33 +108,3 @@ class Pipeline:
                 found = type(value).__name__
                 _logger.error("%s: turn.%s is left as it was: found %s", event.name, name, found)
                 setattr(turn, name, former)
-
-    async def _answer(self, turn: Turn, on_text: Callable[[str], None]) -> str:
-        model = self._models().chat
-        texts: list[str] = []
-        if turn.streaming:
-            async with _closing(model.stream(turn.sent)) as pieces:
-                async for piece in pieces:
-                    turn.usage = piece.usage or turn.usage
-                    if piece.text:
-                        texts.append(piece.text)
-                        on_text(piece.text)
-        else:
-            completion = await model.complete(turn.sent)
-            turn.usage = completion.usage
-            texts.append(completion.text)
-            on_text(completion.text)
-        text = "".join(texts)
-        if not text.strip():
-            raise ModelFailed(f"{model.name} gave an empty answer; try again or ask otherwise.")
-        return text
-
-
-@asynccontextmanager
-async def _closing(pieces: AsyncIterator[Piece]) -> AsyncIterator[AsyncIterator[Piece]]:
-    """Close a stream at the end, which cancels the request; not all iterators need it."""
-    try:
-        yield pieces
-    finally:
-        if close := getattr(pieces, "aclose", None):
-            await close()

@@ -30,9 +30,7 @@ class TaskOwner:
         Raises:
             RuntimeError: If the owner was closed.
         """
-        if self._closed:
-            work.close()
-            raise RuntimeError(f"{self._name} has stopped and takes no more work")
+        self._check_open(work)
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._finished)
@@ -46,6 +44,7 @@ class TaskOwner:
         Raises:
             RuntimeError: If the owner was closed.
         """
+        self._check_open(work)
         former = self._latest.get(key)
         if former is None or former.done():
             task = self.spawn(work)
@@ -70,6 +69,11 @@ class TaskOwner:
             self._logger.error(
                 "%s: %d tasks did not end within %g s", self._name, len(running), timeout_s
             )
+
+    def _check_open(self, work: Coroutine[Any, Any, Any]) -> None:
+        if self._closed:
+            work.close()
+            raise RuntimeError(f"{self._name} has stopped and takes no more work")
 
     def _finished(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)

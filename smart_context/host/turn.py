@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from smart_context.chat.messages import ChatId, Message, MessageId
+from smart_context.chat.messages import ChatId, JsonObject, Message, MessageId
+from smart_context.host.tools import Tool
 from smart_context.llm.models import PromptMessage, Usage
 
 
@@ -25,8 +26,14 @@ class Turn:
         system_prompt: Empty: no system message is sent.
         response: The answer; `None` until there is one.
         metadata: For plugins, to pass values from one phase to another.
+        tools: What the model may ask for while it answers; plugins add theirs at
+            `pipeline.prompt`.
+        tools_as_text: Ask and answer in plain text: for endpoints that take no tools.
+        steps: What was said and done before the answer: text parts, and tool calls with their
+            results, as they are stored.
         streaming: Whether clients get the answer piece by piece.
-        sent: The request as the model received it; empty until then.
+        sent: The request as the model received it, the last one if there were several; empty
+            until then.
         usage: Tokens that the endpoint counted, where it says so.
         abort_reason: Why a handler aborted the turn; empty if none did.
         stopped: The user stopped it.
@@ -44,6 +51,9 @@ class Turn:
     system_prompt: str = ""
     response: str | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
+    tools: list[Tool] = field(default_factory=list)
+    tools_as_text: bool = False
+    steps: list[JsonObject] = field(default_factory=list)
     streaming: bool = True
     sent: tuple[PromptMessage, ...] = ()
     usage: Usage | None = None

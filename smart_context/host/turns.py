@@ -18,6 +18,7 @@ from smart_context.host.events import (
     CHAT_FINISHED,
     CHAT_STARTED,
     CHAT_TOKEN,
+    CHAT_TOOL,
     Event,
 )
 from smart_context.host.pipeline import Pipeline
@@ -47,6 +48,7 @@ class Answering:
         journal: Keeps what has arrived through a crash.
         pieces: What has arrived of the answer.
         length: How many characters that is.
+        settled: How many of the pieces belong to steps of the turn, not to its answer.
         failure: Why the turn failed, for the caller.
     """
 
@@ -58,6 +60,7 @@ class Answering:
     asked: tuple[Message, ...] = ()
     pieces: list[str] = field(default_factory=list)
     length: int = 0
+    settled: int = 0
     turn: Turn | None = None
     failure: SmartContextError | None = None
     asking: asyncio.Task[None] | None = None
@@ -68,6 +71,11 @@ class Answering:
     def text(self) -> str:
         """What has arrived."""
         return "".join(self.pieces)
+
+    @property
+    def answer(self) -> str:
+        """What has arrived since the last step."""
+        return "".join(self.pieces[self.settled :])
 
     def stop(self) -> None:
         """Ask no more; what has arrived is kept."""
@@ -225,7 +233,7 @@ class Turns:
         await asyncio.wait([answering.asking])
         turn.stopped = answering.asking.cancelled() and not turn.error
         if turn.stopped:
-            turn.response = answering.text or None
+            turn.response = answering.answer or None
         if turn.response is not None and not (turn.error or turn.aborted):
             await self._pipeline.post_process(turn)
         await self._save(answering, turn)
@@ -239,7 +247,11 @@ class Turns:
             built = await self._build_history(answering.asked)
             turn.history = [message for message in built if message.id != turn.question.id]
             turn.message = next((m.text for m in built if m.id == turn.question.id), turn.message)
-            await self._pipeline.ask(turn, lambda text: self._arrived(answering, text))
+            await self._pipeline.ask(
+                turn,
+                lambda text: self._arrived(answering, text),
+                lambda: self._stepped(answering, turn),
+            )
         except SmartContextError as error:
             turn.error = str(error)
             turn.error_code = (error.status or 0) if isinstance(error, ModelFailed) else 0
@@ -264,6 +276,12 @@ class Turns:
                 },
             )
 
+    def _stepped(self, answering: Answering, turn: Turn) -> None:
+        answering.settled = len(answering.pieces)
+        if turn.steps and turn.steps[-1]["type"] == "tool_call":
+            news = {"chat_id": answering.chat_id, "message_id": answering.message_id}
+            self._emit(CHAT_TOOL, {**news, "call": turn.steps[-1]})
+
     async def _save(self, answering: Answering, turn: Turn) -> None:
         message = self._answer(answering, turn)
         try:
@@ -281,20 +299,16 @@ class Turns:
         self, answering: Answering, turn: Turn | None = None, *, generating: bool = False
     ) -> Message:
         """The answer as it is stored."""
-        content: str | tuple[Mapping[str, Any], ...] = ""
-        extra: dict[str, Any] = {}
-        if turn is not None:
-            content = answering.text if turn.error else turn.response or _notice(turn)
-            extra = {"stopped": True} if turn.stopped else {}
+        is_stopped = turn is not None and turn.stopped
         return Message(
             id=answering.message_id,
             role="assistant",
-            content=content,
+            content="" if turn is None else _content(turn, answering.answer),
             created_at=answering.created_at,
             generating=generating,
             error=turn.error if turn else "",
             error_code=turn.error_code if turn else 0,
-            extra=extra,
+            extra={"stopped": True} if is_stopped else {},
         )
 
     def _tell_the_end(self, answering: Answering, turn: Turn) -> None:
@@ -304,6 +318,15 @@ class Turns:
             self._emit(CHAT_FAILED, {"chat_id": turn.chat_id, "error": turn.error})
         else:
             self._emit(CHAT_FINISHED, {"chat_id": turn.chat_id, "message_ids": _ids(answering)})
+
+
+def _content(turn: Turn, arrived: str) -> str | tuple[Mapping[str, Any], ...]:
+    """What is stored of an answer: its text, after the steps that led to it."""
+    text = arrived if turn.error else turn.response or ""
+    notice = () if text or turn.error else _notice(turn)
+    if not turn.steps:
+        return notice or text
+    return (*turn.steps, *notice, *([{"type": "text", "text": text}] if text else ()))
 
 
 def _notice(turn: Turn) -> tuple[Mapping[str, Any], ...]:

@@ -8,12 +8,13 @@ from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.api import PluginContext
 from smart_context.host.commands import Client
-from smart_context.host.prompt import prompt_messages
+from smart_context.host.rounds import request
 from smart_context.host.turn import Turn
 from smart_context.llm.models import Embedder
 from smart_context.llm.tokens import count_tokens, estimate
 from smart_context.plugin.chat_contexts import ChatContexts
 from smart_context.plugin.extraction import TopicUpdates
+from smart_context.plugin.file_tools import FileTools
 from smart_context.plugin.named_contexts import CHANGED, Command, NamedContexts
 from smart_context.plugin.selector import ContextSelector
 from smart_context.plugin.service import ChatFilter, with_state
@@ -92,6 +93,10 @@ class SmartContextPlugin:
             count_tokens=self._count_tokens,
             logger=context.logger,
         )
+        self._file_tools = settings.file_tools
+        self._files = FileTools(
+            context.vault, without=self._notes.without, nearest=self._notes.nearest
+        )
         self._ask_above = settings.ask_above_tokens
         self._register(context)
 
@@ -106,6 +111,7 @@ class SmartContextPlugin:
     def _register(self, context: PluginContext) -> None:
         context.subscribe("pipeline.context", self._narrow_history)
         context.subscribe("pipeline.prompt", self._add_contexts)
+        context.subscribe("pipeline.prompt", self._offer_files)
         context.subscribe("pipeline.output", self._start_extraction)
         context.subscribe("pipeline.end", self._settle)
         context.subscribe("memory.chat_changed", self._chat_changed)
@@ -136,6 +142,11 @@ class SmartContextPlugin:
         if assembled.problems:
             self._attached.announce(turn.chat_id)
         await self._sidecars.keep_state(turn.chat_id)
+
+    async def _offer_files(self, turn: Turn) -> None:
+        if self._offers_files:
+            turn.tools.extend(self._files.for_turn())
+            turn.tools_as_text = self._file_tools == "fenced"
 
     def _notes_changed(self, changes: Changes) -> None:
         has_other_files = bool(changes.added or changes.removed)
@@ -218,7 +229,13 @@ class SmartContextPlugin:
             view = with_state(view, topics)
         decision = await self._filter.decide(view, threshold=threshold)
         contexts = await self._attached.assemble(view.chat_id)
-        prompt = prompt_messages(contexts.prompt.after(""), decision.messages, message)
+        prompt = request(
+            contexts.prompt.after(""),
+            decision.messages,
+            message,
+            tools=self._files.for_turn() if self._offers_files else (),
+            as_text=self._asks_in_text,
+        )
         messages = reasons_view(decision, self._count_tokens)
         return {
             "messages": messages,
@@ -249,6 +266,15 @@ class SmartContextPlugin:
         }
 
     # What the parts need of the host
+
+    @property
+    def _offers_files(self) -> bool:
+        return self._file_tools != "off" and not self._context.models.chat_is_embedded
+
+    @property
+    def _asks_in_text(self) -> bool:
+        is_chosen = self._offers_files and self._file_tools == "fenced"
+        return is_chosen or not self._context.takes_tools
 
     async def _history_of(self, messages: Sequence[Message]) -> Sequence[Message]:
         """What the next turn would send: built as for a message that is about to be written."""

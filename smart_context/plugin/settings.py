@@ -17,6 +17,7 @@ class FilterSettings:
         keep_pairs: A kept answer brings its question.
         context_budget_tokens: Most tokens of the contexts attached to a chat; 0 is no limit.
         ask_above_tokens: The page asks before it sends or copies more; 0 is never.
+        file_tools: How the model asks for files: `auto` by tool calls where it takes them.
     """
 
     similarity_threshold: float = 0.4
@@ -26,6 +27,7 @@ class FilterSettings:
     keep_pairs: bool = True
     context_budget_tokens: int = 8000
     ask_above_tokens: int = 32000
+    file_tools: Literal["auto", "fenced", "off"] = "auto"
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Any]) -> "FilterSettings":

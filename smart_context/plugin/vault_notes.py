@@ -78,7 +78,7 @@ class VaultNotes:
     async def nearest(self, query: str, limit: int) -> Sequence[Passage]:
         """The passages of the vault that are closest to a text, best first."""
         if self._passages is None:
-            self._passages = VaultPassages(self.root, without=self._without())
+            self._passages = VaultPassages(self.root, without=self.without)
         return await self._passages.find(query, limit)
 
     async def close(self) -> None:
@@ -90,9 +90,11 @@ class VaultNotes:
                 await in_daemon_thread(self._contexts.close, name="notes")
 
     def _walk(self) -> NoteTree:
-        return NoteTree(readable_files(self.root, without=self._without()))
+        return NoteTree(readable_files(self.root, without=self.without))
 
-    def _without(self) -> tuple[str, ...]:
+    @property
+    def without(self) -> tuple[str, ...]:
+        """What is no part of the vault's notes: the memory folder, relative to the vault."""
         if not self._memory_dir.is_relative_to(self.root):
             return ()
         return (self._memory_dir.relative_to(self.root).as_posix(),)

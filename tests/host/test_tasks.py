@@ -1,6 +1,7 @@
 """Background work with an owner."""
 
 import asyncio
+import inspect
 
 import pytest
 
@@ -153,3 +154,27 @@ async def test_work_may_close_its_own_owner():
 
     async with asyncio.timeout(5):
         assert await owner.spawn(work()) == "closed"
+
+
+async def test_work_in_place_of_running_work_is_closed_too_when_the_owner_has_stopped():
+    owner = TaskOwner("test")
+    may_end = asyncio.Event()
+
+    async def first():
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await may_end.wait()
+
+    async def second():
+        """Never begins."""
+
+    former = owner.latest("key", first())
+    await asyncio.sleep(0)
+    await owner.close(timeout_s=0)
+    work = second()
+    with pytest.raises(RuntimeError, match="test has stopped"):
+        owner.latest("key", work)
+    assert inspect.getcoroutinestate(work) == inspect.CORO_CLOSED
+    may_end.set()
+    await asyncio.wait([former])
