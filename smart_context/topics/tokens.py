@@ -11,7 +11,6 @@ from smart_context.topics.grammar import Grammar
 NUMBER = "0"
 """What every number reads as, lower-cased."""
 
-_LONGEST_TEXT = 3_000
 _SHORTEST_WORD = 2
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+|www\.\S+", re.DOTALL)
 _TOKEN = re.compile(
@@ -58,9 +57,9 @@ _COMMA = Token(",", ",", Kind.COMMA)
 _BREAK = Token(".", ".", Kind.BREAK)
 
 
-def plain_text(text: str) -> str:
-    """The beginning of a text without code and addresses, with plain apostrophes."""
-    return _CODE.sub(" . ", text[:_LONGEST_TEXT]).replace("\u2019", "'")
+def plain_text(text: str, most: int) -> str:
+    """The first `most` characters without code and addresses, with plain apostrophes."""
+    return _CODE.sub(" . ", text[:most]).replace("\u2019", "'")
 
 
 def tokens_of(plain: str, grammar: Grammar) -> list[Token]:

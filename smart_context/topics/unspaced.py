@@ -1,6 +1,7 @@
 """Phrases of a chat that could name a topic, in scripts without spaces: Chinese above all."""
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 
@@ -56,17 +57,22 @@ def unspaced_phrases(texts: Mapping[int, str], asked: AbstractSet[int]) -> list[
         texts: The messages by their position.
         asked: Positions of the user's messages: there a whole stretch counts though said once.
     """
-    found: dict[str, Phrase] = {}
+    found: dict[str, set[int]] = {}
     whole: set[str] = set()
     for place, text in texts.items():
         for stretch in _stretches(text):
             if place in asked:
                 whole.add(stretch)
             for piece in _pieces(stretch):
-                phrase = found.setdefault(piece, Phrase((piece,), is_spaced=False))
-                phrase.spellings[piece] += 1
-                phrase.places.add(place)
-    return [*_repeated(found), *_specific(found, whole)]
+                found.setdefault(piece, set()).add(place)
+    return [
+        *(_phrase(piece, found[piece], _REPEATED) for piece in _repeated(found)),
+        *(_phrase(piece, found[piece], _WHOLE) for piece in _specific(found, whole)),
+    ]
+
+
+def _phrase(piece: str, places: set[int], noun: float) -> Phrase:
+    return Phrase((piece,), Counter([piece]), places, noun, is_spaced=False)
 
 
 def _stretches(text: str) -> Iterator[str]:
@@ -85,32 +91,28 @@ def _pieces(stretch: str) -> Iterator[str]:
                 yield stretch[begin:end]
 
 
-def _repeated(found: Mapping[str, Phrase]) -> Iterator[Phrase]:
+def _repeated(found: Mapping[str, AbstractSet[int]]) -> Iterator[str]:
     """What is used again, and not only within something longer."""
     inside: dict[str, set[int]] = {}
-    repeated = [phrase for phrase in found.values() if len(phrase.places) > 1]
-    for phrase in sorted(repeated, key=lambda phrase: (-len(phrase.words[0]), phrase.words)):
-        piece = phrase.words[0]
-        if inside.get(piece) != phrase.places and not _has_loose_verb(piece, found):
-            phrase.noun = _REPEATED
-            if piece not in WEAK_WORDS_OF["zh"]:
-                yield phrase
+    repeated = (piece for piece, places in found.items() if len(places) > 1)
+    for piece in sorted(repeated, key=lambda piece: (-len(piece), piece)):
+        is_word = piece not in WEAK_WORDS_OF["zh"] and not _has_loose_verb(piece, found)
+        if is_word and inside.get(piece) != found[piece]:
+            yield piece
         for part in _pieces(piece):
             if part != piece:
-                inside.setdefault(part, set()).update(phrase.places)
+                inside.setdefault(part, set()).update(found[piece])
 
 
-def _specific(found: Mapping[str, Phrase], whole: Collection[str]) -> Iterator[Phrase]:
+def _specific(found: Mapping[str, AbstractSet[int]], whole: Collection[str]) -> Iterator[str]:
     """Whole stretches that end with what is used again: `麻婆豆腐` where `豆腐` is."""
     for piece in sorted(found.keys() & set(whole)):
-        ends = (found.get(piece[begin:]) for begin in range(1, len(piece) - 1))
-        if len(found[piece].places) == 1 and any(end and len(end.places) > 1 for end in ends):
-            found[piece].noun = _WHOLE
-            yield found[piece]
+        ends = (found.get(piece[begin:], ()) for begin in range(1, len(piece) - 1))
+        if len(found[piece]) == 1 and any(len(places) > 1 for places in ends):
+            yield piece
 
 
-def _has_loose_verb(piece: str, found: Mapping[str, Phrase]) -> bool:
+def _has_loose_verb(piece: str, found: Mapping[str, AbstractSet[int]]) -> bool:
     """Whether it begins or ends with a verb, and the rest is used without it as well."""
     rests = [piece[1:]] * (piece[0] in _OFTEN_VERBS) + [piece[:-1]] * (piece[-1] in _OFTEN_VERBS)
-    uses = len(found[piece].places)
-    return any(rest in found and len(found[rest].places) > uses for rest in rests)
+    return any(rest in found and len(found[rest]) > len(found[piece]) for rest in rests)

@@ -75,6 +75,12 @@ def test_a_word_of_one_phrase_only_is_its_fragment():
     assert fragments == {"heat": True, "pump": True, "heat pump": False}
 
 
+def test_of_many_long_messages_the_beginnings_are_read():
+    texts = ["the bread " + "and so on " * 200 + "the oven"] * 1_000
+    assert phrases(*texts[:1]) == {"bread", "oven"}
+    assert phrases(*texts) == {"bread"}
+
+
 def test_what_only_an_answer_says_once_is_no_whole_stretch():
     texts = ["先放豆腐", "嫩豆腐"]
     assert {p.text for p in phrases_of(texts, [[0, 1]], answers={1})} == {"豆腐"}

@@ -9,7 +9,7 @@ def evidence_of(code, *texts):
     grammar = GRAMMARS[code]
     evidence = NounEvidence()
     for text in texts:
-        evidence.read(tokens_of(plain_text(text), grammar), grammar)
+        evidence.read(tokens_of(plain_text(text, 999), grammar), grammar)
     return evidence, grammar
 
 
