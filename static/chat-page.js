@@ -10,9 +10,12 @@ import { Highlight } from "./highlight.js";
 import { equip, listen } from "./message-actions.js";
 import { MessageList } from "./message-list.js";
 import { OutputGuard } from "./output-guard.js";
+import { Reasons } from "./reasons.js";
+import { startForesight } from "./foresight.js";
 import { startFrame } from "./page-frame.js";
 import { startNotices } from "./plugin-notices.js";
 import { messagesIn } from "./reconcile.js";
+import { startReceipts } from "./receipts-list.js";
 import { Scroll } from "./scroll.js";
 import { SidePanels } from "./side-panels.js";
 import { reasonOf, visible } from "./text.js";
@@ -36,11 +39,13 @@ const chats = new ChatList(find("#chats"), wire, chatId);
 const scroll = new Scroll(find("#scroll"), find(".to-end"));
 const messages = new MessageList(find("#scroll"), chatId, (added) => {
   equip(added);
+  reasons?.watch(added);
   showWelcome();
   highlight.show();
   composer.setAnswering(messages.isAnswering);
 }, async () => (await wire.call("chat.open", { chat_id: chatId })).answering?.text ?? "");
 const highlight = new Highlight(measure);
+const reasons = panel && new Reasons(measure, wire, chatId);
 const composer = new Composer(/** @type {HTMLFormElement} */ (find(".composer")), chatId, {
   send,
   stop: () => wire.call("chat.stop", { chat_id: chatId }),
@@ -143,6 +148,9 @@ startFrame();
 equip(messagesIn(measure));
 listen(measure, { wire, chatId, panel });
 highlight.start();
+if (topics && panel) startForesight({ root: topics, wire, chatId, panel, box: document.querySelector("#message-box") });
+reasons?.start();
+if (panel) startReceipts(find("#panel-receipts"), wire, chatId);
 panel?.start();
 contexts?.start();
 chats.start();

@@ -1,6 +1,7 @@
 // @ts-check
 import "./bubble-cloud-define.js";
 import { pageWire } from "./connection.js";
+import { startForesight } from "./foresight.js";
 import { startNotices } from "./plugin-notices.js";
 import { TopicsPanel } from "./topics-panel.js";
 
@@ -10,6 +11,10 @@ wire.onStatus((status) => {
   if (status === "open" && chatId) wire.call("chat.open", { chat_id: chatId }).catch(() => {});
 });
 const root = document.querySelector(".topics");
-if (root instanceof HTMLElement) new TopicsPanel(root, wire).start();
+if (root instanceof HTMLElement && chatId) {
+  const panel = new TopicsPanel(root, wire);
+  startForesight({ root, wire, chatId, panel, box: null });
+  panel.start();
+}
 startNotices(wire);
 wire.connect();

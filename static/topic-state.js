@@ -16,6 +16,8 @@
  * @property {ReadonlySet<string>} sticky
  * @property {ReadonlyMap<string, string>} keptBy  The topic that keeps a message, by its id.
  * @property {string} reason  Why the filter could not do its work.
+ * @property {number | null} threshold  What a message's similarity is held against; null: not known.
+ * @property {boolean} isOwnThreshold  The user moved it for this chat.
  * @property {boolean} isKnown  Whether the server has said what is picked.
  */
 
@@ -23,7 +25,7 @@
 export const NOTHING_KNOWN = Object.freeze({
   topics: [], stickyCount: 0, active: [], isOn: true, total: 0, messageIds: null,
   fellBack: false, pinned: new Set(), hidden: new Set(), sticky: new Set(),
-  keptBy: new Map(), reason: "", isKnown: false,
+  keptBy: new Map(), reason: "", threshold: null, isOwnThreshold: false, isKnown: false,
 });
 
 /**
@@ -41,6 +43,8 @@ export function withNews(state, news) {
   }
   if (typeof news.embedding_search === "boolean") next.isOn = news.embedding_search;
   if (typeof news.total_messages === "number") next.total = news.total_messages;
+  if (typeof news.threshold === "number") next.threshold = news.threshold;
+  if (typeof news.threshold_is_own === "boolean") next.isOwnThreshold = news.threshold_is_own;
   if (typeof news.fell_back === "boolean") next.fellBack = news.fell_back;
   for (const key of /** @type {const} */ (["pinned", "hidden", "sticky"])) {
     if (Array.isArray(news[key])) next[key] = new Set(news[key]);

@@ -10,18 +10,24 @@ from smart_context.host.api import PluginContext
 from smart_context.host.commands import Client
 from smart_context.host.rounds import request
 from smart_context.host.turn import Turn
-from smart_context.llm.models import Embedder
+from smart_context.llm.models import Embedder, PromptMessage
 from smart_context.llm.tokens import count_tokens, estimate
 from smart_context.plugin.chat_contexts import ChatContexts
 from smart_context.plugin.extraction import TopicUpdates
 from smart_context.plugin.file_tools import FileTools
+from smart_context.plugin.looks import Looks
 from smart_context.plugin.named_contexts import CHANGED, Command, NamedContexts
+from smart_context.plugin.previews import Previews
+from smart_context.plugin.receipt_commands import Receipts
+from smart_context.plugin.receipt_replay import Replays
 from smart_context.plugin.selector import ContextSelector
-from smart_context.plugin.service import ChatFilter, with_state
+from smart_context.plugin.service import ChatFilter
 from smart_context.plugin.settings import FilterSettings
 from smart_context.plugin.sidecars import Sidecars
+from smart_context.plugin.token_ledger import TokenLedger
+from smart_context.plugin.topic_commands import TopicEditing
+from smart_context.plugin.undo import Step, UndoSteps
 from smart_context.plugin.vault_notes import VaultNotes
-from smart_context.plugin.views import reasons_view, status_line
 from smart_context.relevance.cache import EmbeddingCache
 from smart_context.relevance.fitting import stored_scale
 from smart_context.relevance.scorer import RelevanceScorer
@@ -43,14 +49,19 @@ class SmartContextPlugin:
         """Register everything; the host undoes it when the plugin stops."""
         self._context = context
         settings = FilterSettings.from_mapping(context.settings)
-        self._sidecars = Sidecars(context.chats.sidecar, context.logger)
+        self._undo = UndoSteps()
+        self._sidecars = Sidecars(
+            context.chats.sidecar,
+            context.logger,
+            before_change=lambda chat_id, before: self._undo.push(chat_id, Step(before=before)),
+        )
         self._cache = EmbeddingCache(
             lambda chat_id: context.chats.sidecar(chat_id, "embeddings.json"),
             context.models.embedder,
         )
         embedding_model = context.models.embedder.name
         scale = await asyncio.to_thread(stored_scale, context.chats.folder, embedding_model)
-        selector = ContextSelector(
+        self._selector = selector = ContextSelector(
             RelevanceScorer(self._cache, mode=settings.relevance, scale=scale),
             settings,
             context.logger,
@@ -61,6 +72,15 @@ class SmartContextPlugin:
             selector=selector,
             history_of=self._history_of,
             emit=context.emit,
+            undo_steps=self._undo.count,
+        )
+        self._editing = TopicEditing(
+            chats=context.chats,
+            sidecars=self._sidecars,
+            undo=self._undo,
+            chat_filter=self._filter,
+            selector=selector,
+            emit=self._emit,
         )
         self._topics = TopicUpdates(
             chats=context.chats,
@@ -69,6 +89,7 @@ class SmartContextPlugin:
             cache=self._cache,
             emit=context.emit,
             announce=self._filter.announce,
+            edited=self._editing.applied,
         )
         self._notes = VaultNotes(
             context.vault,
@@ -79,7 +100,7 @@ class SmartContextPlugin:
         )
         self._named = NamedContexts(
             self._notes,
-            emit=context.emit,
+            emit=self._emit,
             count_tokens=self._count_tokens,
             settings=settings,
         )
@@ -88,7 +109,7 @@ class SmartContextPlugin:
             chats=context.chats,
             sidecars=self._sidecars,
             view_of=self._filter.view,
-            emit=context.emit,
+            emit=self._emit,
             budget=settings.context_budget_tokens,
             count_tokens=self._count_tokens,
             logger=context.logger,
@@ -98,7 +119,42 @@ class SmartContextPlugin:
             context.vault, without=self._notes.without, nearest=self._notes.nearest
         )
         self._ask_above = settings.ask_above_tokens
+        self._show_and_keep(context)
         self._register(context)
+
+    def _show_and_keep(self, context: PluginContext) -> None:
+        """Make the parts that show what will be sent, and keep what was."""
+        self._ledger = TokenLedger(self._count_tokens)
+        self._looks = Looks(
+            chats=context.chats,
+            sidecars=self._sidecars,
+            chat_filter=self._filter,
+            attached=self._attached,
+            ledger=self._ledger,
+            count_tokens=self._count_tokens,
+        )
+        self._previews = Previews(
+            self._looks,
+            self._attached,
+            count_tokens=self._count_tokens,
+            model=lambda: self._context.models.chat.name,
+            request_of=self._request_of,
+        )
+        self._receipts = Receipts(
+            chats=context.chats,
+            looks=self._looks,
+            replays=Replays(
+                chats=context.chats,
+                chat_filter=self._filter,
+                selector=self._selector,
+                attached=self._attached,
+                build_history=context.build_history,
+                request_of=self._request_of,
+            ),
+            models=lambda: self._context.models,
+            emit=self._emit,
+            logger=context.logger,
+        )
 
     async def on_client_connected(self, client: Client) -> None:
         """Nothing to tell yet: the host shows the panel, and the page asks for its chat."""
@@ -118,12 +174,15 @@ class SmartContextPlugin:
         context.subscribe("chat.opened", self._chat_opened)
         own = (
             *(self.set_filter, self.get_topics, self.set_similarity_mode, self.refresh_topics),
-            *(self.pin, self.hide, self.release, self.preview, self.weigh),
+            *(self.pin, self.hide, self.release, self.weigh),
         )
         commands: tuple[Command, ...] = (
             *own,
             *self._named.commands(),
             *self._attached.commands(),
+            *self._editing.commands(),
+            *self._previews.commands(),
+            *self._receipts.commands(),
         )
         for command in commands:
             context.register_command(f"smart_context.{command.__name__}", command)
@@ -135,13 +194,17 @@ class SmartContextPlugin:
         view = await self._filter.view_before(turn.chat_id, turn.question.id, turn.history)
         decision = await self._filter.decide(view)
         turn.history = list(decision.messages)
+        settings = self._selector.settings_of(view.sidecar.state)
+        self._receipts.decided(turn, view, decision, settings)
 
     async def _add_contexts(self, turn: Turn) -> None:
         assembled = await self._attached.assemble(turn.chat_id)
+        self._receipts.assembled(turn, turn.system_prompt, assembled)
         turn.system_prompt = assembled.prompt.after(turn.system_prompt)
         if assembled.problems:
             self._attached.announce(turn.chat_id)
         await self._sidecars.keep_state(turn.chat_id)
+        self._context.latest(("weigh", turn.chat_id), self._receipts.weigh(turn))
 
     async def _offer_files(self, turn: Turn) -> None:
         if self._offers_files:
@@ -150,12 +213,13 @@ class SmartContextPlugin:
 
     def _notes_changed(self, changes: Changes) -> None:
         has_other_files = bool(changes.added or changes.removed)
-        self._context.emit(CHANGED, {"notes_changed": True, "has_other_files": has_other_files})
+        self._emit(CHANGED, {"notes_changed": True, "has_other_files": has_other_files})
 
     async def _start_extraction(self, turn: Turn) -> None:
         self._context.latest(("topics", turn.chat_id), self._topics.update(turn.chat_id))
 
     async def _settle(self, turn: Turn) -> None:
+        await self._receipts.keep(turn)
         self._context.latest(("announce", turn.chat_id), self._filter.announce(turn.chat_id))
         self._context.latest(("fold", turn.chat_id), self._fold_when_idle(turn.chat_id))
 
@@ -168,6 +232,8 @@ class SmartContextPlugin:
         chat_id = ChatId(payload["chat_id"])
         if not await self._context.chats.exists(chat_id):
             self._sidecars.forget(chat_id)
+            self._undo.forget(chat_id)
+            self._ledger.forget(chat_id)
             await self._cache.forget(chat_id)
             return
         self._context.latest(("announce", chat_id), self._filter.announce(chat_id))
@@ -216,42 +282,6 @@ class SmartContextPlugin:
         """Let the filter decide about messages again."""
         return await self._filter.release(check_chat_id(chat_id), message_ids)
 
-    async def preview(
-        self,
-        chat_id: str,
-        message: str = "",
-        topics: list[str] | None = None,
-        threshold: float | None = None,
-    ) -> JsonObject:
-        """What would be sent, and why, under the chat's filter or another; changes nothing."""
-        view = await self._filter.view(check_chat_id(chat_id))
-        if topics is not None:
-            view = with_state(view, topics)
-        decision = await self._filter.decide(view, threshold=threshold)
-        contexts = await self._attached.assemble(view.chat_id)
-        prompt = request(
-            contexts.prompt.after(""),
-            decision.messages,
-            message,
-            tools=self._files.for_turn() if self._offers_files else (),
-            as_text=self._asks_in_text,
-        )
-        messages = reasons_view(decision, self._count_tokens)
-        return {
-            "messages": messages,
-            "prompt": list(prompt),
-            "tokens": sum(entry["tokens"] for entry in messages if entry["in"])
-            + contexts.tokens
-            + self._count_tokens(message),
-            "status": status_line(
-                in_context=len(decision.messages),
-                total=len(view.messages),
-                is_filtering=bool(view.sidecar.state.active_topics),
-                fell_back=decision.selection.fell_back,
-            ),
-            "problem": decision.problem,
-        }
-
     async def weigh(self, chat_id: str, message: str = "") -> JsonObject:
         """About how many tokens a message would send, and from how many on the page asks first."""
         view = await self._filter.view(check_chat_id(chat_id))
@@ -266,6 +296,23 @@ class SmartContextPlugin:
         }
 
     # What the parts need of the host
+
+    def _request_of(
+        self, system_prompt: str, history: Sequence[Message], message: str
+    ) -> tuple[PromptMessage, ...]:
+        """The request that a turn makes of these, with the tools that go with it now."""
+        return request(
+            system_prompt,
+            history,
+            message,
+            tools=self._files.for_turn() if self._offers_files else (),
+            as_text=self._asks_in_text,
+        )
+
+    def _emit(self, event: str, payload: JsonObject) -> None:
+        if event == CHANGED:
+            self._looks.forget_contexts()
+        self._context.emit(event, payload)
 
     @property
     def _offers_files(self) -> bool:

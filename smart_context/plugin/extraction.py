@@ -18,6 +18,8 @@ from smart_context.topics.values import Extraction, Topic
 
 JsonObject = dict[str, Any]
 Emit = Callable[[str, JsonObject], None]
+Edited = Callable[[ChatId, Extraction, Sequence[Message]], Awaitable[Extraction]]
+"""Gives the topics as the user wants them, from those that were found."""
 
 
 class OutOfDate(Exception):
@@ -57,6 +59,7 @@ class TopicUpdates:
         cache: The chats' vectors.
         emit: Tells the clients.
         announce: Tells the clients what is in context now.
+        edited: Applies what the user made of the topics.
     """
 
     def __init__(
@@ -68,6 +71,7 @@ class TopicUpdates:
         cache: EmbeddingCache,
         emit: Emit,
         announce: Callable[[ChatId], Awaitable[None]],
+        edited: Edited,
     ) -> None:
         self._chats = chats
         self._sidecars = sidecars
@@ -75,6 +79,7 @@ class TopicUpdates:
         self._cache = cache
         self._emit = emit
         self._announce = announce
+        self._edited = edited
         self._newest: dict[ChatId, object] = {}
 
     async def update(self, chat_id: ChatId) -> None:
@@ -105,7 +110,8 @@ class TopicUpdates:
     async def _extract_and_store(self, chat_id: ChatId, token: object) -> None:
         messages = _readable(await self._chats.messages(chat_id))
         sidecar = await self._sidecars.of(chat_id)
-        extraction = await self._extract(chat_id, messages, sidecar.topics)
+        found = await self._extract(chat_id, messages, sidecar.topics)
+        extraction = await self._edited(chat_id, found, messages)
 
         def store(document: JsonObject) -> None:
             if self._newest.get(chat_id) is not token:

@@ -28,6 +28,7 @@ class ChatFilter:
         selector: Decides what is in context.
         history_of: Builds a chat's history.
         emit: Tells the clients.
+        undo_steps: How many choices of a chat can be taken back.
     """
 
     def __init__(
@@ -38,12 +39,14 @@ class ChatFilter:
         selector: ContextSelector,
         history_of: HistoryOf,
         emit: Callable[[str, JsonObject], None],
+        undo_steps: Callable[[ChatId], int] = lambda _chat: 0,
     ) -> None:
         self._chats = chats
         self._sidecars = sidecars
         self._selector = selector
         self._history_of = history_of
         self._emit = emit
+        self._undo_steps = undo_steps
 
     async def view(self, chat_id: ChatId) -> ChatView:
         """The chat as its next message would find it."""
@@ -88,7 +91,7 @@ class ChatFilter:
         """The topics and the state of a chat; an unknown chat has none."""
         view = await self.view(chat_id)
         shown = topics_view(view, is_searching=self._selector.is_searching(view.sidecar.state))
-        return {**filter_view(view, await self.decide(view)), **shown}
+        return {**self._shown(view, await self.decide(view)), **shown}
 
     async def select(self, chat_id: ChatId, labels: Iterable[str]) -> JsonObject:
         """Select these topics and no others.
@@ -138,8 +141,11 @@ class ChatFilter:
         view = await self.view(chat_id)
         return self._tell(view, await self.decide(view))
 
+    def _shown(self, view: ChatView, decision: Decision) -> JsonObject:
+        return {**filter_view(view, decision), "undo_steps": self._undo_steps(view.chat_id)}
+
     def _tell(self, view: ChatView, decision: Decision) -> JsonObject:
-        shown = filter_view(view, decision)
+        shown = self._shown(view, decision)
         searching = self._selector.is_searching(view.sidecar.state)
         self._emit(
             "smart_context.filter_changed",

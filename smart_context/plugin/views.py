@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from smart_context.chat.messages import Message
 from smart_context.plugin.selector import ChatView, Decision
 from smart_context.relevance.reasons import KINDS, ReasonKind
 
@@ -35,6 +34,8 @@ def filter_view(view: ChatView, decision: Decision) -> JsonObject:
         "total_messages": len(view.messages),
         "fell_back": decision.selection.fell_back,
         "problem": decision.problem,
+        "threshold": decision.selection.reasons.threshold,
+        "threshold_is_own": state.threshold is not None,
         "pinned": list(state.pinned),
         "hidden": list(state.hidden),
         "sticky": [m.id for m in view.messages if m.id in sticky],
@@ -57,24 +58,6 @@ def public_topics(topics: Sequence[Mapping[str, Any]]) -> list[JsonObject]:
     return [dict(topic) for topic in topics if isinstance(topic.get("label"), str)]
 
 
-def reasons_view(decision: Decision, count_tokens: Any) -> list[JsonObject]:
-    """Every message that was decided about: in or out, why, at what cost."""
-    return [
-        {
-            "id": message.id,
-            "role": message.role,
-            "in": reason.is_in,
-            "reason": str(reason),
-            "score": None if reason.score is None else round(float(reason.score), 4),
-            "topic": reason.topic,
-            "tokens": count_tokens(message.text),
-            "text": _one_line(message),
-        }
-        for position, message in enumerate(decision.candidates)
-        for reason in (decision.selection.reasons.at(position),)
-    ]
-
-
 def _kept_by(decision: Decision) -> dict[str, list[str]]:
     """The topics, each with the messages that it keeps."""
     reasons = decision.selection.reasons
@@ -85,7 +68,3 @@ def _kept_by(decision: Decision) -> dict[str, list[str]]:
     for position, topic in zip(positions.tolist(), reasons.found.topics_of(positions), strict=True):
         kept.setdefault(topic, []).append(reasons.ids[position])
     return kept
-
-
-def _one_line(message: Message) -> str:
-    return " ".join(message.text[:400].split())

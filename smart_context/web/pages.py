@@ -6,6 +6,7 @@
     /chats/{id}                     one chat with the panel beside it
     /chats/{id}/messages            messages, as a fragment
     /chats/{id}/text?message=       one message as it was written
+    /chats/{id}/turns/{turn}        the receipt of one turn: ?diff= compares it, ?replay= replays it
     /panels/smart_context?chat_id=  the panel alone
     /contexts?chat=                 a named context that is not saved yet
     /contexts/{key}?chat=           a named context, to be looked at and changed
@@ -34,7 +35,7 @@ from smart_context.chat.store import ChatStore
 from smart_context.errors import ChatIdInvalid, SmartContextError, UnknownCommand
 from smart_context.host.commands import Caller, CommandRegistry
 from smart_context.resources import asset
-from smart_context.web import message_views, panel_view
+from smart_context.web import message_views, panel_view, turn_view
 from smart_context.web.markdown import Markdown, visible
 
 _HEADERS = {"Cache-Control": "no-store"}
@@ -71,6 +72,7 @@ def page_routes(host: PageHost) -> list[BaseRoute]:
         Route("/chats/{chat_id}", pages.chat),
         Route("/chats/{chat_id}/messages", pages.messages),
         Route("/chats/{chat_id}/text", pages.text),
+        Route("/chats/{chat_id}/turns/{turn}", pages.turn),
         Route("/panels/smart_context", pages.panel),
         Route("/contexts", pages.contexts),
         Route("/contexts/{key:path}", pages.contexts),
@@ -127,6 +129,30 @@ class _Pages:
             missing = problem or "This chat has no such message."
             return PlainTextResponse(missing, status_code=404, headers=_HEADERS)
         return PlainTextResponse(found.text, headers=_HEADERS)
+
+    async def turn(self, request: Request) -> Response:
+        chat_id, turn = request.path_params["chat_id"], request.path_params["turn"]
+        settings = turn_view.replay_settings(request.query_params)
+        compared = request.query_params.get("diff")
+        named = {"chat_id": chat_id, "turn": turn}
+        if settings is not None:
+            shown = await self._ask("smart_context.replay", {**named, **settings})
+        else:
+            compare = {"diff": compared} if compared else {}
+            shown = await self._ask("smart_context.receipt", {**named, **compare})
+        if shown is None or "turn" not in shown:
+            return await self._failed((shown or {}).get("problem", "Smart Context is turned off."))
+        known = await self._ask("smart_context.receipts", {"chat_id": chat_id}) or {}
+        topics = (await self._ask("smart_context.get_topics", {"chat_id": chat_id}) or {})["topics"]
+        return await self._page(
+            "turn.html",
+            chat_id=chat_id,
+            view=turn_view.turn_view(shown, is_replay=settings is not None),
+            others=[r for r in known.get("receipts", ()) if r["turn"] != shown["turn"]],
+            compared=compared,
+            topics=turn_view.topic_choices(shown["settings"]["topics"], topics),
+            most=turn_view.MAX_ROWS,
+        )
 
     async def chat_list(self, request: Request) -> Response:
         query = request.query_params.get("q", "").strip()

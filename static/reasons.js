@@ -1,0 +1,85 @@
+// @ts-check
+/** Says of each message on the screen whether it is in or out, and why, where one looks for it. */
+
+import { newest } from "./newest.js";
+import { counted } from "./parts.js";
+
+const SETTLE_MS = 150;
+const NEAR = "400px";
+
+/** @typedef {{ in: boolean, kind: string, reason: string, tokens: number }} Told */
+
+export class Reasons {
+  #list;
+  #wire;
+  #chatId;
+  /** @type {Map<string, Told>} */
+  #known = new Map();
+  /** @type {Set<HTMLElement>} */
+  #near = new Set();
+  #observer;
+  #wish;
+
+  /** @param {HTMLElement} list  Holds the messages. @param {import("./wire.js").Wire} wire @param {string} chatId */
+  constructor(list, wire, chatId) {
+    this.#list = list;
+    this.#wire = wire;
+    this.#chatId = chatId;
+    this.#observer = new IntersectionObserver((entries) => this.#moved(entries), { rootMargin: NEAR });
+    this.#wish = newest(SETTLE_MS, (/** @type {any} */ news) => {
+      for (const [id, told] of Object.entries(news.reasons)) this.#known.set(id, told);
+      for (const message of this.#near) this.#show(message);
+    });
+  }
+
+  start() {
+    this.watch(/** @type {HTMLElement[]} */ ([...this.#list.querySelectorAll("[data-message-id]")]));
+    document.addEventListener("panel-changed", () => this.#forget());
+    this.#wire.onStatus((status) => status === "open" && this.#forget());
+  }
+
+  /** Messages that are new on the page. @param {readonly HTMLElement[]} messages */
+  watch(messages) {
+    for (const message of messages) this.#observer.observe(message);
+  }
+
+  #forget() {
+    this.#known.clear();
+    this.#ask();
+  }
+
+  /** @param {readonly IntersectionObserverEntry[]} entries */
+  #moved(entries) {
+    for (const { target, isIntersecting } of entries) {
+      const message = /** @type {HTMLElement} */ (target);
+      if (isIntersecting) this.#near.add(message);
+      else this.#near.delete(message);
+      if (isIntersecting) this.#show(message);
+      if (!message.isConnected) this.#observer.unobserve(message);
+    }
+    this.#ask();
+  }
+
+  #ask() {
+    if (!this.#wire.isOpen || !this.#unknown().length) return;
+    this.#wish.ask(() => this.#wire.call("smart_context.reasons", { chat_id: this.#chatId, message_ids: this.#unknown() }));
+  }
+
+  #unknown() {
+    const ids = [...this.#near].map((message) => message.dataset.messageId ?? "");
+    return ids.filter((id) => id && !this.#known.has(id));
+  }
+
+  /** @param {HTMLElement} message */
+  #show(message) {
+    const id = message.dataset.messageId ?? "";
+    const told = this.#known.get(id);
+    const why = message.querySelector(".why");
+    if (!told || !why) return;
+    message.dataset.mark = told.kind === "pinned" ? "pinned" : told.in ? "in" : "out";
+    const words = `${told.reason} · ${counted(told.tokens)} ${told.tokens === 1 ? "token" : "tokens"}`;
+    if (why.textContent !== words) why.textContent = words;
+    why.setAttribute("title", words);
+    message.querySelector(".actions")?.setAttribute("aria-describedby", why.id);
+  }
+}

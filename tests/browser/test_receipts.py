@@ -1,0 +1,205 @@
+"""What a user foresees, steers, takes back and looks up; what is shown is what then happens."""
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.test_chat_and_panel import (  # noqa: F401 - fixtures among them
+    asked,
+    bubble,
+    lit,
+    open_chat,
+    send,
+    server,
+    status,
+)
+from tests.product.conftest import configured, endpoint, vault  # noqa: F401 - fixtures
+from tests.product.test_filter_over_the_wire import MIXED
+
+pytestmark = pytest.mark.browser
+
+
+def total(page):
+    """The tokens that the bar tells of."""
+    words = page.locator(".sends-total")
+    expect(words).to_have_text(re.compile(r"^[\d,]+ tokens?"))
+    return int(re.match(r"[\d,]+", words.inner_text()).group().replace(",", ""))
+
+
+def peek(page):
+    line = page.locator(".peek")
+    expect(line).to_have_text(re.compile("message|no change"))
+    return line.inner_text().replace("\n", " ")
+
+
+def message(page, message_id):
+    return page.locator(f"#m-{message_id}")
+
+
+def test_hovering_a_bubble_tells_what_the_click_then_does(new_page, server):  # noqa: F811
+    page = open_chat(new_page, server)
+    before = total(page)
+    bubble(page, "cats sleep").hover(force=True)
+    change = re.search(r"−(\d+) messages, −(\d+) tokens", peek(page))
+    assert change
+    going = page.locator('.message[data-would="go"]')
+    expect(going).to_have_count(int(change[1]))
+    ids = going.evaluate_all("found => found.map(e => e.dataset.messageId)")
+    bubble(page, "cats sleep").check(force=True)
+    expect(status(page)).to_have_text(f"{6 - int(change[1])} of 6 messages in context")
+    expect(page.locator(".sends-total")).to_have_text(
+        re.compile(rf"^{before - int(change[2]):,} tokens")
+    )
+    assert set(lit(page)) == {m["id"] for m in MIXED} - set(ids)
+
+
+def test_focus_tells_the_same_as_hovering_and_leaving_ends_it(new_page, server):  # noqa: F811
+    page = open_chat(new_page, server)
+    bubble(page, "boats sail").focus()
+    assert peek(page).startswith("boats sail:")
+    bubble(page, "boats sail").evaluate("box => box.blur()")
+    expect(page.locator(".peek")).to_have_text("")
+    expect(page.locator("[data-would]")).to_have_count(0)
+
+
+def test_the_bar_follows_what_is_typed_and_shows_the_exact_text(new_page, server, endpoint):  # noqa: F811
+    page = open_chat(new_page, server)
+    before = total(page)
+    page.get_by_role("textbox", name="Message").fill("and kittens, " * 20)
+    expect(page.locator(".sends-parts")).to_contain_text("This message")
+    assert total(page) > before
+    assert page.locator(".sends-bar").get_attribute("aria-label").startswith(f"{total(page):,}")
+    page.get_by_role("button", name="Show the exact text").click()
+    dialog = page.get_by_role("dialog", name="The exact text")
+    shown = dialog.locator("pre").all_inner_texts()
+    dialog.get_by_role("button", name="Close").click()
+    page.get_by_role("textbox", name="Message").press("Enter")
+    expect(page.locator(".message").last).to_contain_text("You said")
+    assert asked(endpoint) == shown
+
+
+def test_each_message_says_why_it_is_in_or_out(new_page, server):  # noqa: F811
+    page = open_chat(new_page, server)
+    bubble(page, "cats sleep").check(force=True)
+    expect(message(page, "m0")).to_have_attribute("data-mark", "in")
+    expect(message(page, "m2")).to_have_attribute("data-mark", "out")
+    why = message(page, "m2").locator(".why")
+    expect(why).to_have_text(re.compile(r"^out: \d\.\d\d below 0\.50 · \d+ tokens$"))
+    expect(message(page, "m0").locator(".why")).to_have_text(
+        re.compile(r"^in: topic cats sleep, similarity \d\.\d\d, threshold 0\.50 · ")
+    )
+    expect(message(page, "m4").locator(".why")).to_contain_text("in: standing instruction")
+    expect(why).to_have_css("opacity", "0")
+    message(page, "m2").hover()
+    expect(why).to_have_css("opacity", "1")
+    toolbar = message(page, "m2").get_by_role("toolbar")
+    expect(toolbar).to_have_accessible_description(re.compile("^out: "))
+
+
+def test_pin_and_hide_by_key_and_range_and_back_again(new_page, server):  # noqa: F811
+    page = open_chat(new_page, server)
+    bubble(page, "cats sleep").check(force=True)
+    expect(status(page)).to_have_text("3 of 6 messages in context")
+    message(page, "m2").get_by_role("button", name="Copy").focus()
+    page.keyboard.press("p")
+    expect(status(page)).to_have_text("4 of 6 messages in context")
+    expect(message(page, "m2")).to_have_attribute("data-mark", "pinned")
+    message(page, "m3").hover()
+    message(page, "m3").get_by_role("button", name="Hide").click()
+    expect(message(page, "m3").locator(".why")).to_contain_text("hidden by you")
+    message(page, "m5").hover()
+    message(page, "m5").get_by_role("button", name="Hide").click(modifiers=["Shift"])
+    expect(status(page)).to_have_text("3 of 6 messages in context")
+    assert lit(page) == ["m0", "m1", "m2"]
+
+    undo = page.get_by_role("button", name="Undo the last choice")
+    for ids in (["m0", "m1", "m2", "m4"], ["m0", "m1", "m2", "m4"], ["m0", "m1", "m4"]):
+        undo.click()
+        expect(status(page)).to_have_text(f"{len(ids)} of 6 messages in context")
+        assert lit(page) == ids
+    page.locator(".scroll").focus()
+    page.keyboard.press("Control+z")
+    expect(status(page)).to_have_text("All messages in context")
+    expect(undo).to_be_hidden()
+
+
+def test_the_slider_shows_live_what_crosses_it_and_letting_go_does_it(new_page, server):  # noqa: F811
+    page = open_chat(new_page, server)
+    expect(page.get_by_role("slider")).to_be_hidden()
+    bubble(page, "cats sleep").check(force=True)
+    slider = page.get_by_role("slider", name="How close a message has to be")
+    expect(slider).to_have_value("0.5")
+    before = total(page)
+    slider.evaluate(
+        "s => { s.valueAsNumber = 0; s.dispatchEvent(new Event('input', { bubbles: true })); }"
+    )
+    change = re.search(r"\+(\d+) messages?, \+(\d+) tokens", peek(page))
+    assert change
+    expect(page.locator('.message[data-would="come"]')).to_have_count(int(change[1]))
+    expect(status(page)).to_have_text("3 of 6 messages in context")
+    slider.evaluate("s => s.dispatchEvent(new Event('change', { bubbles: true }))")
+    expect(status(page)).to_have_text(f"{3 + int(change[1])} of 6 messages in context")
+    expect(page.locator(".sends-total")).to_have_text(
+        re.compile(rf"^{before + int(change[2]):,} tokens")
+    )
+    page.reload()
+    expect(slider).to_have_value("0")
+    page.get_by_role("button", name="Reset the threshold").click()
+    expect(status(page)).to_have_text("3 of 6 messages in context")
+    expect(slider).to_have_value("0.5")
+
+
+def test_topics_are_added_renamed_merged_and_deleted_by_hand(new_page, server):  # noqa: F811
+    page = open_chat(new_page, server)
+    page.get_by_text("Add or edit topics").click()
+    page.get_by_role("textbox", name="A topic of your own").fill("brief")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(bubble(page, "brief")).to_be_checked()
+    name = page.get_by_role("textbox", name="Name of the topic cats sleep")
+    name.fill("Felines")
+    name.press("Enter")
+    expect(bubble(page, "Felines")).to_be_visible()
+    name = page.get_by_role("textbox", name="Name of the topic boats sail")
+    name.fill("Felines")
+    name.press("Enter")
+    expect(bubble(page, "boats sail")).to_have_count(0)
+    expect(page.locator(".edit-topic")).to_have_count(2)
+    page.get_by_role("button", name="Delete the topic Felines").click()
+    expect(bubble(page, "Felines")).to_have_count(0)
+    page.get_by_role("button", name="Undo the last choice").click()
+    expect(bubble(page, "Felines")).to_be_visible()
+    page.reload()
+    expect(bubble(page, "brief")).to_be_checked()
+
+
+def test_a_turn_is_looked_up_compared_and_replayed(new_page, server, endpoint):  # noqa: F811
+    page = open_chat(new_page, server)
+    send(page, "first question")
+    expect(page.locator(".message")).to_have_count(8)
+    bubble(page, "cats sleep").check(force=True)
+    expect(status(page)).to_have_text(re.compile("^3 of 8"))
+    send(page, "second question")
+    expect(page.locator(".message")).to_have_count(10)
+    expect(page.locator(".message[data-generating]")).to_have_count(0)
+    requests = len(endpoint.chat_requests)
+    page.get_by_role("tab", name="Receipts").click()
+    entries = page.locator(".receipt-entry")
+    expect(entries).to_have_count(2)
+    expect(entries.first).to_contain_text("second question")
+    expect(entries.first).to_contain_text("3 of 8 messages")
+    entries.first.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("second question")
+    expect(page.get_by_role("heading", name="In: 3 messages")).to_be_visible()
+    page.get_by_role("button", name="Compare").click()
+    expect(page.locator("#difference-title")).to_be_visible()
+    expect(page.locator(".turn-changes")).to_contain_text("Topics: none → cats sleep")
+    page.get_by_role("checkbox", name="cats sleep").uncheck()
+    page.get_by_role("checkbox", name="boats sail").check()
+    page.get_by_role("button", name="Replay").click()
+    expect(page.get_by_text("Nothing was sent or stored")).to_be_visible()
+    expect(page.locator(".turn-messages").first).to_contain_text("boats sail in the wind")
+    assert len([r for r in endpoint.chat_requests[requests:] if r.body["model"] == "gpt-4o"]) == 0
+    kept = (server.vault / ".memory" / "mixed.receipts.jsonl").read_text(encoding="utf-8")
+    assert [json.loads(line)["outcome"] for line in kept.splitlines()] == ["finished"] * 2
