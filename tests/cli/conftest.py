@@ -1,8 +1,19 @@
+import logging
 import os
 import subprocess
 import sys
 
 import pytest
+
+
+@pytest.fixture(autouse=True)
+def the_log_as_it_was():
+    """A verb that is run within the tests' own process sets up its log; that ends with the test."""
+    log = logging.getLogger("smart_context")
+    level, handlers = log.level, [*log.handlers]
+    yield
+    log.setLevel(level)
+    log.handlers[:] = handlers
 
 
 @pytest.fixture
