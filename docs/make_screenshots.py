@@ -54,6 +54,7 @@ def take(browser: Browser, link: str, name: str, options: dict[str, object]) -> 
             page.locator("[data-toggle=side]").click()
         bubble.click()
     page.locator(".message.in-context").first.wait_for(state="attached")
+    page.locator(".message[data-mark=out]").first.wait_for(state="attached")
     page.mouse.move(0, 0)
     page.wait_for_function("() => document.getAnimations().length === 0")
     page.screenshot(path=IMAGES / name)
