@@ -83,6 +83,25 @@ def test_what_is_highlighted_is_exactly_what_is_sent(new_page, server, endpoint)
     expect(status(page)).to_contain_text("of 8 messages in context")
 
 
+def test_what_is_highlighted_is_sent_without_streaming_too(new_page, server, endpoint):  # noqa: F811
+    page = open_chat(new_page, server)
+    page.locator(".bubble", has_text="cats sleep").click()
+    expect(status(page)).to_have_text("3 of 6 messages in context")
+    highlighted = lit(page)
+    page.evaluate(
+        """message => fetch("/api/commands/chat.send", {
+            method: "POST",
+            headers: { "Content-Type": "application/json" },
+            body: JSON.stringify({ chat_id: "mixed", message, stream: false }),
+        })""",
+        "and kittens?",
+    )
+    expect(page.locator(".message").last).to_contain_text("You said: and kittens?")
+    contents = {m["id"]: m["content"] for m in MIXED}
+    assert asked(endpoint) == [*(contents[i] for i in highlighted), "and kittens?"]
+    assert not endpoint.chat_requests[0].body.get("stream")
+
+
 def test_the_keyboard_does_it_all(new_page, server):
     page = open_chat(new_page, server)
     bubble(page, "cats sleep").focus()
