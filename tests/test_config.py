@@ -289,7 +289,15 @@ def test_an_address_that_is_not_http_is_a_fault(tmp_path, url):
 
 
 @pytest.mark.parametrize(
-    "text", ["timeout_s = 0", "timeout_s = nan", "timeout_s = inf", "max_retries = 11"]
+    "text",
+    [
+        "timeout_s = 0",
+        "timeout_s = nan",
+        "timeout_s = inf",
+        "max_retries = 11",
+        "context_window = 0",
+        "images = 1",
+    ],
 )
 def test_a_number_out_of_range_is_a_fault(tmp_path, text):
     assert len(faults_of(tmp_path, f"[llm]\n{text}\n").faults) == 1
@@ -471,3 +479,20 @@ def test_a_memory_folder_that_is_none_is_a_fault(tmp_path, text):
     (tmp_path / ".vault.toml").write_text(text)
     with pytest.raises(ConfigInvalid):
         read_memory_dir(tmp_path)
+
+
+def test_window_and_images_are_inherited_and_overridden(tmp_path):
+    config = read(
+        tmp_path,
+        """
+        [llm]
+        base_url = "http://x/v1"
+        context_window = 32000
+        images = true
+        [llm.categories]
+        chat = "a"
+        fast = { model = "b", context_window = 8000, images = false }
+        """,
+    )
+    assert (config.chat.context_window, config.chat.images) == (32000, True)
+    assert (config.fast.context_window, config.fast.images) == (8000, False)

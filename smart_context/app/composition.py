@@ -1,14 +1,14 @@
 """Puts the parts together: store, models, host. Knows every implementation."""
 
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from smart_context.chat.history import ContextBuilderOptions, build_context
-from smart_context.chat.messages import Message
+from smart_context.app.histories import Histories
+from smart_context.chat.file_store import FILES_FOLDER, FileStore
 from smart_context.chat.store import ChatStore
 from smart_context.config import EndpointSettings, VaultConfig, environment, read_config
 from smart_context.host.commands import Caller
@@ -95,13 +95,15 @@ async def running_host(root: Path) -> AsyncIterator[Host]:
 
 def make_host(parts: Parts) -> Host:
     """The host of a vault, not started yet."""
-    return Host(
+    files = FileStore(parts.store.folder / FILES_FOLDER)
+    host = Host(
         config=parts.config,
         store=parts.store,
         models=parts.models,
         trust=trust_record(),
-        build_history=_build_history,
+        build_history=Histories(files, lambda: host.config),
     )
+    return host
 
 
 async def ask(root: Path, command: str, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -127,17 +129,6 @@ def trust_record() -> TrustRecord:
 def plugin_files(root: Path) -> Fingerprint:
     """The files of the vault's own plugins, as they are now."""
     return fingerprint(root)
-
-
-async def _build_history(messages: Sequence[Message]) -> list[Message]:
-    return await build_context(messages, ContextBuilderOptions(attachment_resolver=_NoFiles()))
-
-
-class _NoFiles:
-    """Attachments are not stored yet, so none can be read."""
-
-    async def read(self, _id: str) -> str | None:
-        return None
 
 
 def _passages(config: VaultConfig) -> VaultPassages:

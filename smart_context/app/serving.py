@@ -16,6 +16,7 @@ from smart_context.web.plugin_panels import panel_routes
 from smart_context.web.routes import create_web_app
 from smart_context.web.security import check_exposure
 from smart_context.web.server import serve
+from smart_context.web.uploads import file_routes
 
 _logger = logging.getLogger(__name__)
 
@@ -45,7 +46,11 @@ async def serve_vault(
     async with composed(read_vault(root)) as parts, AsyncExitStack() as replaced:
         vault_host = make_host(parts)
         register_status(vault_host)
-        pages = [*page_routes(vault_host), *panel_routes(vault_host.panels)]
+        pages = [
+            *page_routes(vault_host),
+            *panel_routes(vault_host.panels),
+            *file_routes(vault_host.files),
+        ]
         app = create_web_app(vault_host, token=token, allowed_hosts=[host], pages=pages)
         watching = asyncio.create_task(_follow_config(root, vault_host, replaced))
         try:

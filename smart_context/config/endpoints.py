@@ -11,11 +11,15 @@ from smart_context.config.table import Table, found, looks_secret
 CATEGORIES = ("chat", "fast", "embedding")
 EMBEDDED = "embedded"
 
-_ENDPOINT_KEYS = ("base_url", "api_key_env", "timeout_s", "max_retries")
+_ENDPOINT_KEYS = (
+    *("base_url", "api_key_env", "timeout_s", "max_retries"),
+    *("context_window", "images"),
+)
 _SECRET_NAMES = frozenset({"api_key", "apikey", "api-key", "key", "token", "secret", "password"})
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _DEFAULT_TIMEOUT_S = 60.0
 _DEFAULT_MAX_RETRIES = 2
+_LEAST_WINDOW, _MOST_WINDOW = 1_000, 100_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +33,8 @@ class EndpointSettings:
         api_key_env: The variable's name; empty when none is named.
         timeout_s: Seconds to wait for an answer, or for the next piece of one.
         max_retries: Requests after the first, on 429, 5xx and lost connections.
+        context_window: Tokens that the model takes, answer included; `None`: not said.
+        images: Whether the model is shown attached images.
     """
 
     base_url: str
@@ -37,6 +43,8 @@ class EndpointSettings:
     api_key_env: str = ""
     timeout_s: float = _DEFAULT_TIMEOUT_S
     max_retries: int = _DEFAULT_MAX_RETRIES
+    context_window: int | None = None
+    images: bool = False
 
 
 def read_endpoints(llm: Table, environ: Mapping[str, str]) -> Mapping[str, EndpointSettings | None]:
@@ -56,6 +64,8 @@ _UNSET: Mapping[str, Any] = {
     "api_key_env": "",
     "timeout_s": _DEFAULT_TIMEOUT_S,
     "max_retries": _DEFAULT_MAX_RETRIES,
+    "context_window": None,
+    "images": False,
 }
 
 
@@ -95,6 +105,8 @@ def _read_endpoint(
     key_name = shared["api_key_env"] if inherits_key else _read_key_name(table)
     return {
         "base_url": base_url,
+        "context_window": _read_window(table, shared["context_window"]),
+        "images": table.boolean("images", default=shared["images"]),
         "api_key": environ.get(key_name) or None,
         "api_key_env": key_name,
         "timeout_s": table.number("timeout_s", shared["timeout_s"], minimum=0.1, maximum=3_600),
@@ -102,6 +114,15 @@ def _read_endpoint(
             table.number("max_retries", shared["max_retries"], minimum=0, maximum=10, whole=True)
         ),
     }
+
+
+def _read_window(table: Table, shared: int | None) -> int | None:
+    if "context_window" not in table:
+        return shared
+    window = table.number(
+        "context_window", 0, minimum=_LEAST_WINDOW, maximum=_MOST_WINDOW, whole=True
+    )
+    return int(window) or None
 
 
 def _read_base_url(table: Table) -> str:

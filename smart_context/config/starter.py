@@ -14,6 +14,8 @@ _STARTER = """\
 # api_key_env = "OPENAI_API_KEY"  # the NAME of an environment variable, never the key itself
 # timeout_s = 60
 # max_retries = 2
+# context_window = 32000          # tokens that the model takes, answer included
+# images = false                  # true: the model is shown attached images
 
 # [llm.categories]                # a model id, a table with its own endpoint, or "embedded"
 # chat = "gpt-4o"

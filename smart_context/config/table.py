@@ -92,6 +92,14 @@ class Table:
             return default
         return float(value) if not whole else int(value)
 
+    def boolean(self, name: str, *, default: bool) -> bool:
+        """`true` or `false`."""
+        value = self.values.get(name, default)
+        if isinstance(value, bool):
+            return value
+        self.fault(name, f"expected true or false, found {found(value)}")
+        return default
+
 
 def number_fault(
     value: object, *, minimum: float | None, maximum: float | None, whole: bool

@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from smart_context.chat.file_store import FileStore
 from smart_context.chat.messages import Message
 from smart_context.chat.store import ChatStore
 from smart_context.config import VaultConfig
@@ -65,6 +66,10 @@ class Services(Protocol):
         """The vault's settings."""
 
     @property
+    def files(self) -> FileStore:
+        """What was attached to messages."""
+
+    @property
     def tool_support(self) -> ToolSupport:
         """Which models take no tools."""
 
@@ -98,6 +103,11 @@ class PluginContext:
     def chats(self) -> ChatStore:
         """The chats; `chats.sidecar(chat_id, suffix)` is the place for data beside one."""
         return self._services.store
+
+    @property
+    def files(self) -> FileStore:
+        """What was attached to messages, by storage key."""
+        return self._services.files
 
     @property
     def vault(self) -> Path:

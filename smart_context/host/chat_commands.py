@@ -1,13 +1,16 @@
 """The commands `chat.*`: ask, stop, open, regenerate, edit (contract A4, A9)."""
 
 from collections.abc import Callable
+from typing import Any
 
+from smart_context.chat.file_store import FileStore
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.messages import ChatId, JsonObject, Message
 from smart_context.chat.store import ChatStore
 from smart_context.errors import InvalidParams
 from smart_context.host import transcript
 from smart_context.host.commands import Caller, CommandRegistry
+from smart_context.host.file_commands import attached_files, attached_links
 from smart_context.host.repair import Repair
 from smart_context.host.turns import Turns
 
@@ -20,11 +23,13 @@ class ChatCommands:
     def __init__(
         self,
         store: ChatStore,
+        files: FileStore,
         turns: Turns,
         repair: Repair,
         on_opened: Callable[[ChatId], None],
     ) -> None:
         self._store = store
+        self._files = files
         self._turns = turns
         self._repair = repair
         self._on_opened = on_opened
@@ -59,16 +64,33 @@ class ChatCommands:
         return {"chat_id": checked, "answering": under_way}
 
     async def send(
-        self, message: str, caller: Caller, chat_id: str | None = None, stream: bool = True
+        self,
+        message: str,
+        caller: Caller,
+        chat_id: str | None = None,
+        stream: bool = True,
+        files: list[dict[str, Any]] | None = None,
+        links: list[dict[str, Any]] | None = None,
     ) -> JsonObject:
-        """Ask the model; answers when the turn is over. Without a chat a new one begins."""
+        """Ask the model; answers when the turn is over. Without a chat a new one begins.
+
+        Args:
+            message: What to ask.
+            caller: Whose open chat it becomes.
+            chat_id: The chat.
+            stream: Whether the answer comes piece by piece.
+            files: What `POST /api/files` or `chat.attach_vault_file` gave.
+            links: Each `{"url", "title"}`.
+        """
         text = _checked_text("message", message)
         checked = new_chat_id() if chat_id is None else check_chat_id(chat_id)
+        stored_files = await attached_files(self._files, files or [])
+        stored_links = await attached_links(self._files, links or [])
         if chat_id is None:
             _open(caller, checked)
 
         def ask(document: JsonObject) -> Message:
-            question = self._turns.new_message(text)
+            question = self._turns.new_message(text, stored_files, stored_links)
             transcript.append(document, question)
             return question
 

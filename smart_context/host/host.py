@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from smart_context.chat.file_store import FILES_FOLDER, FileStore
 from smart_context.chat.messages import ChatId, JsonObject
 from smart_context.chat.store import ChatStore
 from smart_context.config import VaultConfig
@@ -22,6 +23,7 @@ from smart_context.host.events import (
     PLUGINS_CHANGED,
     Event,
 )
+from smart_context.host.file_commands import FileCommands, shown_images
 from smart_context.host.memory_commands import MemoryCommands
 from smart_context.host.models import Models
 from smart_context.host.panels import Panels
@@ -32,6 +34,7 @@ from smart_context.host.repair import Repair
 from smart_context.host.tasks import TaskOwner
 from smart_context.host.tools import ToolSupport
 from smart_context.host.trust import TrustRecord
+from smart_context.host.turn import Turn
 from smart_context.host.turns import HistoryBuilder, Turns
 
 __all__ = ["Client", "Host", "HostOptions", "Models"]
@@ -73,6 +76,7 @@ class Host:
     Attributes:
         bus: Carries events to plugins.
         commands: What clients can ask for.
+        files: What was attached to messages.
         panels: What plugins show beside a chat.
         plugins: The plugins and what became of each.
         tool_support: Which models take no tools.
@@ -92,6 +96,7 @@ class Host:
         options = options or HostOptions()
         self.config = config
         self.store = store
+        self.files = FileStore(store.folder / FILES_FOLDER)
         self.models = models
         self.build_history = build_history
         self.bus = EventBus(handler_timeout_s=options.handler_timeout_s)
@@ -101,7 +106,7 @@ class Host:
             self, trust, built_in=options.built_in, load_timeout_s=options.load_timeout_s
         )
         self.tool_support = ToolSupport()
-        pipeline = Pipeline(self.bus, lambda: self.models, self.tool_support)
+        pipeline = Pipeline(self.bus, lambda: self.models, self.tool_support, self._prepare)
         self.turns = Turns(
             store=store,
             pipeline=pipeline,
@@ -117,7 +122,9 @@ class Host:
 
     async def start(self) -> None:
         """Register the host's commands, start the plugins and watch the chats."""
-        ChatCommands(self.store, self.turns, self._repair, self._opened).register(self.commands)
+        chat = ChatCommands(self.store, self.files, self.turns, self._repair, self._opened)
+        chat.register(self.commands)
+        FileCommands(self.files, self.config.root).register(self.commands)
         MemoryCommands(self.store, self.turns, self._repair).register(self.commands)
         self.commands.register("system.commands", self._list_commands)
         self.commands.register("system.plugins", self._list_plugins)
@@ -188,6 +195,12 @@ class Host:
     async def client_disconnected(self, client: Client) -> None:
         """Its answers go on: they are stored, and other clients may be watching."""
         _logger.info("client %s is gone", client.id)
+
+    async def _prepare(self, turn: Turn) -> None:
+        """What a turn needs of the settings, last of all."""
+        endpoint = self.config.chat
+        if endpoint is not None and endpoint.images:
+            turn.images = await shown_images(self.files, [*turn.history, turn.question])
 
     def _opened(self, chat_id: ChatId) -> None:
         self._relay.send_to_plugins(CHAT_OPENED.name, {"chat_id": chat_id})

@@ -4,9 +4,10 @@ from dataclasses import asdict
 from typing import Any
 
 from smart_context.chat.ids import check_chat_id
+from smart_context.chat.lineage import ANYBODY
 from smart_context.chat.messages import JsonObject, messages_of
 from smart_context.chat.store import ChatStore
-from smart_context.host.commands import CommandRegistry
+from smart_context.host.commands import Caller, CommandRegistry
 from smart_context.host.repair import Repair
 from smart_context.host.turns import Turns
 
@@ -31,16 +32,16 @@ class MemoryCommands:
         commands.register("memory.delete_chat", self.delete_chat)
         commands.register("memory.restore_chat", self.restore_chat)
 
-    async def load_chat(self, chat_id: str) -> JsonObject:
+    async def load_chat(self, chat_id: str, caller: Caller) -> JsonObject:
         """Give a chat's document; of a chat that does not exist, one without messages."""
         checked = check_chat_id(chat_id)
         await self._repair.chat(checked)
-        return await self._store.load(checked)
+        return await self._store.load(checked, reader=_reader(caller))
 
-    async def save_chat(self, chat_id: str, data: dict[str, Any]) -> JsonObject:
+    async def save_chat(self, chat_id: str, data: dict[str, Any], caller: Caller) -> JsonObject:
         """Store a chat's document; what others changed meanwhile is merged in."""
         checked = check_chat_id(chat_id)
-        stored = await self._store.save(checked, data)
+        stored = await self._store.save(checked, data, reader=_reader(caller))
         return {"chat_id": checked, "total_messages": len(messages_of(stored))}
 
     async def list_chats(self) -> JsonObject:
@@ -70,3 +71,8 @@ class MemoryCommands:
         checked = check_chat_id(chat_id)
         await self._store.restore(checked)
         return {"chat_id": checked}
+
+
+def _reader(caller: Caller) -> str:
+    """Whose versions of a chat are told apart: each connection's; those without one share."""
+    return caller.client.id if caller.client else ANYBODY

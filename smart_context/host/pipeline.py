@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from smart_context.host.bus import EventBus, was_cancelled
@@ -35,12 +35,18 @@ class Pipeline:
         bus: Where the phases are published.
         models: Gives the models in use now; they may change between turns.
         support: Knows which models take no tools.
+        prepare: Completes a turn right before the model is asked.
     """
 
     def __init__(
-        self, bus: EventBus, models: Callable[[], Models], support: ToolSupport | None = None
+        self,
+        bus: EventBus,
+        models: Callable[[], Models],
+        support: ToolSupport | None = None,
+        prepare: Callable[[Turn], Awaitable[None]] | None = None,
     ) -> None:
         self._bus = bus
+        self._prepare = prepare
         self._models = models
         self._support = support or ToolSupport()
 
@@ -68,6 +74,8 @@ class Pipeline:
                 raise asyncio.CancelledError
         if turn.aborted or turn.response is not None:
             return
+        if self._prepare is not None:
+            await self._prepare(turn)
         model = self._models().chat
         rounds = Rounds(model, turn, self._support, on_text=on_text, on_step=on_step)
         turn.response = await rounds.answer()

@@ -5,15 +5,24 @@ OpenAI chat API and no others; what the user's screen alone shows (reasoning, no
 """
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from smart_context.chat.messages import Message, MessageId, Part
 from smart_context.llm.models import PromptMessage
 
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+
 
 def prompt_messages(
-    system_prompt: str, history: Sequence[Message], message: str, *, steps: Sequence[Part] = ()
+    system_prompt: str,
+    history: Sequence[Message],
+    message: str,
+    *,
+    files: Sequence[Mapping[str, Any]] = (),
+    steps: Sequence[Part] = (),
+    images: Mapping[str, str] = _NOTHING,
 ) -> tuple[PromptMessage, ...]:
     """System prompt, history, then the current message.
 
@@ -25,6 +34,9 @@ def prompt_messages(
         system_prompt: Left out when it is blank.
         history: Oldest first.
         message: What the model is asked now.
+        files: What is attached to that message.
+        images: Attached images that the model is shown, as data URIs by storage key; of others
+            it is told the name.
         steps: What the model has said and done since, in this very turn.
     """
     prompt = [_plain("system", system_prompt)] if system_prompt.strip() else []
@@ -33,20 +45,36 @@ def prompt_messages(
         if entry.role == "tool":
             prompt.extend(_results(entry, awaited))
         elif entry.role == "assistant" and not isinstance(entry.content, str):
-            steps, awaited = _spoken(entry, _ids_answered_after(history, at))
-            prompt.extend(steps)
+            said, awaited = _spoken(entry, _ids_answered_after(history, at))
+            prompt.extend(said)
         elif (text := entry.text).strip():
-            prompt.append(_plain(entry.role, text))
+            prompt.append(_plain(entry.role, _with_images(text, entry.files, images)))
             awaited = set()
-    prompt.append(_plain("user", message))
+    prompt.append(_plain("user", _with_images(message, files, images)))
     if steps:
         answer = Message(id=MessageId("answer"), role="assistant", content=tuple(steps))
         prompt.extend(_spoken(answer, ())[0])
     return tuple(prompt)
 
 
-def _plain(role: str, text: str) -> PromptMessage:
-    return {"role": role, "content": text}
+def _plain(role: str, content: str | list[PromptMessage]) -> PromptMessage:
+    return {"role": role, "content": content}
+
+
+def _with_images(
+    text: str, files: Sequence[Mapping[str, Any]], images: Mapping[str, str]
+) -> str | list[PromptMessage]:
+    """The text, and the images among the files: shown, or named in the text."""
+    if not files:
+        return text
+    attached = [file for file in files if str(file.get("file_type")).startswith("image/")]
+    for file in attached:
+        if file.get("storage_key") not in images:
+            name = " ".join(str(file.get("name", "")).split())
+            text += f"\n\n[An image is attached that can't be shown to you: {name}]"
+    found = (images.get(str(file.get("storage_key"))) for file in attached)
+    shown = [{"type": "image_url", "image_url": {"url": uri}} for uri in found if uri]
+    return [{"type": "text", "text": text}, *shown] if shown else text
 
 
 def _spoken(

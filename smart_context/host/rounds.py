@@ -5,9 +5,11 @@ tools. One answer is one `Rounds`.
 """
 
 import secrets
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
 
 from smart_context.chat.messages import Message, Part
 from smart_context.errors import ModelFailed
@@ -22,11 +24,13 @@ MAX_CALLS = 16
 """Most calls of one round that are answered; the others are told so."""
 
 
-def request(
+def request(  # noqa: PLR0913 - one keyword for each part of a request
     system_prompt: str,
     history: Sequence[Message],
     message: str,
     *,
+    files: Sequence[Mapping[str, Any]] = (),
+    images: Mapping[str, str] = MappingProxyType({}),
     steps: Sequence[Part] = (),
     tools: Sequence[Tool] = (),
     as_text: bool = False,
@@ -37,14 +41,18 @@ def request(
         system_prompt: Left out when it is blank.
         history: Oldest first.
         message: What the model is asked now.
+        files: What is attached to it.
+        images: Attached images that the model is shown, as data URIs by storage key.
         steps: What it has said and done since.
         tools: What it may ask for.
         as_text: Say in the system prompt how, and give calls and results as text.
     """
-    if not as_text:
-        return prompt_messages(system_prompt, history, message, steps=steps)
-    instructed = with_instructions(system_prompt, tools)
-    return in_plain_text(prompt_messages(instructed, history, message, steps=steps))
+    if as_text:
+        system_prompt = with_instructions(system_prompt, tools)
+    prompt = prompt_messages(
+        system_prompt, history, message, files=files, images=images, steps=steps
+    )
+    return in_plain_text(prompt) if as_text else prompt
 
 
 class Rounds:
@@ -109,6 +117,8 @@ class Rounds:
             turn.system_prompt,
             turn.history,
             turn.message,
+            files=turn.question.files,
+            images=turn.images,
             steps=turn.steps,
             tools=tools,
             as_text=as_text,

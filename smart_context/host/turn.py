@@ -31,6 +31,7 @@ class Turn:
         tools_as_text: Ask and answer in plain text: for endpoints that take no tools.
         steps: What was said and done before the answer: text parts, and tool calls with their
             results, as they are stored.
+        images: Attached images that the model is shown, as data URIs by storage key.
         streaming: Whether clients get the answer piece by piece.
         sent: The request as the model received it, the last one if there were several; empty
             until then.
@@ -54,6 +55,7 @@ class Turn:
     tools: list[Tool] = field(default_factory=list)
     tools_as_text: bool = False
     steps: list[JsonObject] = field(default_factory=list)
+    images: Mapping[str, str] = field(default_factory=dict)
     streaming: bool = True
     sent: tuple[PromptMessage, ...] = ()
     usage: Usage | None = None

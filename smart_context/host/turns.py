@@ -123,9 +123,21 @@ class Turns:
         """The time as messages carry it."""
         return self._clock().strftime("%Y-%m-%dT%H:%M:%SZ")
 
-    def new_message(self, text: str) -> Message:
+    def new_message(
+        self,
+        text: str,
+        files: Sequence[JsonObject] = (),
+        links: Sequence[JsonObject] = (),
+    ) -> Message:
         """A user's message that is not stored yet."""
-        return Message(id=_new_id(), role="user", content=text, created_at=self.now())
+        return Message(
+            id=_new_id(),
+            role="user",
+            content=text,
+            created_at=self.now(),
+            files=tuple(files),
+            links=tuple(links),
+        )
 
     async def take(
         self, chat_id: ChatId, ask: Callable[[JsonObject], Message], *, streaming: bool

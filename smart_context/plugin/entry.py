@@ -116,7 +116,10 @@ class SmartContextPlugin:
         )
         self._file_tools = settings.file_tools
         self._files = FileTools(
-            context.vault, without=self._notes.without, nearest=self._notes.nearest
+            context.vault,
+            without=self._notes.without,
+            nearest=self._notes.nearest,
+            attachments=context.files,
         )
         self._ask_above = settings.ask_above_tokens
         self._show_and_keep(context)

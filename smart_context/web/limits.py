@@ -11,6 +11,9 @@ MAX_FRAME_BYTES = 8 * MIB
 MAX_WIRE_FRAME_BYTES = 2 * MAX_FRAME_BYTES
 """A frame larger than this isn't even read: the socket closes with 1009."""
 
+MAX_UPLOAD_BYTES = 25 * MIB
+"""A file larger than this can't be attached."""
+
 MAX_DROPPED_BYTES = 8 * MAX_FRAME_BYTES
 """How much of a body that is too large is read and dropped, so that its sender gets an answer."""
 

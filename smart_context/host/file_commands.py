@@ -1,0 +1,124 @@
+"""Files and links that go with a message: the commands, and what a message may name."""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from smart_context.chat.file_store import MAX_FILE_BYTES, FileStore, cleaned_name
+from smart_context.chat.messages import JsonObject, Message
+from smart_context.chat.threads import to_end
+from smart_context.errors import CommandFailed, InvalidParams
+from smart_context.host.commands import CommandRegistry
+from smart_context.vault.paths import confine
+from smart_context.vault.walk import stamp_of
+
+MAX_ATTACHED = 20
+"""Most files, and most links, of one message."""
+
+MAX_IMAGES = 8
+"""Most images that go with one request, the newest first."""
+
+MAX_URL = 2_000
+_SCHEMES = ("https://", "http://", "mailto:", "obsidian://")
+
+
+class FileCommands:
+    """Keeps files for messages.
+
+    Args:
+        files: Where they are kept.
+        root: The vault, from which files can be attached too.
+    """
+
+    def __init__(self, files: FileStore, root: Path) -> None:
+        self._files = files
+        self._root = root
+
+    def register(self, commands: CommandRegistry) -> None:
+        """Make them callable."""
+        commands.register("chat.attach_vault_file", self.attach_vault_file)
+
+    async def attach_vault_file(self, path: str) -> JsonObject:
+        """Keep a file of the vault as it is now, for a message."""
+        confine(self._root, path)
+        content = await to_end(lambda: _content(self._root, path))
+        return (await self._files.put(path, content)).to_dict()
+
+
+async def attached_files(
+    files: FileStore, entries: Sequence[Mapping[str, Any]]
+) -> tuple[JsonObject, ...]:
+    """The files that a message names, as it stores them.
+
+    Raises:
+        InvalidParams: If there are too many, or one was never stored.
+    """
+    _check_count("files", entries)
+    found: list[JsonObject] = []
+    for entry in entries:
+        stored = await files.info(str(entry.get("storage_key", "")))
+        if stored is None:
+            raise InvalidParams("files: expected what POST /api/files gave, found an unknown key")
+        name = entry.get("name")
+        found.append(
+            {
+                "id": secrets.token_hex(6),
+                "name": cleaned_name(name) if isinstance(name, str) and name else stored.name,
+                "file_type": stored.file_type,
+                "storage_key": stored.storage_key,
+            }
+        )
+    return tuple(found)
+
+
+async def attached_links(
+    files: FileStore, entries: Sequence[Mapping[str, Any]]
+) -> tuple[JsonObject, ...]:
+    """The links that a message names, as it stores them.
+
+    What is behind a link is not fetched: the model gets title and address.
+
+    Raises:
+        InvalidParams: If there are too many, or one is no address.
+    """
+    _check_count("links", entries)
+    found: list[JsonObject] = []
+    for entry in entries:
+        url = str(entry.get("url", "")).strip()
+        if not url.lower().startswith(_SCHEMES) or len(url) > MAX_URL or not url.isprintable():
+            raise InvalidParams("links: expected an address that begins with http:// or https://")
+        title = " ".join(str(entry.get("title", "")).split())[:MAX_URL] or url
+        stored = await files.put("link.txt", f"{title}\n{url}\n".encode("utf-8", "replace"))
+        key = stored.storage_key
+        found.append({"id": secrets.token_hex(6), "url": url, "title": title, "storage_key": key})
+    return tuple(found)
+
+
+async def shown_images(files: FileStore, messages: Sequence[Message]) -> dict[str, str]:
+    """The newest images of these messages as data URIs, by storage key."""
+    keys = dict.fromkeys(
+        str(entry.get("storage_key"))
+        for message in reversed(messages)
+        for entry in message.files
+        if str(entry.get("file_type")).startswith("image/")
+    )
+    newest = list(keys)[:MAX_IMAGES]
+    return {key: uri for key in newest if (uri := await files.data_uri(key))}
+
+
+def _check_count(name: str, entries: Sequence[object]) -> None:
+    if len(entries) > MAX_ATTACHED:
+        raise InvalidParams(f"{name}: expected at most {MAX_ATTACHED}, found {len(entries)}")
+
+
+def _content(root: Path, path: str) -> bytes:
+    stamp = stamp_of(root, path)
+    if stamp is None:
+        raise CommandFailed(f"There is no file {path!r} in the vault that can be attached.")
+    if stamp[2] > MAX_FILE_BYTES:
+        raise CommandFailed(f"{path!r} is larger than {MAX_FILE_BYTES >> 20} MiB.")
+    try:
+        return (root / path).read_bytes()
+    except OSError as error:
+        raise CommandFailed(f"{path!r} can't be read: {error.strerror}.") from error

@@ -1,0 +1,141 @@
+"""`POST /api/files` keeps a file for a message; `GET /api/files/<key>` gives it back.
+
+The body is the file, its name stands percent-encoded in `X-File-Name`: no form, no parts, nothing
+to parse.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any, Protocol
+from urllib.parse import quote, unquote
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from smart_context.errors import SmartContextError, StoreFailed
+from smart_context.web.limits import MAX_DROPPED_BYTES, MAX_STALL_S, MAX_UPLOAD_BYTES, MIB
+from smart_context.web.refusals import error_response
+
+_NO_NAME, _TIMED_OUT, _TOO_LARGE, _REFUSED, _DISK_FULL = 400, 408, 413, 422, 507
+_INLINE = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+
+
+class StoredFile(Protocol):
+    """What is told of a file."""
+
+    @property
+    def name(self) -> str:
+        """What the user calls it."""
+
+    @property
+    def file_type(self) -> str:
+        """Its media type."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it stands on the wire."""
+
+
+class Files(Protocol):
+    """Where files are kept."""
+
+    async def put(self, name: str, content: bytes) -> StoredFile:
+        """Keep a file."""
+
+    async def info(self, key: str) -> StoredFile | None:
+        """What is known of a file."""
+
+    async def content(self, key: str) -> bytes | None:
+        """All of a file."""
+
+
+def file_routes(files: Files) -> list[BaseRoute]:
+    """The routes for attached files."""
+    endpoints = _Endpoints(files)
+    return [
+        Route("/api/files", endpoints.upload, methods=["POST"]),
+        Route("/api/files/{key}", endpoints.download, methods=["GET"]),
+    ]
+
+
+class _Refused(Exception):
+    """A file that is not taken; says why."""
+
+    def __init__(self, status: int, message: str) -> None:
+        self.status = status
+        super().__init__(message)
+
+
+class _Endpoints:
+    def __init__(self, files: Files) -> None:
+        self._files = files
+
+    async def upload(self, request: Request) -> Response:
+        try:
+            name = _name(request)
+            stored = await self._files.put(name, await _body(request))
+        except _Refused as refused:
+            return error_response(refused.status, refused.status, str(refused))
+        except StoreFailed as error:
+            return error_response(_DISK_FULL, _DISK_FULL, str(error))
+        except SmartContextError as error:
+            return error_response(_REFUSED, _REFUSED, str(error))
+        return JSONResponse(stored.to_dict(), headers={"Cache-Control": "no-store"})
+
+    async def download(self, request: Request) -> Response:
+        key = request.path_params["key"]
+        stored, content = await self._files.info(key), await self._files.content(key)
+        if stored is None or content is None:
+            raise HTTPException(404)
+        is_image = stored.file_type in _INLINE
+        name = quote(stored.name, safe="", errors="replace")
+        way = "inline" if is_image else "attachment"
+        headers = {
+            "Content-Disposition": f"{way}; filename*=UTF-8''{name}",
+            "Cache-Control": "private, max-age=31536000, immutable",
+        }
+        # A file that a browser would run or show as a page is only ever saved.
+        kind = stored.file_type if is_image else "application/octet-stream"
+        return Response(content, media_type=kind, headers=headers)
+
+
+def _name(request: Request) -> str:
+    if name := unquote(request.headers.get("x-file-name", ""), errors="replace").strip():
+        return name
+    raise _Refused(_NO_NAME, "X-File-Name must hold the file's name, percent-encoded")
+
+
+async def _body(request: Request) -> bytes:
+    """The body; of one that is too large the rest is dropped, within bounds.
+
+    A large file may take its time, as long as something comes.
+    """
+    too_large = _Refused(_TOO_LARGE, f"at most {MAX_UPLOAD_BYTES // MIB} MiB are taken")
+    announced = request.headers.get("content-length", "")
+    if announced.isdecimal() and int(announced) > MAX_UPLOAD_BYTES + MAX_DROPPED_BYTES:
+        raise too_large
+    body = bytearray()
+    received = 0
+    async for chunk in _chunks(request):
+        received += len(chunk)
+        if received <= MAX_UPLOAD_BYTES:
+            body += chunk
+        elif received > MAX_UPLOAD_BYTES + MAX_DROPPED_BYTES:
+            break
+    if received > MAX_UPLOAD_BYTES:
+        raise too_large
+    return bytes(body)
+
+
+async def _chunks(request: Request) -> AsyncIterator[bytes]:
+    stream = request.stream()
+    while True:
+        try:
+            async with asyncio.timeout(MAX_STALL_S):
+                chunk = await anext(stream, None)
+        except TimeoutError:
+            raise _Refused(_TIMED_OUT, f"nothing came for {MAX_STALL_S:g} s") from None
+        if chunk is None:
+            return
+        yield chunk

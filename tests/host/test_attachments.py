@@ -1,0 +1,110 @@
+"""Files and links that go with a message."""
+
+import pytest
+
+from smart_context.errors import CommandFailed, InvalidParams, PathRefused
+from smart_context.host.prompt import prompt_messages
+from tests.chat.test_file_store import PNG
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_files_and_links_are_stored_on_the_question(bench):
+    stored = await bench.host.files.put("plan.md", b"Sail on Sunday.")
+    await bench.call(
+        "chat.send",
+        chat_id="c1",
+        message="When?",
+        files=[stored.to_dict()],
+        links=[{"url": "https://example.org/a", "title": "  The\nclub "}],
+    )
+    question, _ = await bench.messages("c1")
+    (file,) = question.files
+    (link,) = question.links
+    assert {key: file[key] for key in ("name", "file_type", "storage_key")} == {
+        "name": "plan.md",
+        "file_type": "text/markdown",
+        "storage_key": stored.storage_key,
+    }
+    assert (link["url"], link["title"]) == ("https://example.org/a", "The club")
+    assert await bench.host.files.read(link["storage_key"]) == "The club\nhttps://example.org/a\n"
+
+
+@pytest.mark.parametrize(
+    ("params", "told"),
+    [
+        pytest.param({"files": [{"storage_key": "0" * 64}]}, "unknown key", id="never stored"),
+        pytest.param({"files": [{}]}, "unknown key", id="no key"),
+        pytest.param({"files": [{}] * 21}, "at most 20", id="too many files"),
+        pytest.param({"links": [{"url": "javascript:alert(1)"}]}, "http", id="a script"),
+        pytest.param({"links": [{"url": "https://a\nb"}]}, "http", id="a line break"),
+        pytest.param({"links": [{"url": "https://x"}] * 21}, "at most 20", id="too many links"),
+        pytest.param({"files": "plan.md"}, "files", id="no list"),
+    ],
+)
+async def test_what_can_not_be_attached_is_refused_before_anything_is_stored(bench, params, told):
+    with pytest.raises(InvalidParams, match=told):
+        await bench.call("chat.send", chat_id="c1", message="When?", **params)
+    assert await bench.messages("c1") == ()
+    assert bench.model.asked == []
+
+
+async def test_a_file_of_the_vault_is_attached_as_it_is_now(bench):
+    (bench.vault / "notes").mkdir()
+    (bench.vault / "notes/plan.md").write_text("Sail.")
+    stored = await bench.call("chat.attach_vault_file", path="notes/plan.md")
+    (bench.vault / "notes/plan.md").write_text("Row.")
+    assert stored["name"] == "plan.md"
+    assert await bench.host.files.read(stored["storage_key"]) == "Sail."
+
+
+@pytest.mark.parametrize(
+    ("path", "error"),
+    [
+        pytest.param("../x", PathRefused, id="out of the vault"),
+        pytest.param(".vault.toml", CommandFailed, id="hidden"),
+        pytest.param("nowhere.md", CommandFailed, id="missing"),
+        pytest.param("folder", CommandFailed, id="a folder"),
+    ],
+)
+async def test_what_is_no_file_of_the_vault_is_not_attached(bench, path, error):
+    (bench.vault / ".vault.toml").write_text("")
+    (bench.vault / "folder").mkdir()
+    with pytest.raises(error):
+        await bench.call("chat.attach_vault_file", path=path)
+
+
+IMAGE = {"file_type": "image/png", "storage_key": "k", "name": "a\nb.png"}
+
+
+def test_an_image_that_is_not_shown_is_named():
+    (message,) = prompt_messages("", [], "Look", files=[IMAGE])
+    assert (
+        message["content"] == "Look\n\n[An image is attached that can't be shown to you: a b.png]"
+    )
+
+
+def test_an_image_that_is_shown_is_a_part_of_its_own():
+    (message,) = prompt_messages("", [], "Look", files=[IMAGE], images={"k": "data:x"})
+    assert message["content"] == [
+        {"type": "text", "text": "Look"},
+        {"type": "image_url", "image_url": {"url": "data:x"}},
+    ]
+
+
+@pytest.mark.parametrize("images", [True, False])
+async def test_images_go_to_models_that_take_them(make_bench, running, images):
+    bench = make_bench()
+    bench.configure(
+        f'[llm]\nbase_url = "http://127.0.0.1:9/v1"\nimages = {str(images).lower()}\n'
+        '[llm.categories]\nchat = "m"\n'
+    )
+    async with running(bench):
+        stored = await bench.host.files.put("a.png", PNG)
+        await bench.call("chat.send", chat_id="c1", message="Look", files=[stored.to_dict()])
+        await bench.call("chat.send", chat_id="c1", message="Again")
+        first = bench.model.asked[-1].messages[0]["content"]
+    if images:
+        assert first[1]["image_url"]["url"].startswith("data:image/png;base64,")
+    else:
+        assert "can't be shown to you: a.png" in first

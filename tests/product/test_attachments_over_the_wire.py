@@ -1,0 +1,73 @@
+"""Files: uploaded, attached, sent in the seed's envelope, read on by the model."""
+
+import json
+
+import pytest
+
+from tests.fake_openai import Reply
+from tests.product.conftest import read_chat
+
+
+def upload(server, name, content):
+    return server.request("POST", "/api/files", content, {"X-File-Name": name})
+
+
+def test_an_uploaded_file_reaches_the_model_in_its_envelope(vault, server, client, endpoint):
+    status, stored = upload(server, "pl%C3%A4ne%20.md", b"Sail on Sunday.")
+    assert (status, stored["name"], stored["size"]) == (200, "pläne .md", 15)
+    client.call("chat.send", message="When?", chat_id="c1", files=[stored])
+    asked = endpoint.chat_requests[0].messages[-1]["content"]
+    assert asked.startswith("When?\n\n<ATTACHMENT_FILE>\n<FILE_INDEX>1</FILE_INDEX>\n")
+    assert f"<FILE_KEY>{stored['storage_key']}</FILE_KEY>" in asked
+    assert "<FILE_CONTENT>\nSail on Sunday.\n</FILE_CONTENT>" in asked
+    question = read_chat(vault, "c1")["messages"][0]
+    assert question["content"] == "When?"
+    assert question["files"][0]["name"] == "pläne .md"
+
+
+def test_a_long_file_is_cut_and_read_on_by_its_key(server, client, endpoint):
+    text = "\n".join(f"line {n}" for n in range(1, 700))
+    _, stored = upload(server, "long.txt", text.encode())
+    key = stored["storage_key"]
+    arguments = json.dumps({"path": key, "from_line": 600})
+    endpoint.reply_with(Reply(text="", tool_calls=(("c1", "read_file", arguments),)), "Read.")
+    client.call("chat.send", message="What?", chat_id="c1", files=[stored])
+    first, second = endpoint.chat_requests[:2]
+    assert "line 100\n" in first.messages[-1]["content"]
+    assert "line 101" not in first.messages[-1]["content"]
+    assert f'FILE_KEY="{key}"' in first.messages[-1]["content"]
+    assert "line 600\n" in second.messages[-1]["content"]
+
+
+def test_a_file_that_is_gone_is_absent_and_the_turn_works(vault, server, client, endpoint):
+    _, stored = upload(server, "a.txt", b"here")
+    client.call("chat.send", message="One", chat_id="c1", files=[stored])
+    (vault / ".memory/files" / stored["storage_key"]).unlink()
+    client.call("chat.send", message="Two", chat_id="c1")
+    asked = [r.messages for r in endpoint.chat_requests if r.messages[-1]["content"] == "Two"]
+    assert asked[0][0]["content"] == "One"
+
+
+@pytest.mark.parametrize(
+    ("headers", "content", "status", "told"),
+    [
+        pytest.param({}, b"x", 400, "X-File-Name", id="no name"),
+        pytest.param({"X-File-Name": "a.bin"}, b"a\0b", 422, "no text", id="no text"),
+        pytest.param({"X-File-Name": "a.txt"}, b"", 422, "empty", id="empty"),
+        pytest.param({"X-File-Name": "a.txt"}, b"x" * (25 * 2**20 + 1), 413, "25 MiB", id="large"),
+    ],
+)
+def test_a_file_that_is_not_taken_is_answered_with_the_reason(
+    server, headers, content, status, told
+):
+    found, answer = server.request("POST", "/api/files", content, headers)
+    assert found == status
+    assert told in answer["error"]["message"]
+
+
+def test_a_file_comes_back_as_a_download_that_no_browser_runs(server):
+    _, stored = upload(server, "evil.html", b"<script>alert(1)</script><p>Hello</p>")
+    status, answer = server.request("GET", f"/api/files/{stored['storage_key']}")
+    assert status == 200
+    assert "alert(1)" in str(answer)
+    assert server.request("GET", f"/api/files/{'0' * 64}")[0] == 404
