@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from tests.browser.test_chat_and_panel import (  # noqa: F401 - fixtures among them
@@ -203,3 +204,54 @@ def test_a_turn_is_looked_up_compared_and_replayed(new_page, server, endpoint): 
     assert len([r for r in endpoint.chat_requests[requests:] if r.body["model"] == "gpt-4o"]) == 0
     kept = (server.vault / ".memory" / "mixed.receipts.jsonl").read_text(encoding="utf-8")
     assert [json.loads(line)["outcome"] for line in kept.splitlines()] == ["finished"] * 2
+
+
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 360])
+def test_what_is_opened_on_the_way_has_no_fault_that_a_program_finds(
+    new_page,
+    server,  # noqa: F811
+    scheme,
+    width,
+):
+    def check(page):
+        # Bubbles that are not picked are dimmed to 40 %, as seed 002 has it.
+        found = Axe().run(page, context={"exclude": [["bubble-cloud"]]}, options=RULES)
+        assert found.violations_count == 0, found.generate_report()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+    first = server.ask("chat.send", chat_id="mixed", message="first question")
+    server.ask("smart_context.set_filter", chat_id="mixed", topics=["cats sleep"])
+    server.ask("smart_context.pin", chat_id="mixed", message_ids=["m3"])
+    server.ask("chat.send", chat_id="mixed", message="hidden \u200b second")
+    page = open_chat(
+        new_page,
+        server,
+        color_scheme=scheme,
+        bypass_csp=True,
+        reduced_motion="reduce",
+        viewport={"width": width, "height": 800},
+    )
+    expect(page.locator(".why").last).to_have_text(re.compile("^(in|out): "))
+    if width < 1000:
+        page.get_by_role("button", name="Smart Context panel").click()
+    page.get_by_text("Add or edit topics").click()
+    page.get_by_role("slider").focus()
+    page.keyboard.press("ArrowLeft")
+    check(page)
+    page.get_by_role("button", name="Show the exact text").click()
+    check(page)
+    page.get_by_role("button", name="Close", exact=True).click()
+    page.get_by_role("tab", name="Receipts").click()
+    expect(page.locator(".receipt-entry")).to_have_count(2)
+    check(page)
+    turns = f"{server.origin}/chats/mixed/turns/{first['message_ids'][1]}"
+    newest = server.ask("smart_context.receipt", chat_id="mixed")["turn"]
+    for query in (f"?diff={newest}", "?replay=1&topics=boats+sail"):
+        page.goto(turns + query)
+        for summary in page.locator("summary").all():
+            summary.click()
+        check(page)
