@@ -1,6 +1,7 @@
 // @ts-check
 /** One socket to the server: commands, their answers, and events. Reconnects by itself. */
 
+const OPEN = 1;
 const FIRST_WAIT_MS = 400;
 const LONGEST_WAIT_MS = 15_000;
 
@@ -76,7 +77,7 @@ export class Wire {
    */
   call(method, params = {}) {
     return new Promise((resolve, reject) => {
-      if (!this.#socket || !this.isOpen) {
+      if (!this.#socket || !this.isOpen || this.#socket.readyState > OPEN) {
         reject(new WireError("There is no connection to the server. It will be tried again by itself."));
         return;
       }

@@ -63,7 +63,7 @@ class TopicEdits:
             old: wanted if _folded(now) in gone else now for old, now in self.renamed.items()
         }
         renamed |= dict.fromkeys(labels, wanted)
-        kept = {old: now for old, now in renamed.items() if old != now}
+        kept = {old: now for old, now in _not_away(renamed, wanted).items() if old != now}
         added = (wanted if _folded(label) in gone else label for label in self.added)
         return _bounded(
             replace(
@@ -87,7 +87,14 @@ class TopicEdits:
         """
         wanted = checked_label(label)
         added = (*_without(self.added, wanted), wanted)
-        return _bounded(replace(self, deleted=_without(self.deleted, wanted), added=added))
+        return _bounded(
+            replace(
+                self,
+                renamed=_not_away(self.renamed, wanted),
+                deleted=_without(self.deleted, wanted),
+                added=added,
+            )
+        )
 
     def label_of(self, found: str) -> str:
         """What a topic that extraction calls `found` is called; empty if it is gone."""
@@ -143,6 +150,15 @@ def _merged(one: Topic, other: Topic, places: Mapping[MessageId, int]) -> Topic:
         message_ids=tuple(sorted(ids, key=lambda i: places.get(i, -1))),
         keywords=tuple(dict.fromkeys((*one.keywords, *other.keywords))),
     )
+
+
+def _not_away(renamed: Mapping[str, str], label: str) -> dict[str, str]:
+    """Without what gives a label that is wanted now another name; it is spelt as it is wanted."""
+    return {
+        old: label if _folded(new) == _folded(label) else new
+        for old, new in renamed.items()
+        if _folded(old) != _folded(label) or _folded(new) == _folded(label)
+    }
 
 
 def _bounded(edits: TopicEdits) -> TopicEdits:

@@ -98,6 +98,7 @@ async def test_every_command_is_listed_with_its_parameters(bench):
         "chat.send",
         "chat.stop",
         "chat.regenerate",
+        "chat.attach_vault_file",
         "chat.edit",
         "memory.load_chat",
         "memory.save_chat",

@@ -1,0 +1,97 @@
+"""`smart-context receipt`: turns looked up, compared and replayed without the page."""
+
+import json
+import shutil
+
+import pytest
+
+from smart_context.cli.serve import DEMO_VAULT
+from tests.cli.test_verbs import tree
+from tests.serving import serving
+
+CHAT = "agent-debugging"
+
+
+@pytest.fixture(scope="module")
+def vault(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("receipts") / "vault"
+    shutil.copytree(DEMO_VAULT, folder)
+    (folder / "memory").rename(folder / ".memory")
+    with serving(folder) as server:
+        server.ask("chat.send", chat_id=CHAT, message="first question")
+        server.ask("smart_context.set_filter", chat_id=CHAT, topics=["Python Async"])
+        server.ask("chat.send", chat_id=CHAT, message="second question")
+        server.ask("smart_context.refresh_topics", chat_id=CHAT, wait=True)
+        server.ask("smart_context.get_topics", chat_id=CHAT)
+    return folder
+
+
+def run_json(smart_context, vault, *arguments):
+    code, out, err = smart_context(
+        "receipt", CHAT, *arguments, "--vault", vault, "--format", "json"
+    )
+    assert code == 0, err
+    return json.loads(out)
+
+
+def test_turns_are_listed_newest_first(smart_context, vault):
+    code, out, _ = smart_context("receipt", CHAT, "--list", cwd=vault)
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0].split()[:2] == ["TURN", "WHEN"]
+    assert ["second" in lines[1], "first" in lines[2]] == [True, True]
+
+
+def test_the_newest_turn_is_shown_unless_another_is_named(smart_context, vault):
+    code, out, _ = smart_context("receipt", CHAT, cwd=vault)
+    assert code == 0
+    assert "second question" in out
+    assert "in: topic Python Async, similarity" in out
+    older = run_json(smart_context, vault, "--list")[1]
+    for name in (older["turn"], older["question"], older["answer"]):
+        assert run_json(smart_context, vault, name)["text"] == "first question"
+
+
+def test_two_turns_are_compared(smart_context, vault):
+    older = run_json(smart_context, vault, "--list")[1]["turn"]
+    code, out, _ = smart_context("receipt", CHAT, "--diff", older, cwd=vault)
+    assert code == 0
+    assert "topics: none → Python Async" in out
+    assert "tokens" in out.splitlines()[-1]
+
+
+def test_a_replay_sends_and_changes_nothing(smart_context, vault):
+    before = tree(vault / ".memory")
+    wanted = ("--replay", "topics=", "--replay", "threshold=0.9", "--replay", "keep_pairs=off")
+    replayed = run_json(smart_context, vault, *wanted)
+    assert replayed["outcome"] == "replayed"
+    assert replayed["in"] == replayed["total"]
+    assert replayed["settings"]["threshold"] == 0.9
+    code, out, _ = smart_context("receipt", CHAT, *wanted, "--show-prompt", cwd=vault)
+    assert code == 0
+    assert out.rstrip().endswith("[user]\nsecond question")
+    assert tree(vault / ".memory") == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("nope",), 1, "no receipt"),
+        (("--replay", "colour=red"), 2, "threshold"),
+        (("--replay", "threshold=high"), 2, "number"),
+        (("--replay", "keep_pairs=maybe"), 2, "switch"),
+        (("--replay", "threshold=7"), 1, "from -1 to 1"),
+        (("--replay", "threshold=0", "--diff", "x"), 2, "together"),
+    ],
+)
+def test_what_can_not_be_is_told_in_words(smart_context, vault, arguments, code, told):
+    found, out, err = smart_context("receipt", CHAT, *arguments, cwd=vault)
+    assert (found, out) == (code, "")
+    assert told in err
+
+
+def test_a_chat_without_turns_says_so(smart_context, vault):
+    code, out, err = smart_context("receipt", "gartenjahr", cwd=vault)
+    assert (code, out) == (1, "")
+    assert "no receipts of this chat yet" in err
+    assert "No receipts yet" in smart_context("receipt", "gartenjahr", "--list", cwd=vault)[1]
