@@ -12,7 +12,7 @@ from smart_context.chat.file_store import FILES_FOLDER, FileStore
 from smart_context.chat.store import ChatStore
 from smart_context.config import EndpointSettings, VaultConfig, environment, read_config
 from smart_context.host.commands import Caller
-from smart_context.host.host import Host
+from smart_context.host.host import Host, HostOptions
 from smart_context.host.loader import declared_settings
 from smart_context.host.models import Models
 from smart_context.host.trust import Fingerprint, TrustRecord, fingerprint, trust_path
@@ -20,6 +20,7 @@ from smart_context.llm.embedded import EmbeddedEmbedder
 from smart_context.llm.models import ChatModel, Embedder
 from smart_context.llm.openai_models import OpenAIChatModel, OpenAIEmbedder
 from smart_context.llm.responder import PassageResponder
+from smart_context.topics.digest import digest
 from smart_context.vault.passages import VaultPassages
 
 _logger = logging.getLogger(__name__)
@@ -102,6 +103,7 @@ def make_host(parts: Parts) -> Host:
         models=parts.models,
         trust=trust_record(),
         build_history=Histories(files, lambda: host.config),
+        options=HostOptions(digest=digest),
     )
     return host
 

@@ -3,16 +3,10 @@
 from collections.abc import Callable, Sequence
 
 from smart_context.chat.attachments import AttachmentResolver
-from smart_context.chat.compaction import compaction_points, within_budget
+from smart_context.chat.compaction import compaction_points
 from smart_context.chat.history import ContextBuilderOptions, build_context
 from smart_context.chat.messages import Message
 from smart_context.config import VaultConfig
-from smart_context.llm.tokens import count_tokens
-
-HISTORY_SHARE = 0.8
-"""How much of the model's window the history may fill; the rest is for notes and the answer."""
-
-_PER_MESSAGE = 8
 
 
 class Histories:
@@ -30,22 +24,13 @@ class Histories:
     async def __call__(self, messages: Sequence[Message]) -> list[Message]:
         """What a turn sends of these messages, the current one last."""
         config = self._config()
-        history = await build_context(
+        return await build_context(
             messages,
             ContextBuilderOptions(
                 attachment_resolver=self._files,
                 compaction_points=compaction_points(messages),
                 model_support_tool_use_for_file=_reads_files(config),
             ),
-        )
-        window = config.chat.context_window if config.chat else None
-        if config.chat is None or window is None:
-            return history
-        model = config.chat.model
-        return within_budget(
-            history,
-            int(window * HISTORY_SHARE),
-            lambda message: count_tokens(message.text, model) + _PER_MESSAGE,
         )
 
 

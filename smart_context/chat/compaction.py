@@ -5,7 +5,7 @@ for; which one that is stands in its `compaction`. So a chat carries its compact
 messages: whoever merges, edits or deletes messages need not know of them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Literal
 
 from smart_context.chat.history import CompactionPoint
@@ -56,34 +56,76 @@ def insert_after(document: JsonObject, boundary: MessageId, summary: Message) ->
     return False
 
 
-def within_budget(
-    history: Sequence[Message], max_tokens: int, cost: Callable[[Message], int]
-) -> list[Message]:
-    """The newest messages that fit; the last one always stays.
+def without_summary(document: JsonObject, summary_id: MessageId) -> bool:
+    """Take a summary out of a chat's document; whether it was there."""
+    entries = document.get("messages")
+    if not isinstance(entries, list):
+        return False
+    kept = [e for e in entries if not (isinstance(e, dict) and e.get("id") == summary_id)]
+    document["messages"] = kept
+    return len(kept) < len(entries)
 
-    What leads, a system message or a summary, stays before others do. A tool's result does not
-    begin a history.
+
+def newest_summary(messages: Sequence[Message]) -> Message | None:
+    """The summary that counts: the newest whose boundary is still in the chat."""
+    known = {message.id for message in messages}
+    usable = (m for m in reversed(messages) if m.is_summary and boundary_of(m) in known)
+    return next((m for m in usable if not (m.error or m.error_code)), None)
+
+
+def since(messages: Sequence[Message], summary: Message | None) -> list[Message]:
+    """What was said after what a summary stands for: neither unfinished nor failed."""
+    boundary = boundary_of(summary) if summary else ""
+    place = next((at for at, message in enumerate(messages) if message.id == boundary), -1)
+    return [
+        message
+        for message in messages[place + 1 :]
+        if not (message.is_summary or message.generating or message.error or message.error_code)
+    ]
+
+
+def sent_text(message: Message) -> str:
+    """About all of a message that a model reads: its text, and its tools' arguments and results."""
+    if isinstance(message.content, str):
+        return message.content
+    tools = (
+        f"{part.get('tool_name')} {part.get('args')} {part.get('result')}"
+        for part in message.content
+        if part.get("type") == "tool_call"
+    )
+    return "\n".join((message.text, *tools))
+
+
+def within_budget(
+    history: Sequence[Message],
+    max_tokens: int,
+    cost: Callable[[Message], int],
+    *,
+    keep: Collection[MessageId] = (),
+) -> list[Message]:
+    """The history without as many of its oldest messages as are too much.
+
+    A leading system message and summaries stay, and so does what is to be kept, even if that is
+    too much by itself. A tool's result goes with its call.
 
     Args:
-        history: Oldest first, the current message last.
+        history: Oldest first.
         max_tokens: Most tokens of all.
         cost: The tokens of one message.
+        keep: What never goes, such as what the user pinned.
     """
-    leading = 0
-    while leading < len(history) - 1 and _leads(history[leading]):
-        leading += 1
-    left = max_tokens - sum(map(cost, history[:leading]))
-    first = len(history)
-    while first > leading:
-        left -= cost(history[first - 1])
-        if left < 0 and first < len(history):
-            break
-        first -= 1
-    if first > leading:
-        while first < len(history) - 1 and history[first].role == "tool":
-            first += 1
-    return [*history[:leading], *history[first:]]
-
-
-def _leads(message: Message) -> bool:
-    return message.role == "system" or message.is_summary
+    over = sum(map(cost, history)) - max_tokens
+    if over <= 0:
+        return list(history)
+    kept: list[Message] = []
+    has_dropped_caller = False
+    for at, message in enumerate(history):
+        stays = message.id in keep or message.is_summary or (at == 0 and message.role == "system")
+        belongs = message.role == "tool" and has_dropped_caller
+        if stays or (over <= 0 and not belongs):
+            kept.append(message)
+            has_dropped_caller = False
+        else:
+            over -= cost(message)
+            has_dropped_caller = message.role != "user"
+    return kept

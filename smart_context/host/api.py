@@ -120,6 +120,12 @@ class PluginContext:
         return self._services.models
 
     @property
+    def context_window(self) -> int | None:
+        """The tokens that the chat model takes, answer included, where the settings say so."""
+        endpoint = self._services.config.chat
+        return None if endpoint is None else endpoint.context_window
+
+    @property
     def takes_tools(self) -> bool:
         """Whether tools may go with requests to the chat model, as far as is known.
 

@@ -2,19 +2,20 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from smart_context.chat.file_store import FILES_FOLDER, FileStore
-from smart_context.chat.messages import ChatId, JsonObject
+from smart_context.chat.messages import ChatId, JsonObject, Message
 from smart_context.chat.store import ChatStore
 from smart_context.config import VaultConfig
-from smart_context.errors import Fault
+from smart_context.errors import CommandFailed, Fault
 from smart_context.host.bus import HANDLER_TIMEOUT_S, EventBus, event_name
 from smart_context.host.chat_commands import ChatCommands
 from smart_context.host.commands import Client, CommandRegistry
+from smart_context.host.compaction import Compactions, keep_within
 from smart_context.host.events import (
     CHAT_CHANGED,
     CHAT_OPENED,
@@ -36,11 +37,15 @@ from smart_context.host.tools import ToolSupport
 from smart_context.host.trust import TrustRecord
 from smart_context.host.turn import Turn
 from smart_context.host.turns import HistoryBuilder, Turns
+from smart_context.llm.models import ChatModel
 
 __all__ = ["Client", "Host", "HostOptions", "Models"]
 
 TURNS_STOP_S = 1.5
 PLUGINS_STOP_S = 1.0
+
+DigestBy = Callable[[Sequence[Message], str, ChatModel | None], Awaitable[str]]
+"""Writes a summary of messages and of a former summary, by a model if there is one."""
 
 _logger = logging.getLogger(__name__)
 
@@ -51,12 +56,14 @@ class HostOptions:
 
     Attributes:
         system_prompt: What each turn begins with; plugins may change it.
+        digest: Writes summaries of chats, with the model given or without one.
         built_in: The manifest of the product's plugin, if it is not the one shipped.
         handler_timeout_s: How long a plugin's handler may take.
         load_timeout_s: How long a plugin may take to be imported, and again to load.
     """
 
     system_prompt: str = ""
+    digest: DigestBy | None = None
     built_in: Path | None = None
     handler_timeout_s: float = HANDLER_TIMEOUT_S
     load_timeout_s: float = LOAD_TIMEOUT_S
@@ -81,6 +88,7 @@ class Host:
         plugins: The plugins and what became of each.
         tool_support: Which models take no tools.
         turns: The answers that are under way.
+        compactions: Puts summaries into chats.
     """
 
     def __init__(
@@ -113,7 +121,10 @@ class Host:
             build_history=build_history,
             emit=self.emit,
             system_prompt=options.system_prompt,
+            after=self._after,
         )
+        self._write_digest = options.digest
+        self.compactions = Compactions(store, self.turns, self._digest, self._window)
         self._repair = Repair(store, self.turns)
         self._relay = Relay(self.bus)
         self._tasks = TaskOwner("host")
@@ -126,6 +137,7 @@ class Host:
         chat.register(self.commands)
         FileCommands(self.files, self.config.root).register(self.commands)
         MemoryCommands(self.store, self.turns, self._repair).register(self.commands)
+        self.compactions.register(self.commands)
         self.commands.register("system.commands", self._list_commands)
         self.commands.register("system.plugins", self._list_plugins)
         self._undo.append(
@@ -148,6 +160,7 @@ class Host:
                 _logger.warning("the plugins did not stop within %g s", PLUGINS_STOP_S)
             while self._undo:
                 self._undo.pop()()
+            await self.compactions.close(timeout_s=0.5)
             await self._tasks.close(timeout_s=0.5)
             await self.store.close()
 
@@ -196,11 +209,28 @@ class Host:
         """Its answers go on: they are stored, and other clients may be watching."""
         _logger.info("client %s is gone", client.id)
 
+    def _after(self, turn: Turn) -> None:
+        self.compactions.after(turn)
+
     async def _prepare(self, turn: Turn) -> None:
         """What a turn needs of the settings, last of all."""
         endpoint = self.config.chat
         if endpoint is not None and endpoint.images:
             turn.images = await shown_images(self.files, [*turn.history, turn.question])
+        if window := self._window():
+            keep_within(turn, *window)
+
+    def _window(self) -> tuple[int, str] | None:
+        """The tokens that the chat model takes, where the settings say so, and its name."""
+        endpoint = self.config.chat
+        if endpoint is None or endpoint.context_window is None:
+            return None
+        return endpoint.context_window, endpoint.model
+
+    async def _digest(self, messages: Sequence[Message], former: str) -> str:
+        if self._write_digest is None:
+            raise CommandFailed("Nobody is there to write summaries in this program.")
+        return await self._write_digest(messages, former, self.models.fast)
 
     def _opened(self, chat_id: ChatId) -> None:
         self._relay.send_to_plugins(CHAT_OPENED.name, {"chat_id": chat_id})

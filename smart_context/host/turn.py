@@ -32,6 +32,8 @@ class Turn:
         steps: What was said and done before the answer: text parts, and tool calls with their
             results, as they are stored.
         images: Attached images that the model is shown, as data URIs by storage key.
+        protected: Messages of the history that stay when it is too much for the model's window.
+        is_too_long: Messages had to be left out to keep within the model's window.
         streaming: Whether clients get the answer piece by piece.
         sent: The request as the model received it, the last one if there were several; empty
             until then.
@@ -56,6 +58,8 @@ class Turn:
     tools_as_text: bool = False
     steps: list[JsonObject] = field(default_factory=list)
     images: Mapping[str, str] = field(default_factory=dict)
+    protected: frozenset[MessageId] = frozenset()
+    is_too_long: bool = False
     streaming: bool = True
     sent: tuple[PromptMessage, ...] = ()
     usage: Usage | None = None

@@ -93,6 +93,7 @@ class Turns:
         build_history: Makes a history from the stored messages.
         emit: Tells clients.
         system_prompt: What each turn begins with; plugins may change it.
+        after: Called when a turn is over and told.
         clock: The time now, in UTC.
     """
 
@@ -104,6 +105,7 @@ class Turns:
         build_history: HistoryBuilder,
         emit: Emit,
         system_prompt: str = "",
+        after: Callable[[Turn], None] = lambda _turn: None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._store = store
@@ -111,6 +113,7 @@ class Turns:
         self._build_history = build_history
         self._emit = emit
         self._system_prompt = system_prompt
+        self._after = after
         self._clock = clock
         self._tasks = TaskOwner("turns")
         self._under_way: dict[ChatId, Answering] = {}
@@ -330,6 +333,7 @@ class Turns:
             self._emit(CHAT_FAILED, {"chat_id": turn.chat_id, "error": turn.error})
         else:
             self._emit(CHAT_FINISHED, {"chat_id": turn.chat_id, "message_ids": _ids(answering)})
+        self._after(turn)
 
 
 def _content(turn: Turn, arrived: str) -> str | tuple[Mapping[str, Any], ...]:

@@ -20,7 +20,7 @@ from smart_context.plugin.named_contexts import CHANGED, Command, NamedContexts
 from smart_context.plugin.previews import Previews
 from smart_context.plugin.receipt_commands import Receipts
 from smart_context.plugin.receipt_replay import Replays
-from smart_context.plugin.selector import ContextSelector
+from smart_context.plugin.selector import ContextSelector, protected_ids
 from smart_context.plugin.service import ChatFilter
 from smart_context.plugin.settings import FilterSettings
 from smart_context.plugin.sidecars import Sidecars
@@ -28,6 +28,7 @@ from smart_context.plugin.token_ledger import TokenLedger
 from smart_context.plugin.topic_commands import TopicEditing
 from smart_context.plugin.undo import Step, UndoSteps
 from smart_context.plugin.vault_notes import VaultNotes
+from smart_context.plugin.window_budget import WindowBudget
 from smart_context.relevance.cache import EmbeddingCache
 from smart_context.relevance.fitting import stored_scale
 from smart_context.relevance.scorer import RelevanceScorer
@@ -65,6 +66,11 @@ class SmartContextPlugin:
             RelevanceScorer(self._cache, mode=settings.relevance, scale=scale),
             settings,
             context.logger,
+            WindowBudget(
+                window=lambda: context.context_window,
+                count_tokens=self._count_tokens,
+                contexts=settings.context_budget_tokens,
+            ),
         )
         self._filter = ChatFilter(
             chats=context.chats,
@@ -197,6 +203,8 @@ class SmartContextPlugin:
         view = await self._filter.view_before(turn.chat_id, turn.question.id, turn.history)
         decision = await self._filter.decide(view)
         turn.history = list(decision.messages)
+        turn.protected = protected_ids(view)
+        turn.is_too_long = decision.is_cut
         settings = self._selector.settings_of(view.sidecar.state)
         self._receipts.decided(turn, view, decision, settings)
 

@@ -17,6 +17,7 @@ from smart_context.errors import SmartContextError
 from smart_context.plugin.filter import FilterState
 from smart_context.plugin.settings import FilterSettings
 from smart_context.plugin.sidecars import ChatSidecar
+from smart_context.plugin.window_budget import WindowBudget
 from smart_context.relevance.score import Scores, TopicQuery
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.relevance.select import ROUNDING, Selection, select_messages
@@ -61,20 +62,27 @@ class Decision:
         selection: Why each candidate is in or out.
         candidates: The messages that were decided about, chronological.
         problem: Why the filter could not be applied, for people; empty when it was.
+        is_cut: Messages were left out because they are too much for the model's window.
     """
 
     messages: tuple[Message, ...]
     selection: Selection
     candidates: tuple[Message, ...]
     problem: str = ""
+    is_cut: bool = False
 
 
 class ContextSelector:
     """Applies a chat's filter to its history."""
 
     def __init__(
-        self, scorer: RelevanceScorer, settings: FilterSettings, logger: logging.Logger
+        self,
+        scorer: RelevanceScorer,
+        settings: FilterSettings,
+        logger: logging.Logger,
+        budget: WindowBudget | None = None,
     ) -> None:
+        self._budget = budget or WindowBudget()
         self._scorer = scorer
         self._settings = settings
         self._logger = logger
@@ -111,9 +119,7 @@ class ContextSelector:
         """
         state = view.sidecar.state
         settings = settings or self.settings_of(state)
-        candidates = with_fallen_out(
-            view.history, view.messages, view.sticky_ids | frozenset(state.pinned)
-        )
+        candidates = with_fallen_out(view.history, view.messages, protected_ids(view))
         scores, problem = await self._scores(view, candidates, settings)
         limit = settings.similarity_threshold if threshold is None else threshold
         selection = select_messages(
@@ -126,12 +132,19 @@ class ContextSelector:
             recent=settings.recent_messages,
             keep_pairs=settings.keep_pairs,
         )
-        kept = frozenset(selection.kept)
+        fitting = self._budget.applied(
+            selection,
+            candidates,
+            keep=protected_ids(view),
+            has_contexts=bool(state.contexts),
+        )
+        kept = frozenset(fitting.kept)
         return Decision(
             messages=tuple([message for message in candidates if message.id in kept]),
-            selection=selection,
+            selection=fitting,
             candidates=candidates,
             problem=problem,
+            is_cut=fitting is not selection,
         )
 
     async def count_about(self, chat_id: ChatId, messages: Sequence[Message], label: str) -> int:
@@ -193,6 +206,11 @@ def queries_of(view: ChatView) -> tuple[list[TopicQuery], list[TopicQuery]]:
         )
 
     return [query(label) for label in active], [query(c) for c in public if c not in active]
+
+
+def protected_ids(view: ChatView) -> frozenset[MessageId]:
+    """What stays even when the history is too much for the model: standing and pinned."""
+    return view.sticky_ids | frozenset(view.sidecar.state.pinned)
 
 
 def with_fallen_out(

@@ -129,7 +129,9 @@ def test_pin_and_hide_by_key_and_range_and_back_again(new_page, server):  # noqa
 def test_the_slider_shows_live_what_crosses_it_and_letting_go_does_it(new_page, server):  # noqa: F811
     page = open_chat(new_page, server)
     expect(page.get_by_role("slider")).to_be_hidden()
+    everything = page.locator(".sends-total").inner_text()
     bubble(page, "cats sleep").check(force=True)
+    expect(page.locator(".sends-total")).not_to_have_text(everything)
     slider = page.get_by_role("slider", name="How close a message has to be")
     expect(slider).to_have_value("0.5")
     before = total(page)

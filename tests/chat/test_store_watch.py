@@ -129,9 +129,9 @@ async def test_a_folder_that_does_not_exist_yet_is_waited_for_and_not_made(folde
 async def test_a_folder_that_our_first_save_makes_is_watched(folder):
     store = ChatStore(folder)
     heard = Heard(store)
-    async with watching(store, look_again_s=30):
+    async with watching(store, look_again_s=1):
         await store.save("c", said("a"))
-        put(folder / "theirs.json", said("a"))  # seen when the watch begins, or reported by it
+        put(folder / "theirs.json", said("a"))  # reported, or found by the next look if between
         await heard.until("theirs")
 
 

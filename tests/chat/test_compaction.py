@@ -1,0 +1,149 @@
+"""Where summaries stand in a chat, and what fits into a window."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from smart_context.chat.compaction import (
+    compaction_points,
+    insert_after,
+    newest_summary,
+    sent_text,
+    since,
+    summary_message,
+    within_budget,
+    without_summary,
+)
+from smart_context.chat.history import ContextBuilderOptions, build_context
+from smart_context.chat.messages import Message, MessageId
+
+pytestmark = pytest.mark.anyio
+
+
+class NoFiles:
+    async def read(self, _key):
+        return None
+
+
+def said(name, role="user", text="text", **more):
+    return Message(id=MessageId(name), role=role, content=text, **more)
+
+
+def summary(name, boundary):
+    return summary_message(
+        MessageId(name), "In short.", boundary=boundary, created_at="", kind="compacted"
+    )
+
+
+def ids(messages):
+    return [message.id for message in messages]
+
+
+async def history(*messages):
+    points = compaction_points(messages)
+    options = ContextBuilderOptions(attachment_resolver=NoFiles(), compaction_points=points)
+    return ids(await build_context(messages, options))
+
+
+@pytest.mark.parametrize(
+    ("messages", "sent"),
+    [
+        pytest.param([said("a"), summary("s", "a"), said("b")], ["s", "b"], id="one"),
+        pytest.param(
+            [said("a"), summary("s", "a"), said("b"), summary("t", "b"), said("c")],
+            ["t", "c"],
+            id="the newer one counts",
+        ),
+        pytest.param(
+            [said("a"), summary("s", "a"), said("b"), summary("t", "gone"), said("c")],
+            ["s", "b", "c"],
+            id="one whose boundary is gone does not",
+        ),
+        pytest.param(
+            [said("a"), summary("s", "gone"), said("b")], ["a", "b"], id="then all is sent"
+        ),
+        pytest.param(
+            [said("i", "system"), said("a"), summary("s", "a"), said("b")],
+            ["i", "s", "b"],
+            id="a leading instruction stays",
+        ),
+        pytest.param(
+            [said("a"), said("s", "system", is_summary=True), said("b")],
+            ["a", "b"],
+            id="a summary that says nothing of a boundary",
+        ),
+    ],
+)
+async def test_what_a_summary_stands_for_is_not_sent(messages, sent):
+    assert await history(*messages) == sent
+    found = newest_summary(messages)
+    assert (found.id if found else None) == (sent[-2] if sent[-2][0] in "st" else None) or (
+        found.id in sent
+    )
+
+
+def test_a_summary_survives_the_file():
+    stored = summary("s", "a").to_dict()
+    assert compaction_points([said("a"), Message.from_dict(stored)])[0].boundary_message_id == "a"
+
+
+def test_a_summary_stands_right_behind_its_boundary_and_can_go_again():
+    document = {"messages": [said(name).to_dict() for name in "abc"]}
+    assert insert_after(document, MessageId("b"), summary("s", "b"))
+    assert [entry["id"] for entry in document["messages"]] == ["a", "b", "s", "c"]
+    assert without_summary(document, MessageId("s"))
+    assert [entry["id"] for entry in document["messages"]] == ["a", "b", "c"]
+    assert not without_summary(document, MessageId("s"))
+    assert not insert_after(document, MessageId("gone"), summary("s", "gone"))
+
+
+def test_what_was_said_since_leaves_out_what_is_not_whole():
+    messages = [
+        said("a"),
+        summary("s", "a"),
+        said("b"),
+        said("x", error="cut off"),
+        said("y", generating=True),
+    ]
+    assert ids(since(messages, messages[1])) == ["b"]
+    assert ids(since(messages, None)) == ["a", "b"]
+
+
+def test_arguments_and_results_of_tools_cost_too():
+    part = {"type": "tool_call", "tool_name": "read", "args": {"path": "a"}, "result": "long"}
+    message = Message(
+        id=MessageId("m"), role="assistant", content=({"type": "text", "text": "Hm"}, part)
+    )
+    assert sent_text(message) == "Hm\nread {'path': 'a'} long"
+
+
+def one(_message):
+    return 1
+
+
+@pytest.mark.parametrize(
+    ("roles", "room", "keep", "left"),
+    [
+        pytest.param("uaua", 4, "", "0123", id="all fit"),
+        pytest.param("uaua", 2, "", "23", id="the oldest go"),
+        pytest.param("uaua", 2, "0", "03", id="what is kept stays"),
+        pytest.param("suau", 2, "", "03", id="a leading instruction stays"),
+        pytest.param("usau", 2, "", "23", id="a later one does not"),
+        pytest.param("uattu", 3, "", "4", id="results go with their call"),
+        pytest.param("uau", 0, "", "", id="no room at all"),
+        pytest.param("Sua", 1, "", "0", id="a summary stays"),
+    ],
+)
+def test_the_oldest_messages_go_first(roles, room, keep, left):
+    names = {"u": "user", "a": "assistant", "s": "system", "t": "tool", "S": "system"}
+    messages = [said(str(at), names[role], is_summary=role == "S") for at, role in enumerate(roles)]
+    assert "".join(ids(within_budget(messages, room, one, keep=set(keep)))) == left
+
+
+@given(st.lists(st.tuples(st.sampled_from("uat"), st.integers(0, 50))), st.integers(0, 300))
+def test_the_room_is_never_exceeded_and_the_order_stays(entries, room):
+    names = {"u": "user", "a": "assistant", "t": "tool"}
+    messages = [said(str(n), names[r], "x" * size) for n, (r, size) in enumerate(entries)]
+    kept = within_budget(messages, room, lambda message: len(message.text))
+    assert sum(len(message.text) for message in kept) <= room
+    assert kept == [message for message in messages if message in kept]
