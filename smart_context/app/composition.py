@@ -1,7 +1,7 @@
 """Puts the parts together: store, models, host. Knows every implementation."""
 
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,12 +106,6 @@ def make_host(parts: Parts) -> Host:
         options=HostOptions(digest=digest),
     )
     return host
-
-
-async def ask(root: Path, command: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """The result of one command on the vault at `root`."""
-    async with running_host(root) as host:
-        return await host.commands.call(command, params, Caller())
 
 
 async def plugin_states(root: Path) -> list[dict[str, Any]]:

@@ -11,7 +11,8 @@ from smart_context.app.composition import open_store
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.messages import ChatId, messages_of
 from smart_context.chat.store import ChatStore
-from smart_context.cli.output import cut, json_format, show, table
+from smart_context.cli.asking import existing_chat
+from smart_context.cli.output import json_format, show, table
 from smart_context.cli.vault import vault_option, vault_root
 from smart_context.errors import CommandFailed
 
@@ -134,14 +135,7 @@ def as_markdown(document: dict[str, Any]) -> str:
 
 
 async def _existing(store: ChatStore, chat: str) -> dict[str, Any]:
-    chat_id = check_chat_id(chat)
-    if not await store.exists(chat_id):
-        known = ", ".join(summary.id for summary in (await store.list_chats())[:5])
-        raise CommandFailed(
-            f"There is no chat {cut(chat, 60)} in this vault."
-            + (f" Its newest chats: {known}." if known else " It has no chats yet.")
-        )
-    return await store.load(chat_id)
+    return await store.load(await existing_chat(store, chat))
 
 
 async def _store_new(store: ChatStore, chat_id: ChatId, document: dict[str, Any]) -> None:

@@ -1,12 +1,12 @@
 """`smart-context receipt`: what a turn sent, and why; compared, and replayed."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from smart_context.cli.asking import ask_about_chat
 from smart_context.cli.output import json_format, show, table
 from smart_context.cli.vault import vault_option, vault_root
 
@@ -59,16 +59,16 @@ def receipt(  # noqa: PLR0913, PLR0917 - click gives each option
     root = vault_root(vault)
     named: dict[str, Any] = {"turn": turn} if turn else {}
     if lists:
-        found = _ask(root, "receipts", chat_id=chat)["receipts"]
+        found = ask_about_chat(root, "smart_context.receipts", chat)["receipts"]
         show(found, output, lambda: _list_as_text(found))
         return
     if changes:
         if diff:
             raise click.UsageError("--replay and --diff can't go together; replay shows its own.")
-        result = _ask(root, "replay", chat_id=chat, **named, **_settings(changes))
+        result = ask_about_chat(root, "smart_context.replay", chat, **named, **_settings(changes))
     else:
-        compared = {"diff": diff} if diff else {}
-        result = _ask(root, "receipt", chat_id=chat, **named, **compared)
+        compared: dict[str, Any] = {"diff": diff} if diff else {}
+        result = ask_about_chat(root, "smart_context.receipt", chat, **named, **compared)
     if show_prompt:
         prompt = result["prompt"]
         if prompt is None:
@@ -80,12 +80,6 @@ def receipt(  # noqa: PLR0913, PLR0917 - click gives each option
         show(result, output, lambda: _difference_as_text(result["diff"]))
     else:
         show(result, output, lambda: _receipt_as_text(result))
-
-
-def _ask(root: Path, verb: str, **params: Any) -> dict[str, Any]:
-    from smart_context.app.composition import ask  # noqa: PLC0415 - keeps --help fast
-
-    return asyncio.run(ask(root, f"smart_context.{verb}", params))
 
 
 def _settings(changes: Sequence[str]) -> dict[str, Any]:

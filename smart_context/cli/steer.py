@@ -1,11 +1,11 @@
 """`smart-context topics` and `filter`: what a chat is about, and what would be sent."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
 import click
 
+from smart_context.cli.asking import ask_about_chat
 from smart_context.cli.output import json_format, show, table
 from smart_context.cli.vault import vault_option, vault_root
 
@@ -19,14 +19,16 @@ def topics(chat: str, refresh: bool, vault: Path | None, output: str) -> None:
     """Show the topics of CHAT with the number of messages about each."""
     command = "smart_context.refresh_topics" if refresh else "smart_context.get_topics"
     params = {"wait": True} if refresh else {}
-    result = _ask(vault_root(vault), command, chat_id=chat, **params)
+    result = ask_about_chat(vault_root(vault), command, chat, **params)
     show(result, output, lambda: _topics_as_text(result))
 
 
 @click.command("filter")
 @click.argument("chat")
 @click.option("--topics", "-t", "labels", multiple=True, help="A topic; repeat for several.")
-@click.option("--threshold", type=float, help="Default: the vault's similarity_threshold.")
+@click.option(
+    "--threshold", type=click.FloatRange(-1, 1), help="Default: the vault's similarity_threshold."
+)
 @click.option("--message", "-m", default="", help="The message that would be sent.")
 @click.option("--show-prompt", is_flag=True, help="Print the exact messages of the request.")
 @vault_option
@@ -44,12 +46,14 @@ def filter_(
 
     Without --topics the selection of the chat page holds.
     """
-    wanted: dict[str, Any] = {"chat_id": chat, "message": message}
+    wanted: dict[str, Any] = {"message": message}
     if labels:
         wanted["topics"] = list(labels)
     if threshold is not None:
         wanted["threshold"] = threshold
-    result = _ask(vault_root(vault), "smart_context.preview", **wanted)
+    result = ask_about_chat(
+        vault_root(vault), "smart_context.preview", chat, may_be_new=bool(message), **wanted
+    )
     if show_prompt:
         prompt = result["prompt"]
         show(
@@ -59,12 +63,6 @@ def filter_(
         )
     else:
         show(result, output, lambda: _preview_as_text(result))
-
-
-def _ask(root: Path, command: str, **params: Any) -> dict[str, Any]:
-    from smart_context.app.composition import ask  # noqa: PLC0415 - keeps --help fast
-
-    return asyncio.run(ask(root, command, params))
 
 
 def _topics_as_text(result: dict[str, Any]) -> str:

@@ -90,6 +90,26 @@ def test_search_finds_messages_in_any_chat(smart_context, vault):
     assert "chengdu-plan" in out
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(("topics", "nope"), id="topics"),
+        pytest.param(("filter", "nope"), id="filter"),
+        pytest.param(("receipt", "nope"), id="receipt"),
+        pytest.param(("chats", "show", "nope"), id="chats show"),
+    ],
+)
+def test_a_mistyped_chat_is_said_to_be_none(smart_context, vault, command):
+    code, out, err = smart_context(*command, cwd=vault)
+    assert (code, out) == (1, "")
+    assert "There is no chat nope in this vault. Its newest chats: " in err
+
+
+def test_what_a_new_chat_would_send_can_be_seen(smart_context, vault):
+    code, out, _ = smart_context("filter", "new", "-m", "hello", "--show-prompt", cwd=vault)
+    assert (code, out) == (0, "[user]\nhello\n")
+
+
 def test_the_filter_says_for_each_message_whether_and_why_and_changes_nothing(smart_context, vault):
     write_chat(
         vault,
