@@ -21,7 +21,7 @@ from smart_context.llm.models import ChatModel, Embedder
 from smart_context.llm.openai_models import OpenAIChatModel, OpenAIEmbedder
 from smart_context.llm.responder import PassageResponder
 from smart_context.topics.digest import digest
-from smart_context.vault.passages import VaultPassages
+from smart_context.vault.followed import FollowedVault
 
 _logger = logging.getLogger(__name__)
 
@@ -32,6 +32,7 @@ class Parts:
 
     config: VaultConfig
     store: ChatStore
+    notes: FollowedVault
     models: Models
 
 
@@ -49,14 +50,24 @@ def open_store(root: Path) -> ChatStore:
     return ChatStore(read_vault(root).memory_dir)
 
 
+def notes_of(config: VaultConfig) -> FollowedVault:
+    """The vault's notes, which the host follows; nothing is looked at yet."""
+    return FollowedVault(config.root, config.memory_dir)
+
+
 @asynccontextmanager
-async def models_of(config: VaultConfig) -> AsyncIterator[Models]:
-    """The models that the settings name; their connections are closed at the end."""
+async def models_of(config: VaultConfig, notes: FollowedVault) -> AsyncIterator[Models]:
+    """The models that the settings name; their connections are closed at the end.
+
+    Args:
+        config: The settings.
+        notes: What is quoted when no chat model is configured.
+    """
     async with AsyncExitStack() as closing:
         embedder = _embedder(config.embedding, closing)
         chat: ChatModel
         if config.chat is None:
-            chat = PassageResponder(embedder, _passages(config))
+            chat = PassageResponder(embedder, notes)
         else:
             chat = _chat_model(config.chat, closing)
         yield Models(
@@ -71,9 +82,10 @@ async def models_of(config: VaultConfig) -> AsyncIterator[Models]:
 async def composed(config: VaultConfig) -> AsyncIterator[Parts]:
     """Store and models of a vault; no plugin runs."""
     store = ChatStore(config.memory_dir)
-    async with models_of(config) as models:
+    notes = notes_of(config)
+    async with models_of(config, notes) as models:
         try:
-            yield Parts(config=config, store=store, models=models)
+            yield Parts(config=config, store=store, notes=notes, models=models)
         finally:
             await store.close()
 
@@ -101,6 +113,7 @@ def make_host(parts: Parts) -> Host:
         config=parts.config,
         store=parts.store,
         models=parts.models,
+        notes=parts.notes,
         trust=trust_record(),
         build_history=Histories(files, lambda: host.config),
         options=HostOptions(digest=digest),
@@ -125,11 +138,6 @@ def trust_record() -> TrustRecord:
 def plugin_files(root: Path) -> Fingerprint:
     """The files of the vault's own plugins, as they are now."""
     return fingerprint(root)
-
-
-def _passages(config: VaultConfig) -> VaultPassages:
-    memory = config.memory_dir.relative_to(config.root).as_posix()
-    return VaultPassages(config.root, without=(memory,))
 
 
 def _chat_model(endpoint: EndpointSettings, closing: AsyncExitStack) -> ChatModel:

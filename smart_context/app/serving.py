@@ -85,5 +85,5 @@ async def _take_up(config: VaultConfig, host: Host, replaced: AsyncExitStack) ->
     ):
         await host.reload(config)
     else:
-        await host.reload(config, await replaced.enter_async_context(models_of(config)))
+        await host.reload(config, await replaced.enter_async_context(models_of(config, host.notes)))
     _logger.info("settings taken up from %s", config.path)

@@ -105,17 +105,18 @@ def calibrate(vault: Path | None, dry_run: bool, output: str) -> None:
 async def _measure(
     root: Path, files: "list[Read]", settings: "FilterSettings", cache: Path
 ) -> "Result":
-    from smart_context.app.composition import models_of, read_vault  # noqa: PLC0415
+    from smart_context.app.composition import composed, read_vault  # noqa: PLC0415
     from smart_context.evaluation.runs import measured_files  # noqa: PLC0415
     from smart_context.relevance.fitting import stored_scale  # noqa: PLC0415
 
     config = read_vault(root)
-    async with models_of(config) as models:
+    async with composed(config) as parts:
+        embedder = parts.models.embedder
         return await measured_files(
             files,
-            models.embedder,
+            embedder,
             settings,
-            scale=stored_scale(config.memory_dir, models.embedder.name),
+            scale=stored_scale(config.memory_dir, embedder.name),
             cache=cache,
             on_progress=_progress if sys.stderr.isatty() else None,
         )

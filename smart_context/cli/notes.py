@@ -38,8 +38,7 @@ def opened_index(vault: Path | None) -> Iterator[VaultIndex]:
     It is kept in the memory folder if there is one; nothing is written to a vault without.
     """
     root = vault_root(vault)
-    memory = read_memory_dir(root)
-    index = VaultIndex(root.resolve(), memory if memory.is_dir() else None)
+    index = VaultIndex(root.resolve(), read_memory_dir(root), makes_folder=False)
     bar = ProgressBar("Reading notes")
     try:
         index.refresh(bar)

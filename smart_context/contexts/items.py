@@ -3,14 +3,16 @@
 import posixpath
 import stat
 import unicodedata
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from smart_context.errors import PathRefused
 from smart_context.vault.paths import status_of
-from smart_context.vault.walk import readable_files
+
+FilesBelow = Callable[[str], Iterable[str]]
+"""Gives the files of a folder that may be looked at, at any depth, sorted; `""` is the vault."""
 
 
 class Item(NamedTuple):
@@ -41,7 +43,7 @@ class Selected:
 
 
 def select_items(
-    root: Path, context_items: Mapping[str, object], without: Collection[str] = ()
+    root: Path, context_items: Mapping[str, object], files_below: FilesBelow
 ) -> Selected:
     """What the listed names stand for (contract B).
 
@@ -49,7 +51,7 @@ def select_items(
         root: The vault.
         context_items: Names of notes, folders, `note#Heading` and `note#^block`, relative to the
             vault; one with a falsy flag does not count. A note's `.md` may be left out.
-        without: Folders that are no part of the vault.
+        files_below: Knows what is in a folder.
 
     Returns:
         Folders as their files. A part of a note is left out when the whole note is there too.
@@ -57,7 +59,7 @@ def select_items(
     items: dict[str, Item] = {}
     missing: list[str] = []
     for name in (name for name, flag in context_items.items() if flag):
-        found = _find(root, name, without)
+        found = _find(root, name, files_below)
         if found is None:
             missing.append(name)
         for item in found or ():
@@ -68,12 +70,12 @@ def select_items(
     return Selected(tuple(kept), tuple(missing))
 
 
-def _find(root: Path, name: str, without: Collection[str]) -> list[Item] | None:
+def _find(root: Path, name: str, files_below: FilesBelow) -> list[Item] | None:
     for spelling in dict.fromkeys((name, _composed(name, "NFC"), _composed(name, "NFD"))):
         kind, path = _look(root, spelling)
         if kind == _FOLDER:
             below = "" if path == "." else path
-            return [Item(file, file) for file in readable_files(root, below=below, without=without)]
+            return [Item(file, file) for file in files_below(below)]
         if kind != _FILE:
             kind, path = _look(root, f"{spelling}.md")
         if kind == _FILE:

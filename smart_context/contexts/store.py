@@ -49,9 +49,6 @@ class SmartContexts:
         memory = self.root / memory_dir
         self.index = VaultIndex(self.root, memory) if index is None else index
         self._folder = memory / "contexts"
-        self._without = (
-            (memory.relative_to(self.root).as_posix(),) if memory.is_relative_to(self.root) else ()
-        )
 
     def create(
         self,
@@ -142,7 +139,7 @@ class SmartContexts:
 
     def snapshot_of(self, items: Mapping[str, Any], options: ContextOptions) -> Snapshot:
         """What items that need not be stored stand for now; see `take_snapshot`."""
-        selected = select_items(self.root, items, self._without)
+        selected = select_items(self.root, items, self.index.files_below)
         if options.link_depth or options.expand_embeds:
             self.index.catch_up()
         texts = EmbeddedTexts(self.index) if options.expand_embeds else self.index

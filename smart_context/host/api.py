@@ -20,6 +20,7 @@ from smart_context.host.panels import Panels
 from smart_context.host.tasks import TaskOwner
 from smart_context.host.tools import ToolSupport
 from smart_context.host.turns import HistoryBuilder
+from smart_context.vault.followed import FollowedVault
 
 P = TypeVar("P")
 T = TypeVar("T")
@@ -70,6 +71,10 @@ class Services(Protocol):
         """What was attached to messages."""
 
     @property
+    def notes(self) -> FollowedVault:
+        """The vault's notes."""
+
+    @property
     def tool_support(self) -> ToolSupport:
         """Which models take no tools."""
 
@@ -113,6 +118,11 @@ class PluginContext:
     def vault(self) -> Path:
         """The vault's folder, for reading; what is written goes beside the chats."""
         return self._services.config.root
+
+    @property
+    def notes(self) -> FollowedVault:
+        """The vault's notes: one index and the words of all of them, shared by who asks."""
+        return self._services.notes
 
     @property
     def models(self) -> Models:

@@ -38,6 +38,7 @@ from smart_context.host.trust import TrustRecord
 from smart_context.host.turn import Turn
 from smart_context.host.turns import HistoryBuilder, Turns
 from smart_context.llm.models import ChatModel
+from smart_context.vault.followed import FollowedVault
 
 __all__ = ["Client", "Host", "HostOptions", "Models"]
 
@@ -76,6 +77,7 @@ class Host:
         config: The vault's settings.
         store: Its chats.
         models: Who answers, finds topics and embeds.
+        notes: The vault's notes, followed while the host runs; its own by default.
         trust: Whether the vault's own plugins may run.
         build_history: Makes a history from stored messages (contract E).
         options: What rarely differs.
@@ -84,6 +86,7 @@ class Host:
         bus: Carries events to plugins.
         commands: What clients can ask for.
         files: What was attached to messages.
+        notes: The vault's notes.
         panels: What plugins show beside a chat.
         plugins: The plugins and what became of each.
         tool_support: Which models take no tools.
@@ -99,6 +102,7 @@ class Host:
         models: Models,
         trust: TrustRecord,
         build_history: HistoryBuilder,
+        notes: FollowedVault | None = None,
         options: HostOptions | None = None,
     ) -> None:
         options = options or HostOptions()
@@ -106,6 +110,7 @@ class Host:
         self.store = store
         self.files = FileStore(store.folder / FILES_FOLDER)
         self.models = models
+        self.notes = notes or FollowedVault(config.root, config.memory_dir)
         self.build_history = build_history
         self.bus = EventBus(handler_timeout_s=options.handler_timeout_s)
         self.commands = CommandRegistry()
@@ -145,6 +150,7 @@ class Host:
         )
         self._tasks.spawn(self._relay.run())
         self._tasks.spawn(self.store.watch())
+        self._tasks.spawn(self.notes.follow())
         self._tasks.spawn(self._repair.all())
         async with self._changing:
             await self.plugins.start(self.config)

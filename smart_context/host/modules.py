@@ -5,22 +5,17 @@ imported as `from . import x`, and `sys.path` stays as it is. Only sources are l
 those whose content is the one that the user trusts; no byte code is read or written.
 """
 
-import asyncio
 import hashlib
 import importlib
 import sys
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.abc import MetaPathFinder, SourceLoader
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import TypeVar
 
 from smart_context.host.trust import file_digest
-
-T = TypeVar("T")
 
 
 class PluginModules:
@@ -107,38 +102,3 @@ class _TrustedSource(SourceLoader):
 
     def get_code(self, fullname: str) -> CodeType | None:
         return self.source_to_code(self.get_data(self.get_filename(fullname)), str(self._path))
-
-
-async def in_daemon_thread(work: Callable[[], T], *, name: str) -> T:
-    """Run blocking work of a stranger in a thread that can't hold up the program's end."""
-    loop = asyncio.get_running_loop()
-    outcome: asyncio.Future[T] = loop.create_future()
-
-    def settle(result: T | None, error: BaseException | None) -> None:
-        if outcome.done():
-            return
-        if error is not None:
-            outcome.set_exception(error)
-        else:
-            outcome.set_result(result)  # type: ignore[arg-type] # one of the two is there
-
-    def run() -> None:
-        try:
-            result = work()
-        except BaseException as error:  # noqa: BLE001 - the awaiting side decides
-            _tell(loop, settle, None, error)
-        else:
-            _tell(loop, settle, result, None)
-
-    threading.Thread(target=run, name=name, daemon=True).start()
-    return await outcome
-
-
-def _tell(
-    loop: asyncio.AbstractEventLoop,
-    settle: Callable[[T | None, BaseException | None], None],
-    result: T | None,
-    error: BaseException | None,
-) -> None:
-    if not loop.is_closed():
-        loop.call_soon_threadsafe(settle, result, error)

@@ -14,8 +14,9 @@ from smart_context.host.bus import was_cancelled
 from smart_context.host.commands import Client
 from smart_context.host.loader import FoundPlugin, checked_plugin, find_plugins, import_plugin
 from smart_context.host.manifest import Manifest
-from smart_context.host.modules import PluginModules, in_daemon_thread
+from smart_context.host.modules import PluginModules
 from smart_context.host.trust import Fingerprint, TrustRecord, fingerprint
+from smart_context.threads import in_daemon_thread
 
 T = TypeVar("T")
 

@@ -21,6 +21,7 @@ from smart_context.plugin.context_prompt import (
     gather,
 )
 from smart_context.plugin.context_views import share_view
+from smart_context.plugin.file_tools import Nearest
 from smart_context.plugin.filter import FilterState
 from smart_context.plugin.named_contexts import CHANGED, Command
 from smart_context.plugin.selector import ChatView, queries_of
@@ -51,6 +52,7 @@ class ChatContexts:
 
     Args:
         notes: The vault's notes.
+        nearest: Finds passages of the notes.
         chats: Where chats are.
         sidecars: Where it is kept which contexts are attached.
         view_of: Shows a chat as its next message would find it.
@@ -64,6 +66,7 @@ class ChatContexts:
         self,
         *,
         notes: VaultNotes,
+        nearest: Nearest,
         chats: ChatStore,
         sidecars: Sidecars,
         view_of: Callable[[ChatId], Awaitable[ChatView]],
@@ -73,6 +76,7 @@ class ChatContexts:
         logger: logging.Logger,
     ) -> None:
         self._notes = notes
+        self._nearest = nearest
         self._chats = chats
         self._sidecars = sidecars
         self._view_of = view_of
@@ -108,7 +112,7 @@ class ChatContexts:
         view = await self._view_of(check_chat_id(chat_id))
         count = min(max(limit, 1), 50)
         query = _query(view)
-        passages = await self._notes.nearest(query, count * _PASSAGES_A_NOTE) if query else ()
+        passages = await self._nearest(query, count * _PASSAGES_A_NOTE) if query else ()
         nearest = dict.fromkeys(path_of(passage.source) for passage in passages)
         return {
             "notes": [*nearest][:count],

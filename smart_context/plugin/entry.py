@@ -97,13 +97,7 @@ class SmartContextPlugin:
             announce=self._filter.announce,
             edited=self._editing.applied,
         )
-        self._notes = VaultNotes(
-            context.vault,
-            context.chats.folder,
-            run=context.latest,
-            on_change=self._notes_changed,
-            logger=context.logger,
-        )
+        self._notes = VaultNotes(context.notes, on_change=self._notes_changed)
         self._named = NamedContexts(
             self._notes,
             emit=self._emit,
@@ -112,6 +106,7 @@ class SmartContextPlugin:
         )
         self._attached = ChatContexts(
             notes=self._notes,
+            nearest=context.notes.find,
             chats=context.chats,
             sidecars=self._sidecars,
             view_of=self._filter.view,
@@ -123,8 +118,8 @@ class SmartContextPlugin:
         self._file_tools = settings.file_tools
         self._files = FileTools(
             context.vault,
-            without=self._notes.without,
-            nearest=self._notes.nearest,
+            without=context.notes.without,
+            nearest=context.notes.find,
             attachments=context.files,
         )
         self._ask_above = settings.ask_above_tokens
@@ -171,7 +166,7 @@ class SmartContextPlugin:
     async def on_unload(self) -> None:
         """Write what is pending."""
         await self._cache.close()
-        await self._notes.close()
+        self._notes.close()
 
     def _register(self, context: PluginContext) -> None:
         context.subscribe("pipeline.context", self._narrow_history)

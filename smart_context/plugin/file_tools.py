@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from smart_context.errors import CommandFailed
-from smart_context.host.modules import in_daemon_thread
 from smart_context.host.tools import Tool
 from smart_context.plugin.context_prompt import fenced, shown
+from smart_context.threads import in_daemon_thread
 from smart_context.vault.assigns import build_context_assign_string
 from smart_context.vault.match import build_matcher
 from smart_context.vault.passages import Passage

@@ -8,30 +8,26 @@ of any size, and a rename needs no repair.
 import os
 import threading
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from smart_context.vault.entries import digest_of, entry_of, is_note
+from smart_context.vault.entries import entry_of
 from smart_context.vault.files import SIGNED, FileText, Unreadable, read_text
 from smart_context.vault.index_cache import Changes, IndexCache
-from smart_context.vault.index_store import Entry, IndexDamaged, IndexStore, IndexUnwritable
-from smart_context.vault.links import Names, Resolution, keys_of
+from smart_context.vault.index_intake import Intake, Progress, Taken
+from smart_context.vault.index_place import IndexPlace
+from smart_context.vault.index_store import Entry, IndexDamaged, IndexStore
+from smart_context.vault.links import Resolution
 from smart_context.vault.notes import Link, Outline
 from smart_context.vault.walk import (
-    IGNORE_FILES,
     FileStamp,
-    file_stamps,
+    readable_files,
     rest_after,
-    stamp_of,
 )
 
-INDEX_FILE = "index/vault.sqlite3"
-"""Where the index is kept, in the memory folder."""
-
 T = TypeVar("T")
-
-Progress = Callable[[int, int], None]
 
 
 class VaultIndex:
@@ -43,29 +39,33 @@ class VaultIndex:
         root: The vault.
         memory_dir: The folder for what may be written: the index is kept in it. `None`, or one
             that can't be written: the index is kept in memory.
+        makes_folder: Whether that folder may be made. If not, the index is kept in memory until
+            somebody else has made it.
 
     Attributes:
         is_watched: Somebody tells `update` of each change, so `catch_up` needs no look at the disk.
+        without: What is no part of the vault: the memory folder, relative to it.
+        revision: Another number after each change that was taken in.
     """
 
-    def __init__(self, root: Path, memory_dir: Path | None = None) -> None:
+    def __init__(
+        self, root: Path, memory_dir: Path | None = None, *, makes_folder: bool = True
+    ) -> None:
         self.root = root
         self.is_watched = False
-        self._memory_dir = memory_dir
+        self.revision = 0
+        self.without = _below(root, memory_dir)
+        self._intake = Intake(root, self.without)
         self._lock = threading.RLock()
-        self._opened: IndexStore | None = None
-        self._seen_version = 0
+        self._place = IndexPlace(memory_dir, makes_folder=makes_folder)
         self._next_look = 0.0
-        self._is_settled = True
         self._is_doubtful = False
         self._cache = IndexCache()
 
     def close(self) -> None:
         """Close the index's file. Asking the index again opens it again."""
         with self._lock:
-            if self._opened is not None:
-                self._opened.close()
-            self._opened = None
+            self._place.close()
             self._next_look = 0.0
             self._cache.clear()
 
@@ -99,7 +99,25 @@ class VaultIndex:
 
     def paths(self) -> list[str]:
         """All files of the vault that may be looked at, sorted."""
-        return self._ask(lambda store: sorted(store.paths()))
+        return self._ask(lambda store: [*self._cache.paths(store)])
+
+    def files_below(self, folder: str) -> list[str]:
+        """The files of a folder that may be looked at, at any depth, sorted.
+
+        Args:
+            folder: Relative to the vault; `""` is the vault.
+        """
+        if not self.is_watched:
+            return list(readable_files(self.root, below=folder, without=self.without))
+        prefix = f"{folder.strip('/')}/" if folder.strip("/") else ""
+        return self._ask(lambda store: _beginning_with(prefix, self._cache.paths(store)))
+
+    def stamps(self) -> list[FileStamp]:
+        """The stamps of all files as they were read, in no order.
+
+        The time in it is 0 where the same stamp need not mean the same text.
+        """
+        return self._ask(lambda store: store.stamps())
 
     def outline(self, path: str) -> Outline | None:
         """What is known of a file; it is read when it changed since, or when nothing is known.
@@ -118,13 +136,13 @@ class VaultIndex:
 
     def resolve(self, target: str, source: str) -> Resolution:
         """What a link to `target` in the file `source` leads to."""
-        return self._ask(lambda store: self._names_now(store).resolve(target, source))
+        return self._ask(lambda store: self._cache.names(store).resolve(target, source))
 
     def resolve_all(self, targets: Iterable[str], source: str) -> list[Resolution]:
         """What many links in the file `source` lead to, in their order."""
 
         def resolved(store: IndexStore) -> list[Resolution]:
-            names = self._names_now(store)
+            names = self._cache.names(store)
             return [names.resolve(target, source) for target in targets]
 
         return self._ask(resolved)
@@ -153,114 +171,42 @@ class VaultIndex:
         """The store's answer; a store that is damaged or can't be written is exchanged first."""
         with self._lock:
             try:
-                return question(self._store())
-            except IndexUnwritable:
-                self._exchange(IndexStore.in_memory)
-            except IndexDamaged:
-                if self._opened is not None:
-                    self._opened.discard()
-                self._exchange(self._open)
-            store = self._store()
+                return question(self._place.store())
+            except IndexDamaged as fault:
+                self._next_look = 0.0
+                self._cache.clear()
+                self._place.mend(fault)
+            store = self._place.store()
             self._look(store)
             return question(store)
 
-    def _store(self) -> IndexStore:
-        if self._opened is None:
-            self._opened = self._open()
-            self._seen_version = self._opened.version()
-        return self._opened
-
-    def _open(self) -> IndexStore:
-        if self._memory_dir is None:
-            return IndexStore.in_memory()
-        return IndexStore.at(self._memory_dir / INDEX_FILE)
-
-    def _exchange(self, make: Callable[[], IndexStore]) -> None:
-        self.close()
-        self._opened = make()
-        self._seen_version = self._opened.version()
-
     def _look(self, store: IndexStore, on_progress: Progress | None = None) -> Changes:
         began, began_work = time.monotonic(), time.thread_time()
-        stamps = file_stamps(self.root, without=self._not_indexed())
+        stamps = self._intake.stamps()
         rest = rest_after(time.monotonic() - began, time.thread_time() - began_work)
         self._is_doubtful = False
-        if store.version() != self._seen_version:
-            self._seen_version = store.version()
+        if self._place.is_changed_elsewhere():
+            self.revision += 1
             self._cache.clear()
-        digest = digest_of(stamps)
-        changes = Changes()
-        if digest != store.digest():
-            self._is_settled = True
-            changes = self._take_in(store, set(stamps), set(store.stamps()), on_progress)
-            if self._is_settled:
-                store.keep_digest(digest)
+        changes = self._forget(store, self._intake.all(store, stamps, on_progress))
         self._next_look = time.monotonic() + rest
         return changes
+
+    def _update(self, store: IndexStore, paths: list[str]) -> Changes:
+        taken = self._intake.some(store, paths)
+        return self._look(store) if taken is None else self._forget(store, taken)
+
+    def _forget(self, store: IndexStore, taken: Taken) -> Changes:
+        if any(taken.changes):
+            self._cache.forget(store, taken.changes, taken.keys)
+            self.revision += 1
+        return taken.changes
 
     def _beyond_doubt(self, store: IndexStore) -> IndexStore:
         """The store, after a look if a note has just been read that has other links than before."""
         if self._is_doubtful:
             self._look(store)
         return store
-
-    def _not_indexed(self) -> tuple[str, ...]:
-        if self._memory_dir is None or not self._memory_dir.is_relative_to(self.root):
-            return ()
-        return (self._memory_dir.relative_to(self.root).as_posix(),)
-
-    def _update(self, store: IndexStore, paths: list[str]) -> Changes:
-        found: set[FileStamp] = set()
-        known: set[FileStamp] = set()
-        for path in paths:
-            entry = store.entry(path)
-            if entry is not None:
-                known.add(entry.stamp)
-            if stamp := stamp_of(self.root, path, without=self._not_indexed()):
-                found.add(stamp)
-            elif entry is None and self._may_be_about_others(path):
-                return self._look(store)
-        return self._take_in(store, found, known)
-
-    def _may_be_about_others(self, path: str) -> bool:
-        """A folder that came or went, or an ignore file, is about more files than itself."""
-        name = path.rpartition("/")[2]
-        full_path = self.root / path
-        return name in IGNORE_FILES or full_path.is_dir() or not full_path.exists()
-
-    def _take_in(
-        self,
-        store: IndexStore,
-        found: set[FileStamp],
-        known: set[FileStamp],
-        on_progress: Progress | None = None,
-    ) -> Changes:
-        if found == known:
-            return Changes()
-        fresh = {stamp[0]: stamp for stamp in found - known}
-        former = {stamp[0] for stamp in known - found}
-        present = fresh.keys()
-        changes = Changes(
-            tuple(sorted(present - former)),
-            tuple(sorted(present & former)),
-            tuple(sorted(former - present)),
-        )
-        affected = store.remove(changes.removed)
-        affected |= store.change(self._entry(fresh[path]) for path in changes.changed)
-        come = (self._entry(fresh[path]) for path in changes.added)
-        affected |= store.add(_counted(come, len(changes.added), on_progress))
-        self._cache.forget(changes, affected, store.sources)
-        return changes
-
-    def _entry(self, stamp: FileStamp) -> Entry:
-        path = stamp[0]
-        if not is_note(path):
-            return Entry(stamp, is_known=False)
-        found = read_text(f"{self.root}{os.sep}{path}", is_plain=True)
-        entry = entry_of(path, found) if isinstance(found, FileText) else Entry(stamp)
-        if entry.stamp != stamp:  # it changes right now: the next look has to look at it again
-            self._is_settled = False
-        return entry
 
     def _take_in_read(
         self, store: IndexStore, path: str, found: FileText | Unreadable
@@ -276,7 +222,8 @@ class VaultIndex:
         fresh = entry_of(path, found)
         self._is_doubtful |= _links_of(entry) != _links_of(fresh)
         if entry is not None:
-            self._cache.forget(Changes(changed=(path,)), store.change([fresh]), store.sources)
+            keys = store.change([fresh])
+            self._forget(store, Taken(Changes(changed=(path,)), frozenset(keys)))
         return text, fresh.outline or Outline(len(text))
 
     def _outline(self, store: IndexStore, path: str) -> Outline | None:
@@ -307,24 +254,27 @@ class VaultIndex:
     def _has_just_looked(self) -> bool:
         return self.is_watched or time.monotonic() < self._next_look
 
-    def _names_now(self, store: IndexStore) -> Names:
-        if self._cache.names is None:
-            self._cache.names = Names(store.paths())
-        return self._cache.names
-
     def _lengths(self, store: IndexStore, paths: Sequence[str]) -> list[int | None]:
         """Asked for thousands at once, so those that were just looked at cost next to nothing."""
-        entries = self._cache.entries if self._has_just_looked() else {}
-        outlines = [entry and entry.outline for entry in map(entries.get, paths)]
-        if None in outlines:
-            pairs = zip(paths, outlines, strict=True)
-            outlines = [outline or self._outline(store, path) for path, outline in pairs]
-        return [outline and outline[0] for outline in outlines]
+        known = self._cache.lengths(store) if self._has_just_looked() else {}
+        lengths = list(map(known.get, paths))
+        if None not in lengths:
+            return lengths
+        pairs = zip(paths, lengths, strict=True)
+        return [self._length(store, path) if length is None else length for path, length in pairs]
+
+    def _length(self, store: IndexStore, path: str) -> int | None:
+        outline = self._outline(store, path)
+        if outline is None:
+            return None
+        if self._has_just_looked():
+            self._cache.lengths(store)[path] = outline.length
+        return outline.length
 
     def _links(self, store: IndexStore, path: str) -> tuple[tuple[Link, Resolution], ...]:
         known = self._cache.links.get(path)
         if known is None:
-            outline, names = self._outline(store, path), self._names_now(store)
+            outline, names = self._outline(store, path), self._cache.names(store)
             links = outline.links if outline is not None else ()
             known = tuple((link, names.resolve(link.target, path)) for link in links)
             self._cache.links[path] = known
@@ -341,15 +291,16 @@ class VaultIndex:
     def _backlinks(self, store: IndexStore, path: str) -> tuple[str, ...]:
         known = self._cache.backlinks.get(path)
         if known is None:
-            sources = {source for key in keys_of(path) for source in self._sources(store, key)}
+            sources = self._cache.sources(store, path)
             linking = (source for source in sources if path in self._outlinks(store, source))
             known = self._cache.backlinks[path] = tuple(sorted(linking))
         return known
 
-    def _sources(self, store: IndexStore, key: str) -> tuple[str, ...]:
-        if key not in self._cache.sources:
-            self._cache.sources[key] = store.sources(key)
-        return self._cache.sources[key]
+
+def _below(root: Path, folder: Path | None) -> tuple[str, ...]:
+    if folder is None or not folder.is_relative_to(root):
+        return ()
+    return (folder.relative_to(root).as_posix(),)
 
 
 def _links_of(entry: Entry | None) -> list[str]:
@@ -357,11 +308,8 @@ def _links_of(entry: Entry | None) -> list[str]:
     return [link.target for link in outline.links] if outline else []
 
 
-def _counted(entries: Iterable[Entry], total: int, on_progress: Progress | None) -> Iterable[Entry]:
-    return entries if on_progress is None else _counting(entries, total, on_progress)
-
-
-def _counting(entries: Iterable[Entry], total: int, on_progress: Progress) -> Iterator[Entry]:
-    for done, entry in enumerate(entries):
-        on_progress(done, total)
-        yield entry
+def _beginning_with(prefix: str, paths: list[str]) -> list[str]:
+    start = bisect_left(paths, prefix)
+    if not prefix:
+        return [*paths]
+    return paths[start : bisect_left(paths, prefix[:-1] + "0", start)]  # what follows "/"

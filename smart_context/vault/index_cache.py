@@ -1,9 +1,9 @@
 """What the index has worked out so far, kept until one of its causes changes."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from smart_context.vault.index_store import Entry
+from smart_context.vault.index_store import Entry, IndexStore
 from smart_context.vault.links import Names, Resolution, keys_of
 from smart_context.vault.notes import Link
 
@@ -23,30 +23,30 @@ class IndexCache:
     """Answers in memory. What one change makes wrong is found by its keys, in any vault.
 
     Attributes:
-        names: All paths by name; `None` until somebody asks what a link means.
         entries: What the store knows of a file.
         links: Of each file, its links and what they lead to.
         targets: Of each file, the other files that it links to.
         backlinks: Of each file, the other files that link to it.
-        sources: Of each link key, the files with such a link.
     """
 
     def __init__(self) -> None:
-        self.names: Names | None = None
         self.entries: dict[str, Entry] = {}
         self.links: dict[str, tuple[tuple[Link, Resolution], ...]] = {}
         self.targets: dict[str, tuple[str, ...]] = {}
         self.backlinks: dict[str, tuple[str, ...]] = {}
-        self.sources: dict[str, tuple[str, ...]] = {}
+        self._sources: dict[str, tuple[str, ...]] = {}
+        self._paths: list[str] | None = None
+        self._names: Names | None = None
+        self._lengths: dict[str, int] | None = None
 
     def clear(self) -> None:
         """Forget everything."""
-        self.names = None
+        self._paths = self._names = self._lengths = None
         self.entries.clear()
         self.links.clear()
         self.targets.clear()
         self.backlinks.clear()
-        self.sources.clear()
+        self._sources.clear()
 
     def keep(self, entry: Entry) -> None:
         """Remember an entry; there is room for 20,000."""
@@ -54,30 +54,51 @@ class IndexCache:
             self.entries.clear()
         self.entries[entry.stamp[0]] = entry
 
-    def forget(
-        self,
-        changes: Changes,
-        keys: Iterable[str],
-        sources_of: Callable[[str], Iterable[str]],
-    ) -> None:
+    def paths(self, store: IndexStore) -> list[str]:
+        """All paths, sorted; not to be changed."""
+        if self._paths is None:
+            self._paths = sorted(store.paths())
+        return self._paths
+
+    def names(self, store: IndexStore) -> Names:
+        """All paths by name."""
+        if self._names is None:
+            self._names = Names(self.paths(store))
+        return self._names
+
+    def lengths(self, store: IndexStore) -> dict[str, int]:
+        """Of each file that is known to be text, how many characters it has."""
+        if self._lengths is None:
+            self._lengths = dict(store.lengths())
+        return self._lengths
+
+    def sources(self, store: IndexStore, path: str) -> set[str]:
+        """The files with a link that may mean this one."""
+        for key in (key for key in keys_of(path) if key not in self._sources):
+            self._sources[key] = store.sources(key)
+        return {source for key in keys_of(path) for source in self._sources[key]}
+
+    def forget(self, store: IndexStore, changes: Changes, keys: Iterable[str]) -> None:
         """Forget what depends on what changed.
 
         Args:
+            store: As it is now.
             changes: The files.
             keys: Of the links that they had and have.
-            sources_of: The files with a link of a key, as it is stored now.
         """
         if sum(map(len, changes)) > _MANY_CHANGES:
             self.clear()
             return
         self.backlinks.clear()
         for key in keys:
-            self.sources.pop(key, None)
+            self._sources.pop(key, None)
         for path in (*changes.added, *changes.changed, *changes.removed):
             self.entries.pop(path, None)
             self._forget_links(path)
+            if self._lengths is not None:
+                self._lengths.pop(path, None)
         for path in (*changes.added, *changes.removed):
-            for source in (source for key in keys_of(path) for source in sources_of(key)):
+            for source in self.sources(store, path):
                 self._forget_links(source)
         self._rename(changes)
 
@@ -86,9 +107,11 @@ class IndexCache:
         self.targets.pop(path, None)
 
     def _rename(self, changes: Changes) -> None:
-        if self.names is None:
+        if changes.added or changes.removed:
+            self._paths = None
+        if self._names is None:
             return
         for path in changes.added:
-            self.names.add(path)
+            self._names.add(path)
         for path in changes.removed:
-            self.names.discard(path)
+            self._names.discard(path)

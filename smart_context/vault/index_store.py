@@ -12,16 +12,17 @@ from smart_context.vault.links import link_key
 from smart_context.vault.notes import Outline
 from smart_context.vault.walk import FileStamp
 
-_FORMAT = 2  # to be raised with every change to what an outline holds
+_FORMAT = 3  # to be raised with every change to what an outline holds
 _SCHEMA = (
     """CREATE TABLE files (
         id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL,
-        mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL, inode INTEGER NOT NULL
+        mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL, inode INTEGER NOT NULL, length INTEGER
     )""",
-    "CREATE TABLE outlines (id INTEGER PRIMARY KEY, outline TEXT)",
+    "CREATE TABLE outlines (id INTEGER PRIMARY KEY, outline TEXT NOT NULL)",
     "CREATE TABLE links (key TEXT, id INTEGER, more TEXT, PRIMARY KEY (key, id)) WITHOUT ROWID",
     "CREATE TABLE state (digest BLOB)",
 )
+_NO_TEXT = -1  # in place of a length; where that is missing, the file was not looked into
 _FORGET_DIGEST = "DELETE FROM state"
 _LOCK_TIMEOUT_S = 10.0
 _BATCH = 1_000
@@ -86,6 +87,18 @@ class IndexStore:
             _delete(path)
             return cls(_connect(path), path)
 
+    def copied_to(self, path: Path) -> Self:
+        """Another store with the same in a file, whatever that held.
+
+        Raises:
+            IndexDamaged: If there can be no such file.
+        """
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise IndexUnwritable(str(error)) from error
+        return type(self)(_connect(path, self._database), path)
+
     def close(self) -> None:
         """Close the file; what was stored is on disk."""
         self._database.close()
@@ -123,15 +136,18 @@ class IndexStore:
     def outlines(self) -> Iterator[tuple[str, Outline]]:
         """All outlines that there are, sorted by path."""
         rows = self._database.execute(
-            "SELECT path, outline FROM files JOIN outlines USING (id)"
-            " WHERE outline IS NOT NULL ORDER BY path"
+            "SELECT path, outline FROM files JOIN outlines USING (id) ORDER BY path"
         ).fetchall()
         return ((path, _decoded(outline)) for path, outline in rows)
+
+    def lengths(self) -> list[tuple[str, int]]:
+        """The files that are known to be texts, and how many characters each has."""
+        return self._database.execute("SELECT path, length FROM files WHERE length >= 0").fetchall()
 
     def entry(self, path: str) -> Entry | None:
         """What is known of one file; `None` when it is not in the vault."""
         row = self._database.execute(
-            "SELECT path, mtime_ns, size, inode, outlines.id, outline"
+            "SELECT path, mtime_ns, size, inode, length, outline"
             " FROM files LEFT JOIN outlines USING (id) WHERE path = ?",
             (path,),
         ).fetchone()
@@ -163,9 +179,9 @@ class IndexStore:
             numbered = enumerate(entries, last + 1)
             while batch := list(islice(_rows(numbered, sources), _BATCH)):
                 database.executemany(
-                    "INSERT INTO files VALUES (?, ?, ?, ?, ?)", (row[:5] for row in batch)
+                    "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)", (row[:6] for row in batch)
                 )
-                outlines = ((row[0], row[5]) for row in batch if row[6])
+                outlines = ((row[0], row[6]) for row in batch if row[6] is not None)
                 database.executemany("INSERT INTO outlines VALUES (?, ?)", outlines)
             database.executemany("INSERT INTO links VALUES (?, ?, ?)", _postings(sources))
         return set(sources)
@@ -186,8 +202,8 @@ class IndexStore:
                 keys = _keys(entry.outline)
                 affected |= keys | former
                 database.execute(
-                    "UPDATE files SET mtime_ns = ?, size = ?, inode = ? WHERE id = ?",
-                    (*entry.stamp[1:], number),
+                    "UPDATE files SET mtime_ns = ?, size = ?, inode = ?, length = ? WHERE id = ?",
+                    (*entry.stamp[1:], _length(entry), number),
                 )
                 self._put_outline(number, entry)
                 come = [(key, number) for key in keys - former]
@@ -220,14 +236,14 @@ class IndexStore:
         return row[0], set() if row[1] is None else _keys(_decoded(row[1]))
 
     def _put_outline(self, number: int, entry: Entry) -> None:
-        if not entry.is_known:
+        if entry.outline is None:
             self._database.execute("DELETE FROM outlines WHERE id = ?", (number,))
             return
         row = (number, _encoded(entry.outline))
         self._database.execute("INSERT OR REPLACE INTO outlines VALUES (?, ?)", row)
 
 
-_Row = tuple[int, str, int, int, int, str | None, bool]
+_Row = tuple[int, str, int, int, int, int | None, str | None]
 
 
 def _rows(numbered: Iterable[tuple[int, Entry]], sources: dict[str, list[int]]) -> Iterator[_Row]:
@@ -235,7 +251,7 @@ def _rows(numbered: Iterable[tuple[int, Entry]], sources: dict[str, list[int]]) 
     for number, entry in numbered:
         for key in _keys(entry.outline):
             sources.setdefault(key, []).append(number)
-        yield number, *entry.stamp, _encoded(entry.outline), entry.is_known
+        yield number, *entry.stamp, _length(entry), _encoded(entry.outline)
 
 
 def _postings(sources: dict[str, list[int]]) -> Iterator[tuple[str, int, str | None]]:
@@ -252,6 +268,12 @@ def _keys(outline: Outline | None) -> set[str]:
     return keys
 
 
+def _length(entry: Entry) -> int | None:
+    if entry.outline is not None:
+        return entry.outline.length
+    return _NO_TEXT if entry.is_known else None
+
+
 def _encoded(outline: Outline | None) -> str | None:
     return None if outline is None else _ENCODER.encode(outline)
 
@@ -263,9 +285,11 @@ def _decoded(outline: str) -> Outline:
         raise IndexDamaged("an outline in the index can't be read") from error
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _connect(path: Path, copied: sqlite3.Connection | None = None) -> sqlite3.Connection:
     database = sqlite3.connect(path, timeout=_LOCK_TIMEOUT_S, check_same_thread=False)
     try:
+        if copied is not None:
+            copied.backup(database)
         _prepare(database)
     except IndexDamaged:
         database.close()

@@ -1,27 +1,25 @@
 """Passages of the vault's notes that are closest to a question, by their words.
 
 The words of all notes are kept in memory as an inverted index: about a kilobyte a note. It is made
-when the first question comes, in a worker thread, and follows the files from then on. The notes
-that fit best are then read and cut at their headings, and their pieces are ranked.
+when the first question comes, and follows the vault's index from then on. The notes that fit best
+are then read and cut at their headings, and their pieces are ranked.
 """
 
-import asyncio
 import posixpath
 import re
 import threading
-import time
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from smart_context.text.bm25 import Bm25
 from smart_context.text.words import content_words, words
 from smart_context.vault.files import FileText, read_text
+from smart_context.vault.index import VaultIndex
 from smart_context.vault.notes import Heading, outline_of
-from smart_context.vault.walk import FileStamp, file_stamps, rest_after
+from smart_context.vault.walk import FileStamp
 
 _SUFFIXES = (".md", ".txt")
 _HEADING = re.compile(r" {0,3}#[^\n]*|[^\n]*\n?[^\n]*")  # or a line and what underlines it
@@ -50,82 +48,68 @@ class Passage:
 class VaultPassages:
     """Finds passages in the notes of a vault. Nothing is read before the first question.
 
+    Safe to use from several threads.
+
     Args:
-        root: The vault.
-        without: Folders to leave out, relative to the vault; such as the memory folder.
+        index: Knows which files there are, and when they change.
     """
 
-    def __init__(self, root: Path, *, without: Collection[str] = ()) -> None:
-        self._root = root
-        self._without = tuple(without)
+    def __init__(self, index: VaultIndex) -> None:
+        self._index = index
         self._lock = threading.Lock()
         self._words = Bm25()
         self._vocabulary = _Vocabulary()
         self._stamps: list[FileStamp | None] = []
         self._places: dict[str, int] = {}
-        self._next_look = 0.0
+        self._revision = -1
 
-    async def find(self, query: str, limit: int) -> Sequence[Passage]:
+    def find(self, query: str, limit: int) -> list[Passage]:
         """The closest passages, best first; none if the notes and the query share no word."""
-        return await asyncio.to_thread(self._find, query, limit)
-
-    async def prepare(self) -> None:
-        """Read what changed now, so that the next question need not wait for it."""
-        await asyncio.to_thread(self._prepare)
-
-    def _prepare(self) -> None:
-        with self._lock:
-            self._catch_up()
-
-    def _find(self, query: str, limit: int) -> list[Passage]:
         wanted = content_words(query) or words(query)
         if not wanted or limit <= 0:
             return []
-        with self._lock:
-            self._catch_up()
-            paths = self._best_notes(wanted)
+        paths = self._best_notes(wanted, _NOTES_READ)
         passages = [passage for path in paths for passage in self._passages_in(path)]
         scores = Bm25(words(f"{p.source} {p.text}") for p in passages).scores(wanted)
         ranked = np.argsort(-scores, kind="stable")[:limit]
         return [passages[place] for place in ranked if scores[place] > 0]
 
-    def _best_notes(self, wanted: Sequence[str]) -> list[str]:
-        scores = self._words.scores(wanted)
-        ranked = np.argsort(-scores, kind="stable")
-        found: list[str] = []
-        for place in ranked:
-            if scores[place] <= 0 or len(found) == _NOTES_READ:
-                break
-            if stamp := self._stamps[place]:
-                found.append(stamp[0])
+    def _best_notes(self, wanted: Sequence[str], limit: int) -> list[str]:
+        with self._lock:
+            self._catch_up()
+            scores = self._words.scores(wanted)
+            ranked = np.argsort(-scores, kind="stable")
+            found: list[str] = []
+            for place in ranked:
+                if scores[place] <= 0 or len(found) == limit:
+                    break
+                if stamp := self._stamps[place]:
+                    found.append(stamp[0])
         return found
 
     def _passages_in(self, path: str) -> list[Passage]:
-        found = read_text(self._root / path)
+        found = read_text(self._index.root / path)
         return passages_of(path, found.text) if isinstance(found, FileText) else []
 
     def _catch_up(self) -> None:
-        """Take in what changed, if looking is due: it never takes more than 5 % of the time."""
-        began, began_work = time.monotonic(), time.thread_time()
-        if began < self._next_look:
+        """Take in what the index says has changed."""
+        self._index.catch_up()
+        revision = self._index.revision
+        if revision == self._revision:
             return
-        found = {
-            stamp
-            for stamp in file_stamps(self._root, without=self._without)
-            if stamp[0].lower().endswith(_SUFFIXES)
-        }
-        rest = rest_after(time.monotonic() - began, time.thread_time() - began_work)
+        found = {stamp for stamp in self._index.stamps() if stamp[0].lower().endswith(_SUFFIXES)}
         known = {stamp for stamp in self._stamps if stamp is not None}
-        for stamp in known - found:
+        stays = {stamp for stamp in known & found if stamp[1]}  # without a time, it is read again
+        for stamp in known - stays:
             self._stamps[self._places.pop(stamp[0])] = None
         if len(self._stamps) - len(self._places) > max(len(self._places), _FEWEST_DEAD):
-            self._words, self._stamps, self._places, known = Bm25(), [], {}, set()
-        for stamp in sorted(found - known):
+            self._words, self._stamps, self._places, stays = Bm25(), [], {}, set()
+        for stamp in sorted(found - stays):
             self._add(stamp)
-        self._next_look = time.monotonic() + rest
+        self._revision = revision
 
     def _add(self, stamp: FileStamp) -> None:
-        found = read_text(self._root / stamp[0])
+        found = read_text(self._index.root / stamp[0])
         name = posixpath.splitext(stamp[0])[0]
         text = found.text[:_MAX_CHARACTERS] if isinstance(found, FileText) else ""
         self._words.add(self._vocabulary.words(f"{name}\n{text}") if text else [])

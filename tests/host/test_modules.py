@@ -1,14 +1,11 @@
 """The modules of a vault's plugin, under a name of their own: contract A12."""
 
 import sys
-import threading
 
 import pytest
 
-from smart_context.host.modules import PluginModules, in_daemon_thread
+from smart_context.host.modules import PluginModules
 from smart_context.host.trust import file_digest
-
-pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
@@ -70,19 +67,3 @@ def test_a_sibling_that_is_not_there_can_be_asked_for(folder):
     loaded = modules(folder)
     assert loaded.load("main").maybe is None
     loaded.unload()
-
-
-async def test_work_of_a_stranger_runs_in_a_thread_that_does_not_hold_up_the_end():
-    def work():
-        thread = threading.current_thread()
-        return thread.daemon, thread.name
-
-    assert await in_daemon_thread(work, name="guest") == (True, "guest")
-
-
-async def test_what_it_raises_reaches_the_caller():
-    def work():
-        raise SystemExit(3)
-
-    with pytest.raises(SystemExit):
-        await in_daemon_thread(work, name="guest")

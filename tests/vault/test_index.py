@@ -6,7 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from smart_context.vault.index import INDEX_FILE, VaultIndex
+from smart_context.vault.index import VaultIndex
+from smart_context.vault.index_place import INDEX_FILE
 
 
 @pytest.fixture

@@ -1,8 +1,7 @@
 import pytest
 
+from smart_context.vault.index import VaultIndex
 from smart_context.vault.passages import Passage, VaultPassages, passages_of
-
-pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
@@ -17,45 +16,46 @@ def vault(tmp_path):
     return tmp_path
 
 
-async def test_the_closest_passage_comes_first_with_its_source(vault):
-    found = await VaultPassages(vault).find("When should I prune the roses?", 1)
+def test_the_closest_passage_comes_first_with_its_source(vault):
+    found = VaultPassages(VaultIndex(vault)).find("When should I prune the roses?", 1)
     assert found == [Passage("garden.md#Roses", "Prune in March.")]
 
 
-async def test_a_note_is_found_by_its_name_and_in_other_scripts(vault):
-    passages = VaultPassages(vault)
-    assert (await passages.find("travel", 3))[0].source == "travel.md#Lisbon"
-    assert (await passages.find("番茄浇水", 3))[0].source == "读书.md#笔记"
+def test_a_note_is_found_by_its_name_and_in_other_scripts(vault):
+    passages = VaultPassages(VaultIndex(vault))
+    assert (passages.find("travel", 3))[0].source == "travel.md#Lisbon"
+    assert (passages.find("番茄浇水", 3))[0].source == "读书.md#笔记"
 
 
 @pytest.mark.parametrize(("query", "limit"), [("", 3), ("zebra", 3), ("roses", 0), ("?!", 3)])
-async def test_there_may_be_nothing(vault, query, limit):
-    assert await VaultPassages(vault).find(query, limit) == []
+def test_there_may_be_nothing(vault, query, limit):
+    assert VaultPassages(VaultIndex(vault)).find(query, limit) == []
 
 
-async def test_the_passages_follow_the_files(vault):
-    passages = VaultPassages(vault)
-    assert await passages.find("lisbon", 3)
+def test_the_passages_follow_the_files(vault):
+    passages = VaultPassages(VaultIndex(vault))
+    assert passages.find("lisbon", 3)
     (vault / "travel.md").write_text("# Porto\nThe bridge is high, and so on.\n")
     (vault / "garden.md").unlink()
-    assert await passages.find("lisbon roses", 3) == []
-    assert [passage.source for passage in await passages.find("porto", 3)] == ["travel.md#Porto"]
+    assert passages.find("lisbon roses", 3) == []
+    assert [passage.source for passage in passages.find("porto", 3)] == ["travel.md#Porto"]
 
 
-async def test_many_changes_leave_no_dead_weight(vault):
-    passages = VaultPassages(vault)
+def test_many_changes_leave_no_dead_weight(vault):
+    index = VaultIndex(vault)
+    passages = VaultPassages(index)
     for turn in range(3):
         for number in range(600):
             (vault / f"n{number}.md").write_text(f"word{turn} " * (turn + 1))
-        passages._next_look = 0  # as if time had passed
-        assert len(await passages.find(f"word{turn}", 1_000)) == 40
+        index.refresh()
+        assert len(passages.find(f"word{turn}", 1_000)) == 40
     assert len(passages._stamps) < 1_500
 
 
-async def test_folders_can_be_left_out(vault):
+def test_folders_can_be_left_out(vault):
     (vault / "memory").mkdir()
     (vault / "memory/roses.md").write_text("roses roses")
-    found = await VaultPassages(vault, without=["memory"]).find("roses", 5)
+    found = VaultPassages(VaultIndex(vault, vault / "memory")).find("roses", 5)
     assert [passage.source for passage in found] == ["garden.md#Roses"]
 
 
