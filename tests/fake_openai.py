@@ -37,6 +37,7 @@ class Reply:
     Attributes:
         text: The answer; streamed in one piece a word.
         pieces: The pieces to stream instead of words; joined when the request does not stream.
+        reasoning: What the model thinks aloud before; streamed before the text.
         tool_calls: Each `(id, name, arguments)`; streamed in fragments.
         usage: `(prompt_tokens, completion_tokens)`; `None` sends none.
         vectors: Rows to answer an embeddings request with.
@@ -54,6 +55,7 @@ class Reply:
 
     text: str = ""
     pieces: tuple[str, ...] = ()
+    reasoning: tuple[str, ...] = ()
     tool_calls: tuple[tuple[str, str, str], ...] = ()
     usage: tuple[int, int] | None = (7, 3)
     vectors: Sequence[Sequence[float]] | None = None
@@ -410,6 +412,8 @@ def _usage_body(reply: Reply) -> dict[str, int] | None:
 
 def _completion_body(body: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": reply.whole}
+    if reply.reasoning:
+        message["reasoning_content"] = "".join(reply.reasoning)
     if reply.tool_calls:
         message["tool_calls"] = [
             {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
@@ -427,7 +431,8 @@ def _completion_body(body: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
 
 
 def _events(body: Mapping[str, Any], reply: Reply) -> list[dict[str, Any]]:
-    deltas: list[dict[str, Any]] = [{"content": part} for part in reply.parts]
+    deltas: list[dict[str, Any]] = [{"reasoning_content": part} for part in reply.reasoning]
+    deltas += [{"content": part} for part in reply.parts]
     for index, (call_id, name, arguments) in enumerate(reply.tool_calls):
         opening = {"id": call_id, "type": "function", "function": {"name": name, "arguments": ""}}
         deltas.append({"tool_calls": [{"index": index, **opening}]})

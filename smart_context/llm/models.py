@@ -41,18 +41,23 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """The next piece of a streamed answer; `usage` and `tool_calls` come with the last ones."""
+    """The next piece of a streamed answer; `usage` and `tool_calls` come with the last ones.
+
+    `reasoning` is what a model thinks aloud before it answers; it is no part of the answer.
+    """
 
     text: str = ""
+    reasoning: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """A whole answer."""
+    """A whole answer; `reasoning` as in `Piece`."""
 
     text: str
+    reasoning: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     usage: Usage | None = None
 

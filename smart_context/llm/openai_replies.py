@@ -15,9 +15,11 @@ import numpy as np
 
 from smart_context.llm.failures import AnswerNotUnderstood, vendor_words
 from smart_context.llm.models import Completion, Matrix, Piece, ToolCall, Usage
+from smart_context.llm.thinking import Thinking, split_thoughts
 
 _SHOWN = 200
 _LONGEST_LINE = 16_000_000
+_NOTHING = ("", "")
 
 
 class VendorError(Exception):
@@ -39,7 +41,13 @@ def read_completion(body: bytes) -> Completion:
     calls = _ToolCalls()
     for call in _objects(message.get("tool_calls")):
         calls.add(call)
-    return Completion(text=_text(message), tool_calls=calls.whole, usage=_usage(answer))
+    thoughts, text = split_thoughts(_text(message))
+    return Completion(
+        text=text,
+        reasoning=_reasoning(message) + thoughts,
+        tool_calls=calls.whole,
+        usage=_usage(answer),
+    )
 
 
 def read_vectors(body: bytes, count: int) -> Matrix:
@@ -77,6 +85,7 @@ class StreamReader:
         self.ended = False
         self._rest = b""
         self._calls = _ToolCalls()
+        self._thinking = Thinking()
         self._usage: Usage | None = None
         self._saw_event = False
         self._strays = b""
@@ -92,8 +101,9 @@ class StreamReader:
         if len(self._rest) > _LONGEST_LINE:
             raise AnswerNotUnderstood(_beginning(self._rest))
         for line in lines:
-            if text := self._line(line.strip()):
-                yield Piece(text=text)
+            reasoning, text = self._line(line.strip())
+            if reasoning or text:
+                yield Piece(text=text, reasoning=reasoning)
 
     def last(self) -> Iterator[Piece]:
         """What was left when the bytes ended: text, then one piece with tool calls and usage.
@@ -106,34 +116,45 @@ class StreamReader:
         if not self._saw_event:
             whole = read_completion(self._strays)
             self.ended = True
-            yield Piece(text=whole.text, tool_calls=whole.tool_calls, usage=whole.usage)
-        elif self._calls.whole or self._usage:
-            yield Piece(tool_calls=self._calls.whole, usage=self._usage)
+            yield Piece(
+                text=whole.text,
+                reasoning=whole.reasoning,
+                tool_calls=whole.tool_calls,
+                usage=whole.usage,
+            )
+            return
+        reasoning, text = self._thinking.rest()
+        if reasoning or text or self._calls.whole or self._usage:
+            yield Piece(
+                text=text, reasoning=reasoning, tool_calls=self._calls.whole, usage=self._usage
+            )
 
-    def _line(self, line: bytes) -> str:
+    def _line(self, line: bytes) -> tuple[str, str]:
+        """What is thought, and what is said, in one line."""
         if not line.startswith(b"data:"):
             self._strays += line[: _LONGEST_LINE - len(self._strays)]
-            return ""
+            return _NOTHING
         payload = line[len(b"data:") :].strip()
         self._saw_event = True
         if payload == b"[DONE]":
             self.ended = True
-            return ""
-        return self._event(_json_object(payload)) if payload else ""
+            return _NOTHING
+        return self._event(_json_object(payload)) if payload else _NOTHING
 
-    def _event(self, event: Mapping[str, Any]) -> str:
+    def _event(self, event: Mapping[str, Any]) -> tuple[str, str]:
         self._usage = _usage(event) or self._usage
         choice = _first_choice(event)
         if choice is None:
-            return ""
+            return _NOTHING
         if choice.get("finish_reason"):
             self.ended = True
         delta = choice.get("delta")
         if not isinstance(delta, Mapping):
-            return ""
+            return _NOTHING
         for call in _objects(delta.get("tool_calls")):
             self._calls.add(call)
-        return _text(delta)
+        thoughts, text = self._thinking.split(_text(delta))
+        return _reasoning(delta) + thoughts, text
 
 
 @dataclass(slots=True)
@@ -202,6 +223,12 @@ def _text(message: Mapping[str, Any]) -> str:
     if isinstance(content, list):
         return "".join(str(part.get("text") or "") for part in _objects(content))
     return content if isinstance(content, str) else ""
+
+
+def _reasoning(message: Mapping[str, Any]) -> str:
+    """What a model thought aloud; OpenAI's API knows no field for it, and servers have two."""
+    thoughts = message.get("reasoning_content") or message.get("reasoning")
+    return thoughts if isinstance(thoughts, str) else ""
 
 
 def _usage(answer: Mapping[str, Any]) -> Usage | None:

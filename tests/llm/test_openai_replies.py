@@ -117,6 +117,24 @@ def test_an_answers_text_is_found(body, text):
     assert read_completion(body).text == text
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        pytest.param({"content": "hi", "reasoning_content": "hm"}, id="reasoning_content"),
+        pytest.param({"content": "hi", "reasoning": "hm"}, id="reasoning"),
+        pytest.param({"content": "<think>hm</think>\n\nhi"}, id="the model's own marks"),
+    ],
+)
+def test_what_a_model_thinks_aloud_is_no_part_of_its_answer(message):
+    whole = read_completion(completion(**message))
+    assert (whole.reasoning, whole.text) == ("hm", "hi")
+    event = json.dumps({"choices": [{"delta": message, "finish_reason": "stop"}]})
+    reader = StreamReader()
+    pieces = [*reader.feed(f"data: {event}\n\n".encode()), *reader.last()]
+    assert "".join(piece.reasoning for piece in pieces) == "hm"
+    assert "".join(piece.text for piece in pieces) == "hi"
+
+
 def test_arguments_that_are_an_object_already_become_text():
     body = completion(tool_calls=[{"function": {"name": "f", "arguments": {"x": 1}}}])
     assert read_completion(body).tool_calls == (
