@@ -5,7 +5,7 @@ links and headings follows from the outlines of these files, so its length is kn
 links to, without reading any of them.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final, NamedTuple
@@ -74,8 +74,22 @@ class EmbeddedTexts:
 
     def lengths(self, paths: Sequence[str]) -> list[int | None]:
         """The lengths of the expanded texts."""
-        outlines = map(self.outline, paths)
-        return [None if outline is None else outline.length for outline in outlines]
+        return self._of_expanded(paths, self._texts.lengths(paths), _length)
+
+    def measured(
+        self, paths: Sequence[str], name: Hashable, measure: Callable[[Outline], int]
+    ) -> list[int | None]:
+        """What a measure of that name finds in the outlines of the expanded texts."""
+        return self._of_expanded(paths, self._texts.measured(paths, name, measure), measure)
+
+    def _of_expanded(
+        self, paths: Sequence[str], found: list[int | None], measure: Callable[[Outline], int]
+    ) -> list[int | None]:
+        """What was found, and for texts with embeds what is measured of these expanded."""
+        for place, embeds in enumerate(self._texts.measured(paths, "embeds", _count_of_embeds)):
+            if embeds and (outline := self.outline(paths[place])):
+                found[place] = measure(outline)
+        return found
 
     def read(self, path: str) -> tuple[str, Outline] | None:
         """The expanded text, and its outline."""
@@ -134,6 +148,14 @@ class EmbeddedTexts:
         targets = tuple(link for link, _ in links)
         outline = Outline(starts[-1], targets, tuple(headings), blocks, own.tags, own.aliases)
         return _Expanded(outline, links)
+
+
+def _length(outline: Outline) -> int:
+    return outline.length
+
+
+def _count_of_embeds(outline: Outline) -> int:
+    return len(outline.embeds)
 
 
 def runs_of(path: str, texts: Texts, outline_of: OutlineOf) -> list[Run]:

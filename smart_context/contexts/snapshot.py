@@ -5,7 +5,7 @@ given; nothing that it is given is changed.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Protocol
@@ -29,6 +29,11 @@ class Texts(Protocol):
 
     def lengths(self, paths: Sequence[str]) -> list[int | None]:
         """The lengths of files in characters, as of the last look at the vault."""
+
+    def measured(
+        self, paths: Sequence[str], name: Hashable, measure: Callable[[Outline], int]
+    ) -> list[int | None]:
+        """What a measure of that name finds in the outlines of files, as of the last look."""
 
     def read(self, path: str) -> tuple[str, Outline] | None:
         """The text of a file as it is now, and its outline."""
@@ -104,6 +109,7 @@ class _Collector:
             for pattern in dict.fromkeys(options.excluded_headings)
             if pattern
         ]
+        self._names_of_patterns = tuple(pattern for pattern, _ in self._patterns)
 
     def store(self, depth: int, candidates: Sequence[Item]) -> list[_Part]:
         self._seen.update(item.path for item in candidates)
@@ -174,16 +180,22 @@ class _Collector:
         return measured
 
     def _lengths(self, candidates: Sequence[Item]) -> list[int | None]:
-        if not self._patterns and not any(item.fragment for item in candidates):
-            if self._linked_lengths:
-                return [self._linked_lengths[item.path] for item in candidates]
-            return self._texts.lengths([item.path for item in candidates])
-        outlines = (self._texts.outline(item.path) for item in candidates)
-        kept = (
-            None if outline is None else self._kept(item, outline)
-            for item, outline in zip(candidates, outlines, strict=True)
-        )
-        return [None if part is None else part.length for part in kept]
+        if any(item.fragment for item in candidates):
+            outlines = (self._texts.outline(item.path) for item in candidates)
+            kept = (
+                None if outline is None else self._kept(item, outline)
+                for item, outline in zip(candidates, outlines, strict=True)
+            )
+            return [None if part is None else part.length for part in kept]
+        paths = [item.path for item in candidates]
+        if self._patterns:
+            return self._texts.measured(paths, self._names_of_patterns, self._length_kept)
+        if self._linked_lengths:
+            return [self._linked_lengths[path] for path in paths]
+        return self._texts.lengths(paths)
+
+    def _length_kept(self, outline: Outline) -> int:
+        return kept_of(outline, (0, outline.length), self._patterns).length
 
     def _read(self, item: Item) -> tuple[_Part, str] | None:
         read = self._texts.read(item.path)

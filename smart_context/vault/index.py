@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,6 +26,8 @@ from smart_context.vault.walk import (
     readable_files,
     rest_after,
 )
+
+_MANY = 1_000
 
 T = TypeVar("T")
 
@@ -151,6 +153,18 @@ class VaultIndex:
         """The lengths of many files in characters; otherwise as `outline`."""
         return self._ask(lambda store: self._lengths(store, paths))
 
+    def measured(
+        self, paths: Sequence[str], name: Hashable, measure: Callable[[Outline], int]
+    ) -> list[int | None]:
+        """What a measure finds in the outlines of many files; remembered until a file changes.
+
+        Args:
+            paths: The files.
+            name: Of the measure: the same name, the same measure.
+            measure: Of an outline. What is no text is not measured and gives `None`.
+        """
+        return self._ask(lambda store: self._measured(store, paths, name, measure))
+
     def links(self, path: str) -> Sequence[tuple[Link, Resolution]]:
         """The links of a file, in the order of its text, and what they lead to."""
         return self._ask(lambda store: self._links(self._beyond_doubt(store), path))
@@ -214,6 +228,8 @@ class VaultIndex:
         """A file as it was just read; stored if it is in the index and changed."""
         entry = self._known(store, path)
         if isinstance(found, Unreadable):
+            if entry is not None and not entry.is_known:
+                self._cache.keep(Entry(entry.stamp))  # an image, say: it is not opened again
             return None
         text = found.text.removeprefix("\ufeff")
         stamp = (path, found.mtime_ns, found.size, found.inode)
@@ -257,19 +273,38 @@ class VaultIndex:
     def _lengths(self, store: IndexStore, paths: Sequence[str]) -> list[int | None]:
         """Asked for thousands at once, so those that were just looked at cost next to nothing."""
         known = self._cache.lengths(store) if self._has_just_looked() else {}
-        lengths = list(map(known.get, paths))
-        if None not in lengths:
-            return lengths
-        pairs = zip(paths, lengths, strict=True)
-        return [self._length(store, path) if length is None else length for path, length in pairs]
+        return self._looked_up(store, paths, known, _length)
 
-    def _length(self, store: IndexStore, path: str) -> int | None:
-        outline = self._outline(store, path)
-        if outline is None:
-            return None
+    def _measured(
+        self,
+        store: IndexStore,
+        paths: Sequence[str],
+        name: Hashable,
+        measure: Callable[[Outline], int],
+    ) -> list[int | None]:
+        known: dict[str, int] = {}
         if self._has_just_looked():
-            self._cache.lengths(store)[path] = outline.length
-        return outline.length
+            known = self._cache.measures(name)
+            missing = {path for path in paths if path not in known}
+            if len(missing) > _MANY:
+                outlines = store.outlines()
+                known.update((path, measure(o)) for path, o in outlines if path in missing)
+        return self._looked_up(store, paths, known, measure)
+
+    def _looked_up(
+        self,
+        store: IndexStore,
+        paths: Sequence[str],
+        known: dict[str, int],
+        measure: Callable[[Outline], int],
+    ) -> list[int | None]:
+        """What is known, and the rest measured; it is known from then on."""
+        found: list[int | None] = list(map(known.get, paths))
+        if None in found:
+            for place, path in enumerate(paths):
+                if found[place] is None and (outline := self._outline(store, path)):
+                    found[place] = known[path] = measure(outline)
+        return found
 
     def _links(self, store: IndexStore, path: str) -> tuple[tuple[Link, Resolution], ...]:
         known = self._cache.links.get(path)
@@ -301,6 +336,10 @@ def _below(root: Path, folder: Path | None) -> tuple[str, ...]:
     if folder is None or not folder.is_relative_to(root):
         return ()
     return (folder.relative_to(root).as_posix(),)
+
+
+def _length(outline: Outline) -> int:
+    return outline.length
 
 
 def _links_of(entry: Entry | None) -> list[str]:

@@ -1,6 +1,6 @@
 """What the index has worked out so far, kept until one of its causes changes."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
 from smart_context.vault.index_store import Entry, IndexStore
@@ -9,6 +9,7 @@ from smart_context.vault.notes import Link
 
 _MANY_CHANGES = 500
 _MAX_ENTRIES = 20_000
+_MAX_MEASURES = 4
 
 
 class Changes(NamedTuple):
@@ -38,10 +39,12 @@ class IndexCache:
         self._paths: list[str] | None = None
         self._names: Names | None = None
         self._lengths: dict[str, int] | None = None
+        self._measures: dict[Hashable, dict[str, int]] = {}
 
     def clear(self) -> None:
         """Forget everything."""
         self._paths = self._names = self._lengths = None
+        self._measures.clear()
         self.entries.clear()
         self.links.clear()
         self.targets.clear()
@@ -72,6 +75,14 @@ class IndexCache:
             self._lengths = dict(store.lengths())
         return self._lengths
 
+    def measures(self, name: Hashable) -> dict[str, int]:
+        """What was measured of outlines under a name, by path; the last four names are kept."""
+        found = self._measures.pop(name, {})
+        while len(self._measures) >= _MAX_MEASURES:
+            self._measures.pop(next(iter(self._measures)))
+        self._measures[name] = found
+        return found
+
     def sources(self, store: IndexStore, path: str) -> set[str]:
         """The files with a link that may mean this one."""
         for key in (key for key in keys_of(path) if key not in self._sources):
@@ -95,8 +106,8 @@ class IndexCache:
         for path in (*changes.added, *changes.changed, *changes.removed):
             self.entries.pop(path, None)
             self._forget_links(path)
-            if self._lengths is not None:
-                self._lengths.pop(path, None)
+            for measured in (self._lengths or {}, *self._measures.values()):
+                measured.pop(path, None)
         for path in (*changes.added, *changes.removed):
             for source in self.sources(store, path):
                 self._forget_links(source)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from smart_context.vault.index import VaultIndex
 from smart_context.vault.index_place import INDEX_FILE
+from smart_context.vault.index_store import IndexStore
 
 
 @pytest.fixture
@@ -288,3 +289,43 @@ def test_a_note_that_is_read_with_other_links_is_evidence_of_more_that_changed(v
     index.read("a.md")
     assert [resolved.path for _, resolved in index.links("a.md")] == ["new.md"]
     assert index.backlinks("b.md") == ("c.md", "d.md")
+
+
+def _settled(vault, files):
+    vault(files)
+    for path in files:
+        os.utime(vault.root / path, (1, 1))
+
+
+def test_lengths_and_measures_of_many_notes_ask_for_no_note_twice(vault, index, monkeypatch):
+    paths = [f"f/n{number:04}.md" for number in range(1_100)]
+    _settled(vault, {path: f"# H\n{number}" for number, path in enumerate(paths)} | {"p.png": "x"})
+    index.refresh()
+    index.is_watched = True
+    asked = []
+    entry = IndexStore.entry
+    monkeypatch.setattr(
+        IndexStore, "entry", lambda store, path: asked.append(path) or entry(store, path)
+    )
+    assert index.lengths(paths) == [len(f"# H\n{number}") for number in range(1_100)]
+    for _ in range(2):
+        assert set(index.measured(paths, "headings", lambda o: len(o.headings))) == {1}
+    assert index.files_below("f") == paths
+    assert asked == []
+    vault({paths[7]: "# H\n# I\n"})
+    index.update([paths[7]])
+    assert index.measured(paths[6:9], "headings", lambda o: len(o.headings)) == [1, 2, 1]
+    assert index.lengths(paths[7:8]) == [8]
+    assert set(asked) == {paths[7]}
+
+
+def test_what_is_no_text_has_no_length_and_is_not_opened_again(vault, index):
+    vault({"a.md": "x"})
+    (vault.root / "p.png").write_bytes(b"\0")
+    index.refresh()
+    index.is_watched = True
+    assert index.lengths(["p.png", "a.md", "gone.md"]) == [None, 1, None]
+    (vault.root / "p.png").write_text("text now, but nobody told")
+    assert index.lengths(["p.png"]) == [None]
+    index.update(["p.png"])
+    assert index.lengths(["p.png"]) == [25]
