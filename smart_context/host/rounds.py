@@ -132,23 +132,39 @@ class Rounds:
         return said
 
     async def _streamed(self, offered: Sequence[dict[str, object]]) -> Completion:
+        thoughts: list[str] = []
         texts: list[str] = []
         calls: list[ToolCall] = []
-        async with _closing(self._model.stream(self._turn.sent, tools=offered)) as pieces:
-            async for piece in pieces:
-                self._turn.usage = piece.usage or self._turn.usage
-                calls += piece.tool_calls
-                if piece.text:
-                    texts.append(piece.text)
-                    self._on_text(piece.text)
+        try:
+            async with _closing(self._model.stream(self._turn.sent, tools=offered)) as pieces:
+                async for piece in pieces:
+                    self._turn.usage = piece.usage or self._turn.usage
+                    calls += piece.tool_calls
+                    if piece.reasoning and not texts:  # later ones have no place
+                        thoughts.append(piece.reasoning)
+                    if piece.text:
+                        self._thought(thoughts)
+                        texts.append(piece.text)
+                        self._on_text(piece.text)
+        finally:
+            self._thought(thoughts)
         return Completion(text="".join(texts), tool_calls=tuple(calls))
 
     async def _whole(self, offered: Sequence[dict[str, object]]) -> Completion:
         said = await self._model.complete(self._turn.sent, tools=offered)
         self._turn.usage = said.usage
+        self._thought([said.reasoning])
         if said.text:
             self._on_text(said.text)
         return said
+
+    def _thought(self, thoughts: list[str]) -> None:
+        """Keep what the model thought aloud for the user to read; no request carries it."""
+        text = "".join(thoughts).strip()
+        thoughts.clear()
+        if text:
+            self._turn.steps.append({"type": "reasoning", "text": text})
+            self._on_step()
 
     async def _do(self, said: Completion, tools: Sequence[Tool]) -> None:
         """Answer the calls one after another; what was done stays if the user stops it."""

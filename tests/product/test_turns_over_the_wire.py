@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from tests.fake_openai import CHAT, cut, failure, held, nonsense
+from tests.fake_openai import CHAT, Reply, cut, failure, held, nonsense
 from tests.product.conftest import about, read_chat, write_chat
 from tests.serving import serving
 
@@ -236,3 +236,20 @@ def test_nothing_is_written_until_somebody_chats(vault):
         client.call("smart_context.get_topics", chat_id="nothing")
         client.call("chat.open", chat_id="nothing")
     assert list(vault.iterdir()) == []
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_what_a_model_thinks_aloud_is_kept_for_the_reader_and_not_sent_again(
+    server, endpoint, stream
+):
+    endpoint.reply_with(Reply(text="Forty-two.", reasoning=("Let me ", "count.")))
+    answer = server.ask("chat.send", chat_id="deep", message="How many?", stream=stream)
+    stored = server.ask("memory.load_chat", chat_id="deep")["messages"][-1]
+    assert stored["id"] == answer["message_ids"][1]
+    assert stored["content"] == [
+        {"type": "reasoning", "text": "Let me count."},
+        {"type": "text", "text": "Forty-two."},
+    ]
+    server.ask("chat.send", chat_id="deep", message="Sure?")
+    asked = [r.messages for r in endpoint.chat_requests if r.messages[-1]["content"] == "Sure?"]
+    assert [message["content"] for message in asked[0]] == ["How many?", "Forty-two.", "Sure?"]
