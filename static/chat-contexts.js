@@ -77,7 +77,7 @@ export class ChatContexts {
     const key = /** @type {HTMLElement | null} */ (heir)?.dataset.key;
     await this.#attempt("detach_context", { key: chip.dataset.key });
     const next = [...find(".composer-contexts .chips").children].find((other) => /** @type {HTMLElement} */ (other).dataset.key === key);
-    /** @type {HTMLElement} */ (next?.querySelector("button") ?? find(".add-context")).focus();
+    /** @type {HTMLElement} */ (next?.querySelector("button") ?? find(".attach-button")).focus();
   }
 
   async #open() {

@@ -1,13 +1,18 @@
 // @ts-check
 /** Puts the chat page together: everything that it shows live comes through one socket. */
 
+import { Attachments } from "./attachments.js";
+import { asParams } from "./attached.js";
+import { startWays } from "./attach-ways.js";
 import "./bubble-cloud-define.js";
 import { ChatContexts } from "./chat-contexts.js";
 import { ChatList } from "./chat-list.js";
+import { Compaction, markCompacted } from "./compaction.js";
 import { Composer } from "./composer.js";
 import { pageWire } from "./connection.js";
 import { Highlight } from "./highlight.js";
 import { equip, listen } from "./message-actions.js";
+import { startMenus } from "./menu.js";
 import { MessageList } from "./message-list.js";
 import { OutputGuard } from "./output-guard.js";
 import { Reasons } from "./reasons.js";
@@ -22,6 +27,7 @@ import { reasonOf, visible } from "./text.js";
 import { toast } from "./toasts.js";
 import { shortStatus, statusLine } from "./topic-state.js";
 import { TopicsPanel } from "./topics-panel.js";
+import { VaultPicker } from "./vault-picker.js";
 
 const SETTLE_MS = 120;
 
@@ -39,6 +45,7 @@ const chats = new ChatList(find("#chats"), wire, chatId);
 const scroll = new Scroll(find("#scroll"), find(".to-end"));
 const messages = new MessageList(find("#scroll"), chatId, (added) => {
   equip(added);
+  if (!isDetached) markCompacted(measure);
   reasons?.watch(added);
   showWelcome();
   highlight.show();
@@ -46,22 +53,38 @@ const messages = new MessageList(find("#scroll"), chatId, (added) => {
 }, async () => (await wire.call("chat.open", { chat_id: chatId })).answering?.text ?? "");
 const highlight = new Highlight(measure);
 const reasons = panel && new Reasons(measure, wire, chatId);
-const composer = new Composer(/** @type {HTMLFormElement} */ (find(".composer")), chatId, {
+const compaction = new Compaction(wire, chatId, (done) => {
+  announce(done);
+  scroll.toEnd();
+});
+const form = /** @type {HTMLFormElement} */ (find(".composer"));
+const attachments = new Attachments(form, chatId, announce);
+const composer = new Composer(form, chatId, attachments, {
   send,
   stop: () => wire.call("chat.stop", { chat_id: chatId }),
+  run: (command) => compaction.run(command),
 });
 
-/** Sends a message; done when the server has it. @param {string} text */
-async function send(text) {
+/** @param {string} words */
+function announce(words) {
+  find("#announcer").textContent = words;
+}
+
+/**
+ * Sends a message; done when the server has it.
+ * @param {string} text
+ * @param {readonly import("./attached.js").Attached[]} attached
+ */
+async function send(text, attached) {
   if (!(await guard.allows(text))) throw new Error("Not sent.");
-  showPending(text);
+  showPending(text, attached);
   scroll.toEnd();
   let isTaken = false;
   const forget = wire.on("chat.started", (news) => {
     if (news.chat_id === chatId) isTaken = true;
   });
   try {
-    await wire.call("chat.send", { chat_id: chatId, message: text, stream: true });
+    await wire.call("chat.send", { chat_id: chatId, message: text, stream: true, ...asParams(attached) });
   } catch (error) {
     // A question that was taken is in the chat, and so is what became of its answer.
     if (!isTaken) throw error;
@@ -77,8 +100,12 @@ function showWelcome() {
   measure.toggleAttribute("data-empty", isEmpty);
 }
 
-/** The question until the server has stored it. @param {string} text */
-function showPending(text) {
+/**
+ * The question until the server has stored it.
+ * @param {string} text
+ * @param {readonly import("./attached.js").Attached[]} [attached]
+ */
+function showPending(text, attached = []) {
   const box = find(".pending");
   box.replaceChildren();
   showWelcome();
@@ -86,7 +113,7 @@ function showPending(text) {
   const question = document.createElement("div");
   question.className = "pending-question";
   question.dir = "auto";
-  question.textContent = visible(text);
+  question.textContent = visible([text, ...attached.map(({ name }) => `📎 ${name}`)].join("\n"));
   box.append(question);
   showWelcome();
 }
@@ -115,7 +142,7 @@ function onOurs(event, listener) {
 onOurs("memory.chat_changed", syncSoon);
 onOurs("chat.started", async ({ message_id: id }) => {
   composer.setAnswering(true);
-  find("#announcer").textContent = "The answer begins.";
+  announce("The answer begins.");
   await sync();
   showPending("");
   messages.begin(id);
@@ -126,7 +153,7 @@ onOurs("chat.failed", ({ error }) => endAnswer(`The answer failed: ${error}`));
 
 /** @param {string} words */
 async function endAnswer(words) {
-  find("#announcer").textContent = words;
+  announce(words);
   await messages.end().catch((error) => toast(reasonOf(error)));
   composer.setAnswering(messages.isAnswering);
 }
@@ -154,7 +181,11 @@ if (panel) startReceipts(find("#panel-receipts"), wire, chatId);
 panel?.start();
 contexts?.start();
 chats.start();
+startMenus();
 composer.start();
+compaction.start();
+if (!isDetached) startWays(find("main"), attachments);
+if (panel) new VaultPicker(wire, chatId, attachments).start();
 composer.setAnswering(messages.isAnswering);
 startNotices(wire);
 new SidePanels(find("#side"), chatId).start(wire);

@@ -37,17 +37,19 @@ export class Highlight {
     const known = new Set(messages.slice(0, end || messages.length));
     /** @param {HTMLElement} message */
     const isOut = (message) => ids !== null && known.has(message) && !ids.has(message.dataset.messageId ?? "");
-    const isNarrowed = messages.some(isOut);
+    // What a summary stands for is out whatever is picked.
+    const isNarrowed = messages.some((message) => isOut(message) && !("compacted" in message.dataset));
     this.#list.closest("main")?.toggleAttribute("data-filtered", isNarrowed);
     const hues = this.#huesOfPicked();
     for (const message of messages) {
       const id = message.dataset.messageId ?? "";
       const isInside = ids !== null && ids.has(id);
+      const isCompacted = "compacted" in message.dataset && !isInside && !this.#staysAnyway(id);
       show(message, {
         isInside,
-        isOut: isOut(message),
+        isOut: isOut(message) || isCompacted,
         hue: isInside ? (hues.get(id) ?? hues.get("")) : undefined,
-        words: this.#wordsFor(id, isOut(message)),
+        words: this.#wordsFor(id, isOut(message), isCompacted),
         isPinned: this.#state?.pinned.has(id) ?? false,
         isHidden: this.#state?.hidden.has(id) ?? false,
       });
@@ -77,11 +79,17 @@ export class Highlight {
     return hues;
   }
 
-  /** @param {string} id @param {boolean} isOut */
-  #wordsFor(id, isOut) {
+  /** Whether it is sent even if a summary stands for it. @param {string} id */
+  #staysAnyway(id) {
+    return Boolean(this.#state?.pinned.has(id) || this.#state?.sticky.has(id));
+  }
+
+  /** @param {string} id @param {boolean} isOut @param {boolean} isCompacted */
+  #wordsFor(id, isOut, isCompacted) {
     if (this.#state?.hidden.has(id)) return "hidden";
     if (this.#state?.pinned.has(id)) return "pinned";
     if (this.#state?.sticky.has(id)) return "always in context";
+    if (isCompacted) return "compacted";
     return isOut ? "left out" : "";
   }
 }

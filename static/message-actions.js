@@ -124,6 +124,7 @@ function actionsFor(message, source) {
   const actions = clone(source);
   const role = message.dataset.role;
   if (role !== "user") actions.querySelector("[data-action=edit]")?.remove();
+  if ("isSummary" in message.dataset) for (const mark of actions.querySelectorAll("[aria-pressed]")) mark.remove();
   if (role !== "assistant") actions.querySelector("[data-action=regenerate]")?.remove();
   for (const [i, button] of actions.querySelectorAll("button").entries()) button.tabIndex = i ? -1 : 0;
   return actions;

@@ -68,7 +68,8 @@ export class MessageList {
     if (!isAnchored || !isSameBefore || !messages.some((message) => known.has(message.dataset.messageId))) {
       this.#forgetOlder(messages[0]?.dataset.messageId ?? "", fresh.dataset.older ?? "0");
     }
-    Object.assign(this.#list.dataset, { olderDigest: fresh.dataset.olderDigest, total: fresh.dataset.total });
+    const { olderDigest, total, summary, boundary } = fresh.dataset;
+    Object.assign(this.#list.dataset, { olderDigest, total, summary, boundary });
     const added = reconcile(this.#list, messages, (message) => this.#live.has(message.dataset.messageId ?? ""));
     for (const id of this.#live.keys()) {
       if (!this.#element(id)?.hasAttribute("data-live")) this.#live.delete(id);

@@ -7,6 +7,8 @@ export class Scroll {
   #scroll;
   #button;
   #isAtEnd = true;
+  #top = 0;
+  #height = 0;
 
   /** @param {HTMLElement} scroll @param {HTMLElement} button  Leads back to the end. */
   constructor(scroll, button) {
@@ -18,12 +20,21 @@ export class Scroll {
   start(onTop) {
     const scroll = this.#scroll;
     scroll.addEventListener("scroll", () => {
-      this.#isAtEnd = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < NEAR_PX;
+      // Only who went up has left the end. Where the content has just changed, nobody went.
+      const { scrollTop: top, scrollHeight: height } = scroll;
+      const isMoved = top < this.#top - 1 && height === this.#height;
+      this.#isAtEnd = height - top - scroll.clientHeight < NEAR_PX || (this.#isAtEnd && !isMoved);
+      this.#top = top;
       this.#button.hidden = this.#isAtEnd;
       if (scroll.scrollTop < 2 * scroll.clientHeight) onTop();
     }, { passive: true });
-    new ResizeObserver(() => this.#isAtEnd && this.#jump()).observe(/** @type {Element} */ (scroll.firstElementChild));
-    new ResizeObserver(() => this.#isAtEnd && this.#jump()).observe(scroll);
+    const sizes = new ResizeObserver(() => {
+      this.#top = scroll.scrollTop;
+      this.#height = scroll.scrollHeight;
+      if (this.#isAtEnd) this.#jump();
+    });
+    sizes.observe(scroll);
+    sizes.observe(/** @type {Element} */ (scroll.firstElementChild));
     this.#button.addEventListener("click", () => this.toEnd());
     if (location.hash) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
     else this.#jump();

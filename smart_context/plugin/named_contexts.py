@@ -62,7 +62,8 @@ class NamedContexts:
     def commands(self) -> tuple[Command, ...]:
         """The commands, each by the name of its function."""
         return (
-            *(self.list_notes, self.outline, self.list_contexts, self.get_context),
+            *(self.list_notes, self.find_files, self.outline),
+            *(self.list_contexts, self.get_context),
             *(self.save_context, self.delete_context, self.preview_context, self.compile_context),
         )
 
@@ -84,6 +85,13 @@ class NamedContexts:
             "next_offset": after if after < total and rows else None,
             "files": len(tree.paths),
         }
+
+    async def find_files(self, query: str, offset: int = 0, limit: int = PAGE_ROWS) -> JsonObject:
+        """Find files of the vault by their path that can be attached to a message; page by page."""
+        tree = await self._notes.tree()
+        start, count = max(offset, 0), min(max(limit, 1), MAX_PAGE_ROWS)
+        rows, total = tree.find_files(query, start, count)
+        return {"entries": [row.to_dict() for row in rows], "total": total}
 
     async def outline(self, path: str) -> JsonObject:
         """The headings and blocks of a note."""

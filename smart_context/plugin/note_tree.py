@@ -4,9 +4,9 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Literal
 
 JsonObject = dict[str, Any]
@@ -18,6 +18,12 @@ NOT_TEXT = re.compile(
     re.IGNORECASE,
 )
 """Endings of files that hold no text, which a context can't take."""
+
+_ATTACHABLE = re.compile(r"\.(?:png|jpe?g|gif|webp|pdf|docx)\Z", re.IGNORECASE)
+"""Endings of those among them that can be attached to a message nevertheless."""
+
+
+_Rank = tuple[int, int, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +62,9 @@ class NoteTree:
     """
 
     def __init__(self, paths: Iterable[str]) -> None:
-        self.paths = sorted(path for path in paths if not NOT_TEXT.search(path))
+        known = sorted(paths)
+        self.paths = [path for path in known if not NOT_TEXT.search(path)]
+        self._attachable = [path for path in known if _ATTACHABLE.search(path)]
         self._folders: dict[str, _Folder] = {"": _Folder()}
         self._sizes: Counter[str] = Counter()
         self._folded: list[tuple[str, str]] | None = None
@@ -84,27 +92,30 @@ class NoteTree:
 
         Those whose name begins with the query come first, then those with all words in the name.
         """
+        return self._found(_ranked(_fold(query).split(), self._names()), offset, limit)
+
+    def find_files(self, query: str, offset: int, limit: int) -> tuple[list[Entry], int]:
+        """The same of all that can be attached to a message: no folders, but images and PDF."""
         words = _fold(query).split()
-        if not words:
-            return [], 0
-        ranked = sorted(self._ranked(words))
-        return [self._entry(path) for _, _, path in ranked[offset : offset + limit]], len(ranked)
+        others = ((_fold(path), path) for path in self._attachable)
+        files = (pair for pair in chain(self._names(), others) if not pair[1].endswith("/"))
+        return self._found(_ranked(words, files), offset, limit)
 
     def holds(self, path: str) -> bool:
         """Whether there is such a file or folder."""
         at = bisect_left(self.paths, path)
         return path in self._folders or (at < len(self.paths) and self.paths[at] == path)
 
-    def _ranked(self, words: list[str]) -> Iterator[tuple[int, int, str]]:
+    def _names(self) -> list[tuple[str, str]]:
+        """Every folder and file, each as it is searched and as it is called."""
         if self._folded is None:
             names = (*(folder for folder in self._folders if folder), *self.paths)
             self._folded = [(_fold(name), name) for name in names]
-        whole = " ".join(words)
-        for folded, path in self._folded:
-            if all(word in folded for word in words):
-                name = folded.rstrip("/").rpartition("/")[2]
-                is_in_name = all(word in name for word in words)
-                yield 0 if name.startswith(whole) else 1 if is_in_name else 2, len(folded), path
+        return self._folded
+
+    def _found(self, ranked: Iterable[_Rank], offset: int, limit: int) -> tuple[list[Entry], int]:
+        best = sorted(ranked)
+        return [self._entry(path) for _, _, path in best[offset : offset + limit]], len(best)
 
     def _add(self, path: str) -> None:
         folder, _, _ = path.rpartition("/")
@@ -130,6 +141,17 @@ class NoteTree:
         if path[-3:].lower() == ".md":
             return Entry(path=path, name=name[:-3], kind="note")
         return Entry(path=path, name=name, kind="file")
+
+
+def _ranked(words: Sequence[str], names: Iterable[tuple[str, str]]) -> Iterator[_Rank]:
+    if not words:
+        return
+    whole = " ".join(words)
+    for folded, path in names:
+        if all(word in folded for word in words):
+            name = folded.rstrip("/").rpartition("/")[2]
+            is_in_name = all(word in name for word in words)
+            yield 0 if name.startswith(whole) else 1 if is_in_name else 2, len(folded), path
 
 
 def _parent(folder: str) -> str:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from smart_context.chat.messages import Message, MessageId, Part
+from smart_context.web.attached_views import AttachedView, attached_views
 from smart_context.web.markdown import visible
+from smart_context.web.summary_views import SummaryView, summary_view
 
 PAGE_MESSAGES = 80
 """How many messages a page opens with, and how many each scroll upwards adds."""
@@ -101,9 +103,9 @@ class MessageView:
         version: Changes when anything that is shown changes.
         error: Why the answer failed; empty when it did not.
         is_generating: The answer is still being written.
-        is_summary: The message stands for older ones.
+        summary: What is told of the older messages that it stands for; `None` if it is no summary.
         created_at: ISO 8601; empty when unknown.
-        attachments: Names of files and links.
+        attached: Its files and links.
     """
 
     id: MessageId
@@ -113,9 +115,9 @@ class MessageView:
     version: str
     error: str
     is_generating: bool
-    is_summary: bool
+    summary: SummaryView | None
     created_at: str
-    attachments: tuple[str, ...]
+    attached: tuple[AttachedView, ...]
 
 
 def message_view(message: Message, render: Callable[[str], str]) -> MessageView:
@@ -125,7 +127,8 @@ def message_view(message: Message, render: Callable[[str], str]) -> MessageView:
         message: As it is stored.
         render: Markdown to safe HTML.
     """
-    parts = (_part_view(part, render) for part in message.parts)
+    summary, said = summary_view(message) if message.is_summary else (None, message)
+    parts = (_part_view(part, render) for part in said.parts)
     return MessageView(
         id=message.id,
         role=message.role,
@@ -134,19 +137,16 @@ def message_view(message: Message, render: Callable[[str], str]) -> MessageView:
         version=version(message),
         error=visible(message.error),
         is_generating=message.generating,
-        is_summary=message.is_summary,
+        summary=summary,
         created_at=message.created_at,
-        attachments=tuple(
-            visible(str(entry.get("name") or entry.get("title") or entry.get("url") or entry["id"]))
-            for entry in (*message.files, *message.links)
-            if entry.keys() & {"name", "title", "url", "id"}
-        ),
+        attached=attached_views(message),
     )
 
 
 def version(message: Message) -> str:
     """A short mark that changes with what the message shows."""
-    shown = (message.role, message.content, message.generating, message.error, message.files)
+    attached = (message.files, message.links)
+    shown = (message.role, message.content, message.generating, message.error, *attached)
     return f"{_checksum(repr(shown)):08x}"
 
 

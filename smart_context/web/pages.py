@@ -36,7 +36,9 @@ from smart_context.errors import ChatIdInvalid, SmartContextError, UnknownComman
 from smart_context.host.commands import Caller, CommandRegistry
 from smart_context.resources import asset
 from smart_context.web import message_views, panel_view, turn_view
+from smart_context.web.limits import MAX_UPLOAD_BYTES
 from smart_context.web.markdown import Markdown, visible
+from smart_context.web.summary_views import compaction_view
 
 _HEADERS = {"Cache-Control": "no-store"}
 _RENDERED_MESSAGES = 1024
@@ -107,6 +109,7 @@ class _Pages:
             title=next((chat.title for chat in chats if chat.id == chat_id), ""),
             chats=chats[:_LISTED_CHATS],
             panel=await self._panel(chat_id, document),
+            max_file_bytes=MAX_UPLOAD_BYTES,
             **await run_in_threadpool(_window_values, document, request),
             system=await self._ask("system.status", {}),
         )
@@ -258,8 +261,12 @@ def _favicon(_request: Request) -> Response:
 def _window_values(document: Mapping[str, Any], request: Request) -> dict[str, Any]:
     messages = messages_of(document)
     window = _window(messages, request)
-    older = message_views.digest(messages[: window.older])
-    return {"window": window, "older_digest": older, "total": len(messages)}
+    return {
+        "window": window,
+        "older_digest": message_views.digest(messages[: window.older]),
+        "total": len(messages),
+        "compaction": compaction_view(messages, window.messages),
+    }
 
 
 def _window(messages: Sequence[Message], request: Request) -> message_views.Window:

@@ -58,3 +58,16 @@ def test_a_very_deep_folder_is_no_trouble():
     assert tree.holds(deep)
     assert tree.holds("d/d/")
     assert not tree.holds("d/e/")
+
+
+def test_files_to_attach_are_found_with_images_and_without_folders():
+    tree = NoteTree(["Trip/map.png", "Trip/trip.md", "Trip/trip.mp4", "Trip/Plan.PDF", "a.md"])
+
+    assert [row.path for row in tree.find_files("trip", 0, 9)[0]] == [
+        "Trip/trip.md",
+        "Trip/map.png",
+        "Trip/Plan.PDF",
+    ]
+    assert [row.path for row in tree.find_files("plan", 0, 9)[0]] == ["Trip/Plan.PDF"]
+    assert tree.find_files("", 0, 9) == ([], 0)
+    assert tree.search("plan", 0, 9) == ([], 0)

@@ -1,0 +1,108 @@
+// @ts-check
+/** What is to go with the next message, as values and functions of them. */
+
+/**
+ * @typedef {object} Stored  A file as the server keeps it, or a link.
+ * @property {string} [storage_key]
+ * @property {string} [name]
+ * @property {string} [file_type]
+ * @property {number} [size]
+ * @property {string} [url]
+ * @property {string} [title]
+ */
+/**
+ * @typedef {object} Attached
+ * @property {number} id  Names it on this page.
+ * @property {"file" | "link"} kind
+ * @property {string} name
+ * @property {number} size  In bytes.
+ * @property {"sending" | "ready" | "failed" | "refused"} state  What was refused would be refused again.
+ * @property {string} told  What the user should know of it: why it failed, or a warning.
+ * @property {Stored | null} stored
+ */
+
+export const MOST_FILES = 20;
+const MIB = 2 ** 20;
+const ADDRESS = /^(?:https?:\/\/|mailto:|obsidian:\/\/)\S+$/i;
+const SHOWN_AS_PICTURE = /^image\/(?:png|jpeg|gif|webp)$/;
+
+/** A size as people read it: `17 bytes`, `2.4 kB`, `11 MB`. @param {number} bytes */
+export function sizeInWords(bytes) {
+  if (bytes < 1000) return bytes === 1 ? "1 byte" : `${bytes} bytes`;
+  const [amount, unit] = bytes < 999_500 ? [bytes / 1000, "kB"] : [bytes / 1e6, "MB"];
+  return `${amount < 9.95 ? amount.toFixed(1).replace(/\.0$/, "") : Math.round(amount)} ${unit}`;
+}
+
+/**
+ * Why a file can't be attached, as far as that is known before it is sent; empty if nothing is.
+ * @param {{ size: number, isFolder?: boolean }} file
+ * @param {number} maxBytes
+ */
+export function refusal({ size, isFolder = false }, maxBytes) {
+  if (isFolder) return "A folder can't be attached; pick the files in it.";
+  if (size > maxBytes) return `Too large: ${sizeInWords(size)}; at most ${Math.floor(maxBytes / MIB)} MiB are taken.`;
+  return size === 0 ? "Empty: there is nothing to attach." : "";
+}
+
+/** The address that a text is, if it is one and nothing else. @param {string} text */
+export function addressIn(text) {
+  const bare = text.trim();
+  return bare.length <= 2000 && ADDRESS.test(bare) && URL.canParse(bare) ? bare : "";
+}
+
+/** Whether a browser can show it in a small picture. @param {Stored | null} stored */
+export function isPicture(stored) {
+  return SHOWN_AS_PICTURE.test(stored?.file_type ?? "");
+}
+
+/**
+ * Why a message should not be sent yet; empty if nothing holds it.
+ * @param {readonly Attached[]} attached
+ */
+export function holdReason(attached) {
+  const failed = attached.filter(({ state }) => state === "failed" || state === "refused");
+  if (failed.length === 1) return `“${failed[0].name}” could not be attached. Take it away to send the message without it.`;
+  if (failed.length) return `${failed.length} files could not be attached. Take them away to send the message without them.`;
+  const left = attached.filter(({ state }) => state === "sending").length;
+  return left ? `Still attaching ${left === 1 ? "1 file" : `${left} files`}; it takes a moment.` : "";
+}
+
+/**
+ * What `chat.send` takes.
+ * @param {readonly Attached[]} attached
+ * @returns {{ files?: Stored[], links?: Stored[] }}
+ */
+export function asParams(attached) {
+  /** @param {"file" | "link"} kind */
+  const stored = (kind) => attached.filter((one) => one.kind === kind && one.stored).map((one) => /** @type {Stored} */ (one.stored));
+  const [files, links] = [stored("file"), stored("link")];
+  return { ...(files.length && { files }), ...(links.length && { links }) };
+}
+
+/** What names the same thing twice. @param {Stored | null} stored */
+export function markOf(stored) {
+  return stored?.storage_key ?? stored?.url ?? "";
+}
+
+/**
+ * What is kept for a reload: what the server has.
+ * @param {readonly Attached[]} attached
+ */
+export function asText(attached) {
+  const kept = attached.filter(({ state }) => state === "ready");
+  return kept.length ? JSON.stringify(kept.map(({ kind, name, size, told, stored }) => ({ kind, name, size, told, stored }))) : "";
+}
+
+/**
+ * What was kept; nothing of a text that is no such thing.
+ * @param {string} text
+ * @returns {Omit<Attached, "id" | "state">[]}
+ */
+export function fromText(text) {
+  try {
+    const kept = JSON.parse(text);
+    return Array.isArray(kept) ? kept.filter((one) => typeof one?.name === "string" && markOf(one.stored)) : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,53 @@
+// @ts-check
+/** Buttons that open a short list of deeds: Escape, a choice or a look elsewhere closes it. */
+
+/** Makes every `.menu` of the page work. */
+export function startMenus() {
+  for (const menu of document.querySelectorAll(".menu")) startMenu(/** @type {HTMLElement} */ (menu));
+}
+
+/** @param {HTMLElement} menu */
+function startMenu(menu) {
+  const button = /** @type {HTMLElement} */ (menu.querySelector("[aria-controls]"));
+  const list = /** @type {HTMLElement} */ (menu.querySelector(".menu-list"));
+  /** @param {boolean} isOpen */
+  const show = (isOpen) => {
+    list.hidden = !isOpen;
+    button.setAttribute("aria-expanded", String(isOpen));
+  };
+  button.addEventListener("click", () => {
+    show(list.hidden);
+    if (!list.hidden) list.querySelector("button")?.focus();
+  });
+  menu.addEventListener("keydown", (event) => {
+    if (list.hidden) return;
+    if (event.key === "Escape") {
+      event.preventDefault();
+      show(false);
+      button.focus();
+    }
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      event.preventDefault();
+      step(list, event.key === "ArrowDown" ? 1 : -1);
+    }
+  });
+  list.addEventListener("click", (event) => {
+    if (!(event.target instanceof Element) || !event.target.closest("button")) return;
+    // What a choice opens gives the focus back to where it came from.
+    button.focus();
+    show(false);
+  }, { capture: true });
+  document.addEventListener("pointerdown", (event) => {
+    if (!(event.target instanceof Node) || !menu.contains(event.target)) show(false);
+  });
+  menu.addEventListener("focusout", (event) => {
+    if (event.relatedTarget instanceof Node && !menu.contains(event.relatedTarget)) show(false);
+  });
+}
+
+/** @param {HTMLElement} list @param {number} by */
+function step(list, by) {
+  const buttons = [...list.querySelectorAll("button")];
+  const at = buttons.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
+  buttons[(at + by + buttons.length) % buttons.length]?.focus();
+}
