@@ -5,6 +5,7 @@
 
 const NAMES = {
   system: "System prompt",
+  role: "Role",
   contexts: "Notes",
   attachments: "Attachments",
   summary: "Summary",

@@ -20,6 +20,7 @@ _TAKES: Mapping[str, str] = {
     "relevance": "text",
     "context_budget_tokens": "integer",
     "contexts": "list",
+    "role": "text",
     "pinned": "list",
     "hidden": "list",
     "model": "text",

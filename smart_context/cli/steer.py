@@ -1,4 +1,4 @@
-"""`smart-context topics` and `filter`: what a chat is about, and what would be sent."""
+"""`smart-context topics`, `filter` and `role`: what a chat is about, and what would be sent."""
 
 from pathlib import Path
 from typing import Any
@@ -29,14 +29,16 @@ def topics(chat: str, refresh: bool, vault: Path | None, output: str) -> None:
 @click.option(
     "--threshold", type=click.FloatRange(-1, 1), help="Default: the vault's similarity_threshold."
 )
+@click.option("--role", help="A role, as `smart-context role CHAT` lists them.")
 @click.option("--message", "-m", default="", help="The message that would be sent.")
 @click.option("--show-prompt", is_flag=True, help="Print the exact messages of the request.")
 @vault_option
 @json_format
-def filter_(
+def filter_(  # noqa: PLR0913, PLR0917 - click gives each option
     chat: str,
     labels: tuple[str, ...],
     threshold: float | None,
+    role: str | None,
     message: str,
     show_prompt: bool,
     vault: Path | None,
@@ -44,13 +46,15 @@ def filter_(
 ) -> None:
     """Show what CHAT would send to the model, and why, without sending or changing anything.
 
-    Without --topics the selection of the chat page holds.
+    Without --topics the selection of the chat page holds, and without --role its role.
     """
     wanted: dict[str, Any] = {"message": message}
     if labels:
         wanted["topics"] = list(labels)
     if threshold is not None:
         wanted["threshold"] = threshold
+    if role is not None:
+        wanted["role"] = role
     result = ask_about_chat(
         vault_root(vault), "smart_context.preview", chat, may_be_new=bool(message), **wanted
     )
@@ -63,6 +67,39 @@ def filter_(
         )
     else:
         show(result, output, lambda: _preview_as_text(result))
+
+
+@click.command()
+@click.argument("chat")
+@click.argument("name", required=False)
+@click.option("--target", "targets", multiple=True, help="What the turns are about; repeatable.")
+@click.option("--none", "takes_away", is_flag=True, help="Take the role away.")
+@vault_option
+@json_format
+def role(
+    chat: str,
+    name: str | None,
+    targets: tuple[str, ...],
+    takes_away: bool,
+    vault: Path | None,
+    output: str,
+) -> None:
+    """List the roles that CHAT can have, or give it the one called NAME.
+
+    The role's system prompt, files and template shape each turn from then on. Roles of your own
+    lie in roles/<name>.toml.
+    """
+    root = vault_root(vault)
+    if takes_away and (name or targets):
+        raise click.UsageError("--none takes the role away; it can't go with a name or a target.")
+    if targets and not name:
+        raise click.UsageError("--target needs the NAME of a role.")
+    if name or takes_away:
+        chosen = {"role": name or "", "targets": list(targets)}
+        result = ask_about_chat(root, "smart_context.set_role", chat, **chosen)
+    else:
+        result = ask_about_chat(root, "smart_context.roles", chat)
+    show(result, output, lambda: _roles_as_text(result))
 
 
 def _topics_as_text(result: dict[str, Any]) -> str:
@@ -80,6 +117,21 @@ def _topics_as_text(result: dict[str, Any]) -> str:
     return table(("SELECTED", "MESSAGES", "TOPIC"), rows)
 
 
+def _roles_as_text(result: dict[str, Any]) -> str:
+    rows = [
+        (
+            "●" if role["name"] == result["current"] else "",
+            role["name"],
+            role["source"],
+            role.get("problem", role["description"]),
+        )
+        for role in result["roles"]
+    ]
+    about = f"It is about {', '.join(result['targets'])}." if result["targets"] else ""
+    listed = table(("CHOSEN", "ROLE", "FROM", "WHAT IT DOES"), rows)
+    return "\n\n".join(filter(None, (listed, about, result["problem"])))
+
+
 def _preview_as_text(result: dict[str, Any]) -> str:
     rows = [
         (entry["id"], entry["role"], entry["tokens"], entry["reason"], entry["text"])
@@ -88,4 +140,6 @@ def _preview_as_text(result: dict[str, Any]) -> str:
     return (
         table(("MESSAGE", "ROLE", "TOKENS", "WHY", "TEXT"), rows)
         + f"\n\n{result['status']} · {result['tokens']} tokens"
+        + (f"\nRole {result['role']}: {result['parts']['role']} tokens" if result["role"] else "")
+        + (f"\n{result['problem']}" if result["problem"] else "")
     )

@@ -19,6 +19,12 @@ _SAFE = (
 _PLAIN_DIFF = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--relative")
 
 
+def is_repository(repo: Path) -> bool:
+    """Whether a folder is in a git repository, told without asking git."""
+    folder = repo.resolve()
+    return any((above / ".git").exists() for above in (folder, *folder.parents))
+
+
 def diff(repo: Path, *, staged: bool, timeout_s: float = _TIMEOUT_S) -> str:
     """The changes below `repo` as git shows them: those staged, or those that are not."""
     arguments = [*_PLAIN_DIFF, *(["--cached"] if staged else []), "--"]
@@ -43,6 +49,10 @@ def _has_files(repo: Path, timeout_s: float) -> bool:
 def _git(
     repo: Path, arguments: list[str], timeout_s: float, *, refusal_level: int = logging.INFO
 ) -> bytes:
+    if not is_repository(repo):
+        reason = "it is in no git repository"
+        _LOGGER.log(refusal_level, "git did not tell what changed in %s: %s", repo, reason)
+        return b""
     try:
         finished = subprocess.run(  # noqa: S603  fixed arguments, no shell
             ["git", "-C", str(repo), *_SAFE, *arguments],  # noqa: S607  the user's git
@@ -55,7 +65,7 @@ def _git(
         _LOGGER.warning("git did not tell what changed in %s: %s", repo, error)
         return b""
     if finished.returncode != 0:
-        reason = finished.stderr.decode("utf-8", "replace").strip()
+        reason = finished.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
         _LOGGER.log(refusal_level, "git did not tell what changed in %s: %s", repo, reason)
         return b""
     return finished.stdout

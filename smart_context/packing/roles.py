@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from smart_context.errors import ConfigInvalid, Fault
+from smart_context.packing.allowed_templates import TEMPLATES_OF_ROLES
 
 SHIPPED_ROLES = Path(__file__).resolve().parent / "shipped_roles"
 DEFAULT_TOKEN_BUDGET = 20_000
 
+_TEMPLATES = sorted(TEMPLATES_OF_ROLES)
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,127}")
 
 
@@ -52,6 +54,8 @@ class RoleConfig:
         system_prompt: What stands before everything else.
         token_budget: The most tokens of a prompt.
         context: Which files and changes it is given.
+        template: Puts the message of each turn of a chat with this role into words; empty, the
+            message goes as it is. A packed prompt's template is named when it is packed.
     """
 
     name: str
@@ -59,6 +63,7 @@ class RoleConfig:
     system_prompt: str = ""
     token_budget: int = DEFAULT_TOKEN_BUDGET
     context: RoleContext = field(default_factory=RoleContext)
+    template: str = ""
 
 
 class RoleLoader:
@@ -77,6 +82,11 @@ class RoleLoader:
         """The names of all roles, sorted."""
         found = {path.stem for folder in self._folders for path in folder.glob("*.toml")}
         return sorted(name for name in found if _NAME.fullmatch(name))
+
+    def is_own(self, name: str) -> bool:
+        """Whether the role of that name is the vault's or repository's own, not a shipped one."""
+        first = self._folders[0]
+        return first != SHIPPED_ROLES and (first / f"{name}.toml").is_file()
 
     def load_role(self, name: str) -> RoleConfig:
         """The role of that name, with what it extends merged in.
@@ -188,15 +198,19 @@ def _table_faults(
 def _complaint(key: str, value: object) -> str:
     """What was expected of a value; empty when it is right."""
     if key in {"name", "description", "system_prompt", "extends"}:
-        return "" if isinstance(value, str) else "text"
-    if key == "token_budget":
-        return "" if type(value) is int and value >= 0 else "a whole number of at least 0"
-    if key == "context":
-        return "" if isinstance(value, dict) else "a table"
-    if key in {"git_diff", "tree", "allow_secrets"}:
-        return "" if isinstance(value, bool) else "true or false"
-    is_list = isinstance(value, list) and all(isinstance(entry, str) for entry in value)
-    return "" if is_list else "a list of texts"
+        is_right, expected = isinstance(value, str), "text"
+    elif key == "template":
+        is_right, expected = value in _TEMPLATES, f"one of {', '.join(_TEMPLATES)}"
+    elif key == "token_budget":
+        is_right, expected = type(value) is int and value >= 0, "a whole number of at least 0"
+    elif key == "context":
+        is_right, expected = isinstance(value, dict), "a table"
+    elif key in {"git_diff", "tree", "allow_secrets"}:
+        is_right, expected = isinstance(value, bool), "true or false"
+    else:
+        is_right = isinstance(value, list) and all(isinstance(entry, str) for entry in value)
+        expected = "a list of texts"
+    return "" if is_right else expected
 
 
 def _nearest(key: str, allowed: set[str]) -> str:

@@ -7,13 +7,10 @@ from typing import Any
 from jinja2 import BaseLoader, ChoiceLoader, FileSystemLoader
 from jinja2.exceptions import SecurityError, TemplateNotFound
 
+from smart_context.packing.allowed_templates import ALLOWED_TEMPLATES
 from smart_context.packing.fences import Markup
 from smart_context.packing.sandbox import MAX_PROMPT_CHARACTERS, PromptEnvironment
 from smart_context.resources import asset
-
-ALLOWED_TEMPLATES = frozenset(
-    {"_base.j2", "_output_schema.j2", "planning.j2", "implement.j2", "review_strict.j2"}
-)
 
 
 class _Allowed(BaseLoader):

@@ -12,7 +12,9 @@ from smart_context.host.rounds import request
 from smart_context.host.turn import Turn
 from smart_context.llm.models import Embedder, PromptMessage
 from smart_context.llm.tokens import count_tokens, estimate
+from smart_context.plugin.briefing import Briefings
 from smart_context.plugin.chat_contexts import ChatContexts
+from smart_context.plugin.chat_roles import ChatRoles, role_problem
 from smart_context.plugin.extraction import TopicUpdates
 from smart_context.plugin.file_tools import FileTools
 from smart_context.plugin.looks import Looks
@@ -79,6 +81,7 @@ class SmartContextPlugin:
             history_of=self._history_of,
             emit=context.emit,
             undo_steps=self._undo.count,
+            role_problem=lambda state: role_problem(context.vault, state),
         )
         self._editing = TopicEditing(
             chats=context.chats,
@@ -115,6 +118,19 @@ class SmartContextPlugin:
             count_tokens=self._count_tokens,
             logger=context.logger,
         )
+        self._roles = ChatRoles(
+            root=context.vault,
+            without=self._notes.without,
+            sidecars=self._sidecars,
+            chat_filter=self._filter,
+            window=lambda: context.context_window,
+            model=lambda: context.models.chat.name,
+            count_tokens=self._count_tokens,
+            logger=context.logger,
+        )
+        self._briefings = Briefings(
+            sidecars=self._sidecars, roles=self._roles, contexts=self._attached
+        )
         self._file_tools = settings.file_tools
         self._files = FileTools(
             context.vault,
@@ -133,13 +149,13 @@ class SmartContextPlugin:
             chats=context.chats,
             sidecars=self._sidecars,
             chat_filter=self._filter,
-            attached=self._attached,
+            briefings=self._briefings,
             ledger=self._ledger,
             count_tokens=self._count_tokens,
         )
         self._previews = Previews(
             self._looks,
-            self._attached,
+            self._briefings,
             count_tokens=self._count_tokens,
             model=lambda: self._context.models.chat.name,
             request_of=self._request_of,
@@ -151,7 +167,7 @@ class SmartContextPlugin:
                 chats=context.chats,
                 chat_filter=self._filter,
                 selector=self._selector,
-                attached=self._attached,
+                briefings=self._briefings,
                 build_history=context.build_history,
                 request_of=self._request_of,
             ),
@@ -170,7 +186,7 @@ class SmartContextPlugin:
 
     def _register(self, context: PluginContext) -> None:
         context.subscribe("pipeline.context", self._narrow_history)
-        context.subscribe("pipeline.prompt", self._add_contexts)
+        context.subscribe("pipeline.prompt", self._brief)
         context.subscribe("pipeline.prompt", self._offer_files)
         context.subscribe("pipeline.output", self._start_extraction)
         context.subscribe("pipeline.end", self._settle)
@@ -184,6 +200,7 @@ class SmartContextPlugin:
             *own,
             *self._named.commands(),
             *self._attached.commands(),
+            *self._roles.commands(),
             *self._editing.commands(),
             *self._previews.commands(),
             *self._receipts.commands(),
@@ -203,11 +220,12 @@ class SmartContextPlugin:
         settings = self._selector.settings_of(view.sidecar.state)
         self._receipts.decided(turn, view, decision, settings)
 
-    async def _add_contexts(self, turn: Turn) -> None:
-        assembled = await self._attached.assemble(turn.chat_id)
-        self._receipts.assembled(turn, turn.system_prompt, assembled)
-        turn.system_prompt = assembled.prompt.after(turn.system_prompt)
-        if assembled.problems:
+    async def _brief(self, turn: Turn) -> None:
+        briefing = await self._briefings.of(turn.chat_id, turn.message)
+        self._receipts.briefed(turn, turn.system_prompt, briefing)
+        turn.system_prompt = briefing.system_prompt(turn.system_prompt)
+        turn.message = briefing.message
+        if briefing.contexts.problems:
             self._attached.announce(turn.chat_id)
         await self._sidecars.keep_state(turn.chat_id)
         self._context.latest(("weigh", turn.chat_id), self._receipts.weigh(turn))
@@ -292,12 +310,13 @@ class SmartContextPlugin:
         """About how many tokens a message would send, and from how many on the page asks first."""
         view = await self._filter.view(check_chat_id(chat_id))
         decision = await self._filter.decide(view)
-        contexts = await self._attached.assemble(view.chat_id)
+        briefing = await self._briefings.of(view.chat_id, message)
         history = sum(estimate(entry.text) for entry in decision.messages)
         return {
-            "tokens": history + contexts.tokens + estimate(message),
+            "tokens": history + briefing.tokens + estimate(briefing.message),
             "history": history,
-            "contexts": contexts.tokens,
+            "contexts": briefing.contexts.tokens,
+            "role": briefing.role.tokens,
             "ask_above": self._ask_above,
         }
 

@@ -13,6 +13,7 @@ from smart_context.plugin.topic_edits import TopicEdits
 MAX_LABELS = 64
 MAX_LABEL_LENGTH = 200
 MAX_CONTEXTS = 32
+MAX_TARGETS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +28,8 @@ class FilterState:
         contexts: Names of the contexts that go with each message, in the order of attaching.
         threshold: Instead of the setting; `None` until the user moves it.
         edits: What the user made of the topics.
+        role: The role that shapes the chat's turns; empty: none.
+        role_targets: Files and folders of the vault that its turns are about.
     """
 
     active_topics: tuple[str, ...] = ()
@@ -36,6 +39,8 @@ class FilterState:
     contexts: tuple[str, ...] = ()
     threshold: float | None = None
     edits: TopicEdits = field(default_factory=TopicEdits)
+    role: str = ""
+    role_targets: tuple[str, ...] = ()
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> "FilterState":
@@ -50,6 +55,8 @@ class FilterState:
             contexts=_strings(document.get("contexts"))[:MAX_CONTEXTS],
             threshold=_threshold(document.get("threshold")),
             edits=TopicEdits.from_dict(document.get("edits")),
+            role=_role(document.get("role")),
+            role_targets=_strings(document.get("role_targets"))[:MAX_TARGETS],
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -66,6 +73,10 @@ class FilterState:
             written["threshold"] = self.threshold
         if self.edits != TopicEdits():
             written["edits"] = self.edits.to_dict()
+        if self.role:
+            written["role"] = self.role
+        if self.role_targets:
+            written["role_targets"] = list(self.role_targets)
         return written
 
     def select(self, labels: Iterable[str]) -> "FilterState":
@@ -134,6 +145,21 @@ class FilterState:
     def detach(self, key: str) -> "FilterState":
         """That named context no longer attached."""
         return replace(self, contexts=tuple(k for k in self.contexts if k != key))
+
+    def take_role(self, name: str, targets: Iterable[str] = ()) -> "FilterState":
+        """That role, whose turns are about those files; an empty name: none.
+
+        Raises:
+            ValueError: If there are too many files.
+        """
+        unique = tuple(dict.fromkeys(target for target in targets if target.strip()))
+        if len(unique) > MAX_TARGETS:
+            raise ValueError(f"targets: expected at most {MAX_TARGETS}, found {len(unique)}")
+        return replace(self, role=name, role_targets=unique if name else ())
+
+
+def _role(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _threshold(value: object) -> float | None:

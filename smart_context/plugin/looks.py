@@ -11,7 +11,7 @@ from typing import Any
 
 from smart_context.chat.messages import ChatId, Message
 from smart_context.chat.store import ChatStore
-from smart_context.plugin.chat_contexts import Assembled, ChatContexts
+from smart_context.plugin.briefing import Briefing, Briefings
 from smart_context.plugin.portions import Portions, portions
 from smart_context.plugin.selector import ChatView, Decision
 from smart_context.plugin.service import ChatFilter, with_state
@@ -58,7 +58,7 @@ class Looks:
         chats: Where chats are.
         sidecars: What the user chose for them.
         chat_filter: Decides what is in context.
-        attached: Their contexts.
+        briefings: What goes with their messages.
         ledger: What messages cost.
         count_tokens: Counts for the model that is chatted with.
     """
@@ -69,18 +69,18 @@ class Looks:
         chats: ChatStore,
         sidecars: Sidecars,
         chat_filter: ChatFilter,
-        attached: ChatContexts,
+        briefings: Briefings,
         ledger: TokenLedger,
         count_tokens: Callable[[str], int],
     ) -> None:
         self._chats = chats
         self._sidecars = sidecars
         self._filter = chat_filter
-        self._attached = attached
+        self._briefings = briefings
         self._ledger = ledger
         self._count_tokens = count_tokens
         self._kept: OrderedDict[tuple[ChatId, Wish], _Kept] = OrderedDict()
-        self._contexts: dict[ChatId, tuple[tuple[str, ...], Assembled]] = {}
+        self._briefed: dict[ChatId, tuple[object, Briefing]] = {}
 
     async def at(
         self,
@@ -106,20 +106,24 @@ class Looks:
             self._remember((chat_id, wish), _Kept(look, stored, public, sidecar))
         return look
 
-    async def contexts(self, chat_id: ChatId) -> Assembled:
-        """The contexts of a chat as they were read last, which is good enough while typing."""
-        keys = (await self._sidecars.of(chat_id)).state.contexts
-        known = self._contexts.get(chat_id)
-        if known and known[0] == keys:
-            return known[1]
-        assembled = await self._attached.assemble(chat_id)
-        if keys and not assembled.problems:
-            self._contexts[chat_id] = (keys, assembled)
-        return assembled
+    async def briefing(self, chat_id: ChatId, message: str) -> Briefing:
+        """What goes with a message, of notes and files as they were read last.
+
+        This is good enough while somebody types.
+        """
+        state = (await self._sidecars.of(chat_id)).state
+        chosen = (state.contexts, state.role, state.role_targets)
+        known = self._briefed.get(chat_id)
+        if known and known[0] == chosen:
+            return await self._briefings.with_message(known[1], message)
+        briefing = await self._briefings.of(chat_id, message)
+        if any(chosen) and not (briefing.contexts.problems or briefing.role.problems):
+            self._briefed[chat_id] = (chosen, briefing)
+        return briefing
 
     def forget_contexts(self) -> None:
         """Notes or contexts have changed."""
-        self._contexts.clear()
+        self._briefed.clear()
 
     async def weighed(self, view: ChatView, decision: Decision) -> Look:
         """A decision with what it costs."""
@@ -156,9 +160,14 @@ async def weighed(
     )
 
 
-def whole(look: Look, contexts: Assembled, message_tokens: int) -> Portions:
+def whole(look: Look, briefing: Briefing, message_tokens: int) -> Portions:
     """The portions of the whole request."""
-    return replace(look.portions, contexts=contexts.tokens, message=message_tokens)
+    return replace(
+        look.portions,
+        role=briefing.role.tokens,
+        contexts=briefing.contexts.tokens,
+        message=message_tokens,
+    )
 
 
 def difference(before: Look, after: Look, most_ids: int = 500) -> dict[str, Any]:

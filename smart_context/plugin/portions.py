@@ -21,7 +21,8 @@ class Portions:
     """Tokens of one request by part.
 
     Attributes:
-        system: The system prompt without the contexts, and system messages of the chat.
+        system: The system prompt without role and contexts, and system messages of the chat.
+        role: The chat's role with its files.
         contexts: The named contexts.
         attachments: Files and links of messages.
         summary: Summaries that stand for older messages.
@@ -30,6 +31,7 @@ class Portions:
     """
 
     system: int = 0
+    role: int = 0
     contexts: int = 0
     attachments: int = 0
     summary: int = 0
@@ -49,7 +51,7 @@ class Portions:
 def portions(
     view: ChatView, decision: Decision, costs: Costs, count_tokens: CountTokens
 ) -> Portions:
-    """The tokens of the chat's part of a request: no contexts and no message yet.
+    """The tokens of the chat's part of a request: no role, no contexts and no message yet.
 
     Args:
         view: The chat.

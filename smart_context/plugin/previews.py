@@ -8,7 +8,7 @@ from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message
 from smart_context.llm.models import PromptMessage
 from smart_context.llm.windows import context_window
-from smart_context.plugin.chat_contexts import Assembled, ChatContexts
+from smart_context.plugin.briefing import Briefing, Briefings
 from smart_context.plugin.looks import Look, Looks, difference, whole
 from smart_context.plugin.named_contexts import Command
 from smart_context.plugin.portions import places
@@ -30,7 +30,7 @@ class Previews:
 
     Args:
         looks: Looks at chats.
-        attached: Their contexts.
+        briefings: What goes with their messages.
         count_tokens: Counts for the model that is chatted with.
         model: Gives its name.
         request_of: Makes the request of system prompt, history and message.
@@ -39,14 +39,14 @@ class Previews:
     def __init__(
         self,
         looks: Looks,
-        attached: ChatContexts,
+        briefings: Briefings,
         *,
         count_tokens: Callable[[str], int],
         model: Callable[[], str],
         request_of: RequestOf,
     ) -> None:
         self._looks = looks
-        self._attached = attached
+        self._briefings = briefings
         self._count_tokens = count_tokens
         self._model = model
         self._request_of = request_of
@@ -61,19 +61,22 @@ class Previews:
         message: str = "",
         topics: list[str] | None = None,
         threshold: float | None = None,
+        role: str | None = None,
         brief: bool = False,
     ) -> JsonObject:
-        """What would be sent, and why, under the chat's filter or another; changes nothing."""
+        """What would be sent, and why, under the chat's choices or others; changes nothing."""
         checked = check_chat_id(chat_id)
         look = await self._looks.at(checked, topics, threshold)
-        contexts = await self._contexts(checked, brief=brief)
-        result = self._summary(look, contexts, message)
+        briefing = await self._briefing(checked, message, role, brief=brief)
+        result = self._summary(look, briefing)
         if topics is not None or threshold is not None:
             result["change"] = difference(await self._looks.at(checked), look)
         if not brief:
-            system = contexts.prompt.after("")
+            system = briefing.system_prompt("")
             result["messages"] = rows_of(look)
-            result["prompt"] = list(self._request_of(system, look.decision.messages, message))
+            result["prompt"] = list(
+                self._request_of(system, look.decision.messages, briefing.message)
+            )
         return result
 
     async def reasons(
@@ -97,13 +100,16 @@ class Previews:
                 found[message.id] = absent_row(message, look, self._count_tokens(message.text))
         return {"reasons": found, "threshold": look.decision.selection.reasons.threshold}
 
-    async def _contexts(self, chat_id: ChatId, *, brief: bool) -> Assembled:
-        if brief:
-            return await self._looks.contexts(chat_id)
-        return await self._attached.assemble(chat_id)
+    async def _briefing(
+        self, chat_id: ChatId, message: str, role: str | None, *, brief: bool
+    ) -> Briefing:
+        if brief and role is None:
+            return await self._looks.briefing(chat_id, message)
+        return await self._briefings.of(chat_id, message, role)
 
-    def _summary(self, look: Look, contexts: Assembled, message: str) -> JsonObject:
-        parts = whole(look, contexts, self._count_tokens(message) if message else 0)
+    def _summary(self, look: Look, briefing: Briefing) -> JsonObject:
+        message = briefing.message
+        parts = whole(look, briefing, self._count_tokens(message) if message else 0)
         model = self._model()
         selection = look.decision.selection
         return {
@@ -121,8 +127,9 @@ class Previews:
                 is_filtering=bool(look.view.sidecar.state.active_topics),
                 fell_back=selection.fell_back,
             ),
-            "problem": look.decision.problem,
-            "unseen": places(look.decision, look.costs, contexts.prompt.text, message),
+            "problem": "\n".join(filter(None, (look.decision.problem, briefing.problems))),
+            "role": briefing.role.name,
+            "unseen": places(look.decision, look.costs, briefing.system_prompt(""), message),
         }
 
 

@@ -13,7 +13,7 @@ from smart_context.errors import CommandFailed, InvalidParams, SmartContextError
 from smart_context.host.models import Models
 from smart_context.host.turn import Turn
 from smart_context.llm.tokens import count_tokens
-from smart_context.plugin.chat_contexts import Assembled
+from smart_context.plugin.briefing import Briefing
 from smart_context.plugin.looks import Looks
 from smart_context.plugin.named_contexts import Command
 from smart_context.plugin.receipt_file import ReceiptFiles
@@ -78,11 +78,11 @@ class Receipts:
         """Note what was decided at `pipeline.context`."""
         turn.metadata[_DRAFT] = Draft(view=view, decision=decision, settings=settings)
 
-    def assembled(self, turn: Turn, system_prompt: str, contexts: Assembled) -> None:
-        """Note the contexts that are added at `pipeline.prompt`, and the prompt before them."""
+    def briefed(self, turn: Turn, system_prompt: str, briefing: Briefing) -> None:
+        """Note what is added at `pipeline.prompt`, and the system prompt before it."""
         draft = turn.metadata.get(_DRAFT)
         if isinstance(draft, Draft):
-            draft.system, draft.contexts = system_prompt, contexts
+            draft.system, draft.briefing = system_prompt, briefing
 
     async def weigh(self, turn: Turn) -> None:
         """Count while the model answers, so that nobody waits for it at the end."""
@@ -156,6 +156,7 @@ class Receipts:
         keep_pairs: bool | None = None,
         context_budget_tokens: int | None = None,
         contexts: list[str] | None = None,
+        role: str | None = None,
         pinned: list[str] | None = None,
         hidden: list[str] | None = None,
         model: str | None = None,
@@ -172,6 +173,7 @@ class Receipts:
             "keep_pairs": keep_pairs,
             "context_budget_tokens": context_budget_tokens,
             "contexts": contexts,
+            "role": role,
             "pinned": pinned,
             "hidden": hidden,
         }

@@ -7,6 +7,7 @@ from typing import Any
 from smart_context.chat.messages import Message, MessageId
 from smart_context.host.turn import Turn
 from smart_context.llm.models import PromptMessage
+from smart_context.plugin.briefing import Briefing
 from smart_context.plugin.chat_contexts import Assembled
 from smart_context.plugin.context_prompt import Share
 from smart_context.plugin.filter import FilterState
@@ -21,6 +22,8 @@ from smart_context.relevance.reasons import Reason, ReasonKind
 CountTokens = Callable[[str], int]
 
 MAX_SYSTEM_CHARACTERS = 16_000
+MAX_PATHS = 200
+"""Most files of a role that a receipt names."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -31,14 +34,14 @@ class Draft:
         view: The chat as the turn found it.
         decision: What is sent of it.
         settings: What held.
-        contexts: Its contexts.
-        system: The system prompt before the contexts.
+        briefing: What goes with the message.
+        system: The system prompt before that.
     """
 
     view: ChatView
     decision: Decision
     settings: FilterSettings
-    contexts: Assembled = field(default_factory=Assembled)
+    briefing: Briefing = field(default_factory=Briefing)
     system: str = ""
 
 
@@ -55,6 +58,8 @@ def settings_view(state: FilterState, settings: FilterSettings) -> dict[str, Any
         "pinned": list(state.pinned),
         "hidden": list(state.hidden),
         "contexts": list(state.contexts),
+        "role": state.role,
+        "role_targets": list(state.role_targets),
     }
 
 
@@ -98,15 +103,14 @@ def receipt_of_turn(
 def receipt_of_replay(
     draft: Draft,
     look: Look,
-    message: str,
     prompt: Sequence[PromptMessage],
     *,
     original: Receipt,
     count_tokens: CountTokens,
 ) -> Receipt:
     """The receipt that a turn would have under other settings."""
-    system = draft.contexts.prompt.after(draft.system)
-    made = _made(draft, look, message, system, draft.decision.messages, count_tokens)
+    system = draft.briefing.system_prompt(draft.system)
+    made = _made(draft, look, draft.briefing.message, system, draft.decision.messages, count_tokens)
     return replace(
         made,
         turn=original.turn,
@@ -128,10 +132,10 @@ def _made(
     history: Sequence[Message],
     count_tokens: CountTokens,
 ) -> Receipt:
-    contexts = draft.contexts
+    briefing = draft.briefing
     rows = _rows(look, history, count_tokens)
-    decided = whole(look, contexts, count_tokens(message))
-    system = max(count_tokens(system_prompt) - contexts.tokens, 0)
+    decided = whole(look, briefing, count_tokens(message))
+    system = max(count_tokens(system_prompt) - briefing.tokens, 0)
     parts = replace(decided, system=decided.system + system).to_dict()
     parts["history"] = max(parts["history"] + _by_plugins(rows), 0)
     return Receipt(
@@ -144,9 +148,13 @@ def _made(
         models={},
         parts=parts,
         rows=rows,
-        sections=(*_system_section(system), *_sections(contexts)),
+        sections=(
+            *_system_section(system),
+            *_role_sections(briefing),
+            *_sections(briefing.contexts),
+        ),
         fell_back=look.decision.selection.fell_back,
-        problem=look.decision.problem,
+        problem="\n".join(filter(None, (look.decision.problem, briefing.problems))),
         system=draft.system[:MAX_SYSTEM_CHARACTERS],
         unseen=tuple(places(look.decision, look.costs, system_prompt, message)),
     )
@@ -192,6 +200,38 @@ def _system_section(tokens: int) -> tuple[Section, ...]:
     if not tokens:
         return ()
     return (Section(name="System prompt", is_in=True, why="always", tokens=tokens),)
+
+
+def _role_sections(briefing: Briefing) -> list[Section]:
+    """The role, as one section."""
+    role = briefing.role
+    if not role.name:
+        return []
+    section = Section(
+        name=f"Role {role.name}",
+        is_in=role.config is not None,
+        why=_why_role(briefing),
+        tokens=role.tokens,
+        sent=_some([path for part in role.sections for path in part.sent]),
+        left_out=_some([path for part in role.sections for path in part.left_out]),
+    )
+    return [section]
+
+
+def _why_role(briefing: Briefing) -> str:
+    role = briefing.role
+    if role.config is None:
+        return role.problem
+    template = role.config.template
+    words = [f"your message is put into words by {template}"] if template else []
+    dropped = [f"without {part.heading}, {part.why_not}" for part in role.sections if part.why_not]
+    return "; ".join(("chosen for this chat", *(() if briefing.problem else words), *dropped))
+
+
+def _some(paths: Sequence[str]) -> tuple[str, ...]:
+    if len(paths) <= MAX_PATHS:
+        return tuple(paths)
+    return (*paths[:MAX_PATHS], f"and {len(paths) - MAX_PATHS:,} more")
 
 
 def _sections(contexts: Assembled) -> list[Section]:

@@ -9,7 +9,7 @@ from smart_context.chat.store import ChatStore
 from smart_context.errors import CommandFailed
 from smart_context.host.turns import HistoryBuilder
 from smart_context.llm.tokens import count_tokens
-from smart_context.plugin.chat_contexts import ChatContexts
+from smart_context.plugin.briefing import Briefings
 from smart_context.plugin.filter import FilterState
 from smart_context.plugin.looks import weighed
 from smart_context.plugin.previews import RequestOf
@@ -39,7 +39,7 @@ class Replays:
         chats: Where chats are.
         chat_filter: Shows a chat as a turn found it.
         selector: Decides what is in context.
-        attached: The contexts.
+        briefings: What goes with messages.
         build_history: Makes a history from stored messages.
         request_of: Makes the request of system prompt, history and message.
     """
@@ -47,7 +47,7 @@ class Replays:
     chats: ChatStore
     chat_filter: ChatFilter
     selector: ContextSelector
-    attached: ChatContexts
+    briefings: Briefings
     build_history: HistoryBuilder
     request_of: RequestOf
 
@@ -75,23 +75,25 @@ class Replays:
         view, message = await self._as_it_was(chat_id, MessageId(receipt.question), wanted)
         settings = _settings(wanted)
         decision = await self.selector.decide(view, settings=settings)
-        contexts = await self.attached.assemble(
+        briefing = await self.briefings.under(
             chat_id,
-            view.sidecar.state.contexts,
+            message,
+            view.sidecar.state,
             budget=settings.context_budget_tokens,
+            model=model,
             count_tokens=count,
         )
         draft = Draft(
             view=view,
             decision=decision,
             settings=settings,
-            contexts=contexts,
+            briefing=briefing,
             system=receipt.system,
         )
         look = await weighed(TokenLedger(count), view, decision, count)
-        system = contexts.prompt.after(draft.system)
-        prompt = self.request_of(system, decision.messages, message)
-        made = receipt_of_replay(draft, look, message, prompt, original=receipt, count_tokens=count)
+        system = briefing.system_prompt(draft.system)
+        prompt = self.request_of(system, decision.messages, briefing.message)
+        made = receipt_of_replay(draft, look, prompt, original=receipt, count_tokens=count)
         return replace(made, models={**receipt.models, "chat": model})
 
     async def _as_it_was(

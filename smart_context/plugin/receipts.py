@@ -42,7 +42,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A part of the request that is no message: the system prompt, or one named context.
+    """A part of the request that is no message: the system prompt, the role, or one named context.
 
     Attributes:
         name: What it is called.
@@ -89,10 +89,10 @@ class Receipt:
         usage: Tokens that the endpoint counted; empty if it did not.
         parts: Tokens by part.
         rows: Every message of the chat that came before the question.
-        sections: The system prompt and the contexts.
+        sections: The system prompt, the role and the contexts.
         fell_back: No message reached the threshold, so all stayed.
         problem: Why the filter could not be applied; empty when it was.
-        system: The system prompt before the contexts.
+        system: The system prompt before role and contexts.
         sent: Digest, number and size of the request's messages; empty if none was sent.
         prompt: The request itself; empty if it was too long to be kept.
         unseen: Where it held what people don't see.

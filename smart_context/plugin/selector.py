@@ -137,6 +137,7 @@ class ContextSelector:
             candidates,
             keep=protected_ids(view),
             has_contexts=bool(state.contexts),
+            has_role=bool(state.role),
         )
         kept = frozenset(fitting.kept)
         return Decision(

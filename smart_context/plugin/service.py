@@ -19,6 +19,10 @@ HistoryOf = Callable[[Sequence[Message]], Awaitable[Sequence[Message]]]
 """Builds what the next turn would send, from a chat's messages."""
 
 
+async def _no_problem(_state: FilterState) -> str:
+    return ""
+
+
 class ChatFilter:
     """Shows and changes the filters of chats, and tells the clients.
 
@@ -29,6 +33,7 @@ class ChatFilter:
         history_of: Builds a chat's history.
         emit: Tells the clients.
         undo_steps: How many choices of a chat can be taken back.
+        role_problem: Why the role that was chosen can't be used.
     """
 
     def __init__(
@@ -40,6 +45,7 @@ class ChatFilter:
         history_of: HistoryOf,
         emit: Callable[[str, JsonObject], None],
         undo_steps: Callable[[ChatId], int] = lambda _chat: 0,
+        role_problem: Callable[[FilterState], Awaitable[str]] = _no_problem,
     ) -> None:
         self._chats = chats
         self._sidecars = sidecars
@@ -47,6 +53,7 @@ class ChatFilter:
         self._history_of = history_of
         self._emit = emit
         self._undo_steps = undo_steps
+        self._role_problem = role_problem
 
     async def view(self, chat_id: ChatId) -> ChatView:
         """The chat as its next message would find it."""
@@ -91,7 +98,7 @@ class ChatFilter:
         """The topics and the state of a chat; an unknown chat has none."""
         view = await self.view(chat_id)
         shown = topics_view(view, is_searching=self._selector.is_searching(view.sidecar.state))
-        return {**self._shown(view, await self.decide(view)), **shown}
+        return {**await self._shown(view, await self.decide(view)), **shown}
 
     async def select(self, chat_id: ChatId, labels: Iterable[str]) -> JsonObject:
         """Select these topics and no others.
@@ -131,7 +138,17 @@ class ChatFilter:
         """
         await asyncio.sleep(ANNOUNCE_AFTER_S)
         view = await self.view(chat_id)
-        self._tell(view, await self.decide(view))
+        await self._tell(view, await self.decide(view))
+
+    async def take_role(
+        self, chat_id: ChatId, name: str, targets: Iterable[str] = ()
+    ) -> JsonObject:
+        """Give a chat a role that shapes its turns; an empty name takes it away.
+
+        Raises:
+            ValueError: If there are too many targets.
+        """
+        return await self._change(chat_id, lambda state: state.take_role(name, targets))
 
     async def _change(
         self, chat_id: ChatId, change: Callable[[FilterState], FilterState]
@@ -139,13 +156,16 @@ class ChatFilter:
         stored = await self._chats.exists(chat_id)
         await self._sidecars.change_state(chat_id, change, stored=stored)
         view = await self.view(chat_id)
-        return self._tell(view, await self.decide(view))
+        return await self._tell(view, await self.decide(view))
 
-    def _shown(self, view: ChatView, decision: Decision) -> JsonObject:
-        return {**filter_view(view, decision), "undo_steps": self._undo_steps(view.chat_id)}
+    async def _shown(self, view: ChatView, decision: Decision) -> JsonObject:
+        shown = filter_view(view, decision)
+        problems = (shown["problem"], await self._role_problem(view.sidecar.state))
+        shown["problem"] = " ".join(filter(None, problems))
+        return {**shown, "undo_steps": self._undo_steps(view.chat_id)}
 
-    def _tell(self, view: ChatView, decision: Decision) -> JsonObject:
-        shown = self._shown(view, decision)
+    async def _tell(self, view: ChatView, decision: Decision) -> JsonObject:
+        shown = await self._shown(view, decision)
         searching = self._selector.is_searching(view.sidecar.state)
         self._emit(
             "smart_context.filter_changed",

@@ -96,7 +96,7 @@ class TopicEditing:
         return await self._filter.topics(checked)
 
     async def undo(self, chat_id: str) -> JsonObject:
-        """Take back the last choice in a chat: topics, filter, pins, threshold, contexts."""
+        """Take back the last choice in a chat: topics, filter, pins, threshold, contexts, role."""
         checked = check_chat_id(chat_id)
         step = self._undo.pop(checked)
         words = ""

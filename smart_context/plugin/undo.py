@@ -71,5 +71,6 @@ def undone(now: FilterState, before: FilterState) -> str:
         "hidden messages": now.hidden != before.hidden,
         "the threshold": now.threshold != before.threshold,
         "the contexts": now.contexts != before.contexts,
+        "the role": (now.role, now.role_targets) != (before.role, before.role_targets),
     }
     return next((words for words, has_changed in changes.items() if has_changed), "nothing")

@@ -24,7 +24,7 @@ def filter_view(view: ChatView, decision: Decision) -> JsonObject:
     """What `set_filter` returns and `filter_changed` carries (contract A9).
 
     Beside the contract's keys it has what the page shows: the pins, the hidden, the standing
-    instructions, the topic that keeps each message, and a problem in words.
+    instructions, the topic that keeps each message, the role, and a problem in words.
     """
     state = view.sidecar.state
     sticky = view.sticky_ids
@@ -40,6 +40,7 @@ def filter_view(view: ChatView, decision: Decision) -> JsonObject:
         "hidden": list(state.hidden),
         "sticky": [m.id for m in view.messages if m.id in sticky],
         "kept_by": _kept_by(decision),
+        "role": state.role,
     }
 
 

@@ -16,9 +16,22 @@ HISTORY_SHARE = 0.8
 LEAST_SHARE = 0.2
 """How much of it the history has in any case."""
 
+ROLE_SHARE = 0.3
+"""How much of it the role of a chat has at most, with its files."""
+
 _PER_MESSAGE = 8
 _MOST_TOKENS_A_CHARACTER = 3
 _OVER = np.int8(KINDS.index(ReasonKind.OVER_BUDGET))
+
+
+def role_budget(wanted: int, window: int | None) -> int:
+    """The tokens that a role may take which would take so many.
+
+    Args:
+        wanted: Its own budget.
+        window: The tokens that the model takes; `None`: not known, so its own budget holds.
+    """
+    return wanted if window is None else min(wanted, int(window * ROLE_SHARE))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +55,7 @@ class WindowBudget:
         *,
         keep: Collection[MessageId],
         has_contexts: bool,
+        has_role: bool = False,
     ) -> Selection:
         """The selection without its oldest messages, as far as they are too much.
 
@@ -50,11 +64,13 @@ class WindowBudget:
             candidates: The messages that it is about, chronological.
             keep: Standing instructions and what the user pinned: never left out.
             has_contexts: Whether contexts go with the message.
+            has_role: Whether a role goes with it.
         """
         window = self.window()
         if window is None:
             return selection
         limit = int(window * HISTORY_SHARE) - (self.contexts if has_contexts else 0)
+        limit -= int(window * ROLE_SHARE) if has_role else 0
         limit = max(limit, int(window * LEAST_SHARE))
         chosen = frozenset(selection.kept)
         kept = [message for message in candidates if message.id in chosen]

@@ -15,6 +15,7 @@ MAX_ROWS = 1_000
 
 PART_NAMES: Mapping[str, str] = {
     "system": "System prompt",
+    "role": "Role",
     "contexts": "Notes",
     "attachments": "Attachments",
     "summary": "Summary",
@@ -30,6 +31,8 @@ SETTING_NAMES: Mapping[str, str] = {
     "keep_pairs": "Answers bring their questions",
     "context_budget_tokens": "Most tokens of notes",
     "contexts": "Named contexts",
+    "role": "Role",
+    "role_targets": "What the role is about",
     "pinned": "Pinned",
     "hidden": "Hidden",
     "chat": "Model",

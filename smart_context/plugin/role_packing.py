@@ -1,0 +1,166 @@
+"""Packs the roles of chats, and packs one again only when something that it shows has changed."""
+
+import hashlib
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from smart_context.errors import ConfigInvalid
+from smart_context.packing import RoleConfig, RoleLoader, git
+from smart_context.packing.patterns import PatternSet
+from smart_context.packing.sections import STAGED_DIFF, UNSTAGED_DIFF
+from smart_context.plugin.role_part import NO_ROLE, CountTokens, RolePart, pack_role
+from smart_context.vault.walk import file_stamps, rest_after
+
+MAX_PACKED = 8
+"""Most packed roles that are remembered."""
+
+_DIFFS = (STAGED_DIFF, UNSTAGED_DIFF)
+
+State = tuple[object, ...]
+"""What a packed role depends on; another state, another text."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Packed:
+    state: State
+    used: State
+    part: RolePart
+
+
+@dataclass(frozen=True, slots=True)
+class _Walked:
+    state: int
+    good_until: float
+
+
+class RolePacking:
+    """The packed roles of one vault; to be asked from worker threads.
+
+    A turn looks at the vault's files, not into them: only what is new is read and packed. In a
+    vault so large that looking takes long, the names of the files are looked at less often; those
+    that are in the text are looked at each time.
+
+    Args:
+        root: The vault.
+        without: Folders that are no part of its files, relative to it.
+        clock: Seconds that only grow.
+    """
+
+    def __init__(
+        self, root: Path, without: Sequence[str], *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._root = root
+        self._without = tuple(without)
+        self._clock = clock
+        self._packed: OrderedDict[State, _Packed] = OrderedDict()
+        self._walked: dict[bool, _Walked] = {}
+        self._one_at_a_time = threading.Lock()
+
+    def part(
+        self,
+        name: str,
+        targets: tuple[str, ...] = (),
+        *,
+        budget: Callable[[int], int],
+        model: str,
+        count_tokens: CountTokens,
+    ) -> RolePart:
+        """What a role adds to a turn now. A role with faults adds nothing, and says so.
+
+        Args:
+            name: The role; empty is none.
+            targets: What the turns are about.
+            budget: Gives the most tokens of a role that would take so many.
+            model: Whose tokens are counted.
+            count_tokens: Counts them.
+        """
+        if not name:
+            return NO_ROLE
+        try:
+            role = RoleLoader(self._root).load_role(name)
+        except ConfigInvalid as invalid:
+            problem = f"The role {name!r} is not used: {invalid}"
+            return RolePart(name=name, problems=(problem,))
+        limit = budget(role.token_budget)
+        key = (name, _plain(role), targets, limit, model)
+        with self._one_at_a_time:
+            state = self._state(role, targets)
+            known = self._packed.get(key)
+            if known is None or known.state != state or known.used != self._used(known.part):
+                part = pack_role(
+                    self._root,
+                    name,
+                    role,
+                    targets=targets,
+                    budget=limit,
+                    without=self._without,
+                    count_tokens=count_tokens,
+                )
+                known = _Packed(state, self._used(part), part)
+            self._remember(key, known)
+            return known.part
+
+    def _remember(self, key: State, packed: _Packed) -> None:
+        self._packed[key] = packed
+        self._packed.move_to_end(key)
+        while len(self._packed) > MAX_PACKED:
+            self._packed.popitem(last=False)
+
+    def _state(self, role: RoleConfig, targets: Sequence[str]) -> State:
+        context = role.context
+        names = (*context.include, *context.always_include)
+        patterns = tuple(name for name in names if not name.startswith("$") and name not in _DIFFS)
+        asks_git = context.git_diff or "$CHANGED_FILES" in names
+        changes = self._changes(unstaged=UNSTAGED_DIFF in names) if _wants(asks_git, names) else ""
+        if not (patterns or targets or context.tree):
+            return (changes,)
+        return (changes, self._files(hidden=PatternSet(patterns).wants_hidden))
+
+    def _changes(self, *, unstaged: bool) -> str:
+        """A digest of what git says that has changed."""
+        if not git.is_repository(self._root):
+            return ""
+        digest = hashlib.sha256(git.diff(self._root, staged=True).encode("utf-8", "replace"))
+        if unstaged:
+            digest.update(git.diff(self._root, staged=False).encode("utf-8", "replace"))
+        return digest.hexdigest()
+
+    def _files(self, *, hidden: bool) -> int:
+        """Tells one state of the vault's files from another."""
+        known = self._walked.get(hidden)
+        if known is not None and self._clock() < known.good_until:
+            return known.state
+        began, worked = self._clock(), time.thread_time()
+        stamps = file_stamps(self._root, without=self._without, hidden=hidden)
+        look, work = self._clock() - began, time.thread_time() - worked
+        state = hash(frozenset(stamps))
+        self._walked[hidden] = _Walked(state, self._clock() + rest_after(look, work))
+        return state
+
+    def _used(self, part: RolePart) -> State:
+        """The stamps of the files in a text."""
+        paths = (path for section in part.sections for path in section.sent)
+        return tuple(_stamps(self._root, paths))
+
+
+def _wants(asks_git: bool, names: Iterable[str]) -> bool:
+    return asks_git or not set(names).isdisjoint(_DIFFS)
+
+
+def _plain(role: RoleConfig) -> str:
+    """The role as text: equal texts, equal roles."""
+    return repr(role)
+
+
+def _stamps(root: Path, paths: Iterable[str]) -> Iterable[tuple[int, int, int] | None]:
+    for path in paths:
+        try:
+            status = (root / path).stat()
+        except (OSError, ValueError):
+            yield None
+        else:
+            yield status.st_mtime_ns, status.st_size, status.st_ino
