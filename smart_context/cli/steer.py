@@ -95,7 +95,7 @@ def role(
     if targets and not name:
         raise click.UsageError("--target needs the NAME of a role.")
     if name or takes_away:
-        chosen = {"role": name or "", "targets": list(targets)}
+        chosen: dict[str, Any] = {"role": name or "", "targets": list(targets)}
         result = ask_about_chat(root, "smart_context.set_role", chat, **chosen)
     else:
         result = ask_about_chat(root, "smart_context.roles", chat)

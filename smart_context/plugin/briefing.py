@@ -10,12 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from smart_context.chat.messages import ChatId
-from smart_context.host.modules import in_daemon_thread
 from smart_context.plugin.chat_contexts import Assembled, ChatContexts
 from smart_context.plugin.chat_roles import ChatRoles
 from smart_context.plugin.filter import FilterState
 from smart_context.plugin.role_part import NO_ROLE, RolePart
 from smart_context.plugin.sidecars import Sidecars
+from smart_context.threads import in_daemon_thread
 
 TEMPLATE_PATIENCE_S = 15.0
 

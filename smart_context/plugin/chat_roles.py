@@ -8,7 +8,6 @@ from typing import Any
 
 from smart_context.chat.ids import check_chat_id
 from smart_context.errors import ConfigInvalid, InvalidParams, SmartContextError
-from smart_context.host.modules import in_daemon_thread
 from smart_context.packing import RoleLoader
 from smart_context.plugin.filter import FilterState
 from smart_context.plugin.named_contexts import Command
@@ -17,6 +16,7 @@ from smart_context.plugin.role_part import NO_ROLE, CountTokens, RolePart
 from smart_context.plugin.service import ChatFilter
 from smart_context.plugin.sidecars import Sidecars
 from smart_context.plugin.window_budget import role_budget
+from smart_context.threads import in_daemon_thread
 
 JsonObject = dict[str, Any]
 

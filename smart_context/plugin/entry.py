@@ -120,7 +120,7 @@ class SmartContextPlugin:
         )
         self._roles = ChatRoles(
             root=context.vault,
-            without=self._notes.without,
+            without=context.notes.without,
             sidecars=self._sidecars,
             chat_filter=self._filter,
             window=lambda: context.context_window,
