@@ -101,7 +101,7 @@ export class ChatContexts {
   }
 
   async #showSuggested() {
-    const { notes, about } = await this.#call("suggest_notes", {});
+    const { notes, about, remark } = await this.#call("suggest_notes", {});
     find("[data-suggested]").textContent = about.length ? `Notes close to ${about.map(visible).join(", ")}` : "Notes close to this chat";
     const sent = new Set(this.#chips.flatMap((chip) => chip.sent));
     const picks = notes.filter((/** @type {string} */ path) => !sent.has(path)).map((/** @type {string} */ path) => {
@@ -113,8 +113,8 @@ export class ChatContexts {
       return pick;
     });
     this.#list("suggested").replaceChildren(...picks);
-    this.#empty("suggested").hidden = picks.length > 0;
-    this.#empty("suggested").textContent = "No other notes share words with it.";
+    this.#empty("suggested").hidden = picks.length > 0 && !remark;
+    this.#empty("suggested").textContent = remark || "No other notes come close.";
   }
 
   /** @param {HTMLElement} pick */

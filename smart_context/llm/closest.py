@@ -67,11 +67,25 @@ def closeness(
         cosines: Shape (n,), of embeddings; `None` when there are none. They count less the more
             of the question is in scripts that the embedded model hardly knows.
     """
-    trust = _share_of_ascii(question) if cosines is not None else 0.0
     asked = set(content_words(question))
-    shared = np.array([_coverage(asked, text) for text in texts], np.float32)
-    by_words: NDArray[np.float32] = shared * np.float32(1 - trust * (1 - _WORDS_WEIGHT))
-    return by_words if cosines is None else by_words + cosines * np.float32(trust)
+    shares = np.array([_coverage(asked, text) for text in texts], np.float32)
+    if cosines is None:
+        return shares
+    return blended(shares, cosines, share_of_ascii(question))
+
+
+def blended(
+    shares: NDArray[np.float32], cosines: NDArray[np.float32], trust: float
+) -> NDArray[np.float32]:
+    """Shape (n,): how close n texts are, from about 0 to 1.5, by shared words and by meaning.
+
+    Args:
+        shares: Shape (n,): how much of the question's words each text has, from 0 to 1.
+        cosines: Shape (n,): of embeddings; 0 where there is none.
+        trust: How well the embedding model knows the question's language, from 0 to 1.
+    """
+    by_words: NDArray[np.float32] = shares * np.float32(1 - trust * (1 - _WORDS_WEIGHT))
+    return by_words + cosines * np.float32(trust)
 
 
 def cosines_to_first(rows: Matrix) -> NDArray[np.float32]:
@@ -84,6 +98,7 @@ def _coverage(asked: set[str], text: str) -> float:
     return len(asked & set(content_words(text))) / len(asked) if asked else 0.0
 
 
-def _share_of_ascii(text: str) -> float:
+def share_of_ascii(text: str) -> float:
+    """How much of a text's letters the embedded model knows well, from 0 to 1."""
     letters = [character for character in text if character.isalpha()]
     return sum(letter.isascii() for letter in letters) / len(letters) if letters else 0.0

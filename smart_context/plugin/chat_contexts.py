@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,6 @@ from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId
 from smart_context.chat.store import ChatStore
 from smart_context.contexts import SmartContexts
-from smart_context.contexts.render import path_of
 from smart_context.errors import CommandFailed, InvalidParams, SmartContextError
 from smart_context.plugin.context_prompt import (
     NOTHING,
@@ -21,10 +20,8 @@ from smart_context.plugin.context_prompt import (
     gather,
 )
 from smart_context.plugin.context_views import share_view
-from smart_context.plugin.file_tools import Nearest
 from smart_context.plugin.filter import FilterState
 from smart_context.plugin.named_contexts import CHANGED, Command
-from smart_context.plugin.selector import ChatView, queries_of
 from smart_context.plugin.sidecars import Sidecars
 from smart_context.plugin.vault_notes import VaultNotes
 
@@ -32,10 +29,6 @@ JsonObject = dict[str, Any]
 
 PATIENCE_S = 20.0
 """How long a turn waits for its notes before it goes on without them."""
-
-SUGGESTED_NOTES = 6
-_PASSAGES_A_NOTE = 4
-_WHOLE_CHAT_CHARACTERS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,34 +45,28 @@ class ChatContexts:
 
     Args:
         notes: The vault's notes.
-        nearest: Finds passages of the notes.
         chats: Where chats are.
         sidecars: Where it is kept which contexts are attached.
-        view_of: Shows a chat as its next message would find it.
         emit: Tells the clients.
         budget: Most tokens of all contexts of one chat; 0 is no limit.
         count_tokens: Counts for the model that is chatted with.
         logger: For what people should know.
     """
 
-    def __init__(  # noqa: PLR0913 - the plugin's parts, each by name
+    def __init__(
         self,
         *,
         notes: VaultNotes,
-        nearest: Nearest,
         chats: ChatStore,
         sidecars: Sidecars,
-        view_of: Callable[[ChatId], Awaitable[ChatView]],
         emit: Callable[[str, JsonObject], None],
         budget: int,
         count_tokens: Callable[[str], int],
         logger: logging.Logger,
     ) -> None:
         self._notes = notes
-        self._nearest = nearest
         self._chats = chats
         self._sidecars = sidecars
-        self._view_of = view_of
         self._emit = emit
         self._budget = budget
         self._count_tokens = count_tokens
@@ -87,10 +74,7 @@ class ChatContexts:
 
     def commands(self) -> tuple[Command, ...]:
         """The commands, each by the name of its function."""
-        return (
-            *(self.attach_context, self.detach_context, self.chat_contexts),
-            *(self.suggest_notes, self.add_notes),
-        )
+        return (*(self.attach_context, self.detach_context, self.chat_contexts, self.add_notes),)
 
     async def attach_context(self, chat_id: str, key: str) -> JsonObject:
         """Send a named context with each message of a chat."""
@@ -106,18 +90,6 @@ class ChatContexts:
         """The contexts of a chat: what of each goes with the next message, and what does not."""
         checked = check_chat_id(chat_id)
         return self._chips(checked, await self.assemble(checked))
-
-    async def suggest_notes(self, chat_id: str, limit: int = SUGGESTED_NOTES) -> JsonObject:
-        """Notes that are nearest to the selected topics, or to the whole chat."""
-        view = await self._view_of(check_chat_id(chat_id))
-        count = min(max(limit, 1), 50)
-        query = _query(view)
-        passages = await self._nearest(query, count * _PASSAGES_A_NOTE) if query else ()
-        nearest = dict.fromkeys(path_of(passage.source) for passage in passages)
-        return {
-            "notes": [*nearest][:count],
-            "about": list(view.sidecar.state.active_topics),
-        }
 
     async def add_notes(self, chat_id: str, paths: list[str]) -> JsonObject:
         """Put notes into the chat's own context, which is made and attached when it is not yet."""
@@ -226,12 +198,3 @@ def _assembled(
     )
     problems = tuple((g.key, problem) for g, problem in found if problem)
     return Assembled(prompt, problems, count_tokens(prompt.text))
-
-
-def _query(view: ChatView) -> str:
-    """What to look for: the selected topics with their keywords, else what was said last."""
-    active, _ = queries_of(view)
-    if active:
-        return " ".join(word for topic in active for word in (topic.label, *topic.keywords))
-    said = "\n".join(message.text for message in reversed(view.messages[-20:]))
-    return said[:_WHOLE_CHAT_CHARACTERS]

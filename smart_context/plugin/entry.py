@@ -26,6 +26,7 @@ from smart_context.plugin.selector import ContextSelector, protected_ids
 from smart_context.plugin.service import ChatFilter
 from smart_context.plugin.settings import FilterSettings
 from smart_context.plugin.sidecars import Sidecars
+from smart_context.plugin.suggestions import Suggestions
 from smart_context.plugin.token_ledger import TokenLedger
 from smart_context.plugin.topic_commands import TopicEditing
 from smart_context.plugin.undo import Step, UndoSteps
@@ -109,10 +110,8 @@ class SmartContextPlugin:
         )
         self._attached = ChatContexts(
             notes=self._notes,
-            nearest=context.notes.find,
             chats=context.chats,
             sidecars=self._sidecars,
-            view_of=self._filter.view,
             emit=self._emit,
             budget=settings.context_budget_tokens,
             count_tokens=self._count_tokens,
@@ -130,6 +129,12 @@ class SmartContextPlugin:
         )
         self._briefings = Briefings(
             sidecars=self._sidecars, roles=self._roles, contexts=self._attached
+        )
+        self._suggestions = Suggestions(
+            vault=context.notes,
+            embedder=context.models.embedder,
+            view_of=self._filter.view,
+            run=context.latest,
         )
         self._file_tools = settings.file_tools
         self._files = FileTools(
@@ -201,6 +206,7 @@ class SmartContextPlugin:
             *self._named.commands(),
             *self._attached.commands(),
             *self._roles.commands(),
+            *self._suggestions.commands(),
             *self._editing.commands(),
             *self._previews.commands(),
             *self._receipts.commands(),

@@ -72,3 +72,18 @@ class Bm25:
                 weight = np.float32(rarity(len(places), len(self)))
                 total[places] += weight * gains(counts, lengths[places], float(lengths.mean()))
         return total
+
+    def shares(self, query_words: Iterable[str]) -> Floats:
+        """Shape (n,): how much of the query each document has, from 0 to 1; rare words weigh more.
+
+        How often a document has a word does not count, nor does its length.
+        """
+        wanted = list(dict.fromkeys(query_words))
+        found = np.zeros(len(self), dtype=np.float32)
+        most = 0.0
+        for word in wanted:
+            places = self._postings[word][0] if word in self._postings else ()
+            weight = rarity(len(places), len(self))
+            most += weight
+            found[np.array(places, dtype=np.intp)] += np.float32(weight)
+        return found / np.float32(most or 1.0)

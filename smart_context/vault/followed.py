@@ -15,6 +15,7 @@ from smart_context.threads import in_daemon_thread
 from smart_context.vault.index import VaultIndex
 from smart_context.vault.index_cache import Changes
 from smart_context.vault.passages import Passage, VaultPassages
+from smart_context.vault.walk import FileStamp
 from smart_context.vault.watch import watch_vault
 
 CLOSE_PATIENCE_S = 0.3
@@ -60,6 +61,12 @@ class FollowedVault:
         """The passages that are closest to a text by their words, best first."""
         self._asked.set()
         found = self._passages.find
+        return await in_daemon_thread(lambda: found(query, limit), name="passages")
+
+    async def sharing_words(self, query: str, limit: int) -> list[tuple[FileStamp, float]]:
+        """The notes that have most of a text's words, and how much of them, from 0 to 1."""
+        self._asked.set()
+        found = self._passages.notes
         return await in_daemon_thread(lambda: found(query, limit), name="passages")
 
     def on_change(self, listener: Callable[[Changes], None]) -> Callable[[], None]:

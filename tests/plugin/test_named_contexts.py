@@ -171,14 +171,6 @@ async def test_clients_are_told_of_contexts_and_of_notes_that_change(notes, serv
         assert "new.md" in [entry["path"] for entry in found["entries"]]
 
 
-async def test_notes_near_the_selected_topics_are_suggested(notes, served):
-    notes(NOTES | {"c.md": "Cello lessons."})
-    async with served() as running:
-        await running.call("set_filter", chat_id="c", topics=["bread"])
-        suggested = await running.call("suggest_notes", chat_id="c")
-        assert suggested == {"notes": ["sub/b.md"], "about": ["bread"]}
-
-
 async def test_a_message_is_weighed_with_its_history_and_notes(notes, served):
     notes({"a.md": "word " * 400})
     async with served() as running:
