@@ -6,7 +6,7 @@ from typing import Any
 from smart_context.cli.output import table
 from smart_context.contexts import Compiled, ContextOptions, Snapshot
 from smart_context.llm.tokens import count_tokens
-from smart_context.packing.fences import shown
+from smart_context.text.names import shown
 
 MAX_NAMED = 50
 """So many names of a kind are told to people; of more, the number."""

@@ -19,7 +19,7 @@ from smart_context.cli.words import WordCommand
 from smart_context.config import read_memory_dir
 from smart_context.contexts import SmartContext, SmartContexts
 from smart_context.errors import CommandFailed, StoreFailed
-from smart_context.packing.fences import encodable, shown
+from smart_context.text.names import encodable, shown
 
 LARGE_CHARACTERS = 400_000
 """From here on, about 100,000 tokens, it is asked whether so much is to be copied."""

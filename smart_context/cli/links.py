@@ -13,7 +13,7 @@ from smart_context.cli.notes import named_note, note_options, opened_index
 from smart_context.cli.rows import Row, print_rows, rows_format
 from smart_context.cli.vault import vault_option
 from smart_context.cli.words import WordCommand
-from smart_context.packing.fences import shown
+from smart_context.text.names import shown
 from smart_context.vault.links import fold, linkpath
 
 _total = click.option("--total", is_flag=True, help="Print only how many there are.")

@@ -11,7 +11,7 @@ from smart_context.cli.progress import ProgressBar
 from smart_context.cli.vault import vault_root
 from smart_context.config import read_memory_dir
 from smart_context.errors import CommandFailed
-from smart_context.packing.fences import shown
+from smart_context.text.names import shown
 from smart_context.vault.index import VaultIndex
 from smart_context.vault.paths import confine
 

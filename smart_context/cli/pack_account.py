@@ -5,9 +5,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from smart_context.cli.output import table
-from smart_context.packing.fences import encodable, shown
 from smart_context.packing.plan import NOT_SENT, PackPlan
 from smart_context.packing.request import NO_BUDGET
+from smart_context.text.names import encodable, shown
 
 if TYPE_CHECKING:  # only --check needs it
     from smart_context.packing.record import Freshness

@@ -7,7 +7,7 @@ import click
 
 from smart_context.cli.output import json_format, show
 from smart_context.cli.vault import vault_option, vault_root
-from smart_context.packing.fences import encodable
+from smart_context.text.names import encodable
 from smart_context.vault.assigns import build_context_assign_string
 from smart_context.vault.reader import read_include_files, read_requested_files
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import click
 
 from smart_context.cli.output import table
-from smart_context.packing.fences import encodable, shown
+from smart_context.text.names import encodable, shown
 
 FORMATS = ("text", "json", "tsv", "csv")
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from smart_context.packing.budget import Section
+from smart_context.text.names import shown
 
 Style = Literal["markdown", "xml", "plain"]
 
 _BACKTICKS = re.compile("`{3,}")
 _EQUAL_SIGNS = re.compile("={5,}")
 _CLOSING_TAG = re.compile(r"<(?=\s*/\s*(?:file|section|notice|diff)\b)", re.IGNORECASE)
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +80,6 @@ def fence_for(text: str) -> str:
     if "```" not in text:
         return "```"
     return "`" * (max(len(run) for run in _BACKTICKS.findall(text)) + 1)
-
-
-def shown(path: str) -> str:
-    """A path on one line that can be encoded: control and direction marks become escapes."""
-    return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), path)
-
-
-def encodable(path: str) -> str:
-    """A path with what is no UTF-8 in it as escapes, for JSON."""
-    return path.encode("utf-8", "backslashreplace").decode()
 
 
 def tree_of(paths: Sequence[str]) -> str:

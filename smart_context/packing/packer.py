@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smart_context.packing.budget import Meter, Section, Tokenizer, cut, joined, keep_within
-from smart_context.packing.fences import Markup, Style, shown
+from smart_context.packing.fences import Markup, Style
 from smart_context.packing.patterns import PatternSet
 from smart_context.packing.plan import OVER_BUDGET, PackPlan, SectionOutcome
 from smart_context.packing.roles import RoleConfig
 from smart_context.packing.sections import Gathered, Gathering, RepomixUse, heading_of
 from smart_context.packing.sources import Sources
+from smart_context.text.names import shown
 
 if TYPE_CHECKING:  # jinja2 takes 50 ms, and only templates need it
     from smart_context.packing.sandbox import PromptEnvironment

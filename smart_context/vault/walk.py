@@ -147,12 +147,15 @@ class _Walk:
         """As `stamp`; most files are plain, and are told so without asking much."""
         name = entry.name
         path = prefix + name
+        is_link = entry.is_symlink()
         try:
-            status, is_link = entry.stat(), entry.is_symlink()
+            if is_link or name[0] == "." or not path.isascii():
+                return self.stamp(path, scopes, entry.stat(), is_link=is_link)
+            if scopes and _is_ignored(path, scopes):
+                return None
+            status = entry.stat()
         except OSError:
             return None
-        if is_link or scopes or name[0] == "." or not path.isascii():
-            return self.stamp(path, scopes, status, is_link=is_link)
         if not stat.S_ISREG(status.st_mode):
             return None
         return path, status.st_mtime_ns, status.st_size, status.st_ino & SIGNED

@@ -1,10 +1,8 @@
-import re
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.packing.fences import Markup, fence_for, left_out_note, shown, tree_of
+from smart_context.packing.fences import Markup, fence_for, left_out_note, tree_of
 
 
 @given(st.text("`a\n", max_size=40))
@@ -27,7 +25,6 @@ def test_a_file_stands_in_a_fence_under_its_path(text, block):
 
 
 def test_a_path_can_not_break_its_line():
-    assert shown("a\nb\x1b\u202e\udcff") == "a\\nb\\x1b\\u202e\\udcff"
     assert "".join(Markup().file("a\n## b", "")).startswith("### a\\n## b\n")
 
 
@@ -67,9 +64,3 @@ def test_what_is_left_out_is_counted_by_reason():
     assert left_out_note({}) == ""
     assert left_out_note({"too big": 1}) == "[1 file left out: 1 too big]"
     assert left_out_note({"too big": 1, "odd": 2}) == "[3 files left out: 1 too big, 2 odd]"
-
-
-@given(st.text(max_size=20))
-def test_a_shown_path_is_one_line_that_can_be_encoded(path):
-    assert len(re.split("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", shown(path))) == 1
-    shown(path).encode()
