@@ -18,7 +18,5 @@ def test_a_shown_path_is_one_line_that_can_be_encoded(path):
 
 
 def test_a_path_that_is_no_utf8_can_stand_in_json():
-    assert (
-        json.dumps(encodable("caf\udce9 é"), ensure_ascii=False).encode()
-        == b'"caf\\\\udce9 \xc3\xa9"'
-    )
+    written = json.dumps(encodable("caf\udce9 é"), ensure_ascii=False)
+    assert written.encode().decode() == '"caf\\\\udce9 é"'
