@@ -112,6 +112,7 @@ function startLinks(main, attachments) {
     form.reset();
     say("");
     dialog.showModal();
+    address.focus();
   });
   dialog.querySelector("[data-cancel]")?.addEventListener("click", () => dialog.close());
   address.addEventListener("input", () => say(""));

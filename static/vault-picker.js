@@ -43,6 +43,7 @@ export class VaultPicker {
     this.#list.replaceChildren();
     this.#tell("Looking…");
     this.#dialog.showModal();
+    this.#box.focus();
     this.#look();
   }
 

@@ -5,6 +5,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from smart_context.cli.serve import demo_vault
+from tests.browser.test_attachments import PICTURE, from_menu
 from tests.serving import serving
 
 pytestmark = pytest.mark.browser
@@ -36,3 +37,57 @@ def test_a_screen_has_no_fault_that_a_program_finds(new_page, demo, path, scheme
     expect(page.locator("html")).to_have_attribute("data-wire", "open")
     found = Axe().run(page, options=RULES)
     assert found.violations_count == 0, found.generate_report()
+
+
+@pytest.fixture
+def used_chat(demo):
+    """A chat with files and a link that was compacted."""
+    chat = demo.ask("chat.new")["chat_id"]
+    files = [
+        demo.request("POST", "/api/files", content, {"X-File-Name": name})[1]
+        for name, content in (("notes.md", b"Some notes."), ("map.png", PICTURE))
+    ]
+    links = [{"url": "https://example.org", "title": "An example"}]
+    demo.ask("chat.send", chat_id=chat, message="What?", files=files, links=links)
+    demo.ask("chat.compact", chat_id=chat)
+    return chat
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 360])
+def test_what_is_attached_and_compacted_has_no_fault_that_a_program_finds(
+    new_page, demo, used_chat, scheme, width
+):
+    options = {"color_scheme": scheme, "bypass_csp": True, "reduced_motion": "reduce"}
+    page = new_page(demo.link, viewport={"width": width, "height": 740}, **options)
+    page.goto(f"{demo.origin}/chats/{used_chat}")
+    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+
+    def check():
+        found = Axe().run(page, options=RULES)
+        assert found.violations_count == 0, found.generate_report()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+    page.locator(".summary-card summary").click()
+    expect(page.locator("[data-compacted]")).to_have_count(2)
+    page.locator(".file-input").set_input_files(
+        [
+            {"name": "chart.png", "mimeType": "image/png", "buffer": PICTURE},
+            {"name": "nothing.txt", "mimeType": "text/plain", "buffer": b""},
+        ]
+    )
+    for state in ("ready", "refused"):
+        expect(page.locator(f".attaching-chip[data-state={state}]")).to_have_count(1)
+    page.locator("#message-box").fill("/c")
+    check()
+    page.get_by_role("button", name="This chat", exact=True).click()
+    check()
+    from_menu(page, "From the vault")
+    page.locator("#vault-search").fill("start")
+    expect(page.locator("#vault-found li")).to_have_count(1)
+    check()
+    page.locator("#vault-dialog").get_by_role("button", name="Close").click()
+    from_menu(page, "Link")
+    page.keyboard.press("Enter")
+    expect(page.locator("#link-problem")).not_to_be_empty()
+    check()

@@ -1,0 +1,256 @@
+"""Files and links are attached in every way that a user has, and found in what is sent."""
+
+import base64
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.test_chat_and_panel import KEY, asked, open_chat, send
+from tests.product.conftest import about, configured, endpoint, read_chat, vault, write_chat  # noqa: F401 - fixtures
+from tests.serving import serving
+
+pytestmark = pytest.mark.browser
+
+PICTURE = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+TOO_LARGE = 25 * 2**20 + 1
+
+
+@pytest.fixture
+def server(configured):  # noqa: F811 - pytest's way to ask for a fixture
+    folder = configured()
+    (folder / "Sea").mkdir()
+    (folder / "Sea/Tides.md").write_text("High water at six.\n", encoding="utf-8")
+    (folder / "Sea/Chart.png").write_bytes(PICTURE)
+    write_chat(folder, "mixed", about("cats purr", "yes"), title="Cats and boats")
+    with serving(folder, env=KEY) as running:
+        yield running
+
+
+def text_file(name, text):
+    return {"name": name, "mimeType": "text/plain", "buffer": text.encode()}
+
+
+def pick(page, *files):
+    with page.expect_file_chooser() as chooser:
+        from_menu(page, "Files")
+    chooser.value.set_files(list(files))
+
+
+def from_menu(page, name):
+    page.get_by_role("button", name="Attach", exact=True).click()
+    page.get_by_role("button", name=re.compile(f"^{name}…")).click()
+
+
+def carried(page, *files):
+    """What a drag or the clipboard carries: files by name and text, or a plain text."""
+    return page.evaluate_handle(
+        """files => {
+            const carried = new DataTransfer();
+            for (const file of files) {
+                if (typeof file === "string") carried.setData("text/plain", file);
+                else carried.items.add(new File([file.text], file.name, { type: "text/plain" }));
+            }
+            return carried;
+        }""",
+        [one if isinstance(one, str) else {"name": one[0], "text": one[1]} for one in files],
+    )
+
+
+def paste(page, *files):
+    page.get_by_role("textbox", name="Message").evaluate(
+        """(box, clipboardData) => box.dispatchEvent(
+            new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }))""",
+        carried(page, *files),
+    )
+
+
+def chips(page):
+    return page.get_by_role("list", name="Attached to this message").locator("li")
+
+
+def chip(page, name):
+    return chips(page).filter(has_text=name)
+
+
+def is_ready(page, name):
+    expect(chip(page, name)).to_have_attribute("data-state", "ready")
+
+
+def answered(page, text):
+    expect(page.locator(".message").last).to_contain_text("You said")
+    expect(page.locator(".message[data-generating]")).to_have_count(0)
+    expect(page.locator(".message", has_text=text).first).to_be_visible()
+
+
+def test_files_that_were_picked_dropped_and_pasted_are_sent_in_envelopes(
+    new_page,
+    server,
+    endpoint,  # noqa: F811
+):
+    page = open_chat(new_page, server)
+    pick(page, text_file("picked.txt", "By the button."), text_file("twin.txt", "Its twin."))
+    files = {"dataTransfer": carried(page, ("dropped.txt", "By the mouse."))}
+    page.dispatch_event(".scroll", "dragover", files)
+    expect(page.locator(".drop-zone")).to_be_visible()
+    page.dispatch_event(".scroll", "drop", files)
+    expect(page.locator(".drop-zone")).to_be_hidden()
+    paste(page, ("pasted.txt", "By the keys."))
+    for name in ("picked.txt", "twin.txt", "dropped.txt", "pasted.txt"):
+        is_ready(page, name)
+    expect(chip(page, "picked.txt")).to_contain_text("14 bytes")
+
+    send(page, "What do they say?")
+    answered(page, "What do they say?")
+    expect(chips(page)).to_have_count(0)
+    question = asked(endpoint)[-1]
+    assert question.startswith("What do they say?\n\n<ATTACHMENT_FILE>\n<FILE_INDEX>1</FILE_INDEX>")
+    for text in ("By the button.", "Its twin.", "By the mouse.", "By the keys."):
+        assert f"<FILE_CONTENT>\n{text}\n</FILE_CONTENT>" in question
+    sent = page.get_by_role("list", name="Attached").get_by_role("link", name="picked.txt")
+    with page.expect_download() as download:
+        sent.click()
+    assert download.value.path().read_text(encoding="utf-8") == "By the button."
+
+
+def test_what_was_taken_away_is_not_sent_and_the_focus_stays(new_page, server, endpoint):  # noqa: F811
+    page = open_chat(new_page, server)
+    pick(page, text_file("one.txt", "First."), text_file("two.txt", "Second."))
+    is_ready(page, "two.txt")
+    page.get_by_role("button", name="Take one.txt away").press("Enter")
+    expect(chips(page)).to_have_count(1)
+    expect(page.get_by_role("button", name="Take two.txt away")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("textbox", name="Message")).to_be_focused()
+    expect(page.get_by_role("status").filter(has_text="two.txt is taken away")).to_have_count(1)
+    send(page, "and now?")
+    answered(page, "and now?")
+    assert asked(endpoint)[-1] == "and now?"
+
+
+def test_a_file_of_the_vault_is_found_attached_and_sent(new_page, server, endpoint):  # noqa: F811
+    page = open_chat(new_page, server)
+    from_menu(page, "From the vault")
+    dialog = page.get_by_role("dialog", name="Attach from the vault")
+    search = dialog.get_by_role("searchbox")
+    expect(search).to_be_focused()
+    search.fill("nowhere to be found")
+    expect(dialog.get_by_role("status")).to_contain_text("No file of the vault")
+    search.fill("sea")
+    expect(dialog.get_by_role("listitem")).to_have_count(2)
+    dialog.get_by_role("button", name=re.compile("^Chart.png")).click()
+    search.press("ArrowDown")
+    dialog.get_by_role("button", name=re.compile("^Tides")).press("Enter")
+    for name in ("Chart.png", "Tides"):
+        pressed = dialog.get_by_role("button", name=re.compile(f"^{name}"))
+        expect(pressed).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Attach", exact=True)).to_be_focused()
+    is_ready(page, "Tides.md")
+    # This vault's model takes no images.
+    expect(chip(page, "Chart.png")).to_contain_text("only told its name")
+
+    send(page, "When is high water?")
+    answered(page, "When is high water?")
+    assert "High water at six." in asked(endpoint)[-1]
+    assert "can't be shown to you: Chart.png" in asked(endpoint)[-1]
+    picture = page.locator(".attached[data-kind=image] img")
+    expect(picture).to_have_js_property("naturalWidth", 1)
+
+
+def test_links_are_attached_by_pasting_an_address_or_in_a_dialog(new_page, server, endpoint):  # noqa: F811
+    page = open_chat(new_page, server)
+    paste(page, "https://example.org/tides")
+    is_ready(page, "https://example.org/tides")
+    from_menu(page, "Link")
+    dialog = page.get_by_role("dialog", name="Attach a link")
+    dialog.get_by_role("textbox", name="Address").fill("tides of the sea")
+    page.keyboard.press("Enter")
+    expect(dialog.get_by_role("alert")).to_contain_text("no address")
+    dialog.get_by_role("textbox", name="Address").fill("https://example.org/moon")
+    dialog.get_by_role("textbox", name="Title").fill("The moon")
+    page.keyboard.press("Enter")
+    is_ready(page, "The moon")
+    send(page, "Which is nearer?")
+    answered(page, "Which is nearer?")
+    question = asked(endpoint)[-1]
+    assert "https://example.org/tides" in question
+    assert "The moon\nhttps://example.org/moon" in question
+    link = page.get_by_role("list", name="Attached").get_by_role("link", name="The moon")
+    expect(link).to_have_attribute("rel", "noopener noreferrer nofollow")
+
+
+def test_a_pasted_address_can_be_text_after_all_and_stays_text_within_a_message(new_page, server):
+    page = open_chat(new_page, server)
+    box = page.get_by_role("textbox", name="Message")
+    paste(page, "https://example.org/tides")
+    page.get_by_role("button", name="Make it text").click()
+    expect(box).to_have_value("https://example.org/tides")
+    expect(chips(page)).to_have_count(0)
+    # The browser itself pastes into a message that has begun.
+    paste(page, "https://example.org/moon")
+    expect(chips(page)).to_have_count(0)
+
+
+def test_what_cannot_be_attached_says_why_and_holds_the_message(new_page, server, endpoint):  # noqa: F811
+    page = open_chat(new_page, server)
+    page.locator(".file-input").evaluate(
+        """(input, size) => {
+            const picked = new DataTransfer();
+            picked.items.add(new File([new Uint8Array(size)], "film.txt"));
+            picked.items.add(new File(["a\\0b"], "blob.bin"));
+            picked.items.add(new File(["Fine."], "fine.txt"));
+            input.files = picked.files;
+            input.dispatchEvent(new Event("change"));
+        }""",
+        TOO_LARGE,
+    )
+    expect(chip(page, "film.txt")).to_contain_text("Too large: 26 MB; at most 25 MiB are taken.")
+    expect(chip(page, "blob.bin")).to_contain_text("no text")
+    is_ready(page, "fine.txt")
+    send(page, "And?")
+    expect(page.get_by_role("alert")).to_contain_text("2 files could not be attached")
+    expect(page.get_by_role("textbox", name="Message")).to_have_value("And?")
+    for name in ("film.txt", "blob.bin"):
+        page.get_by_role("button", name=f"Take {name} away").click()
+    page.get_by_role("textbox", name="Message").press("Enter")
+    answered(page, "And?")
+    assert "Fine." in asked(endpoint)[-1]
+
+
+def test_a_file_that_did_not_arrive_can_be_tried_again(new_page, server):
+    page = open_chat(new_page, server)
+    page.route("**/api/files", lambda route: route.abort("connectionreset"))
+    pick(page, text_file("late.txt", "At last."))
+    expect(chip(page, "late.txt")).to_have_attribute("data-state", "failed")
+    expect(chip(page, "late.txt")).to_contain_text("did not reach the server")
+    page.unroute("**/api/files")
+    page.get_by_role("button", name="Try late.txt again").click()
+    is_ready(page, "late.txt")
+
+
+def test_what_is_attached_survives_a_reload_and_a_message_that_could_not_be_sent(
+    new_page,
+    server,
+    endpoint,  # noqa: F811
+):
+    page = open_chat(new_page, server)
+    pick(page, text_file("kept.txt", "Still here."))
+    is_ready(page, "kept.txt")
+    page.reload()
+    is_ready(page, "kept.txt")
+    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    stored = next((server.vault / ".memory/files").glob("*.json"))
+    kept = stored.with_suffix("").read_bytes()
+    stored.with_suffix("").unlink()
+    send(page, "What is it?")
+    expect(page.get_by_role("alert")).to_contain_text("unknown key")
+    is_ready(page, "kept.txt")
+    expect(page.get_by_role("textbox", name="Message")).to_have_value("What is it?")
+    stored.with_suffix("").write_bytes(kept)
+    page.get_by_role("textbox", name="Message").press("Enter")
+    answered(page, "What is it?")
+    assert "Still here." in asked(endpoint)[-1]
+    assert read_chat(server.vault, "mixed")["messages"][2]["files"][0]["name"] == "kept.txt"

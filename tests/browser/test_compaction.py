@@ -1,0 +1,157 @@
+"""A chat is compacted, cleared and put back on the page, and so is what is sent of it."""
+
+import json
+import re
+import threading
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.test_chat_and_panel import KEY, asked, open_chat, send, status
+from tests.fake_openai import held
+from tests.product.conftest import about, configured, endpoint, vault, write_chat  # noqa: F401 - fixtures
+from tests.serving import serving
+
+pytestmark = pytest.mark.browser
+
+SAID = ["I like cats", "So do I", "And boats?", "Those too"]
+NOTES = json.dumps({"overview": "About cats and boats.", "decisions": ["Sail on Sunday."]})
+
+
+@pytest.fixture
+def server(configured, endpoint):  # noqa: F811 - pytest's way to ask for a fixture
+    folder = configured()
+    write_chat(folder, "c1", about(*SAID), title="Cats and boats")
+    with serving(folder, env=KEY) as running:
+        yield running
+
+
+def from_menu(page, name):
+    page.get_by_role("button", name="This chat", exact=True).click()
+    page.get_by_role("button", name=re.compile(f"^{name}")).click()
+
+
+def card(page, title):
+    return page.locator(".summary-card", has_text=title)
+
+
+def undo(page):
+    return page.get_by_role("button", name=re.compile("^Undo “"))
+
+
+def compacted(page):
+    return page.eval_on_selector_all(
+        "[data-compacted]", "found => found.map(e => e.dataset.messageId)"
+    )
+
+
+def ask(page, text):
+    send(page, text)
+    expect(page.locator(".message").last).to_contain_text(f"You said: {text}")
+
+
+def test_a_chat_is_compacted_goes_on_and_is_put_back_in_both_tabs(new_page, server, endpoint):  # noqa: F811
+    page, other = open_chat(new_page, server, "c1"), open_chat(new_page, server, "c1")
+    gate = threading.Event()
+    endpoint.reply_with(held(NOTES, gate))
+    send(page, "/compact")
+    expect(page.get_by_role("status").filter(has_text="Summing up the chat…")).to_be_visible()
+    gate.set()
+    for tab in (page, other):
+        expect(card(tab, "Summary of 4 messages")).to_contain_text("written by gpt-4o-mini")
+        expect(undo(tab)).to_be_visible()
+        assert compacted(tab) == ["m0", "m1", "m2", "m3"]
+    expect(page.get_by_text("Summing up the chat…")).to_have_count(0)
+    expect(page.locator("#m-m1 .marks")).to_have_text("compacted")
+    expect(page.get_by_text("Sail on Sunday.")).to_be_hidden()
+    card(page, "Summary of 4").locator("summary").press("Enter")
+    expect(page.get_by_text("Sail on Sunday.")).to_be_visible()
+
+    ask(page, "Where were we?")
+    summary, question = asked(endpoint)
+    assert "### Decisions\n\n- Sail on Sunday." in summary
+    assert question == "Where were we?"
+
+    page.reload()
+    expect(card(page, "Summary of 4 messages")).to_be_visible()
+    assert compacted(page) == ["m0", "m1", "m2", "m3"]
+    undo(other).click()
+    for tab in (page, other):
+        expect(tab.locator(".summary-card")).to_have_count(0)
+        expect(tab.locator("[data-compacted]")).to_have_count(0)
+        expect(tab.locator("#m-m1.left-out")).to_have_count(0)
+    ask(other, "And now?")
+    assert asked(endpoint)[:4] == SAID
+    assert not any("Sail on Sunday" in text for text in asked(endpoint))
+
+
+def test_the_context_is_cleared_and_only_the_newest_summary_is_undone(new_page, server, endpoint):  # noqa: F811
+    page = open_chat(new_page, server, "c1")
+    endpoint.reply_with(NOTES)
+    from_menu(page, "Compact this chat")
+    expect(card(page, "Summary of 4 messages")).to_be_visible()
+    ask(page, "More?")
+    from_menu(page, "Clear context here")
+    expect(card(page, "Context cleared here")).to_be_visible()
+    expect(undo(page)).to_have_count(1)
+    expect(undo(page)).to_have_accessible_name("Undo “Context cleared here”")
+    ask(page, "Who am I?")
+    cleared, question = asked(endpoint)
+    assert "no longer part of the context" in cleared
+    assert question == "Who am I?"
+
+    undo(page).click()
+    expect(undo(page)).to_have_accessible_name("Undo “Summary of 4 messages”")
+    ask(page, "And now?")
+    sent = asked(endpoint)
+    assert "Sail on Sunday" in sent[0]
+    assert sent[1:4] == ["More?", "You said: More?", "Who am I?"]
+
+
+def test_only_known_commands_are_commands(new_page, server, endpoint):  # noqa: F811
+    page = open_chat(new_page, server, "c1")
+    box = page.get_by_role("textbox", name="Message")
+    commands = page.get_by_role("list", name="Commands")
+    box.fill("/c")
+    expect(commands.get_by_role("button")).to_have_count(2)
+    box.fill("/cl")
+    expect(commands.get_by_role("button")).to_have_count(1)
+    box.fill("/compactor")
+    expect(commands).to_be_hidden()
+    ask(page, "/compactor please")
+    assert asked(endpoint)[-1] == "/compactor please"
+    box.fill("/cl")
+    commands.get_by_role("button").click()
+    expect(card(page, "Context cleared here")).to_be_visible()
+    expect(box).to_have_value("")
+
+
+def test_what_stands_against_it_is_said_and_nothing_is_lost(new_page, server, endpoint):  # noqa: F811
+    page = open_chat(new_page, server, "c1")
+    gate = threading.Event()
+    endpoint.reply_with(held("At last.", gate))
+    send(page, "Slowly, please")
+    expect(page.locator(".message[data-generating]")).to_have_count(1)
+    send(page, "/compact")
+    expect(page.get_by_role("alert").filter(has_text="still being answered")).to_be_visible()
+    expect(page.get_by_role("textbox", name="Message")).to_have_value("/compact")
+    from_menu(page, "Clear context here")
+    expect(page.locator(".toast")).to_contain_text("still being answered")
+    gate.set()
+    expect(page.locator(".message").last).to_contain_text("At last.")
+    send(page, "/clear")
+    expect(card(page, "Context cleared here")).to_be_visible()
+    send(page, "/clear")
+    expect(page.get_by_role("alert").filter(has_text="Nothing was said")).to_be_visible()
+
+
+def test_what_a_summary_stands_for_is_no_filter_and_a_pin_outlives_it(new_page, server):
+    server.ask("smart_context.pin", chat_id="c1", message_ids=["m1"])
+    server.ask("chat.clear_context", chat_id="c1")
+    page = open_chat(new_page, server, "c1")
+    expect(page.locator("#m-m1 .marks")).to_have_text("pinned")
+    expect(page.locator("#m-m0 .marks")).to_have_text("compacted")
+    expect(page.locator("#m-m1")).not_to_have_class(re.compile("left-out"))
+    expect(page.locator("#m-m0")).to_have_class(re.compile("left-out"))
+    expect(status(page)).to_have_text("All messages in context")
+    expect(page.locator("main")).not_to_have_attribute("data-filtered", "")
