@@ -11,7 +11,7 @@ import click
 
 from smart_context.cli.context_options import context_options, options_given
 from smart_context.cli.failures import BadUsage
-from smart_context.cli.notes import named_note, opened_index
+from smart_context.cli.notes import found_as_link, opened_index
 from smart_context.cli.output import json_format, show
 from smart_context.cli.rows import print_rows, rows_format
 from smart_context.cli.vault import vault_option, vault_root
@@ -188,7 +188,7 @@ def _existing(found: SmartContexts, key: str) -> SmartContext:
 
 def _wanted(found: SmartContexts, items: Sequence[str], options: dict[str, Any]) -> SmartContext:
     """The stored context of that key, or one of the items that is not stored."""
-    named = [named_note(found.index, None, file, None) + _part(file) for file in options["files"]]
+    named = [found_as_link(found.index, file) + _part(file) for file in options["files"]]
     listed = [encodable(item) for item in (*items, *named, *options["paths"])]
     if not listed:
         raise click.UsageError("Name a context, or notes and folders to build one of.")

@@ -1,9 +1,10 @@
 """The notes of a vault for one verb: its index, opened, and the note that a user names."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -24,11 +25,56 @@ _NOTE_OPTIONS = (
 )
 
 
+_ONE_NOTE = "Name one note: NOTE, file=NAME or path=FOLDER/NOTE.md."
+
+
+class Named(NamedTuple):
+    """How a user named a note: NOTE or `file=`, by which it is found as a link is, or `path=`."""
+
+    note: str | None = None
+    file: str | None = None
+    path: str | None = None
+
+    def is_given(self) -> bool:
+        """Whether a note was named at all."""
+        return any(self)
+
+    def path_in(self, index: VaultIndex) -> str:
+        """The path of the note.
+
+        Raises:
+            click.UsageError: If none was named, or one in several ways.
+            CommandFailed: If there is no such note; the nearest names are offered.
+            PathRefused: If the path leads out of the vault.
+        """
+        if sum(map(bool, self)) != 1:
+            raise click.UsageError(_ONE_NOTE)
+        return (
+            _exact(index, self.path)
+            if self.path
+            else found_as_link(index, self.note or str(self.file))
+        )
+
+
 def note_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """NOTE, `file=` and `path=`, of which one is given."""
-    for option in reversed(_NOTE_OPTIONS):
-        command = option(command)
-    return command
+    """NOTE, `file=` and `path=`, of which one is given; the command gets them as `named`."""
+    return _bundled(command, _NOTE_OPTIONS)
+
+
+def note_filter(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`file=` and `path=`, of which one may be given; the command gets them as `named`."""
+    return _bundled(command, _NOTE_OPTIONS[1:])
+
+
+def _bundled(command: Callable[..., Any], options: Iterable[Any]) -> Callable[..., Any]:
+    @wraps(command)
+    def with_note(**given: Any) -> Any:
+        named = Named(**{name: given.pop(name) for name in Named._fields if name in given})
+        return command(named=named, **given)
+
+    for option in reversed([*options]):
+        with_note = option(with_note)
+    return with_note
 
 
 @contextmanager
@@ -49,18 +95,12 @@ def opened_index(vault: Path | None) -> Iterator[VaultIndex]:
         index.close()
 
 
-def named_note(index: VaultIndex, note: str | None, file: str | None, path: str | None) -> str:
-    """The path of the note that was named one way or another.
+def found_as_link(index: VaultIndex, name: str) -> str:
+    """The path of the note that a link of that name leads to.
 
     Raises:
         CommandFailed: If there is no such note; the nearest names are offered.
-        PathRefused: If the path leads out of the vault.
     """
-    if sum(bool(given) for given in (note, file, path)) != 1:
-        raise click.UsageError("Name one note: NOTE, file=NAME or path=FOLDER/NOTE.md.")
-    if path:
-        return _exact(index, path)
-    name = str(note or file)
     found = index.resolve(name, "")
     if not found.path:
         raise CommandFailed(f"There is no note {shown(name)!r} in this vault.{_near(index, name)}")
