@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from smart_context.vault.entries import entry_of
 from smart_context.vault.files import SIGNED, FileText, Unreadable, read_text
+from smart_context.vault.index_answers import Answers
 from smart_context.vault.index_cache import Changes, IndexCache
 from smart_context.vault.index_intake import Intake, Progress, Taken
 from smart_context.vault.index_place import IndexPlace
@@ -26,8 +27,6 @@ from smart_context.vault.walk import (
     readable_files,
     rest_after,
 )
-
-_MANY = 1_000
 
 T = TypeVar("T")
 
@@ -63,6 +62,7 @@ class VaultIndex:
         self._next_look = 0.0
         self._is_doubtful = False
         self._cache = IndexCache()
+        self._answers = Answers(self._cache, self._outline)
 
     def close(self) -> None:
         """Close the index's file. Asking the index again opens it again."""
@@ -151,7 +151,9 @@ class VaultIndex:
 
     def lengths(self, paths: Sequence[str]) -> list[int | None]:
         """The lengths of many files in characters; otherwise as `outline`."""
-        return self._ask(lambda store: self._lengths(store, paths))
+        return self._ask(
+            lambda store: self._answers.lengths(store, paths, is_settled=self._has_just_looked())
+        )
 
     def measured(
         self, paths: Sequence[str], name: Hashable, measure: Callable[[Outline], int]
@@ -163,19 +165,24 @@ class VaultIndex:
             name: Of the measure: the same name, the same measure.
             measure: Of an outline. What is no text is not measured and gives `None`.
         """
-        return self._ask(lambda store: self._measured(store, paths, name, measure))
+
+        def found(store: IndexStore) -> list[int | None]:
+            settled = self._has_just_looked()
+            return self._answers.measured(store, paths, (name, measure), is_settled=settled)
+
+        return self._ask(found)
 
     def links(self, path: str) -> Sequence[tuple[Link, Resolution]]:
         """The links of a file, in the order of its text, and what they lead to."""
-        return self._ask(lambda store: self._links(self._beyond_doubt(store), path))
+        return self._ask(lambda store: self._answers.links(self._beyond_doubt(store), path))
 
     def outlinks(self, path: str) -> tuple[str, ...]:
         """The other files that a file links to, each once, in the order of its text."""
-        return self._ask(lambda store: self._outlinks(store, path))
+        return self._ask(lambda store: self._answers.outlinks(store, path))
 
     def backlinks(self, path: str) -> tuple[str, ...]:
         """The other files that link to a file, sorted."""
-        return self._ask(lambda store: self._backlinks(self._beyond_doubt(store), path))
+        return self._ask(lambda store: self._answers.backlinks(self._beyond_doubt(store), path))
 
     def outlines(self) -> Iterator[tuple[str, Outline]]:
         """All outlines that are known, sorted by path: those of all notes."""
@@ -270,76 +277,11 @@ class VaultIndex:
     def _has_just_looked(self) -> bool:
         return self.is_watched or time.monotonic() < self._next_look
 
-    def _lengths(self, store: IndexStore, paths: Sequence[str]) -> list[int | None]:
-        """Asked for thousands at once, so those that were just looked at cost next to nothing."""
-        known = self._cache.lengths(store) if self._has_just_looked() else {}
-        return self._looked_up(store, paths, known, _length)
-
-    def _measured(
-        self,
-        store: IndexStore,
-        paths: Sequence[str],
-        name: Hashable,
-        measure: Callable[[Outline], int],
-    ) -> list[int | None]:
-        known: dict[str, int] = {}
-        if self._has_just_looked():
-            known = self._cache.measures(name)
-            missing = {path for path in paths if path not in known}
-            if len(missing) > _MANY:
-                outlines = store.outlines()
-                known.update((path, measure(o)) for path, o in outlines if path in missing)
-        return self._looked_up(store, paths, known, measure)
-
-    def _looked_up(
-        self,
-        store: IndexStore,
-        paths: Sequence[str],
-        known: dict[str, int],
-        measure: Callable[[Outline], int],
-    ) -> list[int | None]:
-        """What is known, and the rest measured; it is known from then on."""
-        found: list[int | None] = list(map(known.get, paths))
-        if None in found:
-            for place, path in enumerate(paths):
-                if found[place] is None and (outline := self._outline(store, path)):
-                    found[place] = known[path] = measure(outline)
-        return found
-
-    def _links(self, store: IndexStore, path: str) -> tuple[tuple[Link, Resolution], ...]:
-        known = self._cache.links.get(path)
-        if known is None:
-            outline, names = self._outline(store, path), self._cache.names(store)
-            links = outline.links if outline is not None else ()
-            known = tuple((link, names.resolve(link.target, path)) for link in links)
-            self._cache.links[path] = known
-        return known
-
-    def _outlinks(self, store: IndexStore, path: str) -> tuple[str, ...]:
-        known = self._cache.targets.get(path)
-        if known is None:
-            targets = (resolved.path for _, resolved in self._links(store, path))
-            known = tuple(dict.fromkeys(t for t in targets if t is not None and t != path))
-            self._cache.targets[path] = known
-        return known
-
-    def _backlinks(self, store: IndexStore, path: str) -> tuple[str, ...]:
-        known = self._cache.backlinks.get(path)
-        if known is None:
-            sources = self._cache.sources(store, path)
-            linking = (source for source in sources if path in self._outlinks(store, source))
-            known = self._cache.backlinks[path] = tuple(sorted(linking))
-        return known
-
 
 def _below(root: Path, folder: Path | None) -> tuple[str, ...]:
     if folder is None or not folder.is_relative_to(root):
         return ()
     return (folder.relative_to(root).as_posix(),)
-
-
-def _length(outline: Outline) -> int:
-    return outline.length
 
 
 def _links_of(entry: Entry | None) -> list[str]:
