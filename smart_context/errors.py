@@ -8,6 +8,7 @@ SmartContextError
  ├─ ChatUnreadable       a chat file that is damaged; it was set aside
  ├─ StoreFailed          the disk said no (full, read-only); the old file is intact
  ├─ ModelFailed          a model's endpoint: what it said and what to do
+ ├─ RequestTooLong       a request that no model's window takes, however much is left out
  ├─ UnknownCommand       no command of that name
  ├─ InvalidParams        a command was called with wrong parameters
  ├─ CommandFailed        a command could not do what was asked
@@ -90,6 +91,10 @@ class ModelFailed(SmartContextError):
     def __init__(self, message: str, *, status: int | None = None) -> None:
         self.status = status
         super().__init__(message)
+
+
+class RequestTooLong(SmartContextError):
+    """A message that does not fit into the model's window even by itself; nothing was sent."""
 
 
 class UnknownCommand(SmartContextError):

@@ -1,12 +1,21 @@
 """Builds the history of each turn from the stored messages (contract E), as the settings say."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from smart_context.chat.attachments import AttachmentResolver
 from smart_context.chat.compaction import compaction_points
 from smart_context.chat.history import ContextBuilderOptions, build_context
 from smart_context.chat.messages import Message
 from smart_context.config import VaultConfig
+from smart_context.host.histories import NOTHING
+from smart_context.host.window import Window, window_of
+from smart_context.llm.tally import weight
+
+ATTACHED_SHARE = 0.5
+"""How much of a request attached texts fill at most; those of the newest message come first."""
+
+_SAFELY = 0.95
 
 
 class Histories:
@@ -21,17 +30,49 @@ class Histories:
         self._files = files
         self._config = config
 
-    async def __call__(self, messages: Sequence[Message]) -> list[Message]:
+    async def __call__(
+        self, messages: Sequence[Message], /, *, unstored: Mapping[str, str] = NOTHING
+    ) -> list[Message]:
         """What a turn sends of these messages, the current one last."""
         config = self._config()
+        window = window_of(config.chat)
         return await build_context(
             messages,
             ContextBuilderOptions(
-                attachment_resolver=self._files,
+                attachment_resolver=_Overlay(unstored, self._files) if unstored else self._files,
                 compaction_points=compaction_points(messages),
                 model_support_tool_use_for_file=_reads_files(config),
+                fit_attachments=None if window is None else partial(_fitting, window),
             ),
         )
+
+
+class _Overlay:
+    """Texts that are not stored, in front of those that are."""
+
+    def __init__(self, unstored: Mapping[str, str], stored: AttachmentResolver) -> None:
+        self._unstored = unstored
+        self._stored = stored
+
+    async def read(self, id: str) -> str | None:  # noqa: A002  the seed's name
+        return self._unstored.get(id) or await self._stored.read(id)
+
+
+def _fitting(window: Window, texts: Sequence[str]) -> list[int]:
+    """How many characters of each text go, so that all keep within their share."""
+    left = int(window.room * ATTACHED_SHARE)
+    lengths: list[int] = []
+    for text in texts:
+        tokens = weight(text)
+        if tokens > left:
+            tokens = window.count(text)
+        if tokens > left:
+            length, tokens = int(len(text) * left / tokens * _SAFELY), left
+        else:
+            length = len(text)
+        lengths.append(length)
+        left -= tokens
+    return lengths
 
 
 def _reads_files(config: VaultConfig) -> bool:

@@ -4,6 +4,7 @@ import asyncio
 import html
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from smart_context.chat.messages import Message
@@ -11,6 +12,7 @@ from smart_context.chat.messages import Message
 PREVIEW_LINES = 100
 MAX_WHOLE_LINES = 500
 
+_NO_LIMITS: Mapping[str, int] = MappingProxyType({})
 _CLOSING_TAG = re.compile(r"<(?=\s*/\s*(?:FILE_CONTENT|ATTACHMENT_FILE)\b)", re.IGNORECASE)
 
 
@@ -39,7 +41,11 @@ async def read_attachments(
 
 
 def with_attachments(
-    message: Message, texts: Mapping[str, str], *, can_read_on: bool = False
+    message: Message,
+    texts: Mapping[str, str],
+    *,
+    can_read_on: bool = False,
+    most: Mapping[str, int] = _NO_LIMITS,
 ) -> Message:
     """The message with an envelope for each of its attachments, after its last text.
 
@@ -47,32 +53,57 @@ def with_attachments(
         message: Its files come first, then its links, numbered from 1.
         texts: By storage key; an attachment that is not there is passed over, not numbered.
         can_read_on: Show only the first lines of a long text: the model can ask for the rest.
+        most: The most characters that are shown of a text, by storage key.
     """
     found = [(key, name) for key, name in _attached(message) if key in texts]
     if not found:
         return message
     envelopes = (
-        attachment_envelope(number, name, key, texts[key], can_read_on=can_read_on)
+        attachment_envelope(
+            number, name, key, texts[key], can_read_on=can_read_on, most=most.get(key)
+        )
         for number, (key, name) in enumerate(found, start=1)
     )
     return _append(message, "".join(f"\n{envelope}" for envelope in envelopes))
 
 
+def keys_of(message: Message) -> list[str]:
+    """The storage keys of what is attached to a message, as its envelopes come."""
+    return [key for key, _ in _attached(message)]
+
+
+def shown_of(text: str, *, can_read_on: bool) -> str:
+    """What an envelope shows of a text: all, or the first lines when the rest can be read."""
+    if not can_read_on or text.count("\n") < MAX_WHOLE_LINES:
+        return text
+    return "\n".join(text.split("\n", PREVIEW_LINES)[:PREVIEW_LINES])
+
+
 def attachment_envelope(
-    number: int, name: str, key: str, text: str, *, can_read_on: bool = False
+    number: int,
+    name: str,
+    key: str,
+    text: str,
+    *,
+    can_read_on: bool = False,
+    most: int | None = None,
 ) -> str:
     """One attachment as the model sees it, closed by a newline; `text` can't end it early."""
     line_count = text.count("\n") + 1
     size = len(text.encode("utf-8", "surrogatepass"))
+    shown = shown_of(text, can_read_on=can_read_on)
+    extent = f"{PREVIEW_LINES} of {line_count} lines" if shown != text else ""
+    if most is not None and len(shown) > most:
+        shown, extent = shown[:most], f"{most} of {len(text)} characters"
     notice = ""
-    shown = text
-    if can_read_on and line_count > MAX_WHOLE_LINES:
-        shown = "\n".join(text.split("\n", PREVIEW_LINES)[:PREVIEW_LINES])
-        quoted_key = _one_line(key, quote=True)
+    if extent:
+        advice = (
+            " Use read_file or search_file_content tool with "
+            f'FILE_KEY="{_one_line(key, quote=True)}" to read more content.'
+        )
         notice = (
-            f"<TRUNCATED>Content truncated. Showing first {PREVIEW_LINES} of {line_count} lines. "
-            f'Use read_file or search_file_content tool with FILE_KEY="{quoted_key}" '
-            "to read more content.</TRUNCATED>\n"
+            f"<TRUNCATED>Content truncated. Showing first {extent}."
+            f"{advice if can_read_on else ''}</TRUNCATED>\n"
         )
     return (
         "<ATTACHMENT_FILE>\n"

@@ -5,7 +5,8 @@ for; which one that is stands in its `compaction`. So a chat carries its compact
 messages: whoever merges, edits or deletes messages need not know of them.
 """
 
-from collections.abc import Callable, Collection, Sequence
+import json
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Literal
 
 from smart_context.chat.history import CompactionPoint
@@ -85,15 +86,13 @@ def since(messages: Sequence[Message], summary: Message | None) -> list[Message]
 
 
 def sent_text(message: Message) -> str:
-    """About all of a message that a model reads: its text, and its tools' arguments and results."""
+    """All of a message that a model is sent: its text, and its tool calls with their results."""
     if isinstance(message.content, str):
         return message.content
-    tools = (
-        f"{part.get('tool_name')} {part.get('args')} {part.get('result')}"
-        for part in message.content
-        if part.get("type") == "tool_call"
-    )
-    return "\n".join((message.text, *tools))
+    calls = (part for part in message.content if part.get("type") == "tool_call")
+    told = ((part.get("tool_name"), part.get("args"), part.get("result")) for part in calls)
+    texts = (_text(value) for call in told for value in call if value is not None)
+    return "\n".join((message.text, *texts))
 
 
 def within_budget(
@@ -103,10 +102,12 @@ def within_budget(
     *,
     keep: Collection[MessageId] = (),
 ) -> list[Message]:
-    """The history without as many of its oldest messages as are too much.
+    """The newest messages of a history that fit, and those that stay in any case.
 
     A leading system message and summaries stay, and so does what is to be kept, even if that is
-    too much by itself. A tool's result goes with its call.
+    too much by itself. Results of tools stay or go with their call. What fills more than half of
+    the room by itself is passed over; else the first that does not fit ends it. Not more is
+    counted than fits.
 
     Args:
         history: Oldest first.
@@ -114,18 +115,35 @@ def within_budget(
         cost: The tokens of one message.
         keep: What never goes, such as what the user pinned.
     """
-    over = sum(map(cost, history)) - max_tokens
-    if over <= 0:
-        return list(history)
-    kept: list[Message] = []
-    has_dropped_caller = False
-    for at, message in enumerate(history):
-        stays = message.id in keep or message.is_summary or (at == 0 and message.role == "system")
-        belongs = message.role == "tool" and has_dropped_caller
-        if stays or (over <= 0 and not belongs):
-            kept.append(message)
-            has_dropped_caller = False
-        else:
-            over -= cost(message)
-            has_dropped_caller = message.role != "user"
-    return kept
+    runs = list(_runs(history))
+    staying = {at for at, run in enumerate(runs) if _stays(history, run, keep)}
+    left = max_tokens - sum(cost(history[at]) for index in staying for at in runs[index])
+    for index in range(len(runs) - 1, -1, -1):
+        if index in staying:
+            continue
+        tokens = sum(cost(history[at]) for at in runs[index])
+        if tokens <= left:
+            left -= tokens
+            staying.add(index)
+        elif tokens <= max_tokens // 2:
+            break
+    return [history[at] for index in sorted(staying) for at in runs[index]]
+
+
+def _runs(history: Sequence[Message]) -> Iterator[range]:
+    """The positions of what must not be torn: a message, with the tool results behind it."""
+    first = 0
+    for at in range(1, len(history) + 1):
+        if at == len(history) or history[at].role != "tool":
+            yield range(first, at)
+            first = at
+
+
+def _stays(history: Sequence[Message], run: range, keep: Collection[MessageId]) -> bool:
+    if run[0] == 0 and history[0].role == "system":
+        return True
+    return any(history[at].is_summary or history[at].id in keep for at in run)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

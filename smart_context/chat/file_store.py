@@ -111,7 +111,7 @@ class FileStore:
             raise CommandFailed(
                 f"{name!r} holds no text; there is nothing that a model could read."
             )
-        key = hashlib.sha256(content).hexdigest()
+        key = key_of(content)
         stored = StoredFile(
             id=key[:12],
             name=name,
@@ -173,6 +173,11 @@ class FileStore:
             return decoded(key, content)[:MAX_TEXT_CHARACTERS]
         except CommandFailed:
             return None
+
+
+def key_of(content: bytes) -> str:
+    """The storage key of a file."""
+    return hashlib.sha256(content).hexdigest()
 
 
 def cleaned_name(name: str) -> str:

@@ -5,11 +5,17 @@ resolver. The steps work on positions in the list of messages, so that a message
 kept or left out without copying it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from smart_context.chat.attachments import AttachmentResolver, read_attachments, with_attachments
+from smart_context.chat.attachments import (
+    AttachmentResolver,
+    keys_of,
+    read_attachments,
+    shown_of,
+    with_attachments,
+)
 from smart_context.chat.messages import Message, MessageId
 from smart_context.chat.tool_pairs import (
     ToolPairs,
@@ -49,6 +55,8 @@ class ContextBuilderOptions:
         keep_tool_call_rounds: How many of the newest rounds keep their tool calls; 0 keeps none,
             a negative number all.
         model_support_tool_use_for_file: The model can ask for the rest of a long attachment.
+        fit_attachments: Gives how many characters of each text go, for the texts of all
+            attachments, those of the newest message first; `None`: all of them.
     """
 
     attachment_resolver: AttachmentResolver
@@ -56,6 +64,7 @@ class ContextBuilderOptions:
     compaction_points: Sequence[CompactionPoint] = ()
     keep_tool_call_rounds: int = 2
     model_support_tool_use_for_file: bool = False
+    fit_attachments: Callable[[Sequence[str]], Sequence[int]] | None = None
 
 
 async def build_context(
@@ -249,8 +258,22 @@ async def _attach(history: list[Message], options: ContextBuilderOptions) -> lis
     if not carriers:
         return history
     texts = await read_attachments([history[at] for at in carriers], options.attachment_resolver)
-    for at in carriers:
-        history[at] = with_attachments(
-            history[at], texts, can_read_on=options.model_support_tool_use_for_file
-        )
+    carriers.reverse()
+    limits = _limits([history[at] for at in carriers], texts, options)
+    for at, most in zip(carriers, limits, strict=True):
+        can_read_on = options.model_support_tool_use_for_file
+        history[at] = with_attachments(history[at], texts, can_read_on=can_read_on, most=most)
     return history
+
+
+def _limits(
+    newest_first: Sequence[Message], texts: Mapping[str, str], options: ContextBuilderOptions
+) -> list[dict[str, int]]:
+    """The most characters of each attachment of each message, by storage key."""
+    keys = [[key for key in keys_of(message) if key in texts] for message in newest_first]
+    if options.fit_attachments is None:
+        return [{} for _ in keys]
+    can_read_on = options.model_support_tool_use_for_file
+    shown = [shown_of(texts[key], can_read_on=can_read_on) for own in keys for key in own]
+    lengths = iter(options.fit_attachments(shown))
+    return [dict(zip(own, lengths, strict=False)) for own in keys]

@@ -14,12 +14,15 @@ from smart_context.errors import NameTaken
 from smart_context.host.bus import EventBus, Handler, event_name
 from smart_context.host.commands import Client, CommandHandler, CommandRegistry
 from smart_context.host.events import Event, Panel
+from smart_context.host.file_commands import drafted
+from smart_context.host.histories import HistoryBuilder
 from smart_context.host.manifest import RESERVED_IDS, Manifest
 from smart_context.host.models import Models
 from smart_context.host.panels import Panels
+from smart_context.host.request import Request
 from smart_context.host.tasks import TaskOwner
 from smart_context.host.tools import ToolSupport
-from smart_context.host.turns import HistoryBuilder
+from smart_context.host.window import Window
 from smart_context.vault.followed import FollowedVault
 
 P = TypeVar("P")
@@ -79,8 +82,15 @@ class Services(Protocol):
         """Which models take no tools."""
 
     @property
+    def window(self) -> Window | None:
+        """What the chat model takes at once."""
+
+    @property
     def build_history(self) -> HistoryBuilder:
         """Makes a history from stored messages."""
+
+    async def completed(self, request: Request) -> Request:
+        """A request with all that a turn adds to it last, within the model's window."""
 
     def emit(self, event: Event[Any] | str, payload: Mapping[str, Any]) -> None:
         """Tell all clients."""
@@ -130,10 +140,9 @@ class PluginContext:
         return self._services.models
 
     @property
-    def context_window(self) -> int | None:
-        """The tokens that the chat model takes, answer included, where the settings say so."""
-        endpoint = self._services.config.chat
-        return None if endpoint is None else endpoint.context_window
+    def window(self) -> Window | None:
+        """What the chat model takes at once, as set or known; `None` when it is neither."""
+        return self._services.window
 
     @property
     def takes_tools(self) -> bool:
@@ -214,6 +223,28 @@ class PluginContext:
             RuntimeError: If the plugin has stopped.
         """
         return self._tasks.latest(key, work)
+
+    async def completed(self, request: Request) -> Request:
+        """A request with all that a turn adds to it last, within the model's window.
+
+        Raises:
+            RequestTooLong: If it would not be sent.
+        """
+        return await self._services.completed(request)
+
+    async def draft(
+        self,
+        text: str,
+        files: Sequence[Mapping[str, Any]] = (),
+        links: Sequence[Mapping[str, Any]] = (),
+    ) -> Message:
+        """A message as `chat.send` would send it, with its attachments written in; stores nothing.
+
+        Raises:
+            InvalidParams: If there are too many attachments, or one is not known.
+        """
+        services = self._services
+        return await drafted(services.files, services.build_history, text, files, links)
 
     async def build_history(self, messages: Sequence[Message]) -> list[Message]:
         """The messages that a turn would send, from stored ones; the current one comes last."""

@@ -3,9 +3,11 @@
 The originals stay in the chat; a summary stands behind them, for everybody to read.
 """
 
+import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any
 
 from smart_context.chat.compaction import (
     Kind,
@@ -14,18 +16,18 @@ from smart_context.chat.compaction import (
     sent_text,
     since,
     summary_message,
-    within_budget,
     without_summary,
 )
 from smart_context.chat.ids import check_chat_id
-from smart_context.chat.messages import ChatId, JsonObject, Message, MessageId
+from smart_context.chat.messages import ChatId, JsonObject, Message, MessageId, messages_of
 from smart_context.chat.store import ChatStore
-from smart_context.errors import CommandFailed
+from smart_context.errors import CommandFailed, SmartContextError
 from smart_context.host.commands import CommandRegistry
 from smart_context.host.tasks import TaskOwner
 from smart_context.host.turn import Turn
 from smart_context.host.turns import Turns
-from smart_context.llm.tokens import count_tokens
+from smart_context.host.window import Window, tokens_of
+from smart_context.llm.tally import CountTokens, counting, weight
 
 NEAR_THE_WINDOW = 0.75
 """From this share of the model's window on a chat is compacted after its turn."""
@@ -33,11 +35,8 @@ NEAR_THE_WINDOW = 0.75
 KEPT_SHARE = 0.3
 """How much of the window the newest messages may fill that are then kept word for word."""
 
-MOST_OF_THE_WINDOW = 0.9
-"""How much of the window a request may fill; the rest is for the answer."""
-
-PER_MESSAGE = 8
-"""Tokens around each message, generously."""
+_FEWEST = 2
+"""A single message is not summed up by itself."""
 
 CLEARED = "The messages above this one are no longer part of the context."
 
@@ -49,13 +48,13 @@ Digest = Callable[[Sequence[Message], str], Awaitable[str]]
 
 
 class Compactions:
-    """Puts summaries into chats.
+    """Puts summaries into chats, one at a time into each.
 
     Args:
         store: The chats.
         turns: Knows which are being answered.
         digest: Writes summaries.
-        window: Tokens that the chat model takes, and its name; `None`: not known.
+        window: What the chat model takes at once; `None`: not known.
     """
 
     def __init__(
@@ -63,13 +62,14 @@ class Compactions:
         store: ChatStore,
         turns: Turns,
         digest: Digest,
-        window: Callable[[], tuple[int, str] | None],
+        window: Callable[[], Window | None],
     ) -> None:
         self._store = store
         self._turns = turns
         self._digest = digest
         self._window = window
         self._tasks = TaskOwner("compaction")
+        self._under_way: dict[ChatId, asyncio.Task[JsonObject | SmartContextError]] = {}
 
     def register(self, commands: CommandRegistry) -> None:
         """Make them callable."""
@@ -78,24 +78,30 @@ class Compactions:
         commands.register("chat.undo_compaction", self.undo_compaction)
 
     async def compact(self, chat_id: str) -> JsonObject:
-        """Sum up the chat so far; the summary is sent in place of the messages."""
-        checked = self._quiet(chat_id)
-        messages = await self._store.messages(checked)
-        return await self._compact(checked, messages, since(messages, newest_summary(messages)))
+        """Sum up the chat so far; the summary is sent in place of the messages.
+
+        A chat that is being summed up already, from another window or by itself, gets one
+        summary: all who ask are told of that.
+        """
+        checked = self._unanswered(chat_id)
+        task = self._under_way.get(checked) or self._begin(checked, self._whole(checked))
+        done = await asyncio.shield(task)
+        if isinstance(done, SmartContextError):
+            raise done
+        return done
 
     async def clear_context(self, chat_id: str) -> JsonObject:
         """Send nothing of what was said so far; it stays in the chat."""
         checked = self._quiet(chat_id)
         messages = await self._store.messages(checked)
-        said = since(messages, newest_summary(messages))
-        return await self._put(checked, said, _text_of(CLEARED), "cleared")
+        former = newest_summary(messages)
+        return await self._put(checked, former, since(messages, former), CLEARED, "cleared")
 
-    async def undo_compaction(self, chat_id: str) -> JsonObject:
-        """Take the newest summary out of the chat; its messages are sent again."""
+    async def undo_compaction(self, chat_id: str, message_id: str | None = None) -> JsonObject:
+        """Take a summary out of the chat, the newest if none is named; its messages return."""
         checked = self._quiet(chat_id)
-        summary = newest_summary(await self._store.messages(checked))
-        if summary is None:
-            raise CommandFailed("There is no summary in this chat that could be undone.")
+        messages = await self._store.messages(checked)
+        summary = _to_be_undone(messages, message_id)
         await self._store.update(
             checked, lambda document: _ignore(without_summary(document, summary.id))
         )
@@ -104,106 +110,138 @@ class Compactions:
     def after(self, turn: Turn) -> None:
         """Compact the chat in the background if the turn came near the model's window."""
         window = self._window()
-        if window is None or turn.error or not turn.sent:
+        if window is None or turn.error or not turn.sent or turn.chat_id in self._under_way:
             return
-        limit, model = window
-        counted = turn.usage.prompt_tokens if turn.usage else 0
-        tokens = counted or _tokens(turn.sent, model)
-        if turn.is_too_long or tokens > limit * NEAR_THE_WINDOW:
-            self._tasks.latest(turn.chat_id, self._shorten(turn.chat_id, limit, model))
+        if turn.is_too_long or _filled(turn, weight) > window.tokens * NEAR_THE_WINDOW:
+            self._begin(turn.chat_id, self._shorten(turn, window))
 
     async def close(self, timeout_s: float) -> None:
         """End what runs in the background, within the time given."""
         await self._tasks.close(timeout_s)
 
-    async def _shorten(self, chat_id: ChatId, limit: int, model: str) -> None:
+    def _begin(
+        self, chat_id: ChatId, work: Coroutine[Any, Any, JsonObject]
+    ) -> asyncio.Task[JsonObject | SmartContextError]:
+        task = self._under_way[chat_id] = self._tasks.spawn(_outcome(chat_id, work))
+        task.add_done_callback(lambda _: self._under_way.pop(chat_id, None))
+        return task
+
+    async def _shorten(self, turn: Turn, window: Window) -> JsonObject:
+        """Sum up the older messages of a chat whose turn came near the window."""
+        chat_id = turn.chat_id
         messages = await self._store.messages(chat_id)
-        said = since(messages, newest_summary(messages))
-        older = said[: _kept_from(said, int(limit * KEPT_SHARE), model)]
-        if len(older) > 1:
-            await self._compact(chat_id, messages, older)
-            _logger.info("chat %s came near the model's window and was compacted", chat_id)
+        former = newest_summary(messages)
+        said = since(messages, former)
+        older = said[: await asyncio.to_thread(_first_kept, turn, said, window)]
+        if len(older) < _FEWEST:
+            return {"chat_id": chat_id}
+        done = await self._compact(chat_id, former, older)
+        _logger.info("chat %s came near the model's window and was compacted", chat_id)
+        return done
+
+    async def _whole(self, chat_id: ChatId) -> JsonObject:
+        messages = await self._store.messages(chat_id)
+        former = newest_summary(messages)
+        return await self._compact(chat_id, former, since(messages, former))
 
     async def _compact(
-        self, chat_id: ChatId, messages: Sequence[Message], said: Sequence[Message]
+        self, chat_id: ChatId, former: Message | None, said: Sequence[Message]
     ) -> JsonObject:
-        former = newest_summary(messages)
-        text = former.text if former and former.text != CLEARED else ""
-        return await self._put(chat_id, said, lambda: self._digest(said, text), "compacted")
+        known = former.text if former and former.text != CLEARED else ""
+        text = await self._digest(said, known) if said else ""
+        return await self._put(chat_id, former, said, text, "compacted")
 
     async def _put(
         self,
         chat_id: ChatId,
+        former: Message | None,
         said: Sequence[Message],
-        write: Callable[[], Awaitable[str]],
+        text: str,
         kind: Kind,
     ) -> JsonObject:
+        """Store a summary of what was said after the former one, unless that has changed."""
         if not said:
             raise CommandFailed(
                 "Nothing was said since the last summary, so there is none to make."
             )
+        boundary = said[-1].id
         summary = summary_message(
             MessageId(secrets.token_hex(6)),
-            await write(),
-            boundary=said[-1].id,
+            text,
+            boundary=boundary,
             created_at=self._turns.now(),
             kind=kind,
         )
-        found: list[bool] = []
-        await self._store.update(
-            chat_id, lambda document: found.append(insert_after(document, said[-1].id, summary))
-        )
-        if not found[0]:
-            raise CommandFailed("The chat changed meanwhile; try again.")
+
+        def put(document: JsonObject) -> None:
+            found = newest_summary(messages_of(document))
+            is_as_it_was = (found and found.id) == (former and former.id)
+            if not (is_as_it_was and insert_after(document, boundary, summary)):
+                raise CommandFailed("The chat changed meanwhile; try again.")
+
+        await self._store.update(chat_id, put)
         return {"chat_id": chat_id, "message_id": summary.id, "summarised": len(said)}
 
     def _quiet(self, chat_id: str) -> ChatId:
+        checked = self._unanswered(chat_id)
+        if checked in self._under_way:
+            raise CommandFailed("this chat is just being summed up; wait until that is done")
+        return checked
+
+    def _unanswered(self, chat_id: str) -> ChatId:
         checked = check_chat_id(chat_id)
         if self._turns.under_way(checked) is not None:
             raise CommandFailed("this chat is still being answered; stop that first, or wait")
         return checked
 
 
-def keep_within(turn: Turn, window: int, model: str) -> None:
-    """Leave the oldest messages out of a turn that is too much for its model.
-
-    This is the last resort, for what nobody could foresee: a long message, a plugin's additions.
-    """
-
-    def cost(text: str) -> int:
-        return count_tokens(text, model) + PER_MESSAGE
-
-    room = int(window * MOST_OF_THE_WINDOW) - cost(turn.system_prompt) - cost(turn.message)
-    kept = within_budget(
-        turn.history, room, lambda message: cost(sent_text(message)), keep=turn.protected
-    )
-    if len(kept) < len(turn.history):
-        left_out = len(turn.history) - len(kept)
-        _logger.warning("chat %s: %d messages are too much for the window", turn.chat_id, left_out)
-        turn.history = kept
-        turn.is_too_long = True
+def _to_be_undone(messages: Sequence[Message], message_id: str | None) -> Message:
+    """The summary of that id; without one the one that counts, else one that lost its place."""
+    summaries = [message for message in messages if message.is_summary]
+    if message_id is not None:
+        summaries = [summary for summary in summaries if summary.id == message_id]
+    else:
+        newest = newest_summary(messages)
+        summaries = [newest] if newest else summaries
+    if not summaries:
+        raise CommandFailed("There is no such summary in this chat; it may be undone already.")
+    return summaries[-1]
 
 
-def _text_of(text: str) -> Callable[[], Awaitable[str]]:
-    async def write() -> str:
-        return text
-
-    return write
+async def _outcome(
+    chat_id: ChatId, work: Coroutine[Any, Any, JsonObject]
+) -> JsonObject | SmartContextError:
+    """What came of it; a failure that people understand is for those who asked."""
+    try:
+        return await work
+    except SmartContextError as error:
+        _logger.info("chat %s was not summed up: %s", chat_id, error)
+        return error
 
 
 def _ignore(_result: object) -> None:
     """A change of a document gives nothing."""
 
 
-def _tokens(sent: Sequence[JsonObject], model: str) -> int:
-    return sum(count_tokens(str(message.get("content") or ""), model) for message in sent)
+def _filled(turn: Turn, count: CountTokens) -> int:
+    """How much of the window the next turn begins with: what was sent, and the answer."""
+    counted = turn.usage.prompt_tokens if turn.usage else 0
+    return max(counted, tokens_of(turn.sent, count)) + count(turn.response or "")
 
 
-def _kept_from(said: Sequence[Message], max_tokens: int, model: str) -> int:
-    """Where the newest messages begin that fit; they begin with a question."""
-    left = max_tokens
+def _first_kept(turn: Turn, said: Sequence[Message], window: Window) -> int:
+    """Where the newest messages begin that stay word for word; 0 if none need go.
+
+    Attached texts count as they were sent. What stays begins with a question.
+    """
+    sent = {message.id: message for message in turn.history}
+    texts = [sent_text(sent.get(message.id, message)) for message in said]
+    count = counting(reversed(texts), window.count)
+    if not turn.is_too_long and _filled(turn, count) <= window.tokens * NEAR_THE_WINDOW:
+        return 0
+    left = int(window.tokens * KEPT_SHARE)
     first = len(said)
-    while first > 0 and (left := left - count_tokens(sent_text(said[first - 1]), model)) >= 0:
+    while first > 0 and (left := left - count(texts[first - 1])) >= 0:
         first -= 1
     while first < len(said) and said[first].role != "user":
         first += 1

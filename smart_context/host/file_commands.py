@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from smart_context.chat.file_store import MAX_FILE_BYTES, FileStore, cleaned_name
-from smart_context.chat.messages import JsonObject, Message
+from smart_context.chat.file_store import MAX_FILE_BYTES, FileStore, cleaned_name, key_of
+from smart_context.chat.messages import JsonObject, Message, MessageId
 from smart_context.chat.threads import to_end
 from smart_context.errors import CommandFailed, InvalidParams
 from smart_context.host.commands import CommandRegistry
+from smart_context.host.histories import HistoryBuilder
 from smart_context.vault.paths import confine
 from smart_context.vault.walk import stamp_of
 
@@ -82,29 +83,67 @@ async def attached_links(
     Raises:
         InvalidParams: If there are too many, or one is no address.
     """
+    found = described_links(entries)
+    for _link, text in found:
+        await files.put("link.txt", text.encode("utf-8", "replace"))
+    return tuple(link for link, _ in found)
+
+
+def described_links(entries: Sequence[Mapping[str, Any]]) -> list[tuple[JsonObject, str]]:
+    """The links that a message names, as it stores them, each with the text that is sent.
+
+    Raises:
+        InvalidParams: If there are too many, or one is no address.
+    """
     _check_count("links", entries)
-    found: list[JsonObject] = []
+    found: list[tuple[JsonObject, str]] = []
     for entry in entries:
         url = str(entry.get("url", "")).strip()
         if not url.lower().startswith(_SCHEMES) or len(url) > MAX_URL or not url.isprintable():
             raise InvalidParams("links: expected an address that begins with http:// or https://")
         title = " ".join(str(entry.get("title", "")).split())[:MAX_URL] or url
-        stored = await files.put("link.txt", f"{title}\n{url}\n".encode("utf-8", "replace"))
-        key = stored.storage_key
-        found.append({"id": secrets.token_hex(6), "url": url, "title": title, "storage_key": key})
-    return tuple(found)
+        text = f"{title}\n{url}\n"
+        key = key_of(text.encode("utf-8", "replace"))
+        link = {"id": secrets.token_hex(6), "url": url, "title": title, "storage_key": key}
+        found.append((link, text))
+    return found
 
 
-async def shown_images(files: FileStore, messages: Sequence[Message]) -> dict[str, str]:
-    """The newest images of these messages as data URIs, by storage key."""
+async def drafted(
+    files: FileStore,
+    build: HistoryBuilder,
+    text: str,
+    file_entries: Sequence[Mapping[str, Any]],
+    link_entries: Sequence[Mapping[str, Any]],
+) -> Message:
+    """A message as it would be sent, with its attachments written in; nothing is stored.
+
+    Raises:
+        InvalidParams: If there are too many attachments, or one is not known.
+    """
+    links = described_links(link_entries)
+    draft = Message(
+        id=MessageId("draft"),
+        role="user",
+        content=text,
+        files=await attached_files(files, file_entries),
+        links=tuple(link for link, _ in links),
+    )
+    if not (draft.files or draft.links):
+        return draft
+    unstored = {link["storage_key"]: text for link, text in links}
+    return (await build((draft,), unstored=unstored))[-1]
+
+
+async def shown_images(files: FileStore, entries: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The first images among these attached files, as data URIs by storage key."""
     keys = dict.fromkeys(
         str(entry.get("storage_key"))
-        for message in reversed(messages)
-        for entry in message.files
+        for entry in entries
         if str(entry.get("file_type")).startswith("image/")
     )
-    newest = list(keys)[:MAX_IMAGES]
-    return {key: uri for key in newest if (uri := await files.data_uri(key))}
+    first = list(keys)[:MAX_IMAGES]
+    return {key: uri for key in first if (uri := await files.data_uri(key))}
 
 
 def _check_count(name: str, entries: Sequence[object]) -> None:

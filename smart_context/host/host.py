@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from smart_context.errors import CommandFailed, Fault
 from smart_context.host.bus import HANDLER_TIMEOUT_S, EventBus, event_name
 from smart_context.host.chat_commands import ChatCommands
 from smart_context.host.commands import Client, CommandRegistry
-from smart_context.host.compaction import Compactions, keep_within
+from smart_context.host.compaction import Compactions
 from smart_context.host.events import (
     CHAT_CHANGED,
     CHAT_OPENED,
@@ -25,6 +25,8 @@ from smart_context.host.events import (
     Event,
 )
 from smart_context.host.file_commands import FileCommands, shown_images
+from smart_context.host.fitting import fitted, surely_fits
+from smart_context.host.histories import HistoryBuilder
 from smart_context.host.memory_commands import MemoryCommands
 from smart_context.host.models import Models
 from smart_context.host.panels import Panels
@@ -32,11 +34,13 @@ from smart_context.host.pipeline import Pipeline
 from smart_context.host.plugins import LOAD_TIMEOUT_S, Plugins
 from smart_context.host.relay import Relay
 from smart_context.host.repair import Repair
+from smart_context.host.request import Request
 from smart_context.host.tasks import TaskOwner
 from smart_context.host.tools import ToolSupport
 from smart_context.host.trust import TrustRecord
 from smart_context.host.turn import Turn
-from smart_context.host.turns import HistoryBuilder, Turns
+from smart_context.host.turns import Turns
+from smart_context.host.window import Window, window_of
 from smart_context.llm.models import ChatModel
 from smart_context.vault.followed import FollowedVault
 
@@ -129,12 +133,17 @@ class Host:
             after=self._after,
         )
         self._write_digest = options.digest
-        self.compactions = Compactions(store, self.turns, self._digest, self._window)
+        self.compactions = Compactions(store, self.turns, self._digest, lambda: self.window)
         self._repair = Repair(store, self.turns)
         self._relay = Relay(self.bus)
         self._tasks = TaskOwner("host")
         self._changing = asyncio.Lock()
         self._undo: list[Callable[[], None]] = []
+
+    @property
+    def window(self) -> Window | None:
+        """What the chat model takes at once; `None` when that is not known."""
+        return window_of(self.config.chat)
 
     async def start(self) -> None:
         """Register the host's commands, start the plugins and watch the chats."""
@@ -220,18 +229,29 @@ class Host:
 
     async def _prepare(self, turn: Turn) -> None:
         """What a turn needs of the settings, last of all."""
-        endpoint = self.config.chat
-        if endpoint is not None and endpoint.images:
-            turn.images = await shown_images(self.files, [*turn.history, turn.question])
-        if window := self._window():
-            keep_within(turn, *window)
+        turn.images = await self._images(turn.history, turn.question.files)
+        turn.window = self.window
 
-    def _window(self) -> tuple[int, str] | None:
-        """The tokens that the chat model takes, where the settings say so, and its name."""
+    async def completed(self, request: Request) -> Request:
+        """A request with all that a turn adds to it last, within the model's window.
+
+        Raises:
+            RequestTooLong: If it would not be sent.
+        """
+        images = await self._images(request.history, request.files)
+        whole, window = replace(request, images=images), self.window
+        if window is None or surely_fits(whole, window):
+            return whole
+        return await asyncio.to_thread(fitted, whole, window)
+
+    async def _images(
+        self, history: Sequence[Message], files: Sequence[Mapping[str, Any]]
+    ) -> Mapping[str, str]:
         endpoint = self.config.chat
-        if endpoint is None or endpoint.context_window is None:
-            return None
-        return endpoint.context_window, endpoint.model
+        if endpoint is None or not endpoint.images:
+            return {}
+        entries = [*files, *(file for m in reversed(history) for file in reversed(m.files))]
+        return await shown_images(self.files, entries)
 
     async def _digest(self, messages: Sequence[Message], former: str) -> str:
         if self._write_digest is None:

@@ -4,55 +4,26 @@ At most `MAX_ROUNDS` times a model gets what it asks for; then it is asked once 
 tools. One answer is one `Rounds`.
 """
 
+import asyncio
+import logging
 import secrets
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from types import MappingProxyType
-from typing import Any
 
-from smart_context.chat.messages import Message, Part
 from smart_context.errors import ModelFailed
-from smart_context.host.fenced_requests import in_plain_text, requests_in, with_instructions
-from smart_context.host.prompt import prompt_messages
+from smart_context.host.fenced_requests import requests_in
+from smart_context.host.fitting import fitted, surely_fits
+from smart_context.host.request import Request
 from smart_context.host.tools import Tool, ToolSupport, answered, part_of
 from smart_context.host.turn import Turn
-from smart_context.llm.models import ChatModel, Completion, Piece, PromptMessage, ToolCall
+from smart_context.llm.models import ChatModel, Completion, Piece, ToolCall
 
 MAX_ROUNDS = 5
 MAX_CALLS = 16
 """Most calls of one round that are answered; the others are told so."""
 
-
-def request(  # noqa: PLR0913 - one keyword for each part of a request
-    system_prompt: str,
-    history: Sequence[Message],
-    message: str,
-    *,
-    files: Sequence[Mapping[str, Any]] = (),
-    images: Mapping[str, str] = MappingProxyType({}),
-    steps: Sequence[Part] = (),
-    tools: Sequence[Tool] = (),
-    as_text: bool = False,
-) -> tuple[PromptMessage, ...]:
-    """What a model receives: as `prompt_messages`, in plain text for one that takes no tools.
-
-    Args:
-        system_prompt: Left out when it is blank.
-        history: Oldest first.
-        message: What the model is asked now.
-        files: What is attached to it.
-        images: Attached images that the model is shown, as data URIs by storage key.
-        steps: What it has said and done since.
-        tools: What it may ask for.
-        as_text: Say in the system prompt how, and give calls and results as text.
-    """
-    if as_text:
-        system_prompt = with_instructions(system_prompt, tools)
-    prompt = prompt_messages(
-        system_prompt, history, message, files=files, images=images, steps=steps
-    )
-    return in_plain_text(prompt) if as_text else prompt
+_logger = logging.getLogger(__name__)
 
 
 class Rounds:
@@ -81,6 +52,7 @@ class Rounds:
         self._support = support
         self._on_text = on_text
         self._on_step = on_step
+        self._newest_step = 0
 
     async def answer(self) -> str:
         """The model's last word.
@@ -113,23 +85,47 @@ class Rounds:
 
     async def _request(self, tools: Sequence[Tool], *, as_text: bool) -> Completion:
         turn = self._turn
-        turn.sent = request(
-            turn.system_prompt,
-            turn.history,
-            turn.message,
-            files=turn.question.files,
-            images=turn.images,
-            steps=turn.steps,
-            tools=tools,
-            as_text=as_text,
+        turn.usage = None
+        request = await self._within_window(
+            Request(
+                system_prompt=turn.system_prompt,
+                history=tuple(turn.history),
+                message=turn.message,
+                files=turn.question.files,
+                images=turn.images,
+                steps=tuple(turn.steps),
+                newest_step=self._newest_step,
+                tools=tuple(tools),
+                as_text=as_text,
+                protected=turn.protected,
+                spare=turn.spare,
+                attached=turn.attached,
+            )
         )
-        offered = () if as_text else tuple(tool.schema() for tool in tools)
+        turn.sent, offered = request.messages(), request.offered()
         said = await (self._streamed(offered) if turn.streaming else self._whole(offered))
         if as_text and tools:
             text, requests = requests_in(said.text, tools)
             calls = [ToolCall(id="", name=name, arguments=given) for name, given in requests]
             return replace(said, text=text, tool_calls=tuple(calls)) if calls else said
         return said
+
+    async def _within_window(self, request: Request) -> Request:
+        """The request as it fits into the model's window; the turn keeps what had to go of it."""
+        turn = self._turn
+        if turn.window is None or surely_fits(request, turn.window):
+            return request
+        less = await asyncio.to_thread(fitted, request, turn.window)
+        gone = {m.id for m in request.history} - {m.id for m in less.history}
+        if gone:
+            _logger.warning("chat %s: %d messages don't fit the window", turn.chat_id, len(gone))
+        turn.is_too_long = turn.is_too_long or bool(gone)
+        turn.left_out |= gone
+        turn.lacks_spare = turn.lacks_spare or less.spare != request.spare
+        turn.history, turn.system_prompt = list(less.history), less.system_prompt
+        turn.message, turn.images = less.message, less.images
+        turn.spare, turn.attached = less.spare, less.attached
+        return less
 
     async def _streamed(self, offered: Sequence[dict[str, object]]) -> Completion:
         thoughts: list[str] = []
@@ -169,6 +165,7 @@ class Rounds:
     async def _do(self, said: Completion, tools: Sequence[Tool]) -> None:
         """Answer the calls one after another; what was done stays if the user stops it."""
         steps = self._turn.steps
+        self._newest_step = len(steps)
         if said.text.strip():
             steps.append({"type": "text", "text": said.text})
         self._on_step()

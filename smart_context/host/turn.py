@@ -6,6 +6,7 @@ from typing import Any
 
 from smart_context.chat.messages import ChatId, JsonObject, Message, MessageId
 from smart_context.host.tools import Tool
+from smart_context.host.window import Window
 from smart_context.llm.models import PromptMessage, Usage
 
 
@@ -32,7 +33,13 @@ class Turn:
         steps: What was said and done before the answer: text parts, and tool calls with their
             results, as they are stored.
         images: Attached images that the model is shown, as data URIs by storage key.
-        protected: Messages of the history that stay when it is too much for the model's window.
+        attached: A part of the message, word for word, that holds the attached texts.
+        window: What the model takes at once; `None` when that is not known.
+        protected: Messages of the history that stay as long as anything else can go when it is
+            too much for the window.
+        spare: A part of the system prompt, word for word, that may go then.
+        left_out: Messages of the history that had to go.
+        lacks_spare: The spare part had to go.
         is_too_long: Messages had to be left out to keep within the model's window.
         streaming: Whether clients get the answer piece by piece.
         sent: The request as the model received it, the last one if there were several; empty
@@ -58,7 +65,12 @@ class Turn:
     tools_as_text: bool = False
     steps: list[JsonObject] = field(default_factory=list)
     images: Mapping[str, str] = field(default_factory=dict)
+    attached: str = ""
+    window: Window | None = None
     protected: frozenset[MessageId] = frozenset()
+    spare: str = ""
+    left_out: frozenset[MessageId] = frozenset()
+    lacks_spare: bool = False
     is_too_long: bool = False
     streaming: bool = True
     sent: tuple[PromptMessage, ...] = ()

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -21,12 +21,11 @@ from smart_context.host.events import (
     CHAT_TOOL,
     Event,
 )
+from smart_context.host.histories import HistoryBuilder
 from smart_context.host.pipeline import Pipeline
+from smart_context.host.request import attached_to
 from smart_context.host.tasks import TaskOwner
 from smart_context.host.turn import Turn
-
-HistoryBuilder = Callable[[Sequence[Message]], Awaitable[list[Message]]]
-"""Builds what is sent from the stored messages, the current one last (contract E)."""
 
 Emit = Callable[[Event[Any], Mapping[str, Any]], None]
 
@@ -261,7 +260,8 @@ class Turns:
         try:
             built = await self._build_history(answering.asked)
             turn.history = [message for message in built if message.id != turn.question.id]
-            turn.message = next((m.text for m in built if m.id == turn.question.id), turn.message)
+            sent = next((m for m in built if m.id == turn.question.id), turn.question)
+            turn.message, turn.attached = sent.text, attached_to(sent, turn.question.text)
             await self._pipeline.ask(
                 turn,
                 lambda text: self._arrived(answering, text),

@@ -46,6 +46,10 @@ class Briefing:
         """Of what is added to the system prompt."""
         return self.role.tokens + self.contexts.tokens
 
+    def without_contexts(self) -> "Briefing":
+        """The same, when there is no room for the named contexts."""
+        return replace(self, contexts=self.contexts.left_out())
+
     def system_prompt(self, before: str) -> str:
         """The system prompt with role and contexts behind it."""
         with_role = before

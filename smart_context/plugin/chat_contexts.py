@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from smart_context.chat.ids import check_chat_id
@@ -39,6 +39,14 @@ class Assembled:
     problems: tuple[tuple[str, str], ...] = ()
     tokens: int = 0
 
+    def left_out(self) -> "Assembled":
+        """The same contexts, none of which is sent: there is no room for them."""
+        shares = tuple(
+            replace(share, tokens=0, sent=(), cut=(), left_out=(*share.sent, *share.left_out))
+            for share in self.prompt.shares
+        )
+        return Assembled(ContextsPrompt("", shares), self.problems)
+
 
 class ChatContexts:
     """Which contexts go with a chat's messages, and what of them.
@@ -49,11 +57,12 @@ class ChatContexts:
         sidecars: Where it is kept which contexts are attached.
         emit: Tells the clients.
         budget: Most tokens of all contexts of one chat; 0 is no limit.
+        within: What of a budget the model's window leaves.
         count_tokens: Counts for the model that is chatted with.
         logger: For what people should know.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the plugin's parts, each by name
         self,
         *,
         notes: VaultNotes,
@@ -61,6 +70,7 @@ class ChatContexts:
         sidecars: Sidecars,
         emit: Callable[[str, JsonObject], None],
         budget: int,
+        within: Callable[[int], int],
         count_tokens: Callable[[str], int],
         logger: logging.Logger,
     ) -> None:
@@ -69,6 +79,7 @@ class ChatContexts:
         self._sidecars = sidecars
         self._emit = emit
         self._budget = budget
+        self._within = within
         self._count_tokens = count_tokens
         self._logger = logger
 
@@ -124,7 +135,7 @@ class ChatContexts:
         """
         if keys is None:
             keys = (await self._sidecars.of(chat_id)).state.contexts
-        limit = self._budget if budget is None else budget
+        limit = self._within(self._budget if budget is None else budget)
         count = count_tokens or self._count_tokens
         if not keys:
             return Assembled()
@@ -165,7 +176,7 @@ class ChatContexts:
             "chat_id": chat_id,
             "contexts": [{**chip, "is_own": chip["key"] == own} for chip in chips],
             "tokens": assembled.tokens,
-            "budget": self._budget,
+            "budget": self._within(self._budget),
         }
 
 

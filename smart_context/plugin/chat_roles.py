@@ -15,7 +15,6 @@ from smart_context.plugin.role_packing import RolePacking
 from smart_context.plugin.role_part import NO_ROLE, CountTokens, RolePart
 from smart_context.plugin.service import ChatFilter
 from smart_context.plugin.sidecars import Sidecars
-from smart_context.plugin.window_budget import role_budget
 from smart_context.threads import in_daemon_thread
 
 JsonObject = dict[str, Any]
@@ -32,7 +31,7 @@ class ChatRoles:
         without: Folders that are no part of its files, relative to it.
         sidecars: Where it is kept which role a chat has.
         chat_filter: Tells the clients of a change.
-        window: Gives the tokens that the model takes; `None`: not known.
+        within: What of a role's budget the model's window leaves.
         model: Gives the name of the model that is chatted with.
         count_tokens: Counts for that model.
         logger: For what people should know.
@@ -45,7 +44,7 @@ class ChatRoles:
         without: Sequence[str],
         sidecars: Sidecars,
         chat_filter: ChatFilter,
-        window: Callable[[], int | None],
+        within: Callable[[int], int],
         model: Callable[[], str],
         count_tokens: CountTokens,
         logger: logging.Logger,
@@ -54,7 +53,7 @@ class ChatRoles:
         self._packing = RolePacking(root, without)
         self._sidecars = sidecars
         self._filter = chat_filter
-        self._window = window
+        self._within = within
         self._model = model
         self._count_tokens = count_tokens
         self._logger = logger
@@ -112,7 +111,7 @@ class ChatRoles:
                     lambda: self._packing.part(
                         state.role,
                         state.role_targets,
-                        budget=lambda wanted: role_budget(wanted, self._window()),
+                        budget=self._within,
                         model=model or self._model(),
                         count_tokens=count_tokens or self._count_tokens,
                     ),

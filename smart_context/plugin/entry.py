@@ -8,9 +8,8 @@ from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.api import PluginContext
 from smart_context.host.commands import Client
-from smart_context.host.rounds import request
 from smart_context.host.turn import Turn
-from smart_context.llm.models import Embedder, PromptMessage
+from smart_context.llm.models import Embedder
 from smart_context.llm.tokens import count_tokens, estimate
 from smart_context.plugin.briefing import Briefings
 from smart_context.plugin.chat_contexts import ChatContexts
@@ -22,6 +21,7 @@ from smart_context.plugin.named_contexts import CHANGED, Command, NamedContexts
 from smart_context.plugin.previews import Previews
 from smart_context.plugin.receipt_commands import Receipts
 from smart_context.plugin.receipt_replay import Replays
+from smart_context.plugin.requests import Requests
 from smart_context.plugin.selector import ContextSelector, protected_ids
 from smart_context.plugin.service import ChatFilter
 from smart_context.plugin.settings import FilterSettings
@@ -65,15 +65,14 @@ class SmartContextPlugin:
         )
         embedding_model = context.models.embedder.name
         scale = await asyncio.to_thread(stored_scale, context.chats.folder, embedding_model)
+        budget = WindowBudget(
+            window=lambda: context.window, contexts=settings.context_budget_tokens
+        )
         self._selector = selector = ContextSelector(
             RelevanceScorer(self._cache, mode=settings.relevance, scale=scale),
             settings,
             context.logger,
-            WindowBudget(
-                window=lambda: context.context_window,
-                count_tokens=self._count_tokens,
-                contexts=settings.context_budget_tokens,
-            ),
+            budget,
         )
         self._filter = ChatFilter(
             chats=context.chats,
@@ -114,6 +113,7 @@ class SmartContextPlugin:
             sidecars=self._sidecars,
             emit=self._emit,
             budget=settings.context_budget_tokens,
+            within=budget.for_contexts,
             count_tokens=self._count_tokens,
             logger=context.logger,
         )
@@ -122,7 +122,7 @@ class SmartContextPlugin:
             without=context.notes.without,
             sidecars=self._sidecars,
             chat_filter=self._filter,
-            window=lambda: context.context_window,
+            within=budget.for_role,
             model=lambda: context.models.chat.name,
             count_tokens=self._count_tokens,
             logger=context.logger,
@@ -149,6 +149,11 @@ class SmartContextPlugin:
 
     def _show_and_keep(self, context: PluginContext) -> None:
         """Make the parts that show what will be sent, and keep what was."""
+        requests = Requests(
+            context,
+            tools=lambda: self._files.for_turn() if self._offers_files else (),
+            is_fenced=lambda: self._offers_files and self._file_tools == "fenced",
+        )
         self._ledger = TokenLedger(self._count_tokens)
         self._looks = Looks(
             chats=context.chats,
@@ -162,8 +167,10 @@ class SmartContextPlugin:
             self._looks,
             self._briefings,
             count_tokens=self._count_tokens,
-            model=lambda: self._context.models.chat.name,
-            request_of=self._request_of,
+            model=lambda: context.models.chat.name,
+            window=lambda: context.window,
+            draft=context.draft,
+            plan=requests.planned,
         )
         self._receipts = Receipts(
             chats=context.chats,
@@ -174,7 +181,7 @@ class SmartContextPlugin:
                 selector=self._selector,
                 briefings=self._briefings,
                 build_history=context.build_history,
-                request_of=self._request_of,
+                plan=requests.planned,
             ),
             models=lambda: self._context.models,
             emit=self._emit,
@@ -230,6 +237,7 @@ class SmartContextPlugin:
         briefing = await self._briefings.of(turn.chat_id, turn.message)
         self._receipts.briefed(turn, turn.system_prompt, briefing)
         turn.system_prompt = briefing.system_prompt(turn.system_prompt)
+        turn.spare = briefing.contexts.prompt.text
         turn.message = briefing.message
         if briefing.contexts.problems:
             self._attached.announce(turn.chat_id)
@@ -328,18 +336,6 @@ class SmartContextPlugin:
 
     # What the parts need of the host
 
-    def _request_of(
-        self, system_prompt: str, history: Sequence[Message], message: str
-    ) -> tuple[PromptMessage, ...]:
-        """The request that a turn makes of these, with the tools that go with it now."""
-        return request(
-            system_prompt,
-            history,
-            message,
-            tools=self._files.for_turn() if self._offers_files else (),
-            as_text=self._asks_in_text,
-        )
-
     def _emit(self, event: str, payload: JsonObject) -> None:
         if event == CHANGED:
             self._looks.forget_contexts()
@@ -348,11 +344,6 @@ class SmartContextPlugin:
     @property
     def _offers_files(self) -> bool:
         return self._file_tools != "off" and not self._context.models.chat_is_embedded
-
-    @property
-    def _asks_in_text(self) -> bool:
-        is_chosen = self._offers_files and self._file_tools == "fenced"
-        return is_chosen or not self._context.takes_tools
 
     async def _history_of(self, messages: Sequence[Message]) -> Sequence[Message]:
         """What the next turn would send: built as for a message that is about to be written."""

@@ -5,11 +5,11 @@ The page asks at each keystroke; what is typed changes neither the history nor t
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from smart_context.chat.messages import ChatId, Message
+from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.chat.store import ChatStore
 from smart_context.plugin.briefing import Briefing, Briefings
 from smart_context.plugin.portions import Portions, portions
@@ -160,13 +160,39 @@ async def weighed(
     )
 
 
-def whole(look: Look, briefing: Briefing, message_tokens: int) -> Portions:
-    """The portions of the whole request."""
+def leaving_out(
+    look: Look, left_out: Collection[MessageId], count_tokens: Callable[[str], int]
+) -> Look:
+    """The look without messages that had to go to keep within the model's window."""
+    decision = look.decision.without(left_out)
+    if decision is look.decision:
+        return look
+    return replace(
+        look,
+        decision=decision,
+        portions=portions(look.view, decision, look.costs, count_tokens),
+    )
+
+
+def whole(
+    look: Look, briefing: Briefing, count_tokens: Callable[[str], int], attached: str = ""
+) -> Portions:
+    """The portions of the whole request.
+
+    Args:
+        look: The history.
+        briefing: What goes with the message, and the message itself.
+        count_tokens: Counts for the model that is asked.
+        attached: What of the message is attached texts.
+    """
+    said = count_tokens(briefing.message) if briefing.message else 0
+    added = count_tokens(attached) if attached and attached in briefing.message else 0
     return replace(
         look.portions,
         role=briefing.role.tokens,
         contexts=briefing.contexts.tokens,
-        message=message_tokens,
+        attachments=look.portions.attachments + added,
+        message=max(said - added, 0),
     )
 
 

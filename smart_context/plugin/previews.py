@@ -1,28 +1,37 @@
 """What the next message would send, before it is sent: the commands that show it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message
+from smart_context.host.request import Request, attached_to
+from smart_context.host.window import Window
 from smart_context.llm.models import PromptMessage
-from smart_context.llm.windows import context_window
 from smart_context.plugin.briefing import Briefing, Briefings
-from smart_context.plugin.looks import Look, Looks, difference, whole
+from smart_context.plugin.looks import Look, Looks, difference, leaving_out, whole
 from smart_context.plugin.named_contexts import Command
 from smart_context.plugin.portions import places
+from smart_context.plugin.requests import Planned
+from smart_context.plugin.selector import protected_ids
 from smart_context.plugin.views import status_line
 from smart_context.relevance.reasons import Reason, ReasonKind
 
 JsonObject = dict[str, Any]
-RequestOf = Callable[[str, Sequence[Message], str], Sequence[PromptMessage]]
-"""Makes the request of a system prompt, a history and a message: the one that turns use."""
+Plan = Callable[[Request], Awaitable[Planned]]
+"""Makes of a request what a turn would send."""
+
+DraftOf = Callable[
+    [str, Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]]], Awaitable[Message]
+]
+"""Makes a message of its text, files and links, as a turn would send it."""
 
 MAX_ASKED = 2_000
 """Most messages whose reasons are told at once."""
 
 ONE_LINE = 400
+_NEAR = 0.7
 
 
 class Previews:
@@ -33,7 +42,9 @@ class Previews:
         briefings: What goes with their messages.
         count_tokens: Counts for the model that is chatted with.
         model: Gives its name.
-        request_of: Makes the request of system prompt, history and message.
+        window: Gives what it takes at once; `None` when that is not known.
+        draft: Makes a message as it would be sent.
+        plan: Makes of a request what would be sent.
     """
 
     def __init__(
@@ -43,19 +54,23 @@ class Previews:
         *,
         count_tokens: Callable[[str], int],
         model: Callable[[], str],
-        request_of: RequestOf,
+        window: Callable[[], Window | None],
+        draft: DraftOf,
+        plan: Plan,
     ) -> None:
         self._looks = looks
         self._briefings = briefings
         self._count_tokens = count_tokens
         self._model = model
-        self._request_of = request_of
+        self._window = window
+        self._draft = draft
+        self._plan = plan
 
     def commands(self) -> tuple[Command, ...]:
         """The commands, each by the name of its function."""
         return (self.preview, self.reasons)
 
-    async def preview(
+    async def preview(  # noqa: PLR0913, PLR0917 - a parameter for each thing that may differ
         self,
         chat_id: str,
         message: str = "",
@@ -63,20 +78,31 @@ class Previews:
         threshold: float | None = None,
         role: str | None = None,
         brief: bool = False,
+        files: list[dict[str, Any]] | None = None,
+        links: list[dict[str, Any]] | None = None,
     ) -> JsonObject:
-        """What would be sent, and why, under the chat's choices or others; changes nothing."""
+        """What would be sent, and why, under the chat's choices or others; changes nothing.
+
+        Files and links are those of the message, as `chat.send` takes them.
+        """
         checked = check_chat_id(chat_id)
         look = await self._looks.at(checked, topics, threshold)
-        briefing = await self._briefing(checked, message, role, brief=brief)
-        result = self._summary(look, briefing)
+        draft = await self._draft(message, files or (), links or ())
+        attached = attached_to(draft, message)
+        briefing = await self._briefing(checked, draft.text, role, brief=brief)
+        planned = None
+        if not brief or self._is_near_the_window(look, briefing, attached):
+            planned = await self._plan(_request(look, briefing, draft.files, attached))
+            look = leaving_out(look, planned.left_out, self._count_tokens)
+            briefing = briefing.without_contexts() if planned.lacks_contexts else briefing
+        result = self._summary(look, briefing, attached)
+        if planned and planned.problem:
+            result["problem"] = planned.problem
         if topics is not None or threshold is not None:
             result["change"] = difference(await self._looks.at(checked), look)
-        if not brief:
-            system = briefing.system_prompt("")
+        if planned and not brief:
             result["messages"] = rows_of(look)
-            result["prompt"] = list(
-                self._request_of(system, look.decision.messages, briefing.message)
-            )
+            result["prompt"] = without_image_data(planned.prompt)
         return result
 
     async def reasons(
@@ -107,16 +133,22 @@ class Previews:
             return await self._looks.briefing(chat_id, message)
         return await self._briefings.of(chat_id, message, role)
 
-    def _summary(self, look: Look, briefing: Briefing) -> JsonObject:
+    def _is_near_the_window(self, look: Look, briefing: Briefing, attached: str) -> bool:
+        window = self._window()
+        if window is None:
+            return False
+        return whole(look, briefing, self._count_tokens, attached).tokens > window.tokens * _NEAR
+
+    def _summary(self, look: Look, briefing: Briefing, attached: str) -> JsonObject:
         message = briefing.message
-        parts = whole(look, briefing, self._count_tokens(message) if message else 0)
-        model = self._model()
+        parts = whole(look, briefing, self._count_tokens, attached)
         selection = look.decision.selection
+        window = self._window()
         return {
             "tokens": parts.tokens,
             "parts": parts.to_dict(),
-            "model": model,
-            "window": context_window(model),
+            "model": self._model(),
+            "window": window.tokens if window else None,
             "in": len(selection.kept),
             "total": len(look.view.messages),
             "threshold": selection.reasons.threshold,
@@ -131,6 +163,37 @@ class Previews:
             "role": briefing.role.name,
             "unseen": places(look.decision, look.costs, briefing.system_prompt(""), message),
         }
+
+
+def _request(
+    look: Look, briefing: Briefing, files: Sequence[Mapping[str, Any]], attached: str
+) -> Request:
+    return Request(
+        system_prompt=briefing.system_prompt(""),
+        history=look.decision.messages,
+        message=briefing.message,
+        files=tuple(files),
+        protected=protected_ids(look.view),
+        spare=briefing.contexts.prompt.text,
+        attached=attached,
+    )
+
+
+def without_image_data(prompt: Iterable[PromptMessage]) -> list[PromptMessage]:
+    """The prompt with images as their type and size alone; nobody reads them as text."""
+    return [
+        {**entry, "content": [_without_data(part) for part in entry["content"]]}
+        if isinstance(entry["content"], list)
+        else entry
+        for entry in prompt
+    ]
+
+
+def _without_data(part: JsonObject) -> JsonObject:
+    if part.get("type") != "image_url":
+        return part
+    kind, _, encoded = part["image_url"]["url"].partition(",")
+    return {**part, "image_url": {"url": f"{kind},({len(encoded):,} characters)"}}
 
 
 def rows_of(look: Look) -> list[JsonObject]:

@@ -98,6 +98,10 @@ class Receipts:
         draft = turn.metadata.pop(_DRAFT, None)
         if not isinstance(draft, Draft) or (turn.aborted and not turn.sent):
             return
+        draft.decision = draft.decision.without(turn.left_out)
+        draft.attached = turn.attached
+        if turn.lacks_spare:
+            draft.briefing = draft.briefing.without_contexts()
         look = await self._looks.weighed(draft.view, draft.decision)
         models = self._models()
         name = models.chat.name

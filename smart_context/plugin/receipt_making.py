@@ -36,6 +36,7 @@ class Draft:
         settings: What held.
         briefing: What goes with the message.
         system: The system prompt before that.
+        attached: What of the message is attached texts.
     """
 
     view: ChatView
@@ -43,6 +44,7 @@ class Draft:
     settings: FilterSettings
     briefing: Briefing = field(default_factory=Briefing)
     system: str = ""
+    attached: str = ""
 
 
 def settings_view(state: FilterState, settings: FilterSettings) -> dict[str, Any]:
@@ -134,7 +136,8 @@ def _made(
 ) -> Receipt:
     briefing = draft.briefing
     rows = _rows(look, history, count_tokens)
-    decided = whole(look, briefing, count_tokens(message))
+    said = replace(briefing, message=message)
+    decided = whole(look, said, count_tokens, draft.attached)
     system = max(count_tokens(system_prompt) - briefing.tokens, 0)
     parts = replace(decided, system=decided.system + system).to_dict()
     parts["history"] = max(parts["history"] + _by_plugins(rows), 0)

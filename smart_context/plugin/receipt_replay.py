@@ -1,21 +1,21 @@
 """What a past turn would send under other settings: nothing is asked, nothing is written."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.chat.store import ChatStore
 from smart_context.errors import CommandFailed
-from smart_context.host.turns import HistoryBuilder
+from smart_context.host.request import Request, attached_to
 from smart_context.llm.tokens import count_tokens
 from smart_context.plugin.briefing import Briefings
 from smart_context.plugin.filter import FilterState
 from smart_context.plugin.looks import weighed
-from smart_context.plugin.previews import RequestOf
+from smart_context.plugin.previews import Plan
 from smart_context.plugin.receipt_making import Draft, receipt_of_replay
 from smart_context.plugin.receipts import Receipt
-from smart_context.plugin.selector import ChatView, ContextSelector
+from smart_context.plugin.selector import ChatView, ContextSelector, protected_ids
 from smart_context.plugin.service import ChatFilter
 from smart_context.plugin.settings import FilterSettings
 from smart_context.plugin.token_ledger import TokenLedger
@@ -41,15 +41,15 @@ class Replays:
         selector: Decides what is in context.
         briefings: What goes with messages.
         build_history: Makes a history from stored messages.
-        request_of: Makes the request of system prompt, history and message.
+        plan: Makes of a request what a turn would send.
     """
 
     chats: ChatStore
     chat_filter: ChatFilter
     selector: ContextSelector
     briefings: Briefings
-    build_history: HistoryBuilder
-    request_of: RequestOf
+    build_history: Callable[[Sequence[Message]], Awaitable[list[Message]]]
+    plan: Plan
 
     async def replay(
         self, chat_id: ChatId, receipt: Receipt, changes: Mapping[str, Any], model: str
@@ -72,42 +72,55 @@ class Replays:
             return count_tokens(text, model)
 
         wanted = {**receipt.settings, **changes}
-        view, message = await self._as_it_was(chat_id, MessageId(receipt.question), wanted)
+        view, question, sent = await self._as_it_was(chat_id, MessageId(receipt.question), wanted)
         settings = _settings(wanted)
         decision = await self.selector.decide(view, settings=settings)
         briefing = await self.briefings.under(
             chat_id,
-            message,
+            sent.text,
             view.sidecar.state,
             budget=settings.context_budget_tokens,
             model=model,
             count_tokens=count,
         )
+        attached = attached_to(sent, question.text)
+        planned = await self.plan(
+            Request(
+                system_prompt=briefing.system_prompt(receipt.system),
+                history=decision.messages,
+                message=briefing.message,
+                files=question.files,
+                protected=protected_ids(view),
+                spare=briefing.contexts.prompt.text,
+                attached=attached,
+            )
+        )
         draft = Draft(
             view=view,
-            decision=decision,
+            decision=decision.without(planned.left_out),
             settings=settings,
-            briefing=briefing,
+            briefing=briefing.without_contexts() if planned.lacks_contexts else briefing,
             system=receipt.system,
+            attached=attached,
         )
-        look = await weighed(TokenLedger(count), view, decision, count)
-        system = briefing.system_prompt(draft.system)
-        prompt = self.request_of(system, decision.messages, briefing.message)
-        made = receipt_of_replay(draft, look, prompt, original=receipt, count_tokens=count)
-        return replace(made, models={**receipt.models, "chat": model})
+        look = await weighed(TokenLedger(count), view, draft.decision, count)
+        made = receipt_of_replay(draft, look, planned.prompt, original=receipt, count_tokens=count)
+        problem = planned.problem or made.problem
+        return replace(made, models={**receipt.models, "chat": model}, problem=problem)
 
     async def _as_it_was(
         self, chat_id: ChatId, question: MessageId, wanted: Mapping[str, Any]
-    ) -> tuple[ChatView, str]:
+    ) -> tuple[ChatView, Message, Message]:
+        """The chat, the question as it is stored, and as it was sent."""
         stored = await self.chats.messages(chat_id)
         asked = _up_to(stored, question)
         built = await self.build_history(asked)
         history = [message for message in built if message.id != question]
-        message = next((m.text for m in built if m.id == question), asked[-1].text)
+        sent = next((message for message in built if message.id == question), asked[-1])
         view = await self.chat_filter.view_before(chat_id, question, history)
         state = FilterState.from_dict({**wanted, "active_topics": wanted.get("topics")})
         sidecar = replace(view.sidecar, state=state)
-        return replace(view, sidecar=sidecar), message
+        return replace(view, sidecar=sidecar), asked[-1], sent
 
 
 def _settings(wanted: Mapping[str, Any]) -> FilterSettings:

@@ -6,7 +6,7 @@ is sent.
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from smart_context.errors import SmartContextError
 from smart_context.plugin.filter import FilterState
 from smart_context.plugin.settings import FilterSettings
 from smart_context.plugin.sidecars import ChatSidecar
-from smart_context.plugin.window_budget import WindowBudget
+from smart_context.plugin.window_budget import WindowBudget, over_budget
 from smart_context.relevance.score import Scores, TopicQuery
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.relevance.select import ROUNDING, Selection, select_messages
@@ -70,6 +70,18 @@ class Decision:
     candidates: tuple[Message, ...]
     problem: str = ""
     is_cut: bool = False
+
+    def without(self, left_out: Collection[MessageId]) -> "Decision":
+        """The same, when more had to be left out to keep within the model's window."""
+        gone = frozenset(left_out)
+        if gone.isdisjoint(self.selection.kept):
+            return self
+        return replace(
+            self,
+            messages=tuple(message for message in self.messages if message.id not in gone),
+            selection=over_budget(self.selection, self.candidates, gone),
+            is_cut=True,
+        )
 
 
 class ContextSelector:

@@ -3,7 +3,6 @@
 A preview is asked for at each keystroke, and a long chat has ten thousand messages.
 """
 
-import json
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from smart_context.chat.compaction import sent_text
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.plugin.unseen import Unseen, unseen_in
 
@@ -88,16 +88,6 @@ class TokenLedger:
         return Entry(message, self._count_tokens(text), _part(message), unseen_in(text))
 
 
-def sent_text(message: Message) -> str:
-    """All of a message that a model is sent: its text, and its tool calls with their results."""
-    if isinstance(message.content, str):
-        return message.content
-    calls = (part for part in message.content if part.get("type") == "tool_call")
-    told = ((part.get("args"), part.get("result")) for part in calls)
-    texts = (_text(value) for pair in told for value in pair if value is not None)
-    return "\n".join((message.text, *texts))
-
-
 def _known(known: dict[MessageId, Entry], message: Message) -> Entry | None:
     entry = known.get(message.id)
     if entry is None or (entry.message is not message and entry.message != message):
@@ -109,7 +99,3 @@ def _part(message: Message) -> int:
     if message.is_summary:
         return PARTS.index("summary")
     return PARTS.index("system" if message.role == "system" else "history")
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

@@ -7,11 +7,16 @@ import numpy as np
 
 from smart_context.chat.compaction import sent_text, within_budget
 from smart_context.chat.messages import Message, MessageId
+from smart_context.host.window import PER_MESSAGE, Window
+from smart_context.llm.tally import counting, weight
 from smart_context.relevance.reasons import KINDS, ReasonKind
 from smart_context.relevance.select import Selection
 
 HISTORY_SHARE = 0.8
 """How much of the window history and attached contexts fill; the rest is for message and answer."""
+
+CONTEXTS_SHARE = 0.4
+"""How much of it attached contexts fill at most."""
 
 LEAST_SHARE = 0.2
 """How much of it the history has in any case."""
@@ -19,19 +24,7 @@ LEAST_SHARE = 0.2
 ROLE_SHARE = 0.3
 """How much of it the role of a chat has at most, with its files."""
 
-_PER_MESSAGE = 8
-_MOST_TOKENS_A_CHARACTER = 3
 _OVER = np.int8(KINDS.index(ReasonKind.OVER_BUDGET))
-
-
-def role_budget(wanted: int, window: int | None) -> int:
-    """The tokens that a role may take which would take so many.
-
-    Args:
-        wanted: Its own budget.
-        window: The tokens that the model takes; `None`: not known, so its own budget holds.
-    """
-    return wanted if window is None else min(wanted, int(window * ROLE_SHARE))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,14 +32,25 @@ class WindowBudget:
     """What the history may cost.
 
     Attributes:
-        window: Gives the tokens that the model takes; `None`: not known, so nothing is left out.
-        count_tokens: Counts for that model.
+        window: What the model takes; `None`: not known, so nothing is left out.
         contexts: Most tokens of the contexts that go with a message.
     """
 
-    window: Callable[[], int | None] = lambda: None
-    count_tokens: Callable[[str], int] = len
+    window: Callable[[], Window | None] = lambda: None
     contexts: int = 0
+
+    def for_contexts(self, budget: int) -> int:
+        """Most tokens of attached contexts: a budget, where 0 is none, within the window."""
+        window = self.window()
+        if window is None:
+            return budget
+        most = int(window.tokens * CONTEXTS_SHARE)
+        return min(budget, most) if budget else most
+
+    def for_role(self, budget: int) -> int:
+        """Most tokens of a role that would take so many."""
+        window = self.window()
+        return budget if window is None else min(budget, int(window.tokens * ROLE_SHARE))
 
     def applied(
         self,
@@ -69,29 +73,32 @@ class WindowBudget:
         window = self.window()
         if window is None:
             return selection
-        limit = int(window * HISTORY_SHARE) - (self.contexts if has_contexts else 0)
-        limit -= int(window * ROLE_SHARE) if has_role else 0
-        limit = max(limit, int(window * LEAST_SHARE))
+        limit = int(window.tokens * HISTORY_SHARE)
+        limit -= self.for_contexts(self.contexts) if has_contexts else 0
+        limit -= int(window.tokens * ROLE_SHARE) if has_role else 0
+        limit = max(limit, int(window.tokens * LEAST_SHARE))
         chosen = frozenset(selection.kept)
         kept = [message for message in candidates if message.id in chosen]
-        fitting = within_budget(kept, limit, self._bound, keep=keep)
-        if len(fitting) < len(kept):
-            fitting = within_budget(kept, limit, self._cost, keep=keep)
-        if len(fitting) == len(kept):
+        texts = [sent_text(message) for message in kept]
+        if sum(map(weight, texts)) + PER_MESSAGE * len(texts) <= limit:
             return selection
+        count = counting(reversed(texts), window.count)
+        fitting = within_budget(kept, limit, lambda m: count(sent_text(m)) + PER_MESSAGE, keep=keep)
         left_out = chosen - {message.id for message in fitting}
-        kinds = selection.reasons.kinds.copy()
-        kinds[[at for at, m in enumerate(candidates) if m.id in left_out]] = _OVER
-        return replace(
-            selection,
-            kept=tuple(message.id for message in fitting),
-            reasons=replace(selection.reasons, kinds=kinds),
-        )
+        return over_budget(selection, candidates, left_out)
 
-    def _cost(self, message: Message) -> int:
-        return self.count_tokens(sent_text(message)) + _PER_MESSAGE
 
-    @staticmethod
-    def _bound(message: Message) -> int:
-        """What a message costs at most; counting a long chat for nothing takes its time."""
-        return len(sent_text(message)) * _MOST_TOKENS_A_CHARACTER + _PER_MESSAGE
+def over_budget(
+    selection: Selection, candidates: Sequence[Message], left_out: Collection[MessageId]
+) -> Selection:
+    """The selection without some of what it keeps, because that is too much for the model."""
+    gone = frozenset(selection.kept).intersection(left_out)
+    if not gone:
+        return selection
+    kinds = selection.reasons.kinds.copy()
+    kinds[[at for at, message in enumerate(candidates) if message.id in gone]] = _OVER
+    return replace(
+        selection,
+        kept=tuple(message_id for message_id in selection.kept if message_id not in gone),
+        reasons=replace(selection.reasons, kinds=kinds),
+    )

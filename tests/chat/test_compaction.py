@@ -114,7 +114,7 @@ def test_arguments_and_results_of_tools_cost_too():
     message = Message(
         id=MessageId("m"), role="assistant", content=({"type": "text", "text": "Hm"}, part)
     )
-    assert sent_text(message) == "Hm\nread {'path': 'a'} long"
+    assert sent_text(message) == 'Hm\nread\n{"path": "a"}\nlong'
 
 
 def one(_message):
@@ -129,7 +129,10 @@ def one(_message):
         pytest.param("uaua", 2, "0", "03", id="what is kept stays"),
         pytest.param("suau", 2, "", "03", id="a leading instruction stays"),
         pytest.param("usau", 2, "", "23", id="a later one does not"),
-        pytest.param("uattu", 3, "", "4", id="results go with their call"),
+        pytest.param("uattu", 3, "", "04", id="results go with their call"),
+        pytest.param("uuattu", 3, "", "015", id="what fills most of the room is passed over"),
+        pytest.param("uaua", 3, "", "123", id="else what does not fit ends it"),
+        pytest.param("uat", 3, "2", "012", id="the call of a kept result stays"),
         pytest.param("uau", 0, "", "", id="no room at all"),
         pytest.param("Sua", 1, "", "0", id="a summary stays"),
     ],

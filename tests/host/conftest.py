@@ -96,7 +96,7 @@ class Bench:
             store=ChatStore(config.memory_dir),
             models=self.models(),
             trust=self.trust,
-            build_history=lambda messages: build_context(
+            build_history=lambda messages, **_more: build_context(
                 messages, ContextBuilderOptions(attachment_resolver=NoAttachments())
             ),
             options=self.options,

@@ -84,7 +84,7 @@ async def test_a_summary_is_sent_in_place_of_what_it_stands_for_and_can_be_undon
         await talk(bench, "Four")
         assert sent(bench)[0] == "One"
         assert len(await bench.messages("c1")) == 8
-        with pytest.raises(CommandFailed, match="no summary"):
+        with pytest.raises(CommandFailed, match="no such summary"):
             await bench.call("chat.undo_compaction", chat_id="c1")
 
 
@@ -148,8 +148,8 @@ async def test_a_chat_that_changes_meanwhile_is_left_alone(started):
 
 async def test_near_the_window_a_chat_is_compacted_after_the_turn(started):
     async with started(WINDOW) as bench:
-        bench.reply(*["word " * 100] * 4, Scripted(pieces=("Yes",), usage=None), "Last")
-        await talk(bench, *["word " * 100] * 3)
+        bench.reply(*["word " * 100] * 3, Scripted(pieces=("Yes",), usage=None), "Last")
+        await talk(bench, *["word " * 100] * 2)
         assert not any(message.is_summary for message in await bench.messages("c1"))
         await talk(bench, "word " * 100)
         stored = await compacted(bench)
@@ -197,7 +197,7 @@ async def test_a_request_never_exceeds_the_window_and_what_is_protected_stays(st
         assert history[0].startswith("0 ")
         assert history[-1].startswith("19 ")
         assert 4 < len(history) < 8
-        assert "too much for the window" in caplog.text
+        assert "15 messages don't fit the window" in caplog.text
 
 
 async def test_without_anybody_to_write_summaries_that_is_said(started):

@@ -34,7 +34,7 @@ class Served:
                 chat=self.model, fast=None, embedder=ScriptedEmbedder(), chat_is_embedded=False
             ),
             trust=TrustRecord(trust),
-            build_history=lambda messages: build_context(
+            build_history=lambda messages, **_more: build_context(
                 messages, ContextBuilderOptions(attachment_resolver=NoAttachments())
             ),
         )
