@@ -3,6 +3,7 @@
 
 import { startMarking } from "./marking.js";
 import { Peek, peekAtBubbles } from "./peek.js";
+import { RolePicker } from "./role-picker.js";
 import { SendBar } from "./send-bar.js";
 import { startThreshold } from "./threshold.js";
 import { startTopicEditor } from "./topic-editor.js";
@@ -25,5 +26,6 @@ export function startForesight({ root, wire, chatId, panel, box }) {
   startThreshold(find(".threshold"), wire, chatId, peek);
   startTopicEditor(find(".edit-topics"), wire, chatId, panel);
   startMarking({ list: document.querySelector(".measure"), root, wire, chatId, panel });
+  new RolePicker(find(".role"), wire, chatId).start();
   new SendBar(find(".sends"), wire, chatId, box).start();
 }
