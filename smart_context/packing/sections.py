@@ -237,24 +237,30 @@ class Gathering:
     def _packed_by_repomix(self, patterns: list[str]) -> Gathered | None:
         from smart_context.packing import repomix  # noqa: PLC0415  only when asked for
 
+        wanted = without(self.sources.find(patterns), self._taken)
         try:
             packed = repomix.pack_with_repomix(
                 self.sources.root,
                 patterns,
-                [*self.context.exclude, *sorted(self._taken)],
+                self.context.exclude,
+                taken=sorted(self._taken),
                 may_download=self.repomix == "always",
             )
         except repomix.RepomixFailed as failed:
-            return self._packed_without_repomix(patterns, str(failed))
+            return self._packed_without_repomix(wanted, str(failed))
+        found = [path for path in repomix.files_in(packed) if path in self.sources.sizes]
+        if stray := sorted(set(found).difference(wanted)):
+            reason = f"it packed {stray[0]!r}, which is left out"
+            return self._packed_without_repomix(wanted, reason)
         if not self.context.allow_secrets and (secret := secret_in(packed)):
-            return self._packed_without_repomix(patterns, f"it packed what seems to be {secret}")
+            return self._packed_without_repomix(wanted, f"it packed what seems to be {secret}")
         blocks = [(f"Packed by {repomix.REPOMIX}.",), self.markup.block(packed, "xml")]
-        return self._gathered("files", blocks)
+        return self._gathered("files", blocks, self._read(found))
 
-    def _packed_without_repomix(self, patterns: list[str], reason: str) -> Gathered | None:
+    def _packed_without_repomix(self, paths: list[str], reason: str) -> Gathered | None:
         self.sources.warnings.append(f"Repomix was not used: {reason}")
         lead = f"Packed by Smart Context; Repomix was not used: {reason}."
-        return self._files_section("files", self.sources.find(patterns), lead=lead)
+        return self._files_section("files", paths, lead=lead)
 
     def _tree_section(self) -> Gathered | None:
         if not self.context.tree:
