@@ -7,6 +7,7 @@ by one as long as they are short, and beyond that by what samples of them come t
 from collections.abc import Callable, Iterable
 from itertools import islice
 from math import ceil
+from zlib import crc32
 
 CountTokens = Callable[[str], int]
 
@@ -53,9 +54,11 @@ def counting(texts: Iterable[str], count: CountTokens) -> CountTokens:
 
 
 def _rate(texts: Iterable[str], count: CountTokens) -> float:
-    """Tokens a byte, by samples that stay the same as texts are added."""
+    """Tokens a byte, by samples that stay the same as texts are added, in every process."""
     known = [text for text in texts if text]
-    chosen = [text for text in known if hash(text) % _ONE_IN == 0]
+    chosen = [
+        text for text in known if crc32(text[:_SAMPLE].encode(errors="replace")) % _ONE_IN == 0
+    ]
     samples = [text[:_SAMPLE] for text in (chosen if len(chosen) >= _FEW else known[:_FEW])]
     return sum(map(count, samples)) / max(sum(map(weight, samples)), 1)
 

@@ -1,6 +1,9 @@
 """Many texts are counted in a time that does not grow with them, and about right."""
 
+import os
 import random
+import subprocess
+import sys
 
 import pytest
 
@@ -45,3 +48,21 @@ def test_a_long_text_of_another_kind_is_counted_by_itself():
     strange = "0f3a9c" * 5_000
     cost = counting([*texts(1_500, 60), strange], lambda text: count_tokens(text, "gpt-4o"))
     assert cost(strange) >= count_tokens(strange, "gpt-4o")
+
+
+def test_another_process_comes_to_the_same_count():
+    script = (
+        "from tests.llm.test_tally import counting, texts; "
+        "print(counting(texts(1_500, 60), lambda text: text.count(' '))('a b c ' * 100))"
+    )
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert said[0] == said[1]
