@@ -15,6 +15,8 @@ export function startTopicEditor(root, wire, chatId, panel) {
   const form = /** @type {HTMLFormElement} */ (root.querySelector(".add-topic"));
   const field = /** @type {HTMLInputElement} */ (form.querySelector("input"));
 
+  let shown = "";
+
   /** @param {string} verb @param {Record<string, unknown>} params */
   const change = async (verb, params) => {
     try {
@@ -22,13 +24,17 @@ export function startTopicEditor(root, wire, chatId, panel) {
       return true;
     } catch (error) {
       toast(reasonOf(error));
+      shown = "";
       show(panel.state);
       return false;
     }
   };
   /** @param {import("./topic-state.js").PanelState} state */
   const show = (state) => {
-    if (list.contains(document.activeElement) && list.querySelector("input:focus")) return;
+    const rows = JSON.stringify(state.topics.map(({ label, count }) => [label, count]));
+    // Rows that are the same stay: one that is being pressed must not be put in another's place.
+    if (rows === shown || (list.contains(document.activeElement) && list.querySelector("input:focus"))) return;
+    shown = rows;
     list.replaceChildren(...state.topics.map((topic) => row(root, topic)));
   };
 

@@ -14,6 +14,8 @@ export class TopicsPanel {
   /** The newest wish of this page; an answer to an older one is not shown. */
   #wish = 0;
   #unanswered = 0;
+  /** How many events were shown: an answer that one of them overtook may be older than it. */
+  #heard = 0;
 
   /**
    * @param {HTMLElement} root  The `.topics` element.
@@ -45,12 +47,14 @@ export class TopicsPanel {
   async refresh() {
     if (!this.#chatId || !this.#wire.isOpen) return;
     try {
-      const wish = this.#wish;
+      const [wish, heard] = [this.#wish, this.#heard];
       const news = await this.#call("get_topics", {});
       if (news.active_topics?.length && !news.message_ids) {
         Object.assign(news, await this.#call("release", { message_ids: [] }));
       }
-      if (wish === this.#wish && !this.#unanswered) this.#apply(news);
+      if (wish !== this.#wish || this.#unanswered) return;
+      if (heard === this.#heard) this.#apply(news);
+      else await this.refresh();
     } catch (error) {
       this.#showReason(reasonOf(error));
     }
@@ -101,6 +105,7 @@ export class TopicsPanel {
   #hear(news) {
     // While our own wish is on its way, what it is answered with is newer than this.
     if (this.#unanswered && news.active_topics) return;
+    this.#heard += 1;
     this.#apply(news);
     if (news.active_topics && news.embedding_search === undefined) this.refresh();
   }

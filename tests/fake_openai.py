@@ -23,6 +23,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self, cast
 
+from tests.patience import PATIENCE_S
+
 CHAT = "/chat/completions"
 EMBEDDINGS = "/embeddings"
 MODELS = "/models"
@@ -204,11 +206,13 @@ class FakeOpenAI:
         """Put answers at the end of a path's script; each is used once, then the default is."""
         self._scripts.setdefault(path, deque()).extend(answers)
 
-    def wait_for_requests(self, count: int, *, path: str = CHAT, timeout_s: float = 10) -> None:
+    def wait_for_requests(
+        self, count: int, *, path: str = CHAT, timeout_s: float = PATIENCE_S
+    ) -> None:
         """Block until a path has had `count` requests; call it in a thread from async tests."""
         self._wait(lambda: sum(r.path == path for r in self.requests) >= count, timeout_s)
 
-    def wait_for_hang_up(self, count: int = 1, *, timeout_s: float = 10) -> None:
+    def wait_for_hang_up(self, count: int = 1, *, timeout_s: float = PATIENCE_S) -> None:
         """Block until clients have closed `count` connections in mid-answer."""
         self._wait(lambda: self._hung_up >= count, timeout_s)
 

@@ -5,8 +5,10 @@ import itertools
 import json
 import os
 import queue
+import random
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -19,8 +21,11 @@ from pathlib import Path
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from tests.patience import PATIENCE_S
+
 TOKEN = "a-token-for-tests-0123456789"
-PATIENCE_S = 30
+OWN_PORTS = range(20_000, 30_000)
+"""Ports that no system gives away unasked, unlike those that port 0 finds."""
 
 
 @dataclass
@@ -71,6 +76,15 @@ class Server:
         return self.process.wait(PATIENCE_S)
 
 
+def lasting_port():
+    """A free port that is still free after a server on it has ended and another begins."""
+    for port in random.sample(OWN_PORTS, len(OWN_PORTS)):
+        with socket.socket() as attempt:
+            if attempt.connect_ex(("127.0.0.1", port)):
+                return port
+    raise AssertionError("every port is taken")
+
+
 def _decoded(response):
     raw = response.read()
     if "json" in response.headers.get("Content-Type", ""):
@@ -79,9 +93,9 @@ def _decoded(response):
 
 
 @contextmanager
-def serving(vault, *, env=None, args=()):
-    """Serve a vault in a process of its own on a free port until the block ends."""
-    command = [sys.executable, "-m", "smart_context", "serve", str(vault), "--port", "0"]
+def serving(vault, *, env=None, args=(), port=0):
+    """Serve a vault in a process of its own, on a free port, until the block ends."""
+    command = [sys.executable, "-m", "smart_context", "serve", str(vault), "--port", str(port)]
     process = subprocess.Popen(
         [*command, "--token", TOKEN, "--no-browser", *args],
         stdout=subprocess.PIPE,
@@ -104,7 +118,7 @@ def serving(vault, *, env=None, args=()):
     finally:
         _end(process)
         for reader in readers:
-            reader.join(5)
+            reader.join(PATIENCE_S)
         process.stdout.close()
         process.stderr.close()
 
@@ -113,7 +127,7 @@ def _end(process):
     if process.poll() is None:
         process.terminate()
     try:
-        process.wait(10)
+        process.wait(PATIENCE_S)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
@@ -124,7 +138,11 @@ class WireClient:
 
     def __init__(self, url):
         self.connection = connect(
-            url, additional_headers={"Authorization": f"Bearer {TOKEN}"}, max_size=64 * 2**20
+            url,
+            additional_headers={"Authorization": f"Bearer {TOKEN}"},
+            max_size=64 * 2**20,
+            open_timeout=PATIENCE_S,
+            ping_timeout=None,
         )
         self.socket = self.connection.__enter__()
         self.ids = itertools.count(1)
@@ -139,7 +157,7 @@ class WireClient:
 
     def __exit__(self, *_):
         self.connection.__exit__(None, None, None)
-        self.reader.join(5)
+        self.reader.join(PATIENCE_S)
 
     def _read(self):
         try:

@@ -2,12 +2,19 @@
 
 import os
 import shutil
+from contextlib import ExitStack
 
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
+from tests.patience import PATIENCE_S
+from tests.serving import serving
+from tests.vaults import KEY
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-quic"]
+LOST = ("ERR_CONNECTION", "WebSocket connection to")
+"""What Chromium says of a server that has gone."""
 
 
 @pytest.fixture(scope="package")
@@ -17,7 +24,7 @@ def chromium():
     if not CHROMIUM:
         assert not os.environ.get("CI"), "CI has to have a Chromium"
         pytest.skip("no chromium on this machine: apt-get install chromium")
-    expect.set_options(timeout=15_000)
+    expect.set_options(timeout=PATIENCE_S * 1000)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield browser
@@ -27,24 +34,40 @@ def chromium():
 def is_fault(message):
     """Whether what the console says is a fault of the page's own script."""
     # Chromium also reports what the page shows its user: no connection, a file that is refused.
-    is_shown = "ERR_CONNECTION" in message.text or message.location["url"].endswith("/api/files")
-    return message.type == "error" and not is_shown
+    is_lost = any(words in message.text for words in LOST)
+    is_refused = message.location["url"].endswith("/api/files")
+    return message.type == "error" and not is_lost and not is_refused
 
 
 @pytest.fixture
-def new_page(chromium):
-    """Opens pages, each in a context of its own, and fails on any error in the page's script."""
+def serve():
+    """Serves vaults until the test, and every page that it opened, has ended."""
+    with ExitStack() as servers:
+        yield lambda vault, **more: servers.enter_context(serving(vault, env=KEY, **more))
+
+
+@pytest.fixture
+def new_page(chromium, serve):
+    """Opens pages of a server, each in a context of its own; fails on any error in their scripts.
+
+    It asks for `serve` so that the pages are gone before their servers: what a page says of a
+    server that goes away under it is not what a test is about.
+    """
     contexts, faults = [], []
 
-    def open_page(link, **options):
+    def hear(message):
+        if is_fault(message):
+            faults.append(message.text)
+
+    def open_page(server, path="/", **options):
         context = chromium.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
         contexts.append(context)
+        context.set_default_timeout(PATIENCE_S * 1000)
         page = context.new_page()
         page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on(
-            "console", lambda message: faults.append(message.text) if is_fault(message) else None
-        )
-        page.goto(link)
+        page.on("console", hear)
+        assert context.request.get(server.link).ok  # the cookie that the start link brings
+        page.goto(server.origin + path)
         return page
 
     yield open_page

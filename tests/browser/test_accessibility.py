@@ -5,6 +5,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from smart_context.cli.serve import demo_vault
+from tests.browser.steps import open_page
 from tests.browser.test_attachments import PICTURE, from_menu
 from tests.serving import serving
 
@@ -32,9 +33,9 @@ def demo():
 @pytest.mark.parametrize("path", SCREENS.values(), ids=SCREENS.keys())
 def test_a_screen_has_no_fault_that_a_program_finds(new_page, demo, path, scheme):
     # The checker is put in as a script by the test; the page's own policy would refuse it.
-    page = new_page(demo.link, color_scheme=scheme, bypass_csp=True, reduced_motion="reduce")
-    page.goto(demo.origin + path)
-    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    page = open_page(
+        new_page, demo, path, color_scheme=scheme, bypass_csp=True, reduced_motion="reduce"
+    )
     found = Axe().run(page, options=RULES)
     assert found.violations_count == 0, found.generate_report()
 
@@ -59,9 +60,8 @@ def test_what_is_attached_and_compacted_has_no_fault_that_a_program_finds(
     new_page, demo, used_chat, scheme, width
 ):
     options = {"color_scheme": scheme, "bypass_csp": True, "reduced_motion": "reduce"}
-    page = new_page(demo.link, viewport={"width": width, "height": 740}, **options)
-    page.goto(f"{demo.origin}/chats/{used_chat}")
-    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    viewport = {"width": width, "height": 740}
+    page = open_page(new_page, demo, f"/chats/{used_chat}", viewport=viewport, **options)
 
     def check():
         found = Axe().run(page, options=RULES)

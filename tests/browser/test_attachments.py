@@ -6,9 +6,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_chat_and_panel import KEY, asked, open_chat, send
-from tests.product.conftest import about, configured, endpoint, read_chat, vault, write_chat  # noqa: F401 - fixtures
-from tests.serving import serving
+from tests.browser.steps import asked, open_chat, send
+from tests.vaults import about, read_chat, write_chat
 
 pytestmark = pytest.mark.browser
 
@@ -19,14 +18,13 @@ TOO_LARGE = 25 * 2**20 + 1
 
 
 @pytest.fixture
-def server(configured):  # noqa: F811 - pytest's way to ask for a fixture
+def server(configured, serve):
     folder = configured()
     (folder / "Sea").mkdir()
     (folder / "Sea/Tides.md").write_text("High water at six.\n", encoding="utf-8")
     (folder / "Sea/Chart.png").write_bytes(PICTURE)
     write_chat(folder, "mixed", about("cats purr", "yes"), title="Cats and boats")
-    with serving(folder, env=KEY) as running:
-        yield running
+    return serve(folder)
 
 
 def text_file(name, text):
@@ -88,7 +86,7 @@ def answered(page, text):
 def test_files_that_were_picked_dropped_and_pasted_are_sent_in_envelopes(
     new_page,
     server,
-    endpoint,  # noqa: F811
+    endpoint,
 ):
     page = open_chat(new_page, server)
     pick(page, text_file("picked.txt", "By the button."), text_file("twin.txt", "Its twin."))
@@ -115,7 +113,7 @@ def test_files_that_were_picked_dropped_and_pasted_are_sent_in_envelopes(
     assert download.value.path().read_text(encoding="utf-8") == "By the button."
 
 
-def test_what_was_taken_away_is_not_sent_and_the_focus_stays(new_page, server, endpoint):  # noqa: F811
+def test_what_was_taken_away_is_not_sent_and_the_focus_stays(new_page, server, endpoint):
     page = open_chat(new_page, server)
     pick(page, text_file("one.txt", "First."), text_file("two.txt", "Second."))
     is_ready(page, "two.txt")
@@ -130,7 +128,7 @@ def test_what_was_taken_away_is_not_sent_and_the_focus_stays(new_page, server, e
     assert asked(endpoint)[-1] == "and now?"
 
 
-def test_a_file_of_the_vault_is_found_attached_and_sent(new_page, server, endpoint):  # noqa: F811
+def test_a_file_of_the_vault_is_found_attached_and_sent(new_page, server, endpoint):
     page = open_chat(new_page, server)
     from_menu(page, "From the vault")
     dialog = page.get_by_role("dialog", name="Attach from the vault")
@@ -160,7 +158,7 @@ def test_a_file_of_the_vault_is_found_attached_and_sent(new_page, server, endpoi
     expect(picture).to_have_js_property("naturalWidth", 1)
 
 
-def test_links_are_attached_by_pasting_an_address_or_in_a_dialog(new_page, server, endpoint):  # noqa: F811
+def test_links_are_attached_by_pasting_an_address_or_in_a_dialog(new_page, server, endpoint):
     page = open_chat(new_page, server)
     paste(page, "https://example.org/tides")
     is_ready(page, "https://example.org/tides")
@@ -194,7 +192,7 @@ def test_a_pasted_address_can_be_text_after_all_and_stays_text_within_a_message(
     expect(chips(page)).to_have_count(0)
 
 
-def test_what_cannot_be_attached_says_why_and_holds_the_message(new_page, server, endpoint):  # noqa: F811
+def test_what_cannot_be_attached_says_why_and_holds_the_message(new_page, server, endpoint):
     page = open_chat(new_page, server)
     page.locator(".file-input").evaluate(
         """(input, size) => {
@@ -234,7 +232,7 @@ def test_a_file_that_did_not_arrive_can_be_tried_again(new_page, server):
 def test_what_is_attached_survives_a_reload_and_a_message_that_could_not_be_sent(
     new_page,
     server,
-    endpoint,  # noqa: F811
+    endpoint,
 ):
     page = open_chat(new_page, server)
     pick(page, text_file("kept.txt", "Still here."))

@@ -1,62 +1,27 @@
 """What a user does: pick bubbles, see what is in context, send, and get just that sent."""
 
 import json
-import re
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.steps import asked, bubble, lit, open_chat, pick, send, status
 from tests.fake_openai import failure
-from tests.product.conftest import about, configured, endpoint, vault, write_chat  # noqa: F401 - fixtures
 from tests.product.test_filter_over_the_wire import MIXED, TOPICS
-from tests.serving import TOKEN, serving
+from tests.serving import TOKEN, lasting_port
+from tests.vaults import about, write_chat
 
 pytestmark = pytest.mark.browser
 
-KEY = {"TEST_KEY_NAME": "k"}
-
 
 @pytest.fixture
-def server(configured):  # noqa: F811 - pytest's way to ask for a fixture
+def server(configured, serve):
     folder = configured()
     write_chat(folder, "mixed", MIXED, topics=TOPICS, title="Cats and boats")
-    with serving(folder, env=KEY) as running:
-        yield running
+    return serve(folder)
 
 
-def open_chat(new_page, server, chat_id="mixed", **options):
-    page = new_page(server.link, **options)
-    page.goto(f"{server.origin}/chats/{chat_id}")
-    expect(page.locator("html")).to_have_attribute("data-wire", "open")
-    return page
-
-
-def bubble(page, name):
-    return page.get_by_role("checkbox", name=re.compile(f"^{name}, "))
-
-
-def status(page):
-    return page.locator(".topics .status")
-
-
-def lit(page):
-    return page.eval_on_selector_all(
-        "[data-message-id].in-context", "found => found.map(e => e.dataset.messageId)"
-    )
-
-
-def send(page, text):
-    composer = page.get_by_role("textbox", name=re.compile("message", re.IGNORECASE))
-    composer.fill(text)
-    composer.press("Enter")
-
-
-def asked(endpoint):  # noqa: F811
-    requests = [r for r in endpoint.chat_requests if r.body["model"] == "gpt-4o"]
-    return [message["content"] for message in requests[-1].messages]
-
-
-def test_what_is_highlighted_is_exactly_what_is_sent(new_page, server, endpoint):  # noqa: F811
+def test_what_is_highlighted_is_exactly_what_is_sent(new_page, server, endpoint):
     page = open_chat(new_page, server)
     expect(status(page)).to_have_text("All messages in context")
     heard = page.evaluate_handle(
@@ -67,7 +32,7 @@ def test_what_is_highlighted_is_exactly_what_is_sent(new_page, server, endpoint)
             return heard;
         }"""
     )
-    bubble(page, "cats sleep").check(force=True)
+    pick(page, "cats sleep")
     expect(status(page)).to_have_text("3 of 6 messages in context")
     assert lit(page) == ["m0", "m1", "m4"]
     assert heard.json_value()[-1] == ["m0", "m1", "m4"]
@@ -83,9 +48,9 @@ def test_what_is_highlighted_is_exactly_what_is_sent(new_page, server, endpoint)
     expect(status(page)).to_contain_text("of 8 messages in context")
 
 
-def test_what_is_highlighted_is_sent_without_streaming_too(new_page, server, endpoint):  # noqa: F811
+def test_what_is_highlighted_is_sent_without_streaming_too(new_page, server, endpoint):
     page = open_chat(new_page, server)
-    page.locator(".bubble", has_text="cats sleep").click()
+    pick(page, "cats sleep")
     expect(status(page)).to_have_text("3 of 6 messages in context")
     highlighted = lit(page)
     page.evaluate(
@@ -121,28 +86,30 @@ def test_nothing_that_matches_is_said(new_page, server):
 
 def test_with_similarity_off_bubbles_cannot_be_toggled(new_page, server):
     page = open_chat(new_page, server)
-    bubble(page, "cats sleep").check(force=True)
-    page.get_by_role("switch").uncheck(force=True)
+    pick(page, "cats sleep")
+    expect(status(page)).to_have_text("3 of 6 messages in context")
+    page.get_by_role("switch").uncheck()
     expect(status(page)).to_have_text("All messages in context")
     expect(bubble(page, "cats sleep")).to_be_disabled()
-    page.get_by_role("switch").check(force=True)
+    page.get_by_role("switch").check()
     expect(bubble(page, "cats sleep")).to_be_enabled()
     expect(bubble(page, "cats sleep")).not_to_be_checked()
 
 
 def test_two_tabs_stay_in_step(new_page, server):
     first, second = open_chat(new_page, server), open_chat(new_page, server)
-    bubble(first, "boats sail").check(force=True)
+    pick(first, "boats sail")
     expect(bubble(second, "boats sail")).to_be_checked()
+    expect(status(first)).not_to_have_text("All messages in context")
     expect(status(second)).to_have_text(status(first).inner_text())
     send(second, "from the second tab")
     expect(first.locator(".message").last).to_contain_text("You said: from the second tab")
     assert first.locator(".message", has_text="You said: from the second tab").count() == 1
 
 
-def test_new_topics_keep_the_selection(new_page, server, endpoint):  # noqa: F811
+def test_new_topics_keep_the_selection(new_page, server, endpoint):
     page = open_chat(new_page, server)
-    bubble(page, "cats sleep").check(force=True)
+    pick(page, "cats sleep")
     fresh = {
         "topics": [{"label": "Cats Sleep", "count": 2}, {"label": "Night Sky", "count": 1}],
         "sticky_message_ids": [],
@@ -155,7 +122,7 @@ def test_new_topics_keep_the_selection(new_page, server, endpoint):  # noqa: F81
     assert [label.lower() for label in selected] == ["cats sleep"]
 
 
-def test_a_failed_answer_says_what_to_do_and_can_be_tried_again(new_page, server, endpoint):  # noqa: F811
+def test_a_failed_answer_says_what_to_do_and_can_be_tried_again(new_page, server, endpoint):
     page = open_chat(new_page, server)
     endpoint.reply_with(failure(401, "no such key"))
     send(page, "hello")
@@ -166,22 +133,22 @@ def test_a_failed_answer_says_what_to_do_and_can_be_tried_again(new_page, server
     expect(page.locator(".message").last).to_contain_text("You said: hello")
 
 
-def test_a_lost_connection_is_shown_and_nothing_doubles_after_it(new_page, configured):  # noqa: F811
-    folder = configured()
+def test_a_lost_connection_is_shown_and_nothing_doubles_after_it(new_page, configured, serve):
+    folder, port = configured(), lasting_port()
     write_chat(folder, "mixed", MIXED, topics=TOPICS)
-    with serving(folder, env=KEY) as server:
-        port = server.origin.rpartition(":")[2]
-        page = open_chat(new_page, server)
-        expect(page.locator(".message")).to_have_count(6)
+    server = serve(folder, port=port)
+    page = open_chat(new_page, server)
+    expect(page.locator(".message")).to_have_count(6)
+    server.stop()
     expect(page.locator(".connection")).to_be_visible()
-    with serving(folder, env=KEY, args=["--port", port]):
-        expect(page.locator(".connection")).to_be_hidden(timeout=30_000)
-        send(page, "back again")
-        expect(page.locator(".message").last).to_contain_text("You said: back again")
-        expect(page.locator(".message")).to_have_count(8)
+    serve(folder, port=port)
+    expect(page.locator(".connection")).to_be_hidden()
+    send(page, "back again")
+    expect(page.locator(".message").last).to_contain_text("You said: back again")
+    expect(page.locator(".message")).to_have_count(8)
 
 
-def test_markup_in_messages_and_labels_stays_text(new_page, configured):  # noqa: F811
+def test_markup_in_messages_and_labels_stays_text(new_page, configured, serve):
     folder = configured()
     hostile = "<img src=x onerror=alert(1)> ![pic](https://evil.example/a.png) \u202egnp"
     write_chat(
@@ -191,21 +158,20 @@ def test_markup_in_messages_and_labels_stays_text(new_page, configured):  # noqa
         topics=[{"label": "<b>Bold</b> \u202eevil", "count": 2}],
     )
     outside = []
-    with serving(folder, env=KEY) as server:
-        page = new_page(server.link)
-        page.on("request", lambda r: outside.append(r.url) if server.origin not in r.url else None)
-        page.goto(f"{server.origin}/chats/hostile")
-        expect(page.locator(".message")).to_have_count(2)
-        assert page.locator(".message img").count() == 0
-        assert page.title() != "owned"
-        expect(page.locator(".bubble").first).to_contain_text("<b>Bold</b>")
+    server = serve(folder)
+    page = new_page(server)
+    page.on("request", lambda r: outside.append(r.url) if server.origin not in r.url else None)
+    page.goto(f"{server.origin}/chats/hostile")
+    expect(page.locator(".message")).to_have_count(2)
+    expect(page.locator(".bubble").first).to_contain_text("<b>Bold</b>")
+    assert page.locator(".message img").count() == 0
+    assert page.title() != "owned"
     assert [url for url in outside if not url.startswith(("ws:", "data:"))] == []
 
 
 def test_the_panel_stands_alone(new_page, server):
-    page = new_page(server.link)
-    page.goto(f"{server.origin}/panels/smart_context?chat_id=mixed")
-    bubble(page, "cats sleep").check(force=True)
+    page = new_page(server, "/panels/smart_context?chat_id=mixed")
+    pick(page, "cats sleep")
     expect(status(page)).to_have_text("3 of 6 messages in context")
     expect(page.get_by_text("Instructions & Preferences")).to_be_visible()
 
@@ -215,10 +181,11 @@ def test_a_narrow_screen_shows_chat_and_panel(new_page, server):
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width <= 360
     page.locator("[data-toggle=side]").click()
-    page.locator(".bubble", has_text="cats sleep").click()
+    pick(page, "cats sleep")
     expect(status(page)).to_have_text("3 of 6 messages in context")
 
 
 def test_a_token_is_not_left_in_the_address(new_page, server):
-    page = new_page(server.link)
+    page = new_page(server)
+    page.goto(server.link)
     assert TOKEN not in page.url

@@ -7,10 +7,9 @@ import threading
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_chat_and_panel import KEY, asked, open_chat, send, status
+from tests.browser.steps import asked, open_chat, send, status, write
 from tests.fake_openai import held
-from tests.product.conftest import about, configured, endpoint, vault, write_chat  # noqa: F401 - fixtures
-from tests.serving import serving
+from tests.vaults import about, write_chat
 
 pytestmark = pytest.mark.browser
 
@@ -19,11 +18,10 @@ NOTES = json.dumps({"overview": "About cats and boats.", "decisions": ["Sail on 
 
 
 @pytest.fixture
-def server(configured, endpoint):  # noqa: F811 - pytest's way to ask for a fixture
+def server(configured, endpoint, serve):
     folder = configured()
     write_chat(folder, "c1", about(*SAID), title="Cats and boats")
-    with serving(folder, env=KEY) as running:
-        yield running
+    return serve(folder)
 
 
 def from_menu(page, name):
@@ -39,7 +37,9 @@ def undo(page):
     return page.get_by_role("button", name=re.compile("^Undo “"))
 
 
-def compacted(page):
+def compacted(page, count):
+    """The ids of the messages that a summary stands for, once there are so many."""
+    expect(page.locator("[data-compacted]")).to_have_count(count)
     return page.eval_on_selector_all(
         "[data-compacted]", "found => found.map(e => e.dataset.messageId)"
     )
@@ -50,7 +50,7 @@ def ask(page, text):
     expect(page.locator(".message").last).to_contain_text(f"You said: {text}")
 
 
-def test_a_chat_is_compacted_goes_on_and_is_put_back_in_both_tabs(new_page, server, endpoint):  # noqa: F811
+def test_a_chat_is_compacted_goes_on_and_is_put_back_in_both_tabs(new_page, server, endpoint):
     page, other = open_chat(new_page, server, "c1"), open_chat(new_page, server, "c1")
     gate = threading.Event()
     endpoint.reply_with(held(NOTES, gate))
@@ -60,7 +60,7 @@ def test_a_chat_is_compacted_goes_on_and_is_put_back_in_both_tabs(new_page, serv
     for tab in (page, other):
         expect(card(tab, "Summary of 4 messages")).to_contain_text("written by gpt-4o-mini")
         expect(undo(tab)).to_be_visible()
-        assert compacted(tab) == ["m0", "m1", "m2", "m3"]
+        assert compacted(tab, 4) == ["m0", "m1", "m2", "m3"]
     expect(page.get_by_text("Summing up the chat…")).to_have_count(0)
     expect(page.locator("#m-m1 .marks")).to_have_text("compacted")
     expect(page.get_by_text("Sail on Sunday.")).to_be_hidden()
@@ -74,7 +74,7 @@ def test_a_chat_is_compacted_goes_on_and_is_put_back_in_both_tabs(new_page, serv
 
     page.reload()
     expect(card(page, "Summary of 4 messages")).to_be_visible()
-    assert compacted(page) == ["m0", "m1", "m2", "m3"]
+    assert compacted(page, 4) == ["m0", "m1", "m2", "m3"]
     undo(other).click()
     for tab in (page, other):
         expect(tab.locator(".summary-card")).to_have_count(0)
@@ -85,7 +85,7 @@ def test_a_chat_is_compacted_goes_on_and_is_put_back_in_both_tabs(new_page, serv
     assert not any("Sail on Sunday" in text for text in asked(endpoint))
 
 
-def test_the_context_is_cleared_and_only_the_newest_summary_is_undone(new_page, server, endpoint):  # noqa: F811
+def test_the_context_is_cleared_and_only_the_newest_summary_is_undone(new_page, server, endpoint):
     page = open_chat(new_page, server, "c1")
     endpoint.reply_with(NOTES)
     from_menu(page, "Compact this chat")
@@ -108,7 +108,7 @@ def test_the_context_is_cleared_and_only_the_newest_summary_is_undone(new_page, 
     assert sent[1:4] == ["More?", "You said: More?", "Who am I?"]
 
 
-def test_only_known_commands_are_commands(new_page, server, endpoint):  # noqa: F811
+def test_only_known_commands_are_commands(new_page, server, endpoint):
     page = open_chat(new_page, server, "c1")
     box = page.get_by_role("textbox", name="Message")
     commands = page.get_by_role("list", name="Commands")
@@ -126,13 +126,13 @@ def test_only_known_commands_are_commands(new_page, server, endpoint):  # noqa: 
     expect(box).to_have_value("")
 
 
-def test_what_stands_against_it_is_said_and_nothing_is_lost(new_page, server, endpoint):  # noqa: F811
+def test_what_stands_against_it_is_said_and_nothing_is_lost(new_page, server, endpoint):
     page = open_chat(new_page, server, "c1")
     gate = threading.Event()
     endpoint.reply_with(held("At last.", gate))
     send(page, "Slowly, please")
     expect(page.locator(".message[data-generating]")).to_have_count(1)
-    send(page, "/compact")
+    write(page, "/compact")
     expect(page.get_by_role("alert").filter(has_text="still being answered")).to_be_visible()
     expect(page.get_by_role("textbox", name="Message")).to_have_value("/compact")
     from_menu(page, "Clear context here")

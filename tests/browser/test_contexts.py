@@ -7,10 +7,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from tests.browser.steps import open_chat, open_page, send
 from tests.browser.test_accessibility import RULES
-from tests.browser.test_chat_and_panel import KEY, open_chat, send
-from tests.product.conftest import about, configured, endpoint, vault, write_chat  # noqa: F401 - fixtures
-from tests.serving import serving
+from tests.vaults import about, write_chat
 
 pytestmark = pytest.mark.browser
 
@@ -28,19 +27,15 @@ def write_notes(folder, notes):
 
 
 @pytest.fixture
-def server(configured):  # noqa: F811 - pytest's way to ask for a fixture
+def server(configured, serve):
     folder = configured()
     write_notes(folder, NOTES)
     write_chat(folder, "mixed", about("cats purr", "yes"), title="Cats and boats")
-    with serving(folder, env=KEY) as running:
-        yield running
+    return serve(folder)
 
 
 def open_builder(new_page, server, path="/contexts?chat=mixed", **options):
-    page = new_page(server.link, **options)
-    page.goto(server.origin + path)
-    expect(page.locator("html")).to_have_attribute("data-wire", "open")
-    return page
+    return open_page(new_page, server, path, **options)
 
 
 def tick(page, key):
@@ -55,7 +50,7 @@ def previewed(page):
     return page.locator(".item-name").all_inner_texts()
 
 
-def system_prompt(endpoint):  # noqa: F811
+def system_prompt(endpoint):
     requests = [r for r in endpoint.chat_requests if r.body["model"] == "gpt-4o"]
     first = requests[-1].messages[0]
     return first["content"] if first["role"] == "system" else ""
@@ -74,7 +69,7 @@ def build_house(page):
     expect(page.get_by_role("heading", name="1 link away")).to_be_visible()
 
 
-def test_a_context_is_built_attached_sent_and_found_in_the_request(new_page, server, endpoint):  # noqa: F811
+def test_a_context_is_built_attached_sent_and_found_in_the_request(new_page, server, endpoint):
     page = open_builder(new_page, server)
     build_house(page)
     assert sorted(previewed(page)) == ["Bread › Rule", "Inverter", "Solar roof"]
@@ -105,7 +100,7 @@ def test_the_compiled_text_is_shown_without_what_is_left_out(new_page, server):
     expect(page.locator(".finding[data-kind=excluded]")).to_have_count(1)
 
 
-def test_a_chip_takes_its_context_out_of_the_chat(new_page, server, endpoint):  # noqa: F811
+def test_a_chip_takes_its_context_out_of_the_chat(new_page, server, endpoint):
     server.ask("smart_context.save_context", key="House", items=["Home/"])
     server.ask("smart_context.attach_context", chat_id="mixed", key="House")
     page = open_chat(new_page, server)
@@ -117,7 +112,7 @@ def test_a_chip_takes_its_context_out_of_the_chat(new_page, server, endpoint):  
     assert "House" not in system_prompt(endpoint)
 
 
-def test_a_suggested_note_goes_with_one_click(new_page, server, endpoint):  # noqa: F811
+def test_a_suggested_note_goes_with_one_click(new_page, server, endpoint):
     write_chat(server.vault, "bread", about("How do I fold bread dough?", "Gently"))
     page = open_chat(new_page, server, "bread")
     page.get_by_role("button", name="Attach", exact=True).click()
@@ -197,57 +192,57 @@ def test_a_name_that_is_taken_is_not_overwritten_unasked(new_page, server):
     assert server.ask("smart_context.list_contexts")["contexts"] == []
 
 
-def test_unusually_much_is_neither_copied_nor_sent_unasked(new_page, configured, endpoint):  # noqa: F811
+def test_unusually_much_is_neither_copied_nor_sent_unasked(new_page, configured, serve, endpoint):
     folder = configured(ask_above_tokens="50")
     write_notes(folder, {"Long.md": "word " * 400})
     write_chat(folder, "mixed", about("word " * 200, "yes"))
-    with serving(folder, env=KEY) as server:
-        page = open_builder(new_page, server, permissions=["clipboard-read", "clipboard-write"])
-        tick(page, "Long.md").check()
-        page.get_by_role("button", name="Copy").click()
-        page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
-        page.get_by_role("button", name="Copy").click()
-        page.get_by_role("dialog").get_by_role("button", name="Copy").click()
-        expect(page.locator(".toast")).to_contain_text("Copied")
-        assert page.evaluate("navigator.clipboard.readText()") == "word " * 400
+    server = serve(folder)
+    page = open_builder(new_page, server, permissions=["clipboard-read", "clipboard-write"])
+    tick(page, "Long.md").check()
+    page.get_by_role("button", name="Copy").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Copy").click()
+    page.get_by_role("dialog").get_by_role("button", name="Copy").click()
+    expect(page.locator(".toast")).to_contain_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == "word " * 400
 
-        page = open_chat(new_page, server)
-        send(page, "hello")
-        page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
-        expect(page.get_by_role("textbox", name="Message")).to_have_value("hello")
-        assert not endpoint.chat_requests
-        page.keyboard.press("Enter")
-        page.get_by_role("dialog").get_by_role("button", name="Send").click()
-        expect(page.locator(".message").last).to_contain_text("You said: hello")
-        send(page, "once more")
-        expect(page.locator(".message").last).to_contain_text("You said: once more")
+    page = open_chat(new_page, server)
+    send(page, "hello")
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    expect(page.get_by_role("textbox", name="Message")).to_have_value("hello")
+    assert not endpoint.chat_requests
+    page.get_by_role("textbox", name="Message").press("Enter")
+    page.get_by_role("dialog").get_by_role("button", name="Send").click()
+    expect(page.locator(".message").last).to_contain_text("You said: hello")
+    send(page, "once more")
+    expect(page.locator(".message").last).to_contain_text("You said: once more")
 
 
-def test_hostile_names_stay_text(new_page, configured):  # noqa: F811
+def test_hostile_names_stay_text(new_page, configured, serve):
     folder = configured()
     write_notes(folder, {"<b>x<b> \u202egnp.md": "# <script>document.title='owned'</script>\n"})
-    with serving(folder, env=KEY) as server:
-        page = open_builder(new_page, server, "/contexts")
-        page.locator(".row-open:visible").click()
-        page.locator("#tree input").first.check()
-        expect(page.locator(".item-name")).to_contain_text("<b>x<b> ⟦U+202E⟧gnp")
-        assert page.locator("#tree b, .chips b").count() == 0
-        assert "owned" not in page.title()
+    server = serve(folder)
+    page = open_builder(new_page, server, "/contexts")
+    page.locator(".row-open:visible").click()
+    page.locator("#tree input").first.check()
+    expect(page.locator(".item-name")).to_contain_text("<b>x<b> ⟦U+202E⟧gnp")
+    assert page.locator("#tree b, .chips b").count() == 0
+    assert "owned" not in page.title()
 
 
-def test_a_large_vault_is_fetched_page_by_page(new_page, configured):  # noqa: F811
+def test_a_large_vault_is_fetched_page_by_page(new_page, configured, serve):
     folder = configured()
     write_notes(folder, {f"many/note {n:04}.md": "x" for n in range(1_205)})
-    with serving(folder, env=KEY) as server:
-        page = open_builder(new_page, server, "/contexts")
-        unfold(page, "many/")
-        expect(page.locator("li.row[data-kind=note]")).to_have_count(200)
-        page.get_by_role("button", name="Show more").click()
-        expect(page.locator("li.row[data-kind=note]")).to_have_count(400)
-        page.get_by_role("searchbox", name="Search notes").fill("1204")
-        expect(page.locator("li.row[data-kind=note]")).to_have_count(1)
-        page.locator("li.row input").check()
-        expect(page.locator("#chosen .chip-name")).to_have_text("note 1204")
+    server = serve(folder)
+    page = open_builder(new_page, server, "/contexts")
+    unfold(page, "many/")
+    expect(page.locator("li.row[data-kind=note]")).to_have_count(200)
+    page.get_by_role("button", name="Show more").click()
+    expect(page.locator("li.row[data-kind=note]")).to_have_count(400)
+    page.get_by_role("searchbox", name="Search notes").fill("1204")
+    expect(page.locator("li.row[data-kind=note]")).to_have_count(1)
+    page.locator("li.row input").check()
+    expect(page.locator("#chosen .chip-name")).to_have_text("note 1204")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

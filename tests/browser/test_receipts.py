@@ -7,19 +7,18 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from tests.browser.test_chat_and_panel import (  # noqa: F401 - fixtures among them
-    asked,
-    bubble,
-    lit,
-    open_chat,
-    send,
-    server,
-    status,
-)
-from tests.product.conftest import configured, endpoint, vault  # noqa: F401 - fixtures
-from tests.product.test_filter_over_the_wire import MIXED
+from tests.browser.steps import asked, bubble, lit, open_chat, pick, send, status
+from tests.product.test_filter_over_the_wire import MIXED, TOPICS
+from tests.vaults import write_chat
 
 pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def server(configured, serve):
+    folder = configured()
+    write_chat(folder, "mixed", MIXED, topics=TOPICS, title="Cats and boats")
+    return serve(folder)
 
 
 def total(page):
@@ -39,16 +38,16 @@ def message(page, message_id):
     return page.locator(f"#m-{message_id}")
 
 
-def test_hovering_a_bubble_tells_what_the_click_then_does(new_page, server):  # noqa: F811
+def test_hovering_a_bubble_tells_what_the_click_then_does(new_page, server):
     page = open_chat(new_page, server)
     before = total(page)
-    bubble(page, "cats sleep").hover(force=True)
+    page.locator(".bubble", has_text="cats sleep").hover()
     change = re.search(r"−(\d+) messages, −(\d+) tokens", peek(page))
     assert change
     going = page.locator('.message[data-would="go"]')
     expect(going).to_have_count(int(change[1]))
     ids = going.evaluate_all("found => found.map(e => e.dataset.messageId)")
-    bubble(page, "cats sleep").check(force=True)
+    pick(page, "cats sleep")
     expect(status(page)).to_have_text(f"{6 - int(change[1])} of 6 messages in context")
     expect(page.locator(".sends-total")).to_have_text(
         re.compile(rf"^{before - int(change[2]):,} tokens")
@@ -56,7 +55,7 @@ def test_hovering_a_bubble_tells_what_the_click_then_does(new_page, server):  # 
     assert set(lit(page)) == {m["id"] for m in MIXED} - set(ids)
 
 
-def test_what_a_click_would_change_does_not_widen_the_panel(new_page, server):  # noqa: F811
+def test_what_a_click_would_change_does_not_widen_the_panel(new_page, server):
     page = open_chat(new_page, server)
     page.get_by_text("Add or edit topics").click()
     long = "Everything that anybody ever asked about it"
@@ -69,7 +68,7 @@ def test_what_a_click_would_change_does_not_widen_the_panel(new_page, server):  
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_focus_tells_the_same_as_hovering_and_leaving_ends_it(new_page, server):  # noqa: F811
+def test_focus_tells_the_same_as_hovering_and_leaving_ends_it(new_page, server):
     page = open_chat(new_page, server)
     bubble(page, "boats sail").focus()
     assert peek(page).startswith("boats sail:")
@@ -78,7 +77,7 @@ def test_focus_tells_the_same_as_hovering_and_leaving_ends_it(new_page, server):
     expect(page.locator("[data-would]")).to_have_count(0)
 
 
-def test_the_bar_follows_what_is_typed_and_shows_the_exact_text(new_page, server, endpoint):  # noqa: F811
+def test_the_bar_follows_what_is_typed_and_shows_the_exact_text(new_page, server, endpoint):
     page = open_chat(new_page, server)
     before = total(page)
     page.get_by_role("textbox", name="Message").fill("and kittens, " * 20)
@@ -87,6 +86,7 @@ def test_the_bar_follows_what_is_typed_and_shows_the_exact_text(new_page, server
     assert page.locator(".sends-bar").get_attribute("aria-label").startswith(f"{total(page):,}")
     page.get_by_role("button", name="Show the exact text").click()
     dialog = page.get_by_role("dialog", name="The exact text")
+    expect(dialog).to_be_visible()
     shown = dialog.locator("pre").all_inner_texts()
     dialog.get_by_role("button", name="Close").click()
     page.get_by_role("textbox", name="Message").press("Enter")
@@ -94,9 +94,9 @@ def test_the_bar_follows_what_is_typed_and_shows_the_exact_text(new_page, server
     assert asked(endpoint) == shown
 
 
-def test_each_message_says_why_it_is_in_or_out(new_page, server):  # noqa: F811
+def test_each_message_says_why_it_is_in_or_out(new_page, server):
     page = open_chat(new_page, server)
-    bubble(page, "cats sleep").check(force=True)
+    pick(page, "cats sleep")
     expect(message(page, "m0")).to_have_attribute("data-mark", "in")
     expect(message(page, "m2")).to_have_attribute("data-mark", "out")
     why = message(page, "m2").locator(".why")
@@ -112,9 +112,9 @@ def test_each_message_says_why_it_is_in_or_out(new_page, server):  # noqa: F811
     expect(toolbar).to_have_accessible_description(re.compile("^out: "))
 
 
-def test_pin_and_hide_by_key_and_range_and_back_again(new_page, server):  # noqa: F811
+def test_pin_and_hide_by_key_and_range_and_back_again(new_page, server):
     page = open_chat(new_page, server)
-    bubble(page, "cats sleep").check(force=True)
+    pick(page, "cats sleep")
     expect(status(page)).to_have_text("3 of 6 messages in context")
     message(page, "m2").get_by_role("button", name="Copy").focus()
     page.keyboard.press("p")
@@ -139,11 +139,11 @@ def test_pin_and_hide_by_key_and_range_and_back_again(new_page, server):  # noqa
     expect(undo).to_be_hidden()
 
 
-def test_the_slider_shows_live_what_crosses_it_and_letting_go_does_it(new_page, server):  # noqa: F811
+def test_the_slider_shows_live_what_crosses_it_and_letting_go_does_it(new_page, server):
     page = open_chat(new_page, server)
     expect(page.get_by_role("slider")).to_be_hidden()
     everything = total(page)
-    bubble(page, "cats sleep").check(force=True)
+    pick(page, "cats sleep")
     expect(page.locator(".sends-total")).not_to_have_text(re.compile(f"^{everything} tokens"))
     slider = page.get_by_role("slider", name="How close a message has to be")
     expect(slider).to_have_value("0.5")
@@ -167,7 +167,7 @@ def test_the_slider_shows_live_what_crosses_it_and_letting_go_does_it(new_page, 
     expect(slider).to_have_value("0.5")
 
 
-def test_topics_are_added_renamed_merged_and_deleted_by_hand(new_page, server):  # noqa: F811
+def test_topics_are_added_renamed_merged_and_deleted_by_hand(new_page, server):
     page = open_chat(new_page, server)
     page.get_by_text("Add or edit topics").click()
     page.get_by_role("textbox", name="A topic of your own").fill("brief")
@@ -190,11 +190,11 @@ def test_topics_are_added_renamed_merged_and_deleted_by_hand(new_page, server): 
     expect(bubble(page, "brief")).to_be_checked()
 
 
-def test_a_turn_is_looked_up_compared_and_replayed(new_page, server, endpoint):  # noqa: F811
+def test_a_turn_is_looked_up_compared_and_replayed(new_page, server, endpoint):
     page = open_chat(new_page, server)
     send(page, "first question")
     expect(page.locator(".message")).to_have_count(8)
-    bubble(page, "cats sleep").check(force=True)
+    pick(page, "cats sleep")
     expect(status(page)).to_have_text(re.compile("^3 of 8"))
     send(page, "second question")
     expect(page.locator(".message")).to_have_count(10)
@@ -228,7 +228,7 @@ RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "be
 @pytest.mark.parametrize("width", [1280, 360])
 def test_what_is_opened_on_the_way_has_no_fault_that_a_program_finds(
     new_page,
-    server,  # noqa: F811
+    server,
     scheme,
     width,
 ):

@@ -5,27 +5,25 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_chat_and_panel import KEY, asked, open_chat, send
-from tests.product.conftest import about, configured, endpoint, vault, write_chat  # noqa: F401 - fixtures
-from tests.serving import serving
+from tests.browser.steps import asked, open_chat, send
+from tests.vaults import about, write_chat
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def server(configured):  # noqa: F811 - pytest's way to ask for a fixture
+def server(configured, serve):
     folder = configured()
     (folder / "Tides.md").write_text("High water at six.\n", encoding="utf-8")
     write_chat(folder, "c1", about("cats purr", "yes"), title="Cats and boats")
-    with serving(folder, env=KEY) as running:
-        yield running
+    return serve(folder)
 
 
 def role(page):
     return page.get_by_role("combobox", name="Role", exact=True)
 
 
-def test_a_role_and_its_files_shape_the_turn_until_it_is_taken_away(new_page, server, endpoint):  # noqa: F811
+def test_a_role_and_its_files_shape_the_turn_until_it_is_taken_away(new_page, server, endpoint):
     page, other = open_chat(new_page, server, "c1"), open_chat(new_page, server, "c1")
     role(page).select_option("reviewer")
     expect(page.locator(".role-told")).to_contain_text("Judges a change strictly")

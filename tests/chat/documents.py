@@ -34,14 +34,15 @@ def appending(text, **more):
 
 
 def put(path: Path, content: bytes | str | dict, *, age_s: float = 60):
-    """Write a file as another program would, some time ago."""
+    """Write a file as another program would, some time ago, and all at once."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.parent / f".{path.name}.unfinished"
     if isinstance(content, dict):
         content = json.dumps(content)
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    then = path.stat().st_mtime_ns - int(age_s * 1e9)
-    os.utime(path, ns=(then, then))
-    return path
+    unfinished.write_bytes(content if isinstance(content, bytes) else content.encode())
+    then = unfinished.stat().st_mtime_ns - int(age_s * 1e9)
+    os.utime(unfinished, ns=(then, then))
+    return unfinished.replace(path)
 
 
 def on_disk(path: Path):

@@ -6,6 +6,7 @@ import pytest
 from smart_context.chat.attachments import attachment_envelope
 from smart_context.chat.history import ContextBuilderOptions, build_context
 from smart_context.chat.messages import Message, MessageId
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -192,7 +193,7 @@ async def test_attachments_are_read_at_the_same_time():
             return id
 
     chat = [carrier("u", files=[("a", "1"), ("b", "2")]), carrier("v", links=[("c", "3")])]
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         history = await build_context(chat, options(resolver=Meeting()))
     assert "\n3\n" in history[1].text
 

@@ -5,9 +5,11 @@ from datetime import UTC, datetime
 
 import pytest
 
+from smart_context.chat import chat_files
 from smart_context.chat.store import ChatStore
 from smart_context.errors import ChatUnreadable, StoreFailed
 from tests.chat.documents import appending, ids, names_in, on_disk, put, said
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -99,12 +101,13 @@ async def test_listing_and_searching_move_nothing_and_show_that_something_is_the
     assert names_in(folder) == ["bad.json", "good.json"]
 
 
-async def test_a_file_that_is_being_written_is_waited_for(store, folder):
+async def test_a_file_that_is_being_written_is_waited_for(store, folder, monkeypatch):
+    monkeypatch.setattr(chat_files, "_FRESH_S", PATIENCE_S)  # however slow this machine is
     path = put(folder / "c.json", b'{"messages": [', age_s=0)
     loading = asyncio.create_task(store.load("c"))
     await asyncio.wait({loading}, timeout=0.1)
     path.write_text('{"messages": [{"id": "a", "role": "user", "content": "a"}]}')
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         assert await loading == said("a")
     assert names_in(folder) == ["c.json"]
 

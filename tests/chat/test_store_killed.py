@@ -10,6 +10,7 @@ import pytest
 
 from smart_context.chat.store import ChatStore
 from tests.chat.documents import ids
+from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -91,7 +92,7 @@ async def test_two_processes_on_one_chat_lose_no_message(tmp_path):
         writer.stdin.write("go\n")
         writer.stdin.flush()
     for writer in writers:
-        writer.communicate(timeout=60)
+        writer.communicate(timeout=PATIENCE_S)
         assert writer.returncode == 0
     found = ids(await ChatStore(tmp_path).load("c"))
     for name in "ab":

@@ -7,6 +7,7 @@ import pytest
 from smart_context.chat.store import ChatStore
 from smart_context.chat.watching import changed_chats
 from tests.chat.documents import appending, put, said
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -24,7 +25,7 @@ class Heard:
         self._news.set()
 
     async def until(self, chat, times=1):
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             while self.chats.count(chat) < times:
                 self._news.clear()
                 await self._news.wait()
@@ -163,7 +164,7 @@ async def test_another_folder_by_the_same_name_is_watched_itself(folder):
     folder.mkdir()
     was_replaced = False
     async with (
-        asyncio.timeout(10),
+        asyncio.timeout(PATIENCE_S),
         contextlib.aclosing(changed_chats(folder, look_again_s=0.05)) as reports,
     ):
         async for chats in reports:  # `None` comes from looking, a chat only from the system
@@ -184,7 +185,7 @@ async def test_a_report_that_comes_before_our_writer_has_told_waits_for_it(store
     def put_and_wait(*arguments):
         stored = put_file(*arguments)
         loop.call_soon_threadsafe(written.set)
-        may_go_on.wait(5)
+        may_go_on.wait(PATIENCE_S)
         return stored
 
     store._files.put = put_and_wait

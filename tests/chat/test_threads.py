@@ -4,6 +4,7 @@ import threading
 import pytest
 
 from smart_context.chat.threads import to_end
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -24,7 +25,7 @@ async def test_who_is_cancelled_waits_for_the_work_to_end(fails):
 
     def work():
         loop.call_soon_threadsafe(begun.set)
-        may_end.wait(5)
+        may_end.wait(PATIENCE_S)
         ended.append(True)
         if fails:
             raise ZeroDivisionError

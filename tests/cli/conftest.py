@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from tests.patience import PATIENCE_S
+
 
 @pytest.fixture(autouse=True)
 def the_log_as_it_was():
@@ -29,7 +31,7 @@ def smart_context(tmp_path):
             capture_output=True,
             text=True,
             encoding="utf-8",
-            timeout=60,
+            timeout=PATIENCE_S,
             check=False,
         )
         assert "Traceback" not in done.stderr

@@ -10,8 +10,8 @@ import pytest
 from smart_context import __version__
 from smart_context.cli.serve import DEMO_VAULT
 from tests.fake_openai import FakeOpenAI
-from tests.product.conftest import about, write_chat
 from tests.serving import serving
+from tests.vaults import about, write_chat
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from smart_context.host.host import Host, HostOptions, Models
 from smart_context.host.loader import declared_settings
 from smart_context.host.trust import TrustRecord, fingerprint
 from smart_context.llm.scripted import ScriptedChatModel, ScriptedEmbedder
+from tests.patience import PATIENCE_S
 
 BARE = """\
 id = "quiet"
@@ -130,7 +131,7 @@ class Bench:
 
 async def until(is_so):
     """Let other tasks run until something is so."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while not is_so():
             await asyncio.sleep(0.001)
 
@@ -153,7 +154,7 @@ def running():
         try:
             yield bench
         finally:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE_S):
                 await bench.host.stop()
 
     return run

@@ -7,6 +7,7 @@ import pytest
 
 from smart_context.host.bus import EventBus
 from smart_context.host.events import Event
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -100,7 +101,7 @@ async def test_a_handler_that_hangs_is_cancelled_logged_and_passed_over(caplog):
     bus.subscribe(PING, hang, owner="sleepy")
     bus.subscribe(PING, noting("next"))
     notes = []
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         await bus.publish(PING, notes)
     assert notes == ["next"]
     assert "sleepy took longer than 0.01 s" in caplog.text

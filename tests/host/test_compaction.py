@@ -11,6 +11,7 @@ from smart_context.host.compaction import CLEARED
 from smart_context.llm.models import Usage
 from smart_context.llm.scripted import Scripted
 from tests.host.conftest import until
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -58,7 +59,7 @@ async def talk(bench, *texts):
 
 async def compacted(bench):
     """The messages, once there is a summary among them."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while not any(message.is_summary for message in await bench.messages("c1")):
             await asyncio.sleep(0.005)
     return await bench.messages("c1")

@@ -14,6 +14,7 @@ from smart_context.errors import (
 )
 from smart_context.llm.scripted import Scripted
 from tests.host.conftest import until
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -166,7 +167,7 @@ async def test_a_moved_memory_folder_takes_effect_at_the_next_start(bench, caplo
 async def test_starting_writes_nothing_and_stopping_twice_is_no_harm(make_bench):
     bench = make_bench()
     await bench.start()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         await bench.host.stop()
         await bench.host.stop()
     assert list(bench.vault.iterdir()) == []

@@ -6,6 +6,7 @@ import inspect
 import pytest
 
 from smart_context.host.tasks import TaskOwner
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -152,7 +153,7 @@ async def test_work_may_close_its_own_owner():
         await owner.close()
         return "closed"
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         assert await owner.spawn(work()) == "closed"
 
 

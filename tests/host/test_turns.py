@@ -13,6 +13,7 @@ from smart_context.host.transcript import INTERRUPTED
 from smart_context.llm.models import Usage
 from smart_context.llm.scripted import Scripted
 from tests.host.conftest import until
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -490,7 +491,7 @@ async def test_stopping_the_host_keeps_the_part_and_leaves_nothing_generating(be
     bench.reply(Scripted(pieces=("Part ", "whole"), gate=asyncio.Event(), hold_after=1))
     task = asyncio.create_task(send(bench, chat_id="c1"))
     await until(lambda: bench.named("chat.token"))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         await bench.host.stop()
     await task
     document = json.loads((bench.vault / ".memory" / "c1.json").read_text())

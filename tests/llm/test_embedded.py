@@ -11,6 +11,7 @@ from smart_context.errors import ModelFailed
 from smart_context.llm import embedded
 from smart_context.llm.embedded import EmbeddedEmbedder, Window, batched, cut, padded
 from smart_context.llm.minilm import files
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -130,12 +131,12 @@ def test_padding_is_behind_the_ids():
 
 
 class GatedEmbedder(EmbeddedEmbedder):
-    """Computes nothing until its gate opens; counts the batches that were begun."""
+    """Computes a batch for each time that its gate is released; counts those that were begun."""
 
     def __init__(self, loaded):
         super().__init__(workers=1)
         self.pieces = loaded[0]
-        self.gate = threading.Event()
+        self.gate = threading.Semaphore(0)
         self.begun = threading.Semaphore(0)
         self.batches = []
 
@@ -145,18 +146,18 @@ class GatedEmbedder(EmbeddedEmbedder):
     def forward(self, ids, lengths):
         self.batches.append(ids)
         self.begun.release()
-        assert self.gate.wait(5)
+        assert self.gate.acquire(timeout=PATIENCE_S)
         return np.ones((len(lengths), 384), np.float32)
 
 
 async def test_cancelling_stops_between_batches(loaded):
     gated = GatedEmbedder(loaded)
     job = asyncio.create_task(gated.embed(["hello"] * 160))
-    await asyncio.to_thread(gated.begun.acquire, timeout=5)
+    await asyncio.to_thread(gated.begun.acquire, timeout=PATIENCE_S)
     job.cancel()
     with pytest.raises(asyncio.CancelledError):
         await job
-    gated.gate.set()
+    gated.gate.release(10)
     await gated.embed(["a question"])
     assert len(gated.batches) == 2
     await gated.aclose()
@@ -165,9 +166,9 @@ async def test_cancelling_stops_between_batches(loaded):
 async def test_a_question_does_not_wait_for_the_end_of_a_long_import(loaded):
     gated = GatedEmbedder(loaded)
     job = asyncio.create_task(gated.embed(["hello"] * 160))
-    await asyncio.to_thread(gated.begun.acquire, timeout=5)
+    await asyncio.to_thread(gated.begun.acquire, timeout=PATIENCE_S)
     question = asyncio.create_task(gated.embed(["a question of some length"]))
-    gated.gate.set()
+    gated.gate.release(11)
     await question
     assert not job.done()
     await job
@@ -177,9 +178,9 @@ async def test_a_question_does_not_wait_for_the_end_of_a_long_import(loaded):
 async def test_closing_fails_calls_that_are_not_done_rather_than_give_zeros(loaded):
     gated = GatedEmbedder(loaded)
     job = asyncio.create_task(gated.embed(["hello"] * 160))
-    await asyncio.to_thread(gated.begun.acquire, timeout=5)
+    await asyncio.to_thread(gated.begun.acquire, timeout=PATIENCE_S)
     await gated.aclose()
-    gated.gate.set()
+    gated.gate.release(10)
     with pytest.raises(ModelFailed, match="was closed"):
         await job
 

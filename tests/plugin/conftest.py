@@ -13,6 +13,7 @@ from smart_context.host.host import Host, Models
 from smart_context.host.loader import declared_settings
 from smart_context.host.trust import TrustRecord
 from smart_context.llm.scripted import ScriptedChatModel, ScriptedEmbedder
+from tests.patience import PATIENCE_S
 
 
 class NoAttachments:
@@ -83,7 +84,7 @@ def served(vault, tmp_path):
         try:
             yield running
         finally:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE_S):
                 await running.host.stop()
 
     return run

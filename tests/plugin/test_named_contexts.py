@@ -6,6 +6,7 @@ import json
 import pytest
 
 from smart_context.errors import CommandFailed, InvalidParams
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -161,7 +162,7 @@ async def test_clients_are_told_of_contexts_and_of_notes_that_change(notes, serv
         await running.call("attach_context", chat_id="c", key="K")
         (vault / "new.md").write_text("fresh")
         wanted = {"notes_changed": True, "has_other_files": True}
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(PATIENCE_S):
             while wanted not in running.named("smart_context.contexts_changed"):
                 await asyncio.sleep(0.02)
         told = running.named("smart_context.contexts_changed")

@@ -7,23 +7,24 @@ import urllib.request
 import pytest
 from websockets.sync.client import connect
 
-from tests.serving import TOKEN, cookie_opener, serving
+from tests.serving import TOKEN, cookie_opener, lasting_port, serving
 
 
-@pytest.fixture
-def bare(vault):
-    with serving(vault) as running:
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory):
+    """A server of an empty vault; the tests leave it as it is, and share it."""
+    with serving(tmp_path_factory.mktemp("vault")) as running:
         yield running
 
 
 def test_the_start_link_opens_the_page_and_the_cookie_outlives_a_restart(vault):
-    with serving(vault) as server:
+    port = lasting_port()
+    with serving(vault, port=port) as server:
         opener = cookie_opener()
         with opener.open(server.link) as page:
             assert page.status == 200
             assert "token" not in page.url
-        port = server.origin.rpartition(":")[2]
-    with serving(vault, args=["--port", port]) as again, opener.open(again.origin + "/") as page:
+    with serving(vault, port=port) as again, opener.open(again.origin + "/") as page:
         assert page.status == 200
 
 

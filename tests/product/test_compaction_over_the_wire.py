@@ -2,8 +2,8 @@
 
 import json
 
-from tests.product.conftest import about, read_chat, write_chat
 from tests.serving import serving
+from tests.vaults import KEY, about, read_chat, write_chat
 
 NOTES = json.dumps({"overview": "About cats and boats.", "decisions": ["Sail on Sunday."]})
 
@@ -60,7 +60,7 @@ def test_the_window_is_never_exceeded_and_the_reason_is_told(configured, endpoin
     (vault / ".vault.toml").write_text(config, encoding="utf-8")
     write_chat(vault, "c1", about(*[f"number {n} " + "word " * 100 for n in range(40)]))
     with (
-        serving(vault, env={"TEST_KEY_NAME": "secret-key-123"}) as server,
+        serving(vault, env=KEY) as server,
         server.connect() as client,
     ):
         preview = client.call("smart_context.preview", chat_id="c1", message="And now?")

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from tests.product.conftest import about, write_chat
 from tests.serving import serving
+from tests.vaults import KEY, about, write_chat
 
 
 def prompt_of(endpoint):
@@ -65,10 +65,10 @@ def test_other_clients_hear_of_it_and_the_same_notes_give_the_same_request(house
 def test_what_was_attached_to_a_new_chat_is_there_after_a_restart(configured):
     folder = configured()
     (folder / "a.md").write_text("Alpha", encoding="utf-8")
-    with serving(folder, env={"TEST_KEY_NAME": "k"}) as server:
+    with serving(folder, env=KEY) as server:
         server.ask("smart_context.add_notes", chat_id="fresh", paths=["a.md"])
         server.ask("chat.send", chat_id="fresh", message="hello")
-    with serving(folder, env={"TEST_KEY_NAME": "k"}) as server:
+    with serving(folder, env=KEY) as server:
         (chip,) = server.ask("smart_context.chat_contexts", chat_id="fresh")["contexts"]
         assert chip["sent"] == ["a.md"]
 
@@ -77,7 +77,7 @@ def test_serving_writes_nothing_before_contexts_are_used(configured):
     folder = configured()
     (folder / "a.md").write_text("Alpha", encoding="utf-8")
     before = sorted(folder.rglob("*"))
-    with serving(folder, env={"TEST_KEY_NAME": "k"}) as server:
+    with serving(folder, env=KEY) as server:
         server.ask("smart_context.list_notes")
         status, page = server.request("GET", "/contexts")
         assert status == 200
@@ -92,7 +92,7 @@ def test_fifty_thousand_notes_are_listed_while_they_are_still_being_read(configu
         (folder / f"g{group:02}").mkdir()
         for n in range(1_000):
             (folder / f"g{group:02}/n{n:03}.md").touch()
-    with serving(folder, env={"TEST_KEY_NAME": "k"}) as server:
+    with serving(folder, env=KEY) as server:
         began = time.monotonic()
         top = server.ask("smart_context.list_notes")
         found = server.ask("smart_context.list_notes", query="n077", limit=10)

@@ -3,7 +3,7 @@
 import json
 
 from tests.fake_openai import Reply, failure
-from tests.product.conftest import read_chat
+from tests.vaults import read_chat
 
 
 def call(name, arguments, call_id="call_1"):

@@ -6,8 +6,8 @@ import threading
 import pytest
 
 from tests.fake_openai import CHAT, EMBEDDINGS, failure, held
-from tests.product.conftest import about, read_chat, write_chat
 from tests.serving import serving
+from tests.vaults import KEY, about, read_chat, write_chat
 
 MIXED = about(
     "cats purr when they sleep",
@@ -58,13 +58,13 @@ def test_the_model_receives_exactly_the_messages_that_are_shown_as_in_context(
 def test_the_filter_survives_the_answer_and_a_restart(configured, endpoint):
     vault = configured()
     write_chat(vault, "mixed", MIXED, topics=TOPICS)
-    with serving(vault, env={"TEST_KEY_NAME": "k"}) as server, server.connect() as client:
+    with serving(vault, env=KEY) as server, server.connect() as client:
         client.call("smart_context.set_filter", chat_id="mixed", topics=["boats sail"])
         client.call("chat.send", chat_id="mixed", message="one more")
         assert client.call("smart_context.get_topics", chat_id="mixed")["active_topics"] == [
             "boats sail"
         ]
-    with serving(vault, env={"TEST_KEY_NAME": "k"}) as server, server.connect() as client:
+    with serving(vault, env=KEY) as server, server.connect() as client:
         state = client.call("smart_context.get_topics", chat_id="mixed")
         assert state["active_topics"] == ["boats sail"]
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.product.conftest import about, write_chat
+from tests.vaults import about, write_chat
 
 CHAT = "mixed"
 MESSAGES = about(
@@ -92,6 +92,7 @@ def test_a_preview_knows_the_window_of_the_model(client, chat):
 def test_a_replay_leaves_the_disk_as_it_was(server, client, endpoint, chat):
     client.call("smart_context.set_filter", chat_id=chat, topics=["boats sail"])
     client.call("chat.send", chat_id=chat, message="hello")
+    client.wait_for("smart_context.extraction", state="failed")
     client.call("smart_context.refresh_topics", chat_id=chat, wait=True)
     client.call("smart_context.get_topics", chat_id=chat)  # embeds what the turn has added
     before, asked = kept_on_disk(server.vault), len(endpoint.chat_requests)

@@ -9,6 +9,7 @@ import pytest
 from smart_context.errors import ModelFailed
 from smart_context.relevance import cache as cache_module
 from smart_context.relevance.cache import EmbeddingCache
+from tests.patience import PATIENCE_S
 from tests.relevance.doubles import FakeEmbedder, messages_saying
 
 pytestmark = pytest.mark.anyio
@@ -148,7 +149,7 @@ async def test_the_first_messages_need_not_wait_for_the_newest_to_be_embedded(pa
     await cache.vectors("c", messages[:2])
     embedder.gate, embedder.entered = asyncio.Event(), asyncio.Event()
     newest = asyncio.create_task(cache.vectors("c", messages))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         await embedder.entered.wait()
         assert (await cache.vectors("c", messages[:2], more_follow=True)).shape == (2, 4)
     assert not newest.done()
@@ -229,7 +230,7 @@ async def test_two_calls_at_once_embed_nothing_twice(path_of):
     embedder.gate = asyncio.Event()
     cache = EmbeddingCache(path_of, embedder)
     messages = messages_saying("a", "b")
-    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
         both = [tasks.create_task(cache.vectors("c", messages)) for _ in range(2)]
         await embedder.entered.wait()
         embedder.gate.set()

@@ -4,6 +4,7 @@ import pytest
 
 from smart_context.vault.index import VaultIndex
 from smart_context.vault.watch import watch_vault
+from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -12,7 +13,7 @@ async def test_the_index_follows_while_it_is_watched(tmp_path):
     (tmp_path / "a.md").write_text("[[b]]")
     index = VaultIndex(tmp_path, tmp_path / ".memory")
     seen: asyncio.Queue = asyncio.Queue()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         watch = asyncio.create_task(watch_vault(index, seen.put_nowait))
         assert (await seen.get()).added == ("a.md",)
         while not index.is_watched:

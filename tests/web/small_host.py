@@ -8,9 +8,9 @@ from smart_context.errors import ChatIdInvalid, CommandFailed, InvalidParams
 from smart_context.host.commands import Caller, CommandRegistry
 from smart_context.web.routes import create_web_app
 from smart_context.web.server import serve
+from tests.patience import PATIENCE_S
 
 TOKEN = "a-token-for-tests-0123456789"
-PATIENCE_S = 10
 
 
 class SmallHost:

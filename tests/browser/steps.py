@@ -1,0 +1,57 @@
+"""What users do on the pages, and what they see there, in the words of the tests."""
+
+import re
+
+from playwright.sync_api import expect
+
+
+def open_page(new_page, server, path, **options):
+    """A page whose script is at work and connected."""
+    page = new_page(server, path, **options)
+    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    return page
+
+
+def open_chat(new_page, server, chat_id="mixed", **options):
+    return open_page(new_page, server, f"/chats/{chat_id}", **options)
+
+
+def bubble(page, name):
+    """The checkbox of a topic."""
+    return page.get_by_role("checkbox", name=re.compile(f"^{name}, "))
+
+
+def pick(page, name):
+    """Click a topic's bubble once it has come to rest, and see that it is picked."""
+    page.locator(".bubble:not([data-leaving])", has_text=name).click()
+    expect(bubble(page, name)).to_be_checked()
+
+
+def status(page):
+    return page.locator(".topics .status")
+
+
+def lit(page):
+    """The ids of the messages that are highlighted now; wait for the status first."""
+    return page.eval_on_selector_all(
+        "[data-message-id].in-context", "found => found.map(e => e.dataset.messageId)"
+    )
+
+
+def send(page, text):
+    """Send a message once the answer before it is whole."""
+    expect(page.locator(".composer .stop")).to_be_hidden()
+    write(page, text)
+
+
+def write(page, text):
+    """Write a message and press Enter, whatever the page is doing."""
+    composer = page.get_by_role("textbox", name=re.compile("message", re.IGNORECASE))
+    composer.fill(text)
+    composer.press("Enter")
+
+
+def asked(endpoint):
+    """The contents of the last request that was not for topics."""
+    requests = [r for r in endpoint.chat_requests if r.body["model"] == "gpt-4o"]
+    return [message["content"] for message in requests[-1].messages]

@@ -1,0 +1,93 @@
+"""A vault on disk, a fake endpoint over HTTP, a real server process between them, and chats."""
+
+import json
+
+import pytest
+
+from tests.fake_openai import FakeOpenAI
+from tests.serving import serving
+
+KEY = {"TEST_KEY_NAME": "secret-key-123"}
+
+
+@pytest.fixture
+def endpoint():
+    with FakeOpenAI() as fake:
+        yield fake
+
+
+@pytest.fixture
+def vault(tmp_path):
+    folder = tmp_path / "Meine Notizen 笔记"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def configured(vault, endpoint):
+    """A vault whose models are all at the fake endpoint, filtered to the letter of the seed."""
+
+    def configure(**settings):
+        lines = {
+            "enabled": "true",
+            "relevance": '"plain"',
+            "recent_messages": "0",
+            "keep_pairs": "false",
+            "similarity_threshold": "0.5",
+        } | settings
+        (vault / ".vault.toml").write_text(
+            f"""
+[llm]
+base_url = "{endpoint.base_url}"
+api_key_env = "TEST_KEY_NAME"
+max_retries = 2
+timeout_s = 10
+
+[llm.categories]
+chat = "gpt-4o"
+fast = "gpt-4o-mini"
+embedding = "text-embedding-3-small"
+
+[plugins.smart_context]
+"""
+            + "\n".join(f"{key} = {value}" for key, value in lines.items()),
+            encoding="utf-8",
+        )
+        return vault
+
+    return configure
+
+
+@pytest.fixture
+def server(configured):
+    with serving(configured(), env=KEY) as running:
+        yield running
+
+
+@pytest.fixture
+def client(server):
+    with server.connect() as connected:
+        yield connected
+
+
+def write_chat(vault, chat_id, messages, **document):
+    folder = vault / ".memory"
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{chat_id}.json"
+    path.write_text(
+        json.dumps({"messages": messages, "topics": [], **document}, ensure_ascii=False),
+        encoding="utf-8",
+    )
+    return path
+
+
+def read_chat(vault, chat_id):
+    return json.loads((vault / ".memory" / f"{chat_id}.json").read_text(encoding="utf-8"))
+
+
+def about(*texts):
+    """Messages m0, m1, …, by user and assistant in turn."""
+    return [
+        {"id": f"m{n}", "role": "user" if n % 2 == 0 else "assistant", "content": text}
+        for n, text in enumerate(texts)
+    ]
