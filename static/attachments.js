@@ -1,5 +1,5 @@
 // @ts-check
-/** The chips by the message box: what is to go with the next message. */
+/** The chips by the message box: what is to go with the next message. Tells with `attachments-changed`. */
 
 import { asText, fromText, holdReason, markOf, MOST_FILES, refusal } from "./attached.js";
 import { makeChip, showChip } from "./attached-chip.js";
@@ -25,8 +25,6 @@ export class Attachments {
   #files = new Map();
   #nextId = 1;
   #slot = inTurn(AT_ONCE);
-  /** Called whenever something changes. */
-  onChange = () => {};
 
   /**
    * @param {HTMLFormElement} form  The `.composer`.
@@ -138,7 +136,7 @@ export class Attachments {
     }
     this.#list.hidden = !attached.length;
     remember("sessionStorage", this.#key, asText(attached));
-    this.onChange();
+    this.#form.dispatchEvent(new CustomEvent("attachments-changed", { bubbles: true }));
   }
 
   /** @param {Attached} one */

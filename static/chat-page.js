@@ -76,7 +76,7 @@ function announce(words) {
  * @param {readonly import("./attached.js").Attached[]} attached
  */
 async function send(text, attached) {
-  if (!(await guard.allows(text))) throw new Error("Not sent.");
+  if (!(await guard.allows(text, asParams(attached)))) throw new Error("Not sent.");
   showPending(text, attached);
   scroll.toEnd();
   let isTaken = false;
@@ -175,7 +175,10 @@ startFrame();
 equip(messagesIn(measure));
 listen(measure, { wire, chatId, panel });
 highlight.start();
-if (topics && panel) startForesight({ root: topics, wire, chatId, panel, box: document.querySelector("#message-box") });
+if (topics && panel) {
+  const box = /** @type {HTMLTextAreaElement} */ (find("#message-box"));
+  startForesight({ root: topics, wire, chatId, panel, box, attached: () => asParams(attachments.all) });
+}
 reasons?.start();
 if (panel) startReceipts(find("#panel-receipts"), wire, chatId);
 panel?.start();

@@ -60,7 +60,7 @@ export class Composer {
       const command = /** @type {Command | undefined} */ (chosen?.dataset.command);
       if (command) this.#run(command);
     });
-    this.#attachments.onChange = () => this.#show();
+    this.#form.addEventListener("attachments-changed", () => this.#show());
     this.#attachments.start();
     this.#show();
   }

@@ -15,10 +15,11 @@ import { startTopicEditor } from "./topic-editor.js";
  * @property {string} chatId
  * @property {import("./topics-panel.js").TopicsPanel} panel
  * @property {HTMLTextAreaElement | null} box  Where the message is written; null beside no chat.
+ * @property {() => Record<string, unknown>} [attached]  What is to go with it.
  */
 
 /** To be called before the panel starts, so that it is heard from its first word. @param {Page} page */
-export function startForesight({ root, wire, chatId, panel, box }) {
+export function startForesight({ root, wire, chatId, panel, box, attached = () => ({}) }) {
   /** @param {string} selector */
   const find = (selector) => /** @type {HTMLElement} */ (root.querySelector(selector));
   const peek = new Peek(find(".peek"), wire, chatId);
@@ -27,5 +28,5 @@ export function startForesight({ root, wire, chatId, panel, box }) {
   startTopicEditor(find(".edit-topics"), wire, chatId, panel);
   startMarking({ list: document.querySelector(".measure"), root, wire, chatId, panel });
   new RolePicker(find(".role"), wire, chatId).start();
-  new SendBar(find(".sends"), wire, chatId, box).start();
+  new SendBar(find(".sends"), wire, chatId, box, attached).start();
 }

@@ -54,13 +54,17 @@ export class OutputGuard {
     this.#chatId = chatId;
   }
 
-  /** Whether a message may be sent; asks if that would send unusually much. @param {string} message */
-  async allows(message) {
-    const weight = await this.#weigh(message);
+  /**
+   * Whether a message may be sent; asks if that would send unusually much.
+   * @param {string} message
+   * @param {Record<string, unknown>} attached  What goes with it, as `chat.send` takes it.
+   */
+  async allows(message, attached) {
+    const weight = await this.#weigh({ message, ...attached });
     if (!weight || !weight.ask_above || weight.tokens <= weight.ask_above) return true;
     const key = `sent-large:${this.#chatId}`;
     if (weight.tokens <= Number(recall("sessionStorage", key)) * GROWTH) return true;
-    const parts = [["the chat", weight.history], ["attached notes", weight.contexts]]
+    const parts = [["the chat", weight.history], ["attached notes", weight.contexts], ["attached files", weight.attachments]]
       .filter(([, tokens]) => tokens)
       .map(([name, tokens]) => `${counted(Number(tokens))} of ${name}`);
     const words = `About ${counted(weight.tokens)} tokens would be sent${parts.length ? `: ${parts.join(", ")}` : ""}. Picking topics in the panel makes it less.`;
@@ -69,10 +73,10 @@ export class OutputGuard {
     return true;
   }
 
-  /** Nobody waits long for a warning. @param {string} message */
-  #weigh(message) {
+  /** Nobody waits long for a warning. @param {Record<string, unknown>} written */
+  #weigh(written) {
     const late = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS, null));
-    const weighed = this.#wire.call("smart_context.weigh", { chat_id: this.#chatId, message });
+    const weighed = this.#wire.call("smart_context.weigh", { chat_id: this.#chatId, ...written });
     return Promise.race([weighed, late]).catch(() => null);
   }
 }

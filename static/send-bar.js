@@ -12,6 +12,7 @@ export class SendBar {
   #wire;
   #chatId;
   #box;
+  #attached;
   #wish;
 
   /**
@@ -19,19 +20,21 @@ export class SendBar {
    * @param {import("./wire.js").Wire} wire
    * @param {string} chatId
    * @param {HTMLTextAreaElement | null} box  Where the message is written.
+   * @param {() => Record<string, unknown>} attached  What is to go with it, as `chat.send` takes it.
    */
-  constructor(root, wire, chatId, box) {
+  constructor(root, wire, chatId, box, attached) {
     this.#root = root;
     this.#wire = wire;
     this.#chatId = chatId;
     this.#box = box;
+    this.#attached = attached;
     this.#wish = newest(TYPING_MS, (/** @type {any} */ news) => this.#show(news));
   }
 
   start() {
     const refresh = () => this.refresh();
     this.#box?.addEventListener("input", refresh);
-    document.addEventListener("panel-changed", refresh);
+    for (const event of ["panel-changed", "attachments-changed"]) document.addEventListener(event, refresh);
     for (const event of ["smart_context.contexts_changed", "memory.chat_changed"]) {
       this.#wire.on(event, (news) => (news.chat_id ?? this.#chatId) === this.#chatId && refresh());
     }
@@ -48,7 +51,7 @@ export class SendBar {
   #preview(brief) {
     const written = this.#box?.value ?? "";
     const message = written.trim() ? written : "";
-    return this.#wire.call("smart_context.preview", { chat_id: this.#chatId, message, brief });
+    return this.#wire.call("smart_context.preview", { chat_id: this.#chatId, message, brief, ...this.#attached() });
   }
 
   /** @param {any} news */

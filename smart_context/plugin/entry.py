@@ -320,17 +320,25 @@ class SmartContextPlugin:
         """Let the filter decide about messages again."""
         return await self._filter.release(check_chat_id(chat_id), message_ids)
 
-    async def weigh(self, chat_id: str, message: str = "") -> JsonObject:
+    async def weigh(
+        self,
+        chat_id: str,
+        message: str = "",
+        files: list[dict[str, Any]] | None = None,
+        links: list[dict[str, Any]] | None = None,
+    ) -> JsonObject:
         """About how many tokens a message would send, and from how many on the page asks first."""
         view = await self._filter.view(check_chat_id(chat_id))
         decision = await self._filter.decide(view)
-        briefing = await self._briefings.of(view.chat_id, message)
+        draft = await self._context.draft(message, files or (), links or ())
+        briefing = await self._briefings.of(view.chat_id, draft.text)
         history = sum(estimate(entry.text) for entry in decision.messages)
         return {
             "tokens": history + briefing.tokens + estimate(briefing.message),
             "history": history,
             "contexts": briefing.contexts.tokens,
             "role": briefing.role.tokens,
+            "attachments": estimate(draft.text[len(message) :]),
             "ask_above": self._ask_above,
         }
 

@@ -73,6 +73,11 @@ def chip(page, name):
     return chips(page).filter(has_text=name)
 
 
+def counted(page):
+    """The line that tells how many tokens attachments cost."""
+    return page.locator(".sends-parts li[data-part=attachments]")
+
+
 def is_ready(page, name):
     expect(chip(page, name)).to_have_attribute("data-state", "ready")
 
@@ -99,6 +104,10 @@ def test_files_that_were_picked_dropped_and_pasted_are_sent_in_envelopes(
     for name in ("picked.txt", "twin.txt", "dropped.txt", "pasted.txt"):
         is_ready(page, name)
     expect(chip(page, "picked.txt")).to_contain_text("14 bytes")
+    expect(counted(page)).to_be_visible()
+    page.get_by_role("button", name="Show the exact text").click()
+    expect(page.get_by_role("dialog")).to_contain_text("By the mouse.")
+    page.keyboard.press("Escape")
 
     send(page, "What do they say?")
     answered(page, "What do they say?")
@@ -119,10 +128,12 @@ def test_what_was_taken_away_is_not_sent_and_the_focus_stays(new_page, server, e
     is_ready(page, "two.txt")
     page.get_by_role("button", name="Take one.txt away").press("Enter")
     expect(chips(page)).to_have_count(1)
+    expect(counted(page)).to_be_visible()
     expect(page.get_by_role("button", name="Take two.txt away")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_role("textbox", name="Message")).to_be_focused()
     expect(page.get_by_role("status").filter(has_text="two.txt is taken away")).to_have_count(1)
+    expect(counted(page)).to_have_count(0)
     send(page, "and now?")
     answered(page, "and now?")
     assert asked(endpoint)[-1] == "and now?"

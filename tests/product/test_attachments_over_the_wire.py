@@ -23,6 +23,16 @@ def test_an_uploaded_file_reaches_the_model_in_its_envelope(vault, server, clien
     assert question["files"][0]["name"] == "pläne .md"
 
 
+def test_a_message_is_weighed_with_its_files(server, client):
+    _, stored = upload(server, "a.txt", b"tide " * 900)
+    light = client.call("smart_context.weigh", chat_id="c1", message="When?")
+    heavy = client.call("smart_context.weigh", chat_id="c1", message="When?", files=[stored])
+    assert light["attachments"] == 0
+    assert heavy["attachments"] > 500
+    # Estimates of the parts are rounded each.
+    assert abs(heavy["tokens"] - light["tokens"] - heavy["attachments"]) <= 2
+
+
 def test_a_long_file_is_cut_and_read_on_by_its_key(server, client, endpoint):
     text = "\n".join(f"line {n}" for n in range(1, 700))
     _, stored = upload(server, "long.txt", text.encode())
