@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from smart_context.app.digests import Digests
 from smart_context.app.histories import Histories
 from smart_context.chat.file_store import FILES_FOLDER, FileStore
 from smart_context.chat.store import ChatStore
@@ -20,7 +21,6 @@ from smart_context.llm.embedded import EmbeddedEmbedder
 from smart_context.llm.models import ChatModel, Embedder
 from smart_context.llm.openai_models import OpenAIChatModel, OpenAIEmbedder
 from smart_context.llm.responder import PassageResponder
-from smart_context.topics.digest import digest
 from smart_context.vault.followed import FollowedVault
 
 _logger = logging.getLogger(__name__)
@@ -116,7 +116,7 @@ def make_host(parts: Parts) -> Host:
         notes=parts.notes,
         trust=trust_record(),
         build_history=Histories(files, lambda: host.config),
-        options=HostOptions(digest=digest),
+        options=HostOptions(digest=Digests(lambda: host.config)),
     )
     return host
 

@@ -5,6 +5,7 @@ go to `<chat_id>.answer.jsonl` instead, and to the chat once, when the answer is
 
     journal = AnswerJournal(store.sidecar(chat_id, ANSWER_SUFFIX), message_id)
     journal.append(piece)            # for each piece
+    journal.step(parts)              # what led to the answer, such as a tool's result
     await store.update(…)            # the whole answer
     journal.finish()
 
@@ -19,12 +20,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from smart_context.chat.advisory import try_lock
 from smart_context.chat.files import read_file
 from smart_context.chat.ids import check_chat_id
-from smart_context.chat.messages import ChatId, MessageId
+from smart_context.chat.messages import ChatId, MessageId, Part
 from smart_context.errors import ChatIdInvalid, StoreFailed
 
 ANSWER_SUFFIX = "answer.jsonl"
@@ -38,13 +39,15 @@ class InterruptedAnswer:
     Attributes:
         chat_id: The chat.
         message_id: The message that was being written.
-        text: What had arrived of it.
+        text: What had arrived of it, after the steps.
+        steps: What was said and done before it, as parts of a message.
         path: The journal; `discard` it once the text is in the chat.
     """
 
     chat_id: ChatId
     message_id: MessageId
     text: str
+    steps: tuple[Part, ...]
     path: Path
 
     def discard(self) -> None:
@@ -68,21 +71,29 @@ class AnswerJournal:
 
     def append(self, text: str) -> None:
         """Keep the next piece; the first one makes the file."""
-        if self._is_over or not text:
-            return
-        try:
-            if self._descriptor is None:
-                self._descriptor = _begin(self._path, self._message_id)
-            _write(self._descriptor, json.dumps(text))
-        except OSError as error:
-            _log.warning("The running answer is not journalled: %s", error)
-            self.close()
+        if text:
+            self._keep(text)
+
+    def step(self, parts: Sequence[Part]) -> None:
+        """Keep what was said and done; the pieces so far are a part of it, or of no account."""
+        self._keep({"steps": list(parts)})
 
     def finish(self) -> None:
         """Remove the journal: the answer is in the chat."""
         self.close()
         with contextlib.suppress(OSError):
             self._path.unlink(missing_ok=True)
+
+    def _keep(self, value: object) -> None:
+        if self._is_over:
+            return
+        try:
+            if self._descriptor is None:
+                self._descriptor = _begin(self._path, self._message_id)
+            _write(self._descriptor, json.dumps(value, default=dict))
+        except OSError as error:
+            _log.warning("The running answer is not journalled: %s", error)
+            self.close()
 
     def close(self) -> None:
         """Stop journalling and leave the file for the next start."""
@@ -103,8 +114,16 @@ class AnswerJournal:
         self.close()
 
 
-def recover(path: Path) -> tuple[MessageId, str] | None:
-    """The message and what had arrived of it; `None` when nothing is there to recover.
+class Arrived(NamedTuple):
+    """What a journal holds: the message, its text after the steps, and the steps."""
+
+    message_id: MessageId
+    text: str
+    steps: tuple[Part, ...] = ()
+
+
+def recover(path: Path) -> Arrived | None:
+    """What had arrived of an answer; `None` when nothing is there to recover.
 
     A last line that was cut short is left out. A journal that another process is writing to is
     no interrupted answer.
@@ -128,12 +147,8 @@ def interrupted_answers(folder: Path) -> Sequence[InterruptedAnswer]:
         with contextlib.suppress(ChatIdInvalid):
             chat_id = check_chat_id(name.removesuffix(ending))
             if found := recover(folder / name):
-                message_id, text = found
-                answers.append(
-                    InterruptedAnswer(
-                        chat_id=chat_id, message_id=message_id, text=text, path=folder / name
-                    )
-                )
+                path = folder / name
+                answers.append(InterruptedAnswer(chat_id=chat_id, path=path, **found._asdict()))
     return answers
 
 
@@ -164,7 +179,7 @@ def _is_being_written(path: Path) -> bool:
         return False
 
 
-def _parse(content: bytes) -> tuple[MessageId, str] | None:
+def _parse(content: bytes) -> Arrived | None:
     values: list[object] = []
     for line in content.split(b"\n"):
         try:
@@ -175,4 +190,12 @@ def _parse(content: bytes) -> tuple[MessageId, str] | None:
     message_id = head.get("message_id") if isinstance(head, dict) else None
     if not isinstance(message_id, str) or not message_id:
         return None
-    return MessageId(message_id), "".join(v for v in values[1:] if isinstance(v, str))
+    pieces: list[str] = []
+    steps: list[Part] = []
+    for value in values[1:]:
+        if isinstance(value, str):
+            pieces.append(value)
+        elif isinstance(value, dict) and isinstance(value.get("steps"), list):
+            pieces.clear()
+            steps += [part for part in value["steps"] if isinstance(part, dict)]
+    return Arrived(MessageId(message_id), "".join(pieces), tuple(steps))

@@ -69,7 +69,7 @@ class Repair:
         if await self._store.exists(answer.chat_id):
             await self._store.update(
                 answer.chat_id,
-                lambda document: transcript.put_back(document, answer.message_id, answer.text),
+                lambda document: transcript.put_back(document, answer),
             )
             _logger.info("chat %s: an interrupted answer was kept", answer.chat_id)
         await asyncio.to_thread(answer.discard)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from smart_context.chat.answer_journal import InterruptedAnswer
 from smart_context.chat.messages import JsonObject, Message, MessageId, messages_of
 from smart_context.errors import CommandFailed
 
@@ -46,14 +47,18 @@ def end_unfinished(document: JsonObject, *, except_id: MessageId | None = None) 
     return found
 
 
-def put_back(document: JsonObject, message_id: MessageId, text: str) -> None:
-    """Give an unfinished answer the text that had arrived, and mark it as interrupted.
+def put_back(document: JsonObject, answer: InterruptedAnswer) -> None:
+    """Give an unfinished answer what had arrived of it, and mark it as interrupted.
 
     An answer that is complete, or no longer in the chat, stays as it is.
     """
     for entry in _entries(document):
-        if isinstance(entry, dict) and entry.get("id") == message_id and entry.get("generating"):
-            entry["content"] = text or entry.get("content") or ""
+        if not isinstance(entry, dict) or entry.get("id") != answer.message_id:
+            continue
+        if entry.get("generating"):
+            said = [{"type": "text", "text": answer.text}] if answer.text else []
+            parts = [*map(dict, answer.steps), *said]
+            entry["content"] = parts if answer.steps else answer.text or entry.get("content") or ""
             del entry["generating"]
             entry.setdefault("error", INTERRUPTED)
 

@@ -48,6 +48,7 @@ class Answering:
         pieces: What has arrived of the answer.
         length: How many characters that is.
         settled: How many of the pieces belong to steps of the turn, not to its answer.
+        steps: How many steps of the turn are journalled and told.
         failure: Why the turn failed, for the caller.
     """
 
@@ -60,6 +61,7 @@ class Answering:
     pieces: list[str] = field(default_factory=list)
     length: int = 0
     settled: int = 0
+    steps: int = 0
     turn: Turn | None = None
     failure: SmartContextError | None = None
     asking: asyncio.Task[None] | None = None
@@ -293,9 +295,13 @@ class Turns:
 
     def _stepped(self, answering: Answering, turn: Turn) -> None:
         answering.settled = len(answering.pieces)
-        if turn.steps and turn.steps[-1]["type"] == "tool_call":
-            news = {"chat_id": answering.chat_id, "message_id": answering.message_id}
-            self._emit(CHAT_TOOL, {**news, "call": turn.steps[-1]})
+        new = turn.steps[answering.steps :]
+        answering.steps = len(turn.steps)
+        answering.journal.step(new)
+        for step in new:
+            if step["type"] == "tool_call":
+                news = {"chat_id": answering.chat_id, "message_id": answering.message_id}
+                self._emit(CHAT_TOOL, {**news, "call": step})
 
     async def _save(self, answering: Answering, turn: Turn) -> None:
         message = self._answer(answering, turn)

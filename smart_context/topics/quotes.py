@@ -7,28 +7,28 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from smart_context.chat.messages import Message
-from smart_context.text.words import content_words
+from smart_context.text.words import UNSPACED_RUN, content_words
 from smart_context.topics.standing import is_standing
 
 MOST_SENTENCES = 14
 _LOOKED_AT = 4_000
 _SHORTEST, _LONGEST = 12, 320
+_SHORTEST_UNSPACED = 5
 _MOST_EACH = 12
 _LATEST = 4
 _SENTENCE = re.compile(r"[^.!?。！？\n]+(?:[.!?。！？]+|(?=\n)|$)")  # noqa: RUF001 - East Asian marks
 _SPEAKERS = {"user": "You", "assistant": "Assistant"}
 
 
-def quoted(messages: Sequence[Message], former: str = "") -> str:
+def quoted(messages: Sequence[Message]) -> str:
     """Standing instructions, open questions and the most telling sentences, as Markdown.
 
     Args:
         messages: What is to be summed up, oldest first.
-        former: What is known of what came before; it stands in front.
     """
     standing = [m.text for m in messages if m.role == "user" and is_standing(m.text)]
     asked = [s for m in messages[-_LATEST:] for s in _sentences(m.text) if s.endswith(("?", "？"))]  # noqa: RUF001 - East Asian mark
-    blocks = [former] if former else []
+    blocks: list[str] = []
     for title, lines in (
         ("Standing instructions", standing),
         ("Open questions", asked),
@@ -67,7 +67,11 @@ def _weight(fresh: Iterable[str], words: frozenset[str], counts: Counter[str]) -
 
 def _sentences(text: str) -> Iterable[str]:
     found = (" ".join(match.group().split()) for match in _SENTENCE.finditer(text))
-    return (sentence for sentence in found if _SHORTEST <= len(sentence) <= _LONGEST)
+    return (sentence for sentence in found if _shortest(sentence) <= len(sentence) <= _LONGEST)
+
+
+def _shortest(sentence: str) -> int:
+    return _SHORTEST_UNSPACED if UNSPACED_RUN.search(sentence) else _SHORTEST
 
 
 def _short(text: str) -> str:

@@ -1,12 +1,14 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
 from smart_context.chat.answer_journal import (
     ANSWER_SUFFIX,
     AnswerJournal,
+    Arrived,
     interrupted_answers,
     recover,
 )
@@ -27,7 +29,19 @@ def interrupted(path, *pieces):
 
 def test_what_had_arrived_is_recovered(path):
     interrupted(path, "Hello", " ", "", "wörld\n", "\ud83d")
-    assert recover(path) == ("m1", "Hello wörld\n\ud83d")
+    assert recover(path)[:2] == ("m1", "Hello wörld\n\ud83d")
+
+
+def test_pieces_before_a_step_belong_to_it(path):
+    call = {"type": "tool_call", "state": "result", "tool_call_id": "c1", "result": "text"}
+    with AnswerJournal(path, "m1") as journal:
+        journal.append("Let me look.")
+        journal.step([{"type": "text", "text": "Let me look."}])
+        journal.step([MappingProxyType(call)])
+        journal.append("It says")
+    assert recover(path) == ("m1", "It says", ({"type": "text", "text": "Let me look."}, call))
+    (answer,) = interrupted_answers(path.parent)
+    assert (answer.text, answer.steps[1]) == ("It says", call)
 
 
 def test_nothing_is_written_before_the_first_piece(path):
@@ -61,7 +75,7 @@ def test_an_answer_that_is_being_written_is_not_interrupted(path):
     assert recover(path) is None
     assert interrupted_answers(path.parent) == []
     journal.close()
-    assert recover(path) == ("m1", "Hello")
+    assert recover(path)[:2] == ("m1", "Hello")
 
 
 @pytest.mark.parametrize(
@@ -75,13 +89,19 @@ def test_an_answer_that_is_being_written_is_not_interrupted(path):
         pytest.param(b'{"message_id": 7}\n"a"\n', None, id="an id that is no text"),
         pytest.param(b'["m1"]\n"a"\n', None, id="a head that is no object"),
         pytest.param(b'{"message_id": "m1"}\n7\n"a"\n', ("m1", "a"), id="a piece that is no text"),
+        pytest.param(
+            b'{"message_id": "m1"}\n"a"\n{"steps": [{"type": "text"}, 7]}\n"b"\n{"steps": 7}\n',
+            ("m1", "b", ({"type": "text"},)),
+            id="steps, and some that are none",
+        ),
         pytest.param(b"[" * 100_000 + b"\n", None, id="absurdly nested"),
         pytest.param(b"\xff\n", None, id="not UTF-8"),
     ],
 )
 def test_a_damaged_journal_gives_what_can_be_read(path, content, found):
     put(path, content)
-    assert recover(path) == found
+    expected = found and Arrived(*found)
+    assert recover(path) == expected
 
 
 def test_interrupted_answers_of_all_chats_are_found_and_discarded(path):
@@ -108,7 +128,7 @@ def test_a_full_disk_ends_the_journal_and_not_the_answer(path, caplog):
         journal.append("x" * 1000)
         journal.append("y")
     assert "not journalled" in caplog.text
-    assert recover(path) == ("m1", "Hello")
+    assert recover(path)[:2] == ("m1", "Hello")
     journal.finish()
     assert not path.exists()
 

@@ -1,9 +1,12 @@
 """What turns write into a chat document."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from smart_context.chat.answer_journal import InterruptedAnswer
 from smart_context.chat.messages import Message, messages_of
 from smart_context.errors import CommandFailed
 from smart_context.host import transcript
@@ -27,6 +30,10 @@ def test_a_message_is_put_in_the_place_of_its_id_or_at_the_end():
     transcript.put(document, Message(id="3", role="user", content="C"))
     assert document["messages"][0] == "odd"
     assert texts(document) == ["A", "b", "C"]
+
+
+def interrupted(text, steps=()):
+    return InterruptedAnswer(chat_id="c", message_id="1", text=text, steps=steps, path=Path())
 
 
 @pytest.mark.parametrize("document", [{}, {"messages": None}, {"messages": {}}])
@@ -58,8 +65,29 @@ def test_unfinished_answers_are_ended_but_for_the_one_being_written():
 )
 def test_what_was_recovered_goes_only_into_its_unfinished_answer(entry):
     document = {"messages": [dict(entry)]}
-    transcript.put_back(document, "1", "recovered")
+    transcript.put_back(document, interrupted("recovered"))
     assert document["messages"] == [entry]
+
+
+@pytest.mark.parametrize(
+    ("text", "steps", "content"),
+    [
+        pytest.param("two", (), "two", id="text alone"),
+        pytest.param("", (), "one", id="nothing that was not there"),
+        pytest.param(
+            "two",
+            ({"type": "text"},),
+            [{"type": "text"}, {"type": "text", "text": "two"}],
+            id="steps and text",
+        ),
+        pytest.param("", ({"type": "text"},), [{"type": "text"}], id="steps alone"),
+    ],
+)
+def test_what_was_recovered_stands_in_the_answer(text, steps, content):
+    document = {"messages": [answer("one", id="1", generating=True)]}
+    transcript.put_back(document, interrupted(text, steps))
+    assert document["messages"][0]["content"] == content
+    assert document["messages"][0]["error"] == transcript.INTERRUPTED
 
 
 def test_the_question_of_a_message_is_the_nearest_before_it():

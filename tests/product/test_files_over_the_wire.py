@@ -1,9 +1,15 @@
 """A model asks for files of the vault: tool calls over HTTP, as an endpoint makes them."""
 
 import json
+import signal
+import threading
 
-from tests.fake_openai import Reply, failure
+from smart_context.llm.tokens import count_tokens
+from tests.fake_openai import Reply, failure, held
+from tests.serving import serving
 from tests.vaults import read_chat
+
+KEY = {"TEST_KEY_NAME": "secret-key-123"}
 
 
 def call(name, arguments, call_id="call_1"):
@@ -47,3 +53,50 @@ def test_an_endpoint_without_tools_is_asked_in_plain_text(vault, server, client,
     assert "tools" not in asked.body
     assert "Sail on Sunday." in answered.messages[-1]["content"]
     assert {message["role"] for message in answered.messages} == {"system", "user", "assistant"}
+
+
+def test_kill_9_in_mid_round_loses_no_step(configured, endpoint):
+    gate = threading.Event()
+    vault = configured()
+    (vault / "plan.md").write_text("Sail on Sunday.", encoding="utf-8")
+    asked = call("read_file", {"path": "plan.md"})
+    endpoint.reply_with(asked, held("On Sunday", gate, after=1))
+    with serving(vault, env=KEY) as server, server.connect() as client:
+        client.start("chat.send", chat_id="c1", message="When do we sail?")
+        client.wait_for("chat.token", text="On")
+        server.stop(signal.SIGKILL)
+    gate.set()
+    with serving(vault, env=KEY) as server, server.connect() as client:
+        client.call("chat.open", chat_id="c1")
+        answer = client.call("memory.load_chat", chat_id="c1")["messages"][1]
+    step, said = answer["content"]
+    assert (step["type"], step["state"], step["tool_name"]) == ("tool_call", "result", "read_file")
+    assert "Sail on Sunday." in step["result"]
+    assert said == {"type": "text", "text": "On"}
+    assert "interrupted" in answer["error"]
+
+
+def test_results_that_fill_a_small_window_are_cut_and_no_request_exceeds_it(configured, endpoint):
+    vault = configured()
+    (vault / "long.md").write_text("All of it matters. " * 3_000, encoding="utf-8")
+    path = vault / ".vault.toml"
+    config = path.read_text(encoding="utf-8")
+    path.write_text(config.replace("max_retries", "context_window = 3000\nmax_retries"))
+    rounds = [call("read_file", {"path": "long.md"}, f"call_{n}") for n in range(3)]
+    endpoint.reply_with(*rounds, "It all does.")
+    with serving(vault, env=KEY) as server, server.connect() as client:
+        client.call("chat.send", chat_id="c1", message="What matters?")
+    requests = endpoint.chat_requests[:4]
+    assert len(requests) == 4
+    for request in requests:
+        tools = json.dumps(request.body.get("tools", []))
+        texts = [str(message["content"] or "") for message in request.messages]
+        assert sum(count_tokens(text, "gpt-4o") for text in (*texts, tools)) < 3_000 * 0.9
+        assert request.messages[0]["content"] == "What matters?"
+    results = [m["content"] for m in requests[-1].messages if m["role"] == "tool"]
+    assert "Left out: this result no longer fits" in results[0]
+    assert "Left out: this result no longer fits" in results[1]
+    assert "All of it matters." in results[2]
+    assert "ask for a smaller part" in results[2]
+    stored = read_chat(vault, "c1")["messages"][1]["content"]
+    assert all("All of it matters." in part["result"] for part in stored[:3])

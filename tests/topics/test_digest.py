@@ -1,6 +1,8 @@
 """Summaries, by a model and without one."""
 
+import asyncio
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -8,9 +10,9 @@ from hypothesis import strategies as st
 
 from smart_context.chat.messages import Message, MessageId
 from smart_context.errors import ModelFailed
-from smart_context.llm.scripted import ScriptedChatModel
+from smart_context.llm.scripted import Scripted, ScriptedChatModel
 from smart_context.llm.tokens import estimate
-from smart_context.topics.digest import MAX_PARTS, PART_TOKENS, digest
+from smart_context.topics.digest import MAX_PARTS, PART_TOKENS, DigestLimits, digest
 from smart_context.topics.quotes import MOST_SENTENCES, quoted
 
 pytestmark = pytest.mark.anyio
@@ -86,6 +88,45 @@ async def test_a_model_that_fails_is_replaced_by_quotes_and_that_is_said(reply):
     assert "We sail on Sunday." in text
 
 
+async def test_a_model_that_takes_too_long_is_replaced_by_quotes_and_that_is_said():
+    model = ScriptedChatModel([Scripted(gate=asyncio.Event())], name="small")
+    limits = DigestLimits(patience_s=0.01)
+    text = await digest([said("We sail on Sunday.")], "", model, limits)
+    assert "without a language model (small took longer than 0.01 s)" in text
+    assert "We sail on Sunday." in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [pytest.param("word " * 100, id="English"), pytest.param("我们坐船。" * 60, id="Chinese")],
+)
+async def test_no_request_is_more_than_a_small_model_takes_and_what_was_read_is_said(text):
+    model = ScriptedChatModel(lambda _: json.dumps({"overview": "说" * 9_000}), name="small")
+    limits = DigestLimits(part_tokens=800, summary_tokens=300)
+    written = await digest([said(f"{n} {text}") for n in range(10_000)], "", model, limits)
+    assert 1 < len(model.asked) <= MAX_PARTS
+    for asked in model.asked:
+        system, chat = (message["content"] for message in asked.messages)
+        assert estimate(chat) <= 800 + 300 + 40
+        assert estimate(system) < 500
+    read = int(re.match(r"\*Summary of 10,000 messages, of which ([0-9]+) were read,", written)[1])
+    assert 20 < read < 500
+    assert '"text": "0 ' in model.asked[0].messages[1]["content"]
+    assert '"text": "9999 ' in model.asked[-1].messages[1]["content"]
+    assert estimate(written) < 400
+
+
+async def test_what_was_summed_up_before_keeps_half_of_the_room_without_a_model():
+    limits = DigestLimits(summary_tokens=200)
+    messages = [said(f"The boat number {n} sails on Sunday at {n}.") for n in range(50)]
+    before = "*Summary of 9 messages, written by small.*\n\n" + "What came before. " * 100
+    text = await digest(messages, before, None, limits)
+    assert text.count("Summary of") == 1
+    assert text.split("\n\n")[1].startswith("What came before.")
+    assert "The boat number" in text
+    assert estimate(text) < 260
+
+
 async def test_without_a_model_sentences_are_quoted_and_that_is_said():
     messages = [
         said("Always answer in British English."),
@@ -110,10 +151,12 @@ def test_quotes_are_few_chronological_and_different():
 
 
 def test_east_asian_sentences_are_told_apart():
-    text = quoted(
-        [said("我们星期天早上九点出发去海边航行。天气预报说会有大风。船叫伊达，非常结实可靠。")]
-    )
-    assert "天气预报" not in text or "我们星期天早上九点出发去海边航行。天气" not in text
+    text = quoted([said("我们星期天早上九点出发。天气预报有大风。船叫伊达，非常结实可靠。好。")])
+    assert [line for line in text.splitlines() if line.startswith("- ")] == [
+        "- You: 我们星期天早上九点出发。",
+        "- You: 天气预报有大风。",
+        "- You: 船叫伊达，非常结实可靠。",
+    ]
 
 
 @given(st.lists(st.text(max_size=80), max_size=8))
