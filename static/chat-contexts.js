@@ -90,8 +90,9 @@ export class ChatContexts {
 
   async #showNamed() {
     const { contexts } = await this.#wire.call("smart_context.list_contexts");
-    const picks = contexts.map((/** @type {any} */ context) => {
-      const pick = pickOf(context.key, plural(context.items, "item"));
+    const offered = contexts.filter((/** @type {any} */ context) => !context.chat_id || context.chat_id === this.#chatId);
+    const picks = offered.map((/** @type {any} */ context) => {
+      const pick = pickOf(context.chat_id ? "Notes of this chat" : context.key, plural(context.items, "item"));
       pick.firstElementChild?.setAttribute("data-key", context.key);
       this.#press(/** @type {HTMLElement} */ (pick.firstElementChild));
       return pick;

@@ -2,6 +2,8 @@
 /** A context while it is being built: what is chosen and how, as values and functions of them. */
 
 /** @typedef {Record<string, any>} Options  As the server keeps them; what is not set is left out. */
+const WHOLE_VAULT = ".";
+
 /** @typedef {"chosen" | "covered" | "partly" | "none"} Tick */
 
 /**
@@ -30,6 +32,7 @@ export function withItem(items, key, isChosen) {
 /** Whether one item brings the other with it. @param {string} whole @param {string} part */
 export function holds(whole, part) {
   if (whole === part) return false;
+  if (whole === WHOLE_VAULT) return true;
   return part.startsWith(whole.endsWith("/") ? whole : `${whole}#`);
 }
 
@@ -39,6 +42,7 @@ export function holds(whole, part) {
  * @returns {{ name: string, place: string }}
  */
 export function wordsOf(key) {
+  if (key === WHOLE_VAULT) return { name: "The whole vault", place: "" };
   const part = key.search(/(?<=\.(?:md|canvas))#/i);
   const path = part < 0 ? key : key.slice(0, part);
   const bare = path.replace(/\/$/, "");

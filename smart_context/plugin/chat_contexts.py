@@ -19,7 +19,7 @@ from smart_context.plugin.context_prompt import (
     contexts_prompt,
     gather,
 )
-from smart_context.plugin.context_views import share_view
+from smart_context.plugin.context_views import own_context, share_view
 from smart_context.plugin.filter import FilterState
 from smart_context.plugin.named_contexts import CHANGED, Command
 from smart_context.plugin.sidecars import Sidecars
@@ -178,11 +178,6 @@ class ChatContexts:
             "tokens": assembled.tokens,
             "budget": self._within(self._budget),
         }
-
-
-def own_context(chat_id: ChatId) -> str:
-    """The name of the context that holds what was added to a chat note by note."""
-    return f"Notes of chat {chat_id}"
 
 
 def _gathered(

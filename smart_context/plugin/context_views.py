@@ -21,6 +21,7 @@ SHOWN_CHARACTERS = 60_000
 """Most of the compiled text in a preview; all of it is copied by `compile_context`."""
 
 _COUNTED_EXACTLY = 400_000
+_OWN = "Notes of chat "
 
 
 def preview_view(
@@ -91,6 +92,16 @@ def context_view(context: SmartContext) -> JsonObject:
         "items": [name for name, flag in context.context_items.items() if flag],
         "options": context.context_opts,
     }
+
+
+def own_context(chat_id: str) -> str:
+    """The name of the context that holds what was added to a chat note by note."""
+    return f"{_OWN}{chat_id}"
+
+
+def chat_of(key: str) -> str:
+    """The chat whose own context has this name; empty for all others."""
+    return key.removeprefix(_OWN) if key.startswith(_OWN) else ""
 
 
 def share_view(share: Share, problem: str = "") -> JsonObject:

@@ -7,7 +7,7 @@ from smart_context.contexts import SmartContext, SmartContexts
 from smart_context.contexts.options import stored_options
 from smart_context.errors import CommandFailed, InvalidParams, StoreFailed
 from smart_context.plugin.context_prompt import bounded
-from smart_context.plugin.context_views import context_view, outline_view, preview_view
+from smart_context.plugin.context_views import chat_of, context_view, outline_view, preview_view
 from smart_context.plugin.settings import FilterSettings
 from smart_context.plugin.vault_notes import VaultNotes
 from smart_context.vault.notes import Outline
@@ -107,7 +107,7 @@ class NamedContexts:
         return outline_view(path, found)
 
     async def list_contexts(self) -> JsonObject:
-        """The names of all contexts, and how many things each lists."""
+        """The names of all contexts, how many things each lists, and the chat it was made for."""
 
         def look(contexts: SmartContexts) -> list[JsonObject]:
             return [_summary(contexts, key) for key in contexts.keys()]  # noqa: SIM118 - no mapping
@@ -215,6 +215,6 @@ def _summary(contexts: SmartContexts, key: str) -> JsonObject:
     try:
         found = contexts.get(key)
     except StoreFailed as failure:
-        return {"key": key, "items": 0, "problem": str(failure)}
+        return {"key": key, "chat_id": chat_of(key), "items": 0, "problem": str(failure)}
     listed = found.context_items.values() if found else ()
-    return {"key": key, "items": sum(listed), "problem": ""}
+    return {"key": key, "chat_id": chat_of(key), "items": sum(listed), "problem": ""}

@@ -28,7 +28,7 @@ SUGGESTED_NOTES = 6
 SHORTLIST = 200
 """So many notes that share words with the topics get their vectors first."""
 
-PATIENCE_S = 1.0
+PATIENCE_S = 0.7
 """How long an answer waits for vectors that are missing."""
 
 CLOSE_ENOUGH = 0.25
@@ -39,7 +39,8 @@ BESIDE_THE_BEST = 0.4
 
 WORDS_ONLY = "The embedding model did not answer, so these were found by shared words alone."
 
-_WHOLE_CHAT_CHARACTERS = 4_000
+_ASKED_CHARACTERS = 1_000
+_MOST_QUERIES = 8
 _REST = 2.0
 
 Close = dict[str, float]
@@ -128,12 +129,11 @@ class Suggestions:
 
 
 def _queries(view: ChatView) -> list[str]:
-    """What to look for: the selected topics with their keywords, else what was said last."""
-    active, _ = queries_of(view)
-    if active:
-        return [" ".join((topic.label, *topic.keywords)) for topic in active]
-    said = "\n".join(message.text for message in reversed(view.messages[-20:]))
-    return [said[:_WHOLE_CHAT_CHARACTERS]] if said.strip() else []
+    """What to look for: the selected topics with their keywords, else all, else what was asked."""
+    active, others = queries_of(view)
+    topics = [" ".join((topic.label, *topic.keywords)) for topic in active or others]
+    asked = (message.text for message in reversed(view.messages) if message.role == "user")
+    return (topics or [text[:_ASKED_CHARACTERS] for text in asked if text.strip()])[:_MOST_QUERIES]
 
 
 def _in_turn(hits: Sequence[Sequence[tuple[FileStamp, float]]]) -> list[FileStamp]:

@@ -14,6 +14,13 @@ test("a row is ticked by itself, by what is around it, in part by what is in it,
   assert.equal(tickOf(["b/c.md"], "b/"), "partly");
 });
 
+test("the whole vault is around everything, and is called so", () => {
+  assert.equal(tickOf(["."], "projects/"), "covered");
+  assert.equal(tickOf(["."], "."), "chosen");
+  assert.deepEqual(withItem(["a.md", "b/"], ".", true), ["."]);
+  assert.deepEqual(wordsOf("."), { name: "The whole vault", place: "" });
+});
+
 test("names that only begin alike are not within one another", () => {
   assert.equal(holds("a", "a.md"), false);
   assert.equal(holds("a.md", "a.md2"), false);

@@ -60,6 +60,18 @@ async def test_the_preview_is_what_the_model_receives(notes, served):
         assert shown["tokens"] > 60
 
 
+async def test_the_context_of_a_chat_says_which_chat_it_is_of(notes, served):
+    notes(NOTES)
+    async with served() as running:
+        await running.call("add_notes", chat_id="c", paths=["a.md"])
+        await running.call("save_context", key="K", items=["a.md"])
+        listed = (await running.call("list_contexts"))["contexts"]
+        assert [(context["key"], context["chat_id"]) for context in listed] == [
+            ("K", ""),
+            ("Notes of chat c", "c"),
+        ]
+
+
 async def test_a_note_is_read_anew_for_each_message(notes, served):
     vault = notes(NOTES)
     async with served() as running:

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from smart_context.chat.messages import Message
 from smart_context.errors import ModelFailed
 from smart_context.llm.embedded import EmbeddedEmbedder
 from smart_context.llm.scripted import ScriptedEmbedder
@@ -23,6 +24,7 @@ class Chat:
 
     def __init__(self, vault, embedder):
         self.topics = []
+        self.messages = ()
         self.later = []
         self.notes = FollowedVault(vault, vault / ".memory")
         self.suggestions = Suggestions(
@@ -35,7 +37,7 @@ class Chat:
     async def _view(self, chat_id):
         state = FilterState().select(self.topics)
         sidecar = SimpleNamespace(state=state, topics=())
-        return SimpleNamespace(sidecar=sidecar, topics=(), messages=())
+        return SimpleNamespace(sidecar=sidecar, topics=(), messages=self.messages)
 
     async def about(self, *topics, limit=6):
         self.topics = list(topics)
@@ -114,6 +116,16 @@ async def test_only_notes_that_share_words_are_sent_to_an_endpoint(notes, chat):
     await one.settle()
     sent = {text for call in embedder.asked for text in call}
     assert sent == {"bread", "sub, b\nBeta is about bread."}
+
+
+async def test_without_topics_what_was_asked_counts_and_not_the_answers(notes, chat):
+    notes(FEW)
+    one = chat(ScriptedEmbedder(dimension=512))
+    one.messages = [
+        Message(id="1", role="user", content="bread"),
+        Message(id="2", role="assistant", content="Alpha and cello lessons."),
+    ]
+    assert (await one.about())["notes"] == ["sub/b.md"]
 
 
 async def test_a_chat_about_nothing_gets_nothing(notes, chat):
