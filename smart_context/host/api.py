@@ -12,7 +12,7 @@ from smart_context.chat.store import ChatStore
 from smart_context.config import VaultConfig
 from smart_context.errors import NameTaken
 from smart_context.host.bus import EventBus, Handler, event_name
-from smart_context.host.commands import Client, CommandHandler, CommandRegistry
+from smart_context.host.commands import Caller, Client, CommandHandler, CommandRegistry
 from smart_context.host.events import Event, Panel
 from smart_context.host.file_commands import drafted
 from smart_context.host.histories import HistoryBuilder
@@ -249,6 +249,24 @@ class PluginContext:
     async def build_history(self, messages: Sequence[Message]) -> list[Message]:
         """The messages that a turn would send, from stored ones; the current one comes last."""
         return await self._services.build_history(messages)
+
+    async def send(self, chat_id: str, message: str, *, stream: bool = True) -> list[str]:
+        """Ask the model in a chat, as its user would: the turn goes through the whole pipeline.
+
+        Args:
+            chat_id: The chat; it begins when it does not exist yet.
+            message: What to ask.
+            stream: Whether clients get the answer piece by piece.
+
+        Returns:
+            The ids of question and answer, when the turn is over.
+
+        Raises:
+            SmartContextError: Why the turn failed; what there is of it is saved.
+        """
+        asked = {"chat_id": chat_id, "message": message, "stream": stream}
+        result = await self._services.commands.call("chat.send", asked, Caller())
+        return list(result["message_ids"])
 
     def emit(self, event: Event[Any] | str, payload: Mapping[str, Any]) -> None:
         """Send an event to every client; its name begins with the plugin's id, by custom.

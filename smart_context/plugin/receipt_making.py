@@ -138,7 +138,7 @@ def _made(
     rows = _rows(look, history, count_tokens)
     said = replace(briefing, message=message)
     decided = whole(look, said, count_tokens, draft.attached)
-    system = max(count_tokens(system_prompt) - briefing.tokens, 0)
+    system = max(count_tokens(system_prompt) - count_tokens(briefing.system_prompt("")), 0)
     parts = replace(decided, system=decided.system + system).to_dict()
     parts["history"] = max(parts["history"] + _by_plugins(rows), 0)
     return Receipt(
