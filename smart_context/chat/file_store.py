@@ -5,9 +5,11 @@ that is not the file itself. What is gone is absent, never an error.
 """
 
 import base64
+import contextlib
 import hashlib
 import json
 import mimetypes
+import os
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -87,6 +89,10 @@ class FileStore:
         """The text of a file; `None` when it has none, or is gone."""
         return await to_end(lambda: self._text(id))
 
+    async def keep(self, key: str) -> None:
+        """Note that a file is used again, so that it is not cleared up meanwhile."""
+        await to_end(lambda: self._touch(key))
+
     async def content(self, key: str) -> bytes | None:
         """All of a file; `None` when it is gone."""
         return await to_end(lambda: self._bytes(key))
@@ -121,11 +127,16 @@ class FileStore:
         )
         if not kind and text.encode("utf-8", "replace") != content:
             atomic_write(self.folder / f"{key}.txt", text.encode("utf-8", "replace"))
-        if self._bytes(key) != content:
-            atomic_write(self.folder / key, content)
         about = json.dumps(stored.to_dict(), ensure_ascii=False)
         atomic_write(self.folder / f"{key}.json", about.encode("utf-8", "replace"))
+        if self._bytes(key) != content:
+            atomic_write(self.folder / key, content)
         return stored
+
+    def _touch(self, key: str) -> None:
+        if _KEY.fullmatch(key):
+            with contextlib.suppress(OSError):  # it is gone, or can't be: that is seen elsewhere
+                os.utime(self.folder / key)
 
     def _info(self, key: str) -> StoredFile | None:
         if not _KEY.fullmatch(key):

@@ -86,6 +86,8 @@ class ChatCommands:
         checked = new_chat_id() if chat_id is None else check_chat_id(chat_id)
         stored_files = await attached_files(self._files, files or [])
         stored_links = await attached_links(self._files, links or [])
+        for file in stored_files:
+            await self._files.keep(file["storage_key"])
         if chat_id is None:
             _open(caller, checked)
 

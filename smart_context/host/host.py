@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 from smart_context.chat.file_store import FILES_FOLDER, FileStore
 from smart_context.chat.messages import ChatId, JsonObject, Message
 from smart_context.chat.store import ChatStore
+from smart_context.chat.unused_files import remove_unused
 from smart_context.config import VaultConfig
 from smart_context.errors import CommandFailed, Fault
 from smart_context.host.bus import HANDLER_TIMEOUT_S, EventBus, event_name
@@ -42,12 +44,15 @@ from smart_context.host.turn import Turn
 from smart_context.host.turns import Turns
 from smart_context.host.window import Window, window_of
 from smart_context.llm.models import ChatModel
+from smart_context.threads import in_daemon_thread
 from smart_context.vault.followed import FollowedVault
 
 __all__ = ["Client", "Host", "HostOptions", "Models"]
 
 TURNS_STOP_S = 1.5
 PLUGINS_STOP_S = 1.0
+CLEAR_UP_AFTER_S = 60.0
+CLEAR_UP_EACH_S = 24 * 3600.0
 
 DigestBy = Callable[[Sequence[Message], str, ChatModel | None], Awaitable[str]]
 """Writes a summary of messages and of a former summary, by a model if there is one."""
@@ -161,6 +166,7 @@ class Host:
         self._tasks.spawn(self.store.watch())
         self._tasks.spawn(self.notes.follow())
         self._tasks.spawn(self._repair.all())
+        self._tasks.spawn(self._clear_up())
         async with self._changing:
             await self.plugins.start(self.config)
 
@@ -223,6 +229,17 @@ class Host:
     async def client_disconnected(self, client: Client) -> None:
         """Its answers go on: they are stored, and other clients may be watching."""
         _logger.info("client %s is gone", client.id)
+
+    async def _clear_up(self) -> None:
+        """Remove attached files that no chat uses, a while after the start and then each day."""
+        await asyncio.sleep(CLEAR_UP_AFTER_S)
+        while True:
+            gone = await in_daemon_thread(
+                lambda: remove_unused(self.store.folder, now=time.time()), name="unused files"
+            )
+            if gone:
+                _logger.info("%d attached files that no chat used were removed", len(gone))
+            await asyncio.sleep(CLEAR_UP_EACH_S)
 
     def _after(self, turn: Turn) -> None:
         self.compactions.after(turn)

@@ -1,10 +1,14 @@
 """Files and links that go with a message."""
 
+import os
+
 import pytest
 
+from smart_context.chat.file_store import FileStore
 from smart_context.errors import CommandFailed, InvalidParams, PathRefused
 from smart_context.host.prompt import prompt_messages
 from tests.chat.test_file_store import PNG
+from tests.host.conftest import until
 
 pytestmark = pytest.mark.anyio
 
@@ -108,3 +112,16 @@ async def test_images_go_to_models_that_take_them(make_bench, running, images):
         assert first[1]["image_url"]["url"].startswith("data:image/png;base64,")
     else:
         assert "can't be shown to you: a.png" in first
+
+
+async def test_files_that_no_chat_uses_are_removed_while_the_host_runs(
+    make_bench, running, monkeypatch
+):
+    monkeypatch.setattr("smart_context.host.host.CLEAR_UP_AFTER_S", 0)
+    bench = make_bench()
+    folder = bench.vault / ".memory" / "files"
+    stored = await FileStore(folder).put("old.txt", b"old")
+    for path in folder.iterdir():
+        os.utime(path, (0, 0))
+    async with running(bench):
+        await until(lambda: not (folder / stored.storage_key).exists())

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from smart_context.app.histories import Histories
-from smart_context.errors import CommandFailed, ModelFailed
+from smart_context.errors import CommandFailed, ModelFailed, RequestTooLong
 from smart_context.host.compaction import CLEARED
 from smart_context.llm.models import Usage
 from smart_context.llm.scripted import Scripted
@@ -217,3 +217,134 @@ async def test_a_failing_digest_leaves_the_chat_as_it_was(started):
         with pytest.raises(ModelFailed):
             await bench.call("chat.compact", chat_id="c1")
         assert len(await bench.messages("c1")) == 2
+
+
+async def test_two_windows_that_ask_at_once_get_one_summary(started):
+    gate = asyncio.Event()
+
+    async def slowly(messages, former, model):
+        await gate.wait()
+        return "Once."
+
+    async with started(digest=slowly) as bench:
+        await talk(bench, "One")
+        both = [asyncio.create_task(bench.call("chat.compact", chat_id="c1")) for _ in range(2)]
+        await until(lambda: bench.host.compactions._under_way)
+        for command in ("clear_context", "undo_compaction"):
+            with pytest.raises(CommandFailed, match="just being summed up"):
+                await bench.call(f"chat.{command}", chat_id="c1")
+        gate.set()
+        first, second = await asyncio.gather(*both)
+        assert first == second
+        assert sum(message.is_summary for message in await bench.messages("c1")) == 1
+        with pytest.raises(CommandFailed, match="Nothing was said"):
+            await bench.call("chat.compact", chat_id="c1")
+
+
+async def test_a_window_that_closes_does_not_end_the_summary_of_another(started):
+    gate = asyncio.Event()
+
+    async def slowly(messages, former, model):
+        await gate.wait()
+        return "Once."
+
+    async with started(digest=slowly) as bench:
+        await talk(bench, "One")
+        gone = asyncio.create_task(bench.call("chat.compact", chat_id="c1"))
+        await until(lambda: bench.host.compactions._under_way)
+        stays = asyncio.create_task(bench.call("chat.compact", chat_id="c1"))
+        gone.cancel()
+        gate.set()
+        assert (await stays)["summarised"] == 2
+
+
+async def test_a_chat_goes_on_while_it_is_summed_up(started):
+    gate = asyncio.Event()
+
+    async def slowly(messages, former, model):
+        await gate.wait()
+        return f"{len(messages)} messages"
+
+    async with started(digest=slowly) as bench:
+        await talk(bench, "One")
+        task = asyncio.create_task(bench.call("chat.compact", chat_id="c1"))
+        await until(lambda: bench.host.compactions._under_way)
+        await talk(bench, "Two")
+        gate.set()
+        await task
+        texts = [message.text for message in await bench.messages("c1")]
+        assert texts[:4:2] == ["One", "2 messages"]
+        assert texts[3] == "Two"
+        await talk(bench, "Three")
+        assert sent(bench) == ["2 messages", "Two", "An answer in words", "Three"]
+
+
+async def test_a_slow_summary_near_the_window_is_not_begun_anew_with_each_turn(started):
+    gate = asyncio.Event()
+    begun = []
+
+    async def slowly(messages, former, model):
+        begun.append(len(messages))
+        await gate.wait()
+        return "Short."
+
+    async with started(WINDOW, digest=slowly) as bench:
+        bench.reply(*["word " * 100] * 3, "Yes.")
+        await talk(bench, *["word " * 100] * 3)
+        await until(lambda: begun)
+        await talk(bench, "And?")
+        gate.set()
+        await compacted(bench)
+        assert len(begun) == 1
+
+
+async def test_a_summary_that_lost_its_place_can_be_undone(started):
+    async with started() as bench:
+        await talk(bench, "One", "Two")
+        made = await bench.call("chat.compact", chat_id="c1")
+        document = await bench.host.store.load("c1")
+        del document["messages"][3]
+        (bench.vault / ".memory" / "c1.json").write_text(json.dumps(document))
+        await until(lambda: bench.named("memory.chat_changed"))
+        undone = await bench.call("chat.undo_compaction", chat_id="c1")
+        assert undone["message_id"] == made["message_id"]
+        assert [m.text for m in await bench.messages("c1")][::2] == ["One", "Two"]
+
+
+async def test_a_summary_can_be_undone_by_its_name(started):
+    async with started() as bench:
+        await talk(bench, "One")
+        first = await bench.call("chat.compact", chat_id="c1")
+        await talk(bench, "Two")
+        second = await bench.call("chat.compact", chat_id="c1")
+        await bench.call("chat.undo_compaction", chat_id="c1", message_id=first["message_id"])
+        left = [message.id for message in await bench.messages("c1") if message.is_summary]
+        assert left == [second["message_id"]]
+        with pytest.raises(CommandFailed, match="no such summary"):
+            await bench.call("chat.undo_compaction", chat_id="c1", message_id="nobody")
+
+
+async def test_a_known_model_has_a_window_without_any_setting(started):
+    known = WINDOW.replace("context_window = 1000\n", "").replace("local", "gpt-4")
+    async with started(known) as bench:
+        await bench.host.store.save(
+            "c1",
+            {
+                "messages": [
+                    {"id": f"m{n}", "role": "user", "content": "word " * 900} for n in range(20)
+                ]
+            },
+        )
+        await talk(bench, "And now?")
+        assert 6 <= len(sent(bench)) <= 9
+
+
+async def test_a_message_that_is_too_long_by_itself_is_not_sent_and_the_next_turn_works(started):
+    async with started(WINDOW) as bench:
+        with pytest.raises(RequestTooLong, match="The model takes 1,000, of which 100"):
+            await talk(bench, "word " * 900)
+        assert not bench.model.asked
+        _question, answer = await bench.messages("c1")
+        assert answer.error.startswith("The message is too long for local")
+        await talk(bench, "Short.")
+        assert sent(bench) == ["Short."]
