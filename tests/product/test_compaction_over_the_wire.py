@@ -2,8 +2,10 @@
 
 import json
 
+import pytest
+
 from tests.serving import serving
-from tests.vaults import KEY, about, read_chat, write_chat
+from tests.vaults import about, read_chat, write_chat
 
 NOTES = json.dumps({"overview": "About cats and boats.", "decisions": ["Sail on Sunday."]})
 
@@ -53,22 +55,100 @@ def test_pins_and_standing_instructions_survive_a_summary(server, client, endpoi
     assert [entry["content"] for entry in preview["prompt"]] == sent
 
 
-def test_the_window_is_never_exceeded_and_the_reason_is_told(configured, endpoint):
+@pytest.fixture
+def small(configured):
+    """A server whose chat model takes 2,000 tokens."""
     vault = configured()
-    config = (vault / ".vault.toml").read_text(encoding="utf-8")
+    path = vault / ".vault.toml"
+    config = path.read_text(encoding="utf-8")
     config = config.replace("max_retries = 2", "max_retries = 2\ncontext_window = 2000")
-    (vault / ".vault.toml").write_text(config, encoding="utf-8")
-    write_chat(vault, "c1", about(*[f"number {n} " + "word " * 100 for n in range(40)]))
-    with (
-        serving(vault, env=KEY) as server,
-        server.connect() as client,
-    ):
-        preview = client.call("smart_context.preview", chat_id="c1", message="And now?")
-        client.call("chat.send", chat_id="c1", message="And now?")
+    path.write_text(config, encoding="utf-8")
+    with serving(vault, env={"TEST_KEY_NAME": "secret-key-123"}) as server:
+        yield server
+
+
+@pytest.fixture
+def caller(small):
+    with small.connect() as client:
+        yield client
+
+
+def long_chat(server, count=40):
+    write_chat(server.vault, "c1", about(*[f"number {n} " + "word " * 100 for n in range(count)]))
+
+
+def test_the_window_is_never_exceeded_and_the_reason_is_told(small, caller, endpoint):
+    long_chat(small)
+    preview = caller.call("smart_context.preview", chat_id="c1", message="And now?")
+    caller.call("chat.send", chat_id="c1", message="And now?")
     sent = asked(endpoint, "And now?")
     assert 10 < len(sent) < 20
     assert sent[-2].startswith("number 39 ")
     assert [entry["content"] for entry in preview["prompt"]] == sent
+    assert preview["window"] == 2000
     reasons = {row["id"]: row["reason"] for row in preview["messages"]}
     assert reasons["m0"] == "out: over budget"
     assert reasons["m39"].startswith("in")
+
+
+def test_what_a_long_message_drives_out_is_over_budget_in_preview_and_receipt(
+    small, caller, endpoint
+):
+    long_chat(small)
+    caller.call("smart_context.pin", chat_id="c1", message_ids=["m0"])
+    question = "And now? " + "why " * 900
+    preview = caller.call("smart_context.preview", chat_id="c1", message=question)
+    caller.call("chat.send", chat_id="c1", message=question)
+    caller.wait_for("smart_context.receipt_kept")
+    sent = asked(endpoint, question)
+    assert sent[0].startswith("number 0 ")
+    assert 2 < len(sent) < 7
+    assert [entry["content"] for entry in preview["prompt"]] == sent
+
+    receipt = caller.call("smart_context.receipt", chat_id="c1")
+    told = {row["id"]: row["reason"] for row in receipt["messages"]}
+    assert told == {row["id"]: row["reason"] for row in preview["messages"]}
+    assert told["m0"].startswith("in")
+    assert told["m30"] == "out: over budget"
+    assert sum(reason.startswith("in") for reason in told.values()) == len(sent) - 1
+    assert receipt["parts"]["history"] == preview["parts"]["history"]
+    assert receipt["tokens"] <= 1_800
+    replayed = caller.call("smart_context.replay", chat_id="c1")
+    assert replayed["sent"]["digest"] == receipt["sent"]["digest"]
+
+
+def test_what_never_fits_is_refused_before_it_is_sent_and_the_preview_says_so(
+    small, caller, endpoint
+):
+    question = "why " * 2_500
+    preview = caller.call("smart_context.preview", chat_id="c1", message=question)
+    error = caller.fail("chat.send", chat_id="c1", message=question)
+    assert error["code"] == -32603
+    assert error["message"] == preview["problem"]
+    assert (
+        "takes 2,000, of which 200 are kept for the answer. Nothing was sent." in error["message"]
+    )
+    assert not endpoint.chat_requests
+
+
+def test_files_and_links_of_a_message_count_before_it_is_sent(small, caller, endpoint):
+    _, stored = small.request(
+        "POST", "/api/files", b"Sail on Sunday. " * 1_000, {"X-File-Name": "plan.md"}
+    )
+    links = [{"url": "https://example.org/club", "title": "The club"}]
+    given = {"chat_id": "c1", "message": "When?", "files": [stored], "links": links}
+    preview = caller.call("smart_context.preview", **given)
+    known = {path.name for path in (small.vault / ".memory" / "files").iterdir()}
+    assert len(known) == 2
+    caller.call("chat.send", **given)
+    (request,) = [r for r in endpoint.chat_requests if r.messages[-1]["content"] != "When?"][:1]
+    assert preview["prompt"] == request.messages
+    text = request.messages[-1]["content"]
+    assert "<FILE_NAME>The club</FILE_NAME>" in text
+    assert "Content truncated. Showing first " in text
+    assert preview["parts"]["attachments"] == pytest.approx(1_200, abs=150)
+    assert preview["parts"]["message"] < 5
+    brief = caller.call("smart_context.preview", **given, brief=True)
+    assert brief["tokens"] == preview["tokens"]
+    receipt = caller.call("smart_context.receipt", chat_id="c1")
+    assert receipt["parts"]["attachments"] == preview["parts"]["attachments"]
