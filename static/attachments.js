@@ -118,6 +118,7 @@ export class Attachments {
   #add(attached) {
     const id = this.#nextId++;
     this.#set([...this.#attached, { ...attached, id }]);
+    this.#list.scrollTop = this.#list.scrollHeight;
     return id;
   }
 
