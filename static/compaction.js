@@ -95,9 +95,9 @@ export function markCompacted(page) {
   const { boundary = "", summary = "" } = newest?.dataset ?? {};
   const messages = messagesIn(page);
   const place = messages.findIndex((message) => message.dataset.messageId === boundary);
-  for (const [at, message] of messages.entries()) {
-    message.toggleAttribute("data-compacted", at <= place);
-    const undo = message.querySelector("[data-action=undo-compaction]");
-    undo?.toggleAttribute("hidden", message.dataset.messageId !== summary);
+  for (const [at, message] of messages.entries()) message.toggleAttribute("data-compacted", at <= place);
+  for (const undo of page.querySelectorAll("[data-action=undo-compaction]")) {
+    const message = /** @type {HTMLElement | null} */ (undo.closest("[data-message-id]"));
+    undo.toggleAttribute("hidden", message?.dataset.messageId !== summary);
   }
 }

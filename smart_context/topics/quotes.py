@@ -16,7 +16,8 @@ _SHORTEST, _LONGEST = 12, 320
 _SHORTEST_UNSPACED = 5
 _MOST_EACH = 12
 _LATEST = 4
-_SENTENCE = re.compile(r"[^.!?。！？\n]+(?:[.!?。！？]+|(?=\n)|$)")  # noqa: RUF001 - East Asian marks
+_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])(?![。！？])|\n+")  # noqa: RUF001 - East Asian marks
+"""Between sentences: a point within `3.11` or `asyncio.timeout` ends none."""
 _SPEAKERS = {"user": "You", "assistant": "Assistant"}
 
 
@@ -66,7 +67,7 @@ def _weight(fresh: Iterable[str], words: frozenset[str], counts: Counter[str]) -
 
 
 def _sentences(text: str) -> Iterable[str]:
-    found = (" ".join(match.group().split()) for match in _SENTENCE.finditer(text))
+    found = (" ".join(piece.split()) for piece in _END.split(text))
     return (sentence for sentence in found if _shortest(sentence) <= len(sentence) <= _LONGEST)
 
 

@@ -41,7 +41,7 @@ def attached_views(message: Message) -> tuple[AttachedView, ...]:
 def _file(entry: Mapping[str, Any]) -> AttachedView:
     key = str(entry.get("storage_key", ""))
     address = f"/api/files/{key}" if _KEY.fullmatch(key) else ""
-    is_image = bool(address) and entry.get("file_type") in SHOWN_IMAGES
+    is_image = bool(address) and str(entry.get("file_type")) in SHOWN_IMAGES
     return AttachedView(kind="image" if is_image else "file", name=_name(entry), address=address)
 
 

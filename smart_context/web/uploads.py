@@ -15,11 +15,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from smart_context.errors import SmartContextError, StoreFailed
+from smart_context.web.attached_views import SHOWN_IMAGES
 from smart_context.web.limits import MAX_DROPPED_BYTES, MAX_STALL_S, MAX_UPLOAD_BYTES, MIB
 from smart_context.web.refusals import error_response
 
 _NO_NAME, _TIMED_OUT, _TOO_LARGE, _REFUSED, _DISK_FULL = 400, 408, 413, 422, 507
-_INLINE = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
 class StoredFile(Protocol):
@@ -88,7 +88,7 @@ class _Endpoints:
         stored, content = await self._files.info(key), await self._files.content(key)
         if stored is None or content is None:
             raise HTTPException(404)
-        is_image = stored.file_type in _INLINE
+        is_image = stored.file_type in SHOWN_IMAGES
         name = quote(stored.name, safe="", errors="replace")
         way = "inline" if is_image else "attachment"
         headers = {

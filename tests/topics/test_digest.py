@@ -150,6 +150,12 @@ def test_quotes_are_few_chronological_and_different():
     assert len(set(lines)) == len(lines)
 
 
+def test_a_point_within_a_word_or_a_number_ends_no_sentence():
+    text = quoted([said("Please use Python 3.11 here. Then call `asyncio.timeout(5)` around it!")])
+    assert "- You: Please use Python 3.11 here.\n" in text
+    assert "- You: Then call `asyncio.timeout(5)` around it!" in text
+
+
 def test_east_asian_sentences_are_told_apart():
     text = quoted([said("我们星期天早上九点出发。天气预报有大风。船叫伊达，非常结实可靠。好。")])
     assert [line for line in text.splitlines() if line.startswith("- ")] == [
