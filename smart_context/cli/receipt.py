@@ -166,6 +166,8 @@ def _sum(result: Mapping[str, Any]) -> str:
     parts = ", ".join(f"{name} {tokens}" for name, tokens in result["parts"].items() if tokens)
     counted = result["usage"].get("prompt")
     said = f"; the endpoint counted {counted}" if counted else ""
+    if result["unchanged"] is not None:
+        said += f"; the first {result['unchanged']} are as in the request before"
     return (
         f"{result['in']} of {result['total']} messages · {result['tokens']} tokens ({parts}){said}"
     )

@@ -12,6 +12,7 @@ from smart_context.chat.store import ChatStore
 from smart_context.errors import CommandFailed, InvalidParams, SmartContextError
 from smart_context.host.models import Models
 from smart_context.host.turn import Turn
+from smart_context.llm.models import PromptMessage
 from smart_context.llm.tokens import count_tokens
 from smart_context.plugin.briefing import Briefing
 from smart_context.plugin.looks import Looks
@@ -28,6 +29,7 @@ from smart_context.plugin.receipt_views import (
 from smart_context.plugin.receipts import Receipt
 from smart_context.plugin.selector import ChatView, Decision
 from smart_context.plugin.settings import FilterSettings
+from smart_context.plugin.unchanged import LastRequests
 
 JsonObject = dict[str, Any]
 
@@ -66,6 +68,7 @@ class Receipts:
         self._models = models
         self._emit = emit
         self._logger = logger
+        self._last = LastRequests()
         self._files = ReceiptFiles(lambda chat_id: chats.sidecar(chat_id, "receipts.jsonl"), logger)
 
     def commands(self) -> tuple[Command, ...]:
@@ -105,11 +108,13 @@ class Receipts:
         look = await self._looks.weighed(draft.view, draft.decision)
         models = self._models()
         name = models.chat.name
+        before = await self._request_before(turn)
         receipt = await asyncio.to_thread(
             receipt_of_turn,
             turn,
             draft,
             look,
+            before=before,
             at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             models={"chat": name, "embedding": models.embedder.name},
             count_tokens=lambda text: count_tokens(text, name),
@@ -120,6 +125,16 @@ class Receipts:
                 self._emit(RECEIPT_KEPT, {"chat_id": turn.chat_id, "turn": turn.id})
         except SmartContextError as error:
             self._logger.warning("the receipt of turn %s is not kept: %s", turn.id, error)
+
+    async def _request_before(self, turn: Turn) -> Sequence[PromptMessage]:
+        """The chat's request before this turn's, as far as it is known."""
+        before = self._last.of(turn.chat_id)
+        if not before:
+            newest = (await self._files.all(turn.chat_id))[:1]
+            before = newest[0].prompt if newest else ()
+        if turn.sent:
+            self._last.remember(turn.chat_id, turn.sent)
+        return before
 
     async def receipts(self, chat_id: str) -> JsonObject:
         """List the receipts of a chat's turns, newest first."""

@@ -17,6 +17,7 @@ from smart_context.plugin.previews import absent_from
 from smart_context.plugin.receipts import Receipt, Row, Section, kept_prompt, sent_digest
 from smart_context.plugin.selector import ChatView, Decision
 from smart_context.plugin.settings import FilterSettings
+from smart_context.plugin.unchanged import unchanged_tokens
 from smart_context.relevance.reasons import Reason, ReasonKind
 
 CountTokens = Callable[[str], int]
@@ -70,6 +71,7 @@ def receipt_of_turn(
     draft: Draft,
     look: Look,
     *,
+    before: Sequence[PromptMessage] = (),
     at: str,
     models: Mapping[str, str],
     count_tokens: CountTokens,
@@ -80,6 +82,7 @@ def receipt_of_turn(
         turn: The turn.
         draft: What it decided.
         look: The same with what it costs.
+        before: The chat's request before; empty if that is not known.
         at: When, ISO 8601.
         models: Names by use.
         count_tokens: Counts for the model that was asked.
@@ -99,6 +102,9 @@ def receipt_of_turn(
         else {},
         sent=sent_digest(turn.sent) if turn.sent else {},
         prompt=kept_prompt(turn.sent),
+        unchanged=unchanged_tokens(before, turn.sent, count_tokens)
+        if before and turn.sent
+        else None,
     )
 
 

@@ -40,6 +40,7 @@ def receipt_view(receipt: Receipt, texts: Mapping[str, str]) -> JsonObject:
         "models": dict(receipt.models),
         "parts": dict(receipt.parts),
         "problem": receipt.problem,
+        "unchanged": receipt.unchanged,
         "sections": [section.to_dict() for section in receipt.sections],
         "messages": [_row_view(row, texts) for row in receipt.rows],
         "sent": dict(receipt.sent),

@@ -96,6 +96,8 @@ class Receipt:
         sent: Digest, number and size of the request's messages; empty if none was sent.
         prompt: The request itself; empty if it was too long to be kept.
         unseen: Where it held what people don't see.
+        unchanged: Tokens at its beginning that are the same as in the chat's request before it;
+            `None` if there was none, or it is not known.
     """
 
     turn: str
@@ -115,6 +117,7 @@ class Receipt:
     sent: Mapping[str, Any] = field(default_factory=dict)
     prompt: tuple[PromptMessage, ...] = ()
     unseen: tuple[Mapping[str, Any], ...] = ()
+    unchanged: int | None = None
 
     @property
     def tokens(self) -> int:
@@ -165,7 +168,7 @@ class Receipt:
 
 _PLAIN = (
     *("turn", "question", "answer", "at", "outcome", "settings", "models", "usage", "parts"),
-    *("fell_back", "problem", "system", "sent"),
+    *("fell_back", "problem", "system", "sent", "unchanged"),
 )
 
 
