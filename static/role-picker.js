@@ -11,7 +11,6 @@ import { toast } from "./toasts.js";
 
 const SETTLE_MS = 150;
 const SUGGESTED = 12;
-const NONE = "Shapes each turn: its words, its files, its template.";
 
 export class RolePicker {
   #root;
@@ -77,7 +76,7 @@ export class RolePicker {
     const options = ["", ...names, ...(current && !names.includes(current) ? [current] : [])];
     this.#select.replaceChildren(...options.map((name) => new Option(visible(name) || "None", name, false, name === current)));
     const chosen = roles.roles.find(({ name }) => name === current);
-    this.#find(".role-told").textContent = visible(problem || chosen?.description || (current ? "" : NONE));
+    this.#find(".role-told").textContent = visible(problem || (chosen?.description ?? ""));
     this.#root.toggleAttribute("data-amiss", Boolean(problem));
     this.#find(".role-about").hidden = !current;
     this.#find("ul").replaceChildren(...targets.map((path) => this.#chip(path)));

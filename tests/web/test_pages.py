@@ -314,3 +314,37 @@ async def test_models_and_failed_plugins_are_told():
     assert "embedded/passages" in page
     assert "it raised" in page
     assert "Beta" not in page
+
+
+async def test_what_a_summary_stands_for_is_marked_on_every_page_of_a_chat():
+    long = chat(200)
+    compaction = {"boundary_message_id": "m149", "kind": "compacted"}
+    text = "*Summary of 150 messages, written by gpt-4o.*\n\nBread & <b>cats</b>."
+    summary = {"id": "s", "role": "system", "content": text, "is_summary": True}
+    long["messages"].insert(150, {**summary, "compaction": compaction})
+    host = FakeHost({"long": long})
+
+    newest = (await fetch(host, "/chats/long")).text
+    older = (await fetch(host, "/chats/long/messages?before=m121")).text
+    assert newest.count(" data-compacted") == 29
+    assert older.count(" data-compacted") == 80
+    assert 'data-summary="s" data-boundary="m149"' in newest
+    assert "Summary of 150 messages" in newest
+    assert "written by gpt-4o" in newest
+    assert "<b>cats" not in newest
+
+
+async def test_files_and_links_of_a_message_are_chips_that_run_nothing():
+    key = "0123456789abcdef" * 4
+    files = [
+        {"name": "<i>a.txt", "file_type": "text/plain", "storage_key": key},
+        {"name": "b.png", "file_type": "image/png", "storage_key": key},
+    ]
+    links = [{"url": "javascript:alert(1)", "title": "Click"}]
+    question = {"id": "q", "role": "user", "content": "Look", "files": files, "links": links}
+    page = (await fetch(FakeHost({"c": {"messages": [question]}}), "/chats/c")).text
+
+    assert f'href="/api/files/{key}" download' in page
+    assert f'<img src="/api/files/{key}" alt=""' in page
+    assert "&lt;i&gt;a.txt" in page
+    assert "javascript:" not in page
