@@ -93,7 +93,7 @@ async def build_context(
     changed = {
         at: without_tool_calls(messages[at])
         for at in positions[:oldest]
-        if has_tool_calls(messages[at])
+        if not isinstance(messages[at].content, str) and has_tool_calls(messages[at])
     }
     positions = [at for at in positions if not (messages[at].error or messages[at].error_code)]
     pairs = find_tool_pairs(messages)
@@ -103,7 +103,9 @@ async def build_context(
     if limit is not None:
         positions = _newest(messages, positions, limit, summary_at)
         positions = _keep_pairs(messages, positions, pairs, changed)
-    history = [changed.get(at) or messages[at] for at in positions]
+    history = [messages[at] for at in positions]
+    if changed:
+        history = [changed.get(at) or messages[at] for at in positions]
     return await _attach(history, options)
 
 
@@ -132,8 +134,8 @@ def _is_plain(messages: Sequence[Message]) -> bool:
         or message.links
         or message.error
         or message.error_code
-        or not isinstance(message.content, str)
         or message.role == "tool"
+        or not isinstance(message.content, str)
     ]
 
 
@@ -158,9 +160,11 @@ def _compact(
 def _usable_point(
     messages: Sequence[Message], positions: Sequence[int], points: Sequence[CompactionPoint]
 ) -> tuple[int | None, int | None]:
+    named = {name for p in points for name in (p.summary_message_id, p.boundary_message_id)}
     place: dict[str, int] = {}
     for at in positions:
-        place.setdefault(messages[at].id, at)
+        if (message_id := messages[at].id) in named:
+            place.setdefault(message_id, at)
     ordered = sorted(points, key=lambda point: _moment(point.created_at))
     for point in reversed(ordered):
         summary_at = place.get(point.summary_message_id)
