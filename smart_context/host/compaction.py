@@ -6,8 +6,7 @@ The originals stay in the chat; a summary stands behind them, for everybody to r
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
 
 from smart_context.chat.compaction import (
     Kind,
@@ -84,7 +83,7 @@ class Compactions:
         summary: all who ask are told of that.
         """
         checked = self._unanswered(chat_id)
-        task = self._under_way.get(checked) or self._begin(checked, self._whole(checked))
+        task = self._under_way.get(checked) or self._begin(checked, lambda: self._whole(checked))
         done = await asyncio.shield(task)
         if isinstance(done, SmartContextError):
             raise done
@@ -113,14 +112,14 @@ class Compactions:
         if window is None or turn.error or not turn.sent or turn.chat_id in self._under_way:
             return
         if turn.is_too_long or _filled(turn, weight) > window.tokens * NEAR_THE_WINDOW:
-            self._begin(turn.chat_id, self._shorten(turn, window))
+            self._begin(turn.chat_id, lambda: self._shorten(turn, window))
 
     async def close(self, timeout_s: float) -> None:
         """End what runs in the background, within the time given."""
         await self._tasks.close(timeout_s)
 
     def _begin(
-        self, chat_id: ChatId, work: Coroutine[Any, Any, JsonObject]
+        self, chat_id: ChatId, work: Callable[[], Awaitable[JsonObject]]
     ) -> asyncio.Task[JsonObject | SmartContextError]:
         task = self._under_way[chat_id] = self._tasks.spawn(_outcome(chat_id, work))
         task.add_done_callback(lambda _: self._under_way.pop(chat_id, None))
@@ -209,11 +208,11 @@ def _to_be_undone(messages: Sequence[Message], message_id: str | None) -> Messag
 
 
 async def _outcome(
-    chat_id: ChatId, work: Coroutine[Any, Any, JsonObject]
+    chat_id: ChatId, work: Callable[[], Awaitable[JsonObject]]
 ) -> JsonObject | SmartContextError:
     """What came of it; a failure that people understand is for those who asked."""
     try:
-        return await work
+        return await work()
     except SmartContextError as error:
         _logger.info("chat %s was not summed up: %s", chat_id, error)
         return error

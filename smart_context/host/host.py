@@ -38,6 +38,7 @@ from smart_context.host.relay import Relay
 from smart_context.host.repair import Repair
 from smart_context.host.request import Request
 from smart_context.host.tasks import TaskOwner
+from smart_context.host.token_counts import TokenCounts
 from smart_context.host.tools import ToolSupport
 from smart_context.host.trust import TrustRecord
 from smart_context.host.turn import Turn
@@ -128,6 +129,7 @@ class Host:
             self, trust, built_in=options.built_in, load_timeout_s=options.load_timeout_s
         )
         self.tool_support = ToolSupport()
+        self._counts = TokenCounts()
         pipeline = Pipeline(self.bus, lambda: self.models, self.tool_support, self._prepare)
         self.turns = Turns(
             store=store,
@@ -148,7 +150,9 @@ class Host:
     @property
     def window(self) -> Window | None:
         """What the chat model takes at once; `None` when that is not known."""
-        return window_of(self.config.chat)
+        endpoint = self.config.chat
+        model = endpoint.model if endpoint else ""
+        return window_of(endpoint, lambda text: self._counts.count(text, model))
 
     async def start(self) -> None:
         """Register the host's commands, start the plugins and watch the chats."""
@@ -242,6 +246,8 @@ class Host:
             await asyncio.sleep(CLEAR_UP_EACH_S)
 
     def _after(self, turn: Turn) -> None:
+        if turn.window is not None:
+            self._counts.learn(turn, turn.window.model)
         self.compactions.after(turn)
 
     async def _prepare(self, turn: Turn) -> None:

@@ -43,13 +43,20 @@ class Window:
         return int(self.tokens * MOST_OF_THE_WINDOW)
 
 
-def window_of(endpoint: EndpointSettings | None) -> Window | None:
-    """What a model takes: as the settings say, else as is known of it; `None` if it is not."""
+def window_of(endpoint: EndpointSettings | None, count: CountTokens | None = None) -> Window | None:
+    """What a model takes: as the settings say, else as is known of it; `None` if it is not.
+
+    Args:
+        endpoint: The model.
+        count: Counts for it, if somebody knows better than `count_tokens`.
+    """
     tokens = endpoint and (endpoint.context_window or context_window(endpoint.model))
     if endpoint is None or not tokens:
         return None
     model = endpoint.model
-    return Window(tokens=tokens, model=model, count=lambda text: count_tokens(text, model))
+    return Window(
+        tokens=tokens, model=model, count=count or (lambda text: count_tokens(text, model))
+    )
 
 
 def tokens_of(prompt: Sequence[PromptMessage], count: CountTokens) -> int:
