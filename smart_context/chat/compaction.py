@@ -6,7 +6,7 @@ messages: whoever merges, edits or deletes messages need not know of them.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Literal
 
 from smart_context.chat.history import CompactionPoint
@@ -115,34 +115,39 @@ def within_budget(
         cost: The tokens of one message.
         keep: What never goes, such as what the user pinned.
     """
-    runs = list(_runs(history))
-    staying = {at for at, run in enumerate(runs) if _stays(history, run, keep)}
-    left = max_tokens - sum(cost(history[at]) for index in staying for at in runs[index])
-    for index in range(len(runs) - 1, -1, -1):
-        if index in staying:
+    kept = _staying(history, keep)
+    left = max_tokens - sum(cost(history[at]) for at in kept)
+    end = len(history)
+    while end > 0:
+        run = _run_around(history, end - 1)
+        end = run.start
+        if end in kept:
             continue
-        tokens = sum(cost(history[at]) for at in runs[index])
+        tokens = sum(cost(history[at]) for at in run)
         if tokens <= left:
             left -= tokens
-            staying.add(index)
+            kept.update(run)
         elif tokens <= max_tokens // 2:
             break
-    return [history[at] for index in sorted(staying) for at in runs[index]]
+    return [history[at] for at in sorted(kept)]
 
 
-def _runs(history: Sequence[Message]) -> Iterator[range]:
-    """The positions of what must not be torn: a message, with the tool results behind it."""
-    first = 0
-    for at in range(1, len(history) + 1):
-        if at == len(history) or history[at].role != "tool":
-            yield range(first, at)
-            first = at
+def _staying(history: Sequence[Message], keep: Collection[MessageId]) -> set[int]:
+    """The positions of what stays in any case, with what must not be torn from it."""
+    wanted = [at for at, message in enumerate(history) if message.is_summary or message.id in keep]
+    if history and history[0].role == "system":
+        wanted.append(0)
+    return {at for position in wanted for at in _run_around(history, position)}
 
 
-def _stays(history: Sequence[Message], run: range, keep: Collection[MessageId]) -> bool:
-    if run[0] == 0 and history[0].role == "system":
-        return True
-    return any(history[at].is_summary or history[at].id in keep for at in run)
+def _run_around(history: Sequence[Message], position: int) -> range:
+    """The positions of what must not be torn: a message with the tool results behind it."""
+    first, end = position, position + 1
+    while first > 0 and history[first].role == "tool":
+        first -= 1
+    while end < len(history) and history[end].role == "tool":
+        end += 1
+    return range(first, end)
 
 
 def _text(value: object) -> str:

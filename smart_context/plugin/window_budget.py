@@ -79,13 +79,22 @@ class WindowBudget:
         limit = max(limit, int(window.tokens * LEAST_SHARE))
         chosen = frozenset(selection.kept)
         kept = [message for message in candidates if message.id in chosen]
-        texts = [sent_text(message) for message in kept]
-        if sum(map(weight, texts)) + PER_MESSAGE * len(texts) <= limit:
+        if _surely_fits(kept, limit):
             return selection
-        count = counting(reversed(texts), window.count)
+        count = counting((sent_text(message) for message in reversed(kept)), window.count)
         fitting = within_budget(kept, limit, lambda m: count(sent_text(m)) + PER_MESSAGE, keep=keep)
         left_out = chosen - {message.id for message in fitting}
         return over_budget(selection, candidates, left_out)
+
+
+def _surely_fits(messages: Sequence[Message], limit: int) -> bool:
+    """Whether messages are that short whatever they say; a long chat is not read to its end."""
+    left = limit
+    for message in reversed(messages):
+        left -= weight(sent_text(message)) + PER_MESSAGE
+        if left < 0:
+            return False
+    return True
 
 
 def over_budget(
