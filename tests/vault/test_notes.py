@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from smart_context.vault import notes
 from smart_context.vault.canvas import canvas_outline
 from smart_context.vault.front_matter import properties_of
 from smart_context.vault.notes import outline_of
@@ -251,3 +252,30 @@ def test_embeds_are_told_from_links():
     outline = outline_of(text)
     assert [outline.links[at].target for at in outline.embeds] == ["b", "c.md"]
     assert text[outline.body :].startswith("[[a]]")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        pytest.param("[[a]]\n", "links", id="wiki links"),
+        pytest.param("[a](b)\n", "links", id="Markdown links"),
+        pytest.param("# a\n", "headings", id="headings"),
+        pytest.param("a\n==\n", "headings", id="underlined headings"),
+        pytest.param("a ^b\n", "blocks", id="blocks"),
+    ],
+)
+def test_of_millions_of_parts_the_first_count(monkeypatch, text, kind):
+    monkeypatch.setattr(notes, "MAX_PARTS", 20)
+    outline = outline_of(text * 30)
+    assert len(getattr(outline, kind)) == 20
+    assert outline.length == len(text) * 30
+
+
+@given(st.text(alphabet="[]|\na#! ", max_size=40))
+def test_wiki_links_are_found_as_their_pattern_says(text):
+    expected = [
+        (found.start(), found.end(), found[1].strip())
+        for found in notes._WIKI_LINK.finditer(text)
+        if found[1].strip()
+    ]
+    assert [tuple(link) for link in notes._wiki_links(text, 0)] == expected
