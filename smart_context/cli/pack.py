@@ -92,8 +92,8 @@ def pack(**options: Any) -> None:
     _report(plan, options)
     if options["fail_over_budget"] and not plan.is_whole:
         raise CommandFailed(
-            f"Over the budget: not all of what was asked for fits into {plan.token_budget} tokens, "
-            "so nothing was written. Raise --token-budget, or ask for less."
+            "Over the budget: not all of what was asked for fits into the token budget of "
+            f"{plan.token_budget}, so nothing was written. Raise --token-budget, or ask for less."
         )
     _deliver(plan, request, options)
 

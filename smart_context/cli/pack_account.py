@@ -31,7 +31,9 @@ def as_text(plan: PackPlan, *, with_tree: bool = False) -> str:
     if with_tree:
         tree = [(tokens, shown(path)) for path, tokens in plan.token_tree()]
         blocks.append(table(("TOKENS", "PATH"), tree))
-    notes = [f"warning: {shown(warning)}" for warning in (*plan.warnings, *_over_budget(plan))]
+    named = {why for _, why in _left_out(plan)}
+    warnings = [warning for warning in plan.warnings if warning not in named]
+    notes = [f"warning: {shown(warning)}" for warning in (*warnings, *_over_budget(plan))]
     notes += _named([f"left out: {shown(path)}: {why}" for path, why in _left_out(plan)])
     if notes:
         blocks.append("\n".join(notes))
@@ -110,7 +112,7 @@ def _state(is_kept: bool, is_protected: bool) -> str:
 def _over_budget(plan: PackPlan) -> Iterator[str]:
     if plan.is_cut or plan.is_over_budget:
         fate = "its end was cut off" if plan.is_cut else "it was kept whole"
-        yield f"what can't be dropped is over the budget of {plan.token_budget} tokens; {fate}"
+        yield f"what can't be dropped is over the token budget of {plan.token_budget}; {fate}"
 
 
 def _left_out(plan: PackPlan) -> Iterator[tuple[str, str]]:

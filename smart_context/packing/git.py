@@ -20,7 +20,7 @@ _PLAIN_DIFF = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--relati
 
 
 def is_repository(repo: Path) -> bool:
-    """Whether a folder is in a git repository, told without asking git."""
+    """Whether a folder is in a work tree of git, told without asking git."""
     folder = repo.resolve()
     return any((above / ".git").exists() for above in (folder, *folder.parents))
 
@@ -50,7 +50,7 @@ def _git(
     repo: Path, arguments: list[str], timeout_s: float, *, refusal_level: int = logging.INFO
 ) -> bytes:
     if not is_repository(repo):
-        reason = "it is in no git repository"
+        reason = "it is in no work tree of a git repository"
         _LOGGER.log(refusal_level, "git did not tell what changed in %s: %s", repo, reason)
         return b""
     try:

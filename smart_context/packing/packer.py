@@ -193,7 +193,10 @@ class ContextPacker:
         extra_context: Mapping[str, object],
     ) -> PackPlan | str:
         """The prompt by the template, or why there is none."""
-        from smart_context.packing.templates import check_allowed  # noqa: PLC0415  50 ms
+        from smart_context.packing.templates import (  # noqa: PLC0415  50 ms
+            check_allowed,
+            failure_of,
+        )
 
         check_allowed(template_name)
         plan = self.plan_files(role, target_files, extra_context)
@@ -208,10 +211,7 @@ class ContextPacker:
         try:
             prompt = self.render_prompt(template_name, role, task_description, **values)
         except Exception as error:  # noqa: BLE001  a template is code: it may fail in any way
-            return (
-                f"The template {template_name} failed, so the prompt was packed without it: "
-                f"{type(error).__name__}: {error}"
-            )
+            return f"{failure_of(template_name, error)}; the prompt was packed without it"
         return replace(plan, pieces=(prompt,), token_budget=role.token_budget)
 
     def _plan(

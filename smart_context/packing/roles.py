@@ -80,8 +80,9 @@ class RoleLoader:
 
     def names(self) -> list[str]:
         """The names of all roles, sorted."""
-        found = {path.stem for folder in self._folders for path in folder.glob("*.toml")}
-        return sorted(name for name in found if _NAME.fullmatch(name))
+        paths = (path for folder in self._folders for path in folder.glob("*.toml"))
+        found = {path.stem for path in paths if _NAME.fullmatch(path.stem) and path.is_file()}
+        return sorted(found)
 
     def is_own(self, name: str) -> bool:
         """Whether the role of that name is the vault's or repository's own, not a shipped one."""
@@ -135,7 +136,12 @@ class RoleLoader:
             if path.is_file():
                 return path
         known = ", ".join(self.names())
-        raise _fault(candidates[0], "", f"there is no role {name!r}; there are {known}")
+        if not after:
+            raise _fault(self._folders[0], "", f"there is no role {name!r}; there are {known}")
+        if after[-1].stem == name:
+            message = f"no role {name!r} is shipped that this one could extend; there are {known}"
+            raise _fault(after[-1], "extends", message)
+        raise _fault(after[-1], "extends", f"there is no role {name!r}; there are {known}")
 
 
 def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from traceback import extract_tb
 from typing import Any
 
 from jinja2 import BaseLoader, ChoiceLoader, FileSystemLoader
-from jinja2.exceptions import SecurityError, TemplateNotFound
+from jinja2.exceptions import SecurityError, TemplateNotFound, TemplateSyntaxError
 
 from smart_context.packing.allowed_templates import ALLOWED_TEMPLATES
 from smart_context.packing.fences import Markup
@@ -46,6 +47,17 @@ def check_allowed(name: str) -> None:
     if name not in ALLOWED_TEMPLATES:
         known = ", ".join(sorted(ALLOWED_TEMPLATES))
         raise ValueError(f"The template {name!r} is not allowed; allowed are {known}.")
+
+
+def failure_of(name: str, error: Exception) -> str:
+    """Why a template failed, in words: at which of its lines, and what went wrong."""
+    if isinstance(error, RecursionError):
+        return f"The template {name} failed: it calls or includes itself without end"
+    frames = extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename.endswith(".j2")]
+    line = error.lineno if isinstance(error, TemplateSyntaxError) else (lines or [None])[-1]
+    place = f" at line {line}" if line else ""
+    return f"The template {name} failed{place}: {type(error).__name__}: {error}"
 
 
 def render(environment: PromptEnvironment, name: str, values: Mapping[str, Any]) -> str:

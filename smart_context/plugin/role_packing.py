@@ -134,11 +134,11 @@ class RolePacking:
         known = self._walked.get(hidden)
         if known is not None and self._clock() < known.good_until:
             return known.state
-        began, worked = self._clock(), time.thread_time()
+        began = time.thread_time()
         stamps = file_stamps(self._root, without=self._without, hidden=hidden)
-        look, work = self._clock() - began, time.thread_time() - worked
+        work = time.thread_time() - began
         state = hash(frozenset(stamps))
-        self._walked[hidden] = _Walked(state, self._clock() + rest_after(look, work))
+        self._walked[hidden] = _Walked(state, self._clock() + rest_after(work, work))
         return state
 
     def _used(self, part: RolePart) -> State:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from smart_context.packing import ContextPacker, RoleConfig
 from smart_context.packing.plan import PackPlan, SectionOutcome
+from smart_context.packing.templates import failure_of
 
 OWN_TEMPLATES = Path("roles") / "templates"
 """Where a vault keeps its own versions of the allowed templates."""
@@ -76,9 +77,8 @@ class RolePart:
                 template, bare, message, target_files=self.targets, for_chat=True
             ).strip()
         except Exception as error:  # noqa: BLE001 - a template is code: it may fail in any way
-            failure = f"{type(error).__name__}: {error}"
-            problem = f"The template {template} of the role {self.name!r} failed ({failure})"
-            return message, f"{problem}; your message is sent as it is."
+            problem = f"Role {self.name!r}: {failure_of(template, error)}"
+            return message, f"{problem}. Your message is sent as it is."
         return text or message, ""
 
 

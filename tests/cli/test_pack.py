@@ -160,7 +160,7 @@ def test_the_smallest_budgets_hold(smart_context, repo, budget, template):
     assert template or len(out) <= 4 * budget
     assert files(out) == []
     assert "over the token budget" in err
-    assert f"over the budget of {budget} tokens" in err
+    assert f"over the token budget of {budget}" in err
 
 
 def test_what_was_dropped_is_said_and_can_be_made_a_failure(smart_context, repo):
@@ -223,6 +223,7 @@ def test_a_target_without_text_is_said_with_the_reason(smart_context, repo, name
     assert code == 0
     assert "[Could not read file]" in out
     assert any(line.startswith("left out: ") and reason in line for line in err.splitlines())
+    assert err.count(reason) == 1, "it is said once"
 
 
 @pytest.mark.parametrize(

@@ -83,3 +83,24 @@ def test_a_name_that_is_no_name_is_refused(tmp_path, name):
 def test_an_unknown_role_is_an_error_that_names_the_known_ones(tmp_path):
     with pytest.raises(ConfigInvalid, match="implementer, planner, reviewer"):
         RoleLoader(tmp_path).load_role("painter")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        pytest.param('extends = "nix"', r"a\.toml.*\n.*extends: there is no role 'nix'", id="none"),
+        pytest.param('extends = "a"', r"a\.toml.*\n.*no role 'a' is shipped", id="its own name"),
+        pytest.param('template = "_base.j2"', "template: expected one of implement", id="template"),
+    ],
+)
+def test_the_role_that_is_wrong_is_named_not_the_one_that_is_missing(tmp_path, text, told):
+    (tmp_path / "roles").mkdir()
+    (tmp_path / "roles/a.toml").write_text(text)
+    with pytest.raises(ConfigInvalid, match=told):
+        RoleLoader(tmp_path).load_role("a")
+
+
+def test_a_folder_is_no_role(tmp_path):
+    (tmp_path / "roles/odd.toml").mkdir(parents=True)
+    assert "odd" not in RoleLoader(tmp_path).names()
+    assert not RoleLoader(tmp_path).is_own("odd")

@@ -72,3 +72,20 @@ def test_the_environment_is_sandboxed_and_strict(tmp_path):
     assert isinstance(environment, jinja2.sandbox.ImmutableSandboxedEnvironment)
     assert environment.undefined is jinja2.StrictUndefined
     assert environment.autoescape is False
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        pytest.param("one\n{% if %}", "failed at line 2: TemplateSyntaxError", id="syntax"),
+        pytest.param("\n\n{{ nosuch }}", "failed at line 3: UndefinedError", id="a variable"),
+        pytest.param("{% include 'planning.j2' %}", "includes itself without end", id="a circle"),
+    ],
+)
+def test_where_a_template_failed_is_told(tmp_path, text, words):
+    (tmp_path / "planning.j2").write_text(text)
+    plan = ContextPacker(tmp_path, template_dir=tmp_path).plan(
+        RoleConfig("r"), "the task", template_name="planning.j2"
+    )
+    assert words in plan.warnings[0]
+    assert "the task" in plan.render()
