@@ -9,6 +9,7 @@ from smart_context.chat.history import ContextBuilderOptions, build_context
 from smart_context.chat.messages import Message
 from smart_context.config import VaultConfig
 from smart_context.host.histories import NOTHING
+from smart_context.host.results import with_results_within
 from smart_context.host.window import Window, window_of
 from smart_context.llm.tally import weight
 
@@ -36,7 +37,7 @@ class Histories:
         """What a turn sends of these messages, the current one last."""
         config = self._config()
         window = window_of(config.chat)
-        return await build_context(
+        built = await build_context(
             messages,
             ContextBuilderOptions(
                 attachment_resolver=_Overlay(unstored, self._files) if unstored else self._files,
@@ -45,6 +46,7 @@ class Histories:
                 fit_attachments=None if window is None else partial(_fitting, window),
             ),
         )
+        return built if window is None else with_results_within(built, window)
 
 
 class _Overlay:

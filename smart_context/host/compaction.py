@@ -231,10 +231,11 @@ def _filled(turn: Turn, count: CountTokens) -> int:
 def _first_kept(turn: Turn, said: Sequence[Message], window: Window) -> int:
     """Where the newest messages begin that stay word for word; 0 if none need go.
 
-    Attached texts count as they were sent. What stays begins with a question.
+    Attached texts and results of tools count as they were sent. What stays begins with a
+    question, and with the last one in any case.
     """
-    sent = {message.id: message for message in turn.history}
-    texts = [sent_text(sent.get(message.id, message)) for message in said]
+    sent = {message.id: sent_text(message) for message in turn.history}
+    texts = [sent.get(message.id, message.text) for message in said]
     count = counting(reversed(texts), window.count)
     if not turn.is_too_long and _filled(turn, count) <= window.tokens * NEAR_THE_WINDOW:
         return 0
@@ -244,4 +245,5 @@ def _first_kept(turn: Turn, said: Sequence[Message], window: Window) -> int:
         first -= 1
     while first < len(said) and said[first].role != "user":
         first += 1
-    return first
+    questions = [at for at, message in enumerate(said) if message.role == "user"]
+    return min(first, questions[-1]) if questions else first

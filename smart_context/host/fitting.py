@@ -13,13 +13,10 @@ from smart_context.chat.compaction import sent_text, within_budget
 from smart_context.chat.messages import Message, Part
 from smart_context.errors import RequestTooLong
 from smart_context.host.request import Request
+from smart_context.host.results import RESULT_LEFT_OUT, shortened
 from smart_context.host.window import PER_CALL, PER_MESSAGE, Window, texts_of, tokens_of
 from smart_context.llm.tally import CountTokens, counting, weight
 
-RESULT_LEFT_OUT = (
-    "[Left out: this result no longer fits into the model's window. "
-    "Ask again for the part that you need.]"
-)
 ATTACHED_LEFT_OUT = "\n\n[The attached texts are left out: they don't fit into the model's window.]"
 _LEAST_OF_A_RESULT = 100
 
@@ -97,7 +94,7 @@ def _with_results_in(request: Request, meter: _Meter, room: int) -> Request:
     by_size = sorted(newest, key=lambda at: meter.count(str(request.steps[at].get("result"))))
     for done, at in enumerate(by_size):
         share = max(room // (len(by_size) - done), _LEAST_OF_A_RESULT)
-        result = _shortened(str(request.steps[at].get("result")), share, meter.count)
+        result = shortened(str(request.steps[at].get("result")), share, meter.count)
         request = _with_result(request, at, result)
         room = max(room - meter.count(result), 0)
     return request
@@ -111,22 +108,6 @@ def _newest_results(request: Request) -> list[int]:
 def _with_result(request: Request, at: int, result: str) -> Request:
     part: Part = {**request.steps[at], "result": result}
     return replace(request, steps=(*request.steps[:at], part, *request.steps[at + 1 :]))
-
-
-def _shortened(text: str, most_tokens: int, count: CountTokens) -> str:
-    """The beginning of a text that is of no more tokens, and that it was cut."""
-    tokens = count(text)
-    if tokens <= most_tokens:
-        return text
-    length = len(text)
-    while tokens > most_tokens and length:
-        length = length * most_tokens * 9 // (tokens * 10)
-        notice = f"[Cut: {length:,} of {len(text):,} characters; ask for a smaller part.]"
-        cut = f"{text[:length]}\n{notice}"
-        tokens = count(cut)
-        if tokens <= most_tokens:
-            return cut
-    return RESULT_LEFT_OUT
 
 
 def _without_old_messages(request: Request, meter: _Meter) -> Request:

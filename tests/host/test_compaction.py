@@ -348,3 +348,11 @@ async def test_a_message_that_is_too_long_by_itself_is_not_sent_and_the_next_tur
         assert answer.error.startswith("The message is too long for local")
         await talk(bench, "Short.")
         assert sent(bench) == ["Short."]
+
+
+async def test_the_last_question_and_its_answer_stay_however_long_they_are(started):
+    async with started(WINDOW) as bench:
+        bench.reply("Yes.", "word " * 400, "And so on.")
+        await talk(bench, "One", "word " * 250)
+        stored = await compacted(bench)
+        assert [message.is_summary for message in stored] == [False, False, True, False, False]
