@@ -7,6 +7,7 @@ given; nothing that it is given is changed.
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from operator import itemgetter
 from typing import Protocol
 
@@ -123,15 +124,16 @@ class _Collector:
 
     def linked(self, stored: Iterable[_Part]) -> list[Item]:
         cap = self._options.max_links_per_item
-        candidates: list[Item] = []
+        linked: list[str] = []
         for part in stored:
             targets = self._targets(part)
             if cap:
                 targets = self._those_of_texts(targets)[:cap]
             fresh = [path for path in targets if path not in self._seen]
             self._seen.update(fresh)
-            candidates += [Item(path, path, "", path) for path in self._those_of_texts(fresh)]
-        return candidates
+            linked += fresh
+        paths = self._those_of_texts(linked)
+        return list(map(Item, paths, paths, repeat(""), paths))
 
     def _all(self, candidates: Sequence[Item]) -> list[tuple[_Part, str]]:
         found = [read for item in candidates if (read := self._read(item))]

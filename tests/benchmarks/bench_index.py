@@ -118,9 +118,12 @@ def peers(root):
     except ImportError:
         pass
     try:
-        from obsidian_parser import Vault  # noqa: PLC0415 — may be missing
+        import obsidian_parse  # noqa: PLC0415 — may be missing
 
-        found["obsidian-parse"] = lambda: list(Vault(root).notes)
+        notes = sorted(root.rglob("*.md"))
+        found["obsidian-parse, no backlinks"] = lambda: [
+            obsidian_parse.parse_file(note) for note in notes
+        ]
     except ImportError:
         pass
     return found
