@@ -64,7 +64,7 @@ export class OutputGuard {
     if (!weight || !weight.ask_above || weight.tokens <= weight.ask_above) return true;
     const key = `sent-large:${this.#chatId}`;
     if (weight.tokens <= Number(recall("sessionStorage", key)) * GROWTH) return true;
-    const parts = [["the chat", weight.history], ["attached notes", weight.contexts], ["attached files", weight.attachments]]
+    const parts = [["the chat", weight.history], ["its role", weight.role], ["attached notes", weight.contexts], ["attached files", weight.attachments]]
       .filter(([, tokens]) => tokens)
       .map(([name, tokens]) => `${counted(Number(tokens))} of ${name}`);
     const words = `About ${counted(weight.tokens)} tokens would be sent${parts.length ? `: ${parts.join(", ")}` : ""}. Picking topics in the panel makes it less.`;

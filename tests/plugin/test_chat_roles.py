@@ -209,3 +209,20 @@ async def test_a_role_keeps_within_its_share_of_the_models_window(vault, notes, 
         shown = await running.call("preview", chat_id="c", message="hi")
     assert 1_000 < shown["parts"]["role"] <= 1_200
     assert "over its 1,200 tokens" in shown["problem"]
+
+
+async def test_a_choice_of_a_role_can_be_taken_back(served):
+    async with served() as running:
+        await running.call("set_role", chat_id="c", role="planner", targets=["a"])
+        assert (await running.call("undo", chat_id="c"))["undone"] == "the role"
+        shown = await running.call("roles", chat_id="c")
+    assert (shown["current"], shown["targets"]) == ("", [])
+
+
+async def test_a_preview_under_another_role_changes_nothing(notes, served):
+    notes(RECIPES)
+    async with served() as running:
+        shown = await running.call("preview", chat_id="c", message="bake", role="cook")
+        assert shown["role"] == "cook"
+        assert shown["prompt"][0]["content"].startswith("You are a cook.")
+        assert (await running.call("roles", chat_id="c"))["current"] == ""
