@@ -7,10 +7,10 @@ messages: whoever merges, edits or deletes messages need not know of them.
 
 import json
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from smart_context.chat.history import CompactionPoint
-from smart_context.chat.messages import JsonObject, Message, MessageId
+from smart_context.chat.messages import JsonObject, Message, MessageId, give_ids
 
 Kind = Literal["compacted", "cleared"]
 
@@ -49,9 +49,10 @@ def boundary_of(summary: Message) -> str:
 
 def insert_after(document: JsonObject, boundary: MessageId, summary: Message) -> bool:
     """Put a summary into a chat's document; whether its boundary is still there."""
-    entries: list[Any] = document.get("messages") or []
+    give_ids(document)
+    entries: list[JsonObject] = document["messages"]
     for at in reversed(range(len(entries))):
-        if isinstance(entries[at], dict) and entries[at].get("id") == boundary:
+        if entries[at]["id"] == boundary:
             entries.insert(at + 1, summary.to_dict())
             return True
     return False

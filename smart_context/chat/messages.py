@@ -142,6 +142,15 @@ def messages_of(document: Mapping[str, Any]) -> tuple[Message, ...]:
     )
 
 
+def give_ids(document: JsonObject) -> None:
+    """Write derived ids down, since they would change with what is about to change."""
+    entries = document.get("messages")
+    entries = [e for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
+    for entry, message in zip(entries, messages_of(document), strict=True):
+        entry["id"] = message.id
+    document["messages"] = entries
+
+
 def derived_id(position: int, role: str, content: str | Sequence[Part]) -> MessageId:
     """A stable id for a message that has none: the same position and content, the same id."""
     digest = hashlib.sha256(f"{position}\0{role}\0{content!r}".encode("utf-8", "surrogatepass"))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from smart_context.chat.answer_journal import InterruptedAnswer
-from smart_context.chat.messages import JsonObject, Message, MessageId, messages_of
+from smart_context.chat.messages import JsonObject, Message, MessageId, give_ids, messages_of
 from smart_context.errors import CommandFailed
 
 INTERRUPTED = "The answer was interrupted before it was complete. Ask again or regenerate it."
@@ -83,7 +83,7 @@ def remove_after(document: JsonObject, message_id: str, *, removed_at: str) -> N
     Raises:
         CommandFailed: If there is no such message.
     """
-    _give_ids(document)
+    give_ids(document)
     entries = _entries(document)
     at = _position(messages_of(document), message_id)
     kept, removed = entries[: at + 1], entries[at + 1 :]
@@ -102,7 +102,7 @@ def change_text(document: JsonObject, message_id: str, text: str) -> None:
     Raises:
         CommandFailed: If there is no such message, or it is still being written.
     """
-    _give_ids(document)
+    give_ids(document)
     messages = messages_of(document)
     at = _position(messages, message_id)
     if messages[at].generating:
@@ -122,14 +122,6 @@ def _with_text(parts: list[Any], text: str) -> list[Any]:
 
 def _is_text(part: object) -> bool:
     return not isinstance(part, Mapping) or part.get("type") == "text"
-
-
-def _give_ids(document: JsonObject) -> None:
-    """Write derived ids down, since they would change with what is about to change."""
-    entries = [entry for entry in _entries(document) if isinstance(entry, dict)]
-    document["messages"] = entries
-    for entry, message in zip(entries, messages_of(document), strict=True):
-        entry["id"] = message.id
 
 
 def _position(messages: tuple[Message, ...], message_id: str) -> int:

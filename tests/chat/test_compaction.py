@@ -15,7 +15,7 @@ from smart_context.chat.compaction import (
     without_summary,
 )
 from smart_context.chat.history import ContextBuilderOptions, build_context
-from smart_context.chat.messages import Message, MessageId
+from smart_context.chat.messages import Message, MessageId, messages_of
 
 pytestmark = pytest.mark.anyio
 
@@ -150,3 +150,11 @@ def test_the_room_is_never_exceeded_and_the_order_stays(entries, room):
     kept = within_budget(messages, room, lambda message: len(message.text))
     assert sum(len(message.text) for message in kept) <= room
     assert kept == [message for message in messages if message in kept]
+
+
+def test_messages_without_ids_keep_those_that_they_had():
+    document = {"messages": [{"role": "user", "content": text} for text in ("a", "b", "c")]}
+    before = [message.id for message in messages_of(document)]
+    assert insert_after(document, before[1], summary("s", before[1]))
+    assert [m.id for m in messages_of(document)] == [*before[:2], "s", before[2]]
+    assert not insert_after({}, MessageId("a"), summary("s", "a"))
