@@ -18,6 +18,7 @@ _MOST_EACH = 12
 _LATEST = 4
 _END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])(?![。！？])|\n+")  # noqa: RUF001 - East Asian marks
 """Between sentences: a point within `3.11` or `asyncio.timeout` ends none."""
+_QUOTED = re.compile(r"^ {0,3}>.*$", re.MULTILINE)
 _SPEAKERS = {"user": "You", "assistant": "Assistant"}
 
 
@@ -67,7 +68,8 @@ def _weight(fresh: Iterable[str], words: frozenset[str], counts: Counter[str]) -
 
 
 def _sentences(text: str) -> Iterable[str]:
-    found = (" ".join(piece.split()) for piece in _END.split(text))
+    """The sentences of middle length, without those that the message only quotes."""
+    found = (" ".join(piece.split()) for piece in _END.split(_QUOTED.sub("", text)))
     return (sentence for sentence in found if _shortest(sentence) <= len(sentence) <= _LONGEST)
 
 

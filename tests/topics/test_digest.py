@@ -156,6 +156,17 @@ def test_a_point_within_a_word_or_a_number_ends_no_sentence():
     assert "- You: Then call `asyncio.timeout(5)` around it!" in text
 
 
+def test_what_a_message_only_quotes_is_not_quoted_again():
+    answer = Message(
+        id=MessageId("a"),
+        role="assistant",
+        content="> Is the garden ready?\n\nIt will be ready in May.",
+    )
+    found = quoted([answer])
+    assert "It will be ready in May." in found
+    assert "Is the garden ready" not in found
+
+
 def test_east_asian_sentences_are_told_apart():
     text = quoted([said("我们星期天早上九点出发。天气预报有大风。船叫伊达，非常结实可靠。好。")])
     assert [line for line in text.splitlines() if line.startswith("- ")] == [
