@@ -46,7 +46,7 @@ export class Compaction {
     this.#showProgress("Summing up the chat…");
     try {
       const { summarised } = await this.#call("compact");
-      this.#done(`A summary of ${messagesCounted(summarised)} is sent in their place.`);
+      this.#done(summarised ? `A summary of ${messagesCounted(summarised)} is sent in their place.` : "There is too little to sum up.");
     } finally {
       this.#isSummingUp = false;
       this.#showProgress("");
@@ -57,7 +57,8 @@ export class Compaction {
   async #undo(pressed) {
     pressed.toggleAttribute("disabled", true);
     try {
-      await this.#call("undo_compaction");
+      const messageId = /** @type {HTMLElement | null} */ (pressed.closest("[data-message-id]"))?.dataset.messageId;
+      await this.#call("undo_compaction", { message_id: messageId });
       document.getElementById("message-box")?.focus();
       this.#done("Undone: the messages above are sent again.");
     } finally {
@@ -80,9 +81,9 @@ export class Compaction {
     }
   }
 
-  /** @param {string} command */
-  #call(command) {
-    return this.#wire.call(`chat.${command}`, { chat_id: this.#chatId });
+  /** @param {string} command @param {Record<string, unknown>} [params] */
+  #call(command, params = {}) {
+    return this.#wire.call(`chat.${command}`, { chat_id: this.#chatId, ...params });
   }
 }
 

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, Literal
 
 JsonObject = dict[str, Any]
@@ -64,10 +64,11 @@ class NoteTree:
     def __init__(self, paths: Iterable[str]) -> None:
         known = sorted(paths)
         self.paths = [path for path in known if not NOT_TEXT.search(path)]
-        self._attachable = [path for path in known if _ATTACHABLE.search(path)]
+        self._others = [path for path in known if _ATTACHABLE.search(path)]
         self._folders: dict[str, _Folder] = {"": _Folder()}
         self._sizes: Counter[str] = Counter()
         self._folded: list[tuple[str, str]] | None = None
+        self._attachable: list[tuple[str, str]] | None = None
         for path in self.paths:
             self._add(path)
 
@@ -96,10 +97,10 @@ class NoteTree:
 
     def find_files(self, query: str, offset: int, limit: int) -> tuple[list[Entry], int]:
         """The same of all that can be attached to a message: no folders, but images and PDF."""
-        words = _fold(query).split()
-        others = ((_fold(path), path) for path in self._attachable)
-        files = (pair for pair in chain(self._names(), others) if not pair[1].endswith("/"))
-        return self._found(_ranked(words, files), offset, limit)
+        if self._attachable is None:
+            files = [pair for pair in self._names() if not pair[1].endswith("/")]
+            self._attachable = [*files, *((_fold(path), path) for path in self._others)]
+        return self._found(_ranked(_fold(query).split(), self._attachable), offset, limit)
 
     def holds(self, path: str) -> bool:
         """Whether there is such a file or folder."""

@@ -231,8 +231,13 @@ def test_what_cannot_be_attached_says_why_and_holds_the_message(new_page, server
 
 def test_a_file_that_did_not_arrive_can_be_tried_again(new_page, server):
     page = open_chat(new_page, server)
-    page.route("**/api/files", lambda route: route.abort("connectionreset"))
+    under_way = []
+    page.route("**/api/files", lambda route: under_way.append(route))  # noqa: PLW0108 - has to be a function
     pick(page, text_file("late.txt", "At last."))
+    expect(page.get_by_role("progressbar", name="Attaching late.txt")).to_be_visible()
+    send(page, "Is it there?")
+    expect(page.get_by_role("alert")).to_contain_text("Still attaching 1 file")
+    under_way[0].abort("connectionreset")
     expect(chip(page, "late.txt")).to_have_attribute("data-state", "failed")
     expect(chip(page, "late.txt")).to_contain_text("did not reach the server")
     page.unroute("**/api/files")
