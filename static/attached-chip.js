@@ -32,8 +32,15 @@ export function showChip(chip, attached) {
   picture(chip, kind === "link" ? "link" : isPicture(stored) ? "" : "file", stored?.storage_key ?? "");
   const bar = /** @type {HTMLProgressElement} */ (chip.querySelector("progress"));
   bar.hidden = state !== "sending";
+  if (bar.hidden) bar.value = 0;
   bar.setAttribute("aria-label", `Attaching ${name}`);
   chip.querySelector(".attaching-again")?.toggleAttribute("hidden", state !== "failed");
+}
+
+/** Shows how much of it has gone. @param {HTMLElement | undefined} chip @param {number} share */
+export function showShare(chip, share) {
+  const bar = chip?.querySelector("progress");
+  if (bar) bar.value = share;
 }
 
 /** @param {HTMLElement} chip @param {string} icon  Empty: the picture itself. @param {string} key */

@@ -2,15 +2,14 @@
 /** The chips by the message box: what is to go with the next message. Tells with `attachments-changed`. */
 
 import { asText, fromText, holdReason, markOf, MOST_FILES, refusal } from "./attached.js";
-import { makeChip, showChip } from "./attached-chip.js";
+import { makeChip, showChip, showShare } from "./attached-chip.js";
 import { recall, remember } from "./memory.js";
 import { reasonOf, visible } from "./text.js";
-import { inTurn, NotUploaded, upload } from "./upload.js";
+import { NotUploaded } from "./upload.js";
+import { Uploads } from "./uploads.js";
 
 /** @typedef {import("./attached.js").Attached} Attached */
 /** @typedef {import("./attached.js").Stored} Stored */
-
-const AT_ONCE = 2;
 
 export class Attachments {
   #form;
@@ -21,10 +20,13 @@ export class Attachments {
   #attached = [];
   /** @type {Map<number, HTMLElement>} */
   #chips = new Map();
-  /** @type {Map<number, { file: File, stop: () => void }>} */
-  #files = new Map();
   #nextId = 1;
-  #slot = inTurn(AT_ONCE);
+  #uploads = new Uploads({
+    begins: (id) => this.#change(id, { state: "sending", told: "" }),
+    goes: (id, share) => showShare(this.#chips.get(id), share),
+    arrives: (id, stored) => this.#arrived(id, stored),
+    fails: (id, error) => this.#failed(id, error),
+  });
 
   /**
    * @param {HTMLFormElement} form  The `.composer`.
@@ -44,7 +46,7 @@ export class Attachments {
       const pressed = event.target instanceof Element ? event.target.closest("button") : null;
       const id = Number(/** @type {HTMLElement | null | undefined} */ (pressed?.closest("[data-id]"))?.dataset.id);
       if (pressed?.classList.contains("chip-remove")) this.#remove(id);
-      if (pressed?.classList.contains("attaching-again")) this.#send(id);
+      if (pressed?.classList.contains("attaching-again")) this.#uploads.again(id);
     });
     for (const kept of fromText(recall("sessionStorage", this.#key))) this.#add({ ...kept, state: "ready" });
   }
@@ -64,12 +66,8 @@ export class Attachments {
       if (!this.#hasRoom("file")) return;
       const told = refusal({ size: file.size, isFolder }, Number(this.#form.dataset.maxFileBytes));
       const id = this.#add({ kind: "file", name: file.name || "file", size: file.size, state: told ? "refused" : "sending", told, stored: null });
-      if (told) {
-        this.#say(`${visible(file.name)} could not be attached: ${told}`);
-        continue;
-      }
-      this.#files.set(id, { file, stop: () => {} });
-      this.#send(id);
+      if (told) this.#say(`${visible(file.name)} could not be attached: ${told}`);
+      else this.#uploads.send(id, file);
     }
   }
 
@@ -148,21 +146,6 @@ export class Attachments {
     return chip;
   }
 
-  /** @param {number} id */
-  async #send(id) {
-    const sending = this.#files.get(id);
-    const bar = this.#chips.get(id)?.querySelector("progress");
-    if (!sending || !bar) return;
-    bar.value = 0;
-    this.#change(id, { state: "sending", told: "" });
-    await this.#slot(async () => {
-      if (!this.#find(id)) return;
-      const sent = upload(sending.file, (share) => { bar.value = share; });
-      sending.stop = sent.stop;
-      await sent.done.then((stored) => this.#arrived(id, stored), (error) => this.#failed(id, error));
-    });
-  }
-
   /** @param {number} id @param {Stored} stored */
   #arrived(id, stored) {
     if (!this.#find(id)) return;
@@ -193,8 +176,7 @@ export class Attachments {
     const place = this.#attached.findIndex((one) => one.id === id);
     const name = this.#attached[place]?.name ?? "";
     this.#set(this.#attached.filter((one) => one.id !== id));
-    this.#files.get(id)?.stop();
-    this.#files.delete(id);
+    this.#uploads.forget(id);
     this.#chips.delete(id);
     const heir = this.#list.children[Math.min(place, this.#attached.length - 1)];
     /** @type {HTMLElement | null} */ (heir?.querySelector(".chip-remove") ?? this.#form.querySelector("textarea"))?.focus();

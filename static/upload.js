@@ -1,5 +1,5 @@
 // @ts-check
-/** Sends files to the server, where they are kept for messages. */
+/** Sends one file to the server, where it is kept for messages. */
 
 /** @typedef {import("./attached.js").Stored} Stored */
 
@@ -13,27 +13,6 @@ export class NotUploaded extends Error {
     this.name = "NotUploaded";
     this.isRefused = isRefused;
   }
-}
-
-/**
- * Lets some work begin at once, and the rest as that ends.
- * @param {number} atOnce
- * @returns {<T>(work: () => Promise<T>) => Promise<T>}
- */
-export function inTurn(atOnce) {
-  let running = 0;
-  /** @type {(() => void)[]} */
-  const waiting = [];
-  return async (work) => {
-    if (running >= atOnce) await new Promise((resolve) => waiting.push(() => resolve(null)));
-    running += 1;
-    try {
-      return await work();
-    } finally {
-      running -= 1;
-      waiting.shift()?.();
-    }
-  };
 }
 
 /**
