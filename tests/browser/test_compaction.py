@@ -48,6 +48,8 @@ def compacted(page, count):
 def ask(page, text):
     send(page, text)
     expect(page.locator(".message").last).to_contain_text(f"You said: {text}")
+    # Its text is there before its turn is over.
+    expect(page.locator(".composer .stop")).to_be_hidden()
 
 
 def test_a_chat_is_compacted_goes_on_and_is_put_back_in_both_tabs(new_page, server, endpoint):
@@ -155,3 +157,21 @@ def test_what_a_summary_stands_for_is_no_filter_and_a_pin_outlives_it(new_page, 
     expect(page.locator("#m-m0")).to_have_class(re.compile("left-out"))
     expect(status(page)).to_have_text("All messages in context")
     expect(page.locator("main")).not_to_have_attribute("data-filtered", "")
+
+
+def test_without_the_plugin_files_and_summaries_work_all_the_same(
+    new_page, configured, serve, endpoint
+):
+    folder = configured(enabled="false")
+    write_chat(folder, "c1", about(*SAID))
+    page = open_chat(new_page, serve(folder), "c1")
+    note = {"name": "a.txt", "mimeType": "text/plain", "buffer": b"Ahoy."}
+    page.locator(".file-input").set_input_files(note)
+    expect(page.locator(".attaching-chip")).to_have_attribute("data-state", "ready")
+    ask(page, "What does it say?")
+    assert "Ahoy." in asked(endpoint)[-1]
+    send(page, "/clear")
+    expect(card(page, "Context cleared here")).to_be_visible()
+    expect(page.locator("#m-m0")).to_have_class(re.compile("left-out"))
+    undo(page).click()
+    expect(page.locator("#m-m0")).not_to_have_class(re.compile("left-out"))
