@@ -14,6 +14,7 @@ from smart_context.chat.messages import Message
 from smart_context.errors import ModelFailed
 from smart_context.llm.models import ChatModel
 from smart_context.llm.tokens import beginning
+from smart_context.topics.attached import attached_list, split_off
 from smart_context.topics.prompt import described
 from smart_context.topics.quotes import quoted
 from smart_context.topics.shortening import (
@@ -87,6 +88,8 @@ async def digest(
 ) -> str:
     """A summary in Markdown that says how it was made. Never fails because of a model.
 
+    What was attached to the messages is listed at its end, so that it can still be asked for.
+
     Args:
         messages: What is to be summed up, oldest first.
         former: The summary of what came before; empty if there is none.
@@ -94,7 +97,14 @@ async def digest(
         limits: Other ones than usual.
     """
     limits = limits or DigestLimits()
-    former = _HEAD.sub("", former)
+    former, listed = split_off(_HEAD.sub("", former))
+    text = await _summary(messages, former, model, limits)
+    return "\n\n".join(filter(None, (text, attached_list(messages, listed))))
+
+
+async def _summary(
+    messages: Sequence[Message], former: str, model: ChatModel | None, limits: DigestLimits
+) -> str:
     problem = ""
     if model is not None:
         try:

@@ -179,3 +179,37 @@ def test_east_asian_sentences_are_told_apart():
 @given(st.lists(st.text(max_size=80), max_size=8))
 def test_any_chat_can_be_quoted(texts):
     assert isinstance(quoted([said(text) for text in texts]), str)
+
+
+def with_file(number):
+    file = {"name": f"plan {number}.md", "storage_key": f"key-{number}"}
+    link = {"title": f"Club {number}", "url": "https://example.org"}
+    return Message(id=MessageId("m"), role="user", content="Hm", files=(file,), links=(link,))
+
+
+async def test_what_was_attached_stays_known_from_one_summary_to_the_next():
+    model = ScriptedChatModel(lambda _: "Notes.", name="small")
+    first = await digest([with_file(1)], "", model)
+    assert first.endswith(
+        'Notes.\n\n### Attached\n\n- plan 1.md (FILE_KEY="key-1")\n- Club 1: https://example.org'
+    )
+    second = await digest([said("No file here.")], first, model)
+    assert second.count("### Attached") == 1
+    assert second.endswith(first[first.index("### Attached") :])
+    assert "### Attached" not in model.asked[-1].messages[1]["content"]
+    quotes = await digest([with_file(2)], second, None)
+    assert quotes.count("### Attached") == 1
+    assert 'FILE_KEY="key-1"' in quotes
+    assert 'FILE_KEY="key-2"' in quotes
+
+
+async def test_only_the_newest_attachments_are_named():
+    text = await digest([with_file(n) for n in range(50)], "", None)
+    assert text.count("FILE_KEY") + text.count("Club") == 10
+    assert "### Attached" not in await digest([said("Nothing attached at all.")], "", None)
+
+
+async def test_a_former_summary_that_is_a_list_is_no_list_of_attachments():
+    text = await digest([said("We sail on Sunday.")], "- The boat is called Ida.", None)
+    assert "### Attached" not in text
+    assert "The boat is called Ida." in text

@@ -1,0 +1,45 @@
+"""What was attached to the messages that a summary stands for: names and keys, to read them by."""
+
+from collections.abc import Sequence
+
+from smart_context.chat.messages import Message
+
+MOST = 10
+"""Most attachments that a summary names, the newest of them."""
+
+_HEADING = "### Attached"
+_LONGEST = 200
+
+
+def split_off(summary: str) -> tuple[str, list[str]]:
+    """A summary without its list of attachments, and the lines of that list."""
+    text, found, listed = summary.rpartition(f"{_HEADING}\n\n")
+    if not found:
+        return summary, []
+    return text.rstrip(), [line for line in listed.splitlines() if line.startswith("- ")]
+
+
+def attached_list(messages: Sequence[Message], known: Sequence[str] = ()) -> str:
+    """The list of attachments as Markdown; empty when there are none.
+
+    Args:
+        messages: The messages that are summed up.
+        known: Lines of the summary that came before.
+    """
+    files = [
+        f'- {_short(file.get("name"))} (FILE_KEY="{_short(file.get("storage_key"))}")'
+        for message in messages
+        for file in message.files
+        if file.get("storage_key")
+    ]
+    links = [
+        f"- {_short(link.get('title'))}: {_short(link.get('url'))}"
+        for message in messages
+        for link in message.links
+    ]
+    newest = list(dict.fromkeys((*known, *files, *links)))[-MOST:]
+    return "\n".join([_HEADING, "", *newest]) if newest else ""
+
+
+def _short(value: object) -> str:
+    return " ".join(str(value or "").split())[:_LONGEST]
