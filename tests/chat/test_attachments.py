@@ -207,3 +207,46 @@ def test_an_envelope_can_be_made_alone():
     assert attachment_envelope(2, "a", "k", "x").startswith(
         "<ATTACHMENT_FILE>\n<FILE_INDEX>2</FILE_INDEX>\n"
     )
+
+
+async def test_texts_are_fitted_those_of_the_newest_message_first():
+    seen = []
+
+    def fit(texts):
+        seen.extend(texts)
+        return [3, 100, 0]
+
+    both = {"a": "abcdef", "b": "x" * 50}
+    old = carrier("1", files=[("a", "a")])
+    new = carrier("2", files=[("a", "a"), ("b", "b")])
+    built = await build_context(
+        [old, new], options(resolver=StoredTexts(both), fit_attachments=fit)
+    )
+    assert seen == ["abcdef", "x" * 50, "abcdef"]
+    first, second = built
+    assert "<FILE_CONTENT>\nabc\n</FILE_CONTENT>" in second.text
+    assert "Content truncated. Showing first 3 of 6 characters.</TRUNCATED>" in second.text
+    assert "<FILE_CONTENT>\n" + "x" * 50 + "\n</FILE_CONTENT>" in second.text
+    assert "<FILE_CONTENT>\n\n</FILE_CONTENT>" in first.text
+    assert "<FILE_SIZE>6 bytes</FILE_SIZE>" in first.text
+
+
+async def test_what_is_fitted_is_what_would_be_shown_of_a_text_that_can_be_read_on():
+    seen = []
+
+    def fit(texts):
+        seen.extend(texts)
+        return [10]
+
+    lines = "\n".join(f"line {n}" for n in range(600))
+    message = carrier(files=[("a", "a")])
+    (built,) = await build_context(
+        [message],
+        options(
+            resolver=StoredTexts({"a": lines}),
+            fit_attachments=fit,
+            model_support_tool_use_for_file=True,
+        ),
+    )
+    assert seen == ["\n".join(f"line {n}" for n in range(100))]
+    assert f"Showing first 10 of {len(lines)} characters. Use read_file or " in built.text

@@ -118,6 +118,8 @@ async def test_after_five_rounds_the_model_is_asked_once_more_without_tools(benc
     bench.reply(*[asks(call_id=f"c{n}") for n in range(MAX_ROUNDS)], "Enough.")
     answer = await send(bench, stream=stream)
     assert [bool(asked.tools) for asked in bench.model.asked] == [True] * 5 + [False]
+    told = [event["call"]["tool_call_id"] for event in bench.named("chat.tool")]
+    assert told == [part["tool_call_id"] for part in answer.parts[:-1]]
     assert answer.text == "Enough."
     assert len([part for part in answer.parts if part["type"] == "tool_call"]) == MAX_ROUNDS
 
