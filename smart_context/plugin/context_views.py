@@ -9,6 +9,7 @@ from smart_context.contexts.render import path_of
 from smart_context.errors import PathRefused
 from smart_context.llm.tokens import estimate
 from smart_context.plugin.context_prompt import MAX_CHARACTERS, Share, bounded
+from smart_context.vault.files import Unreadable, read_text
 from smart_context.vault.notes import Outline
 from smart_context.vault.paths import confine
 
@@ -122,9 +123,9 @@ def share_view(share: Share, problem: str = "") -> JsonObject:
 def why_missing(contexts: SmartContexts, name: str) -> str:
     """Why there is nothing under a name that a user listed, in words."""
     try:
-        path = confine(contexts.root, name)
-        if path.is_file() or path.with_name(f"{path.name}.md").is_file():
-            return "It is no text."
+        for file in (confine(contexts.root, spelled) for spelled in (name, f"{name}.md")):
+            if file.is_file() and isinstance(found := read_text(file), Unreadable):
+                return f"It is no text: {found.reason}."
         file = confine(contexts.root, path_of(name) if ".md#" in name else name.partition("#")[0])
         is_note = "#" in name and (file.is_file() or file.with_name(f"{file.name}.md").is_file())
     except PathRefused as refusal:

@@ -125,6 +125,24 @@ async def test_the_tree_lists_and_finds_what_can_be_text(notes, served):
         assert [heading["key"] for heading in outline["headings"]] == ["a.md#Plan"]
 
 
+async def test_what_is_missing_says_why(notes, served):
+    vault = notes(NOTES | {"binary.md": "\0"})
+    (vault / "latin.md").write_bytes("Größe".encode("latin-1"))
+    (vault.parent / "secret.md").write_text("secret")
+    (vault / "out.md").symlink_to(vault.parent / "secret.md")
+    expected = {
+        "binary.md": "It is no text: binary file.",
+        "latin": "It is no text: not UTF-8 text (byte 2).",
+        "out.md": "The path 'out.md' was refused: it leads out of the vault.",
+        "gone.md": "There is no such file or folder.",
+        "a.md#Nothing": "The note has no such heading.",
+        "a.md#^nothing": "The note has no such block.",
+    }
+    async with served() as running:
+        seen = await running.call("preview_context", items=[*expected])
+        assert {one["name"]: one["why"] for one in seen["missing"]} == expected
+
+
 @pytest.mark.parametrize("path", ["../secret.md", "/etc/passwd", "gone.md", ".vault.toml", "sub/"])
 async def test_what_is_not_in_the_vault_has_no_outline(notes, served, path):
     (notes(NOTES).parent / "secret.md").write_text("# secret")
