@@ -174,10 +174,18 @@ _SACRIFICES: tuple[Callable[[Request, _Meter], Request], ...] = (
 def _too_long(request: Request, window: Window, tokens: int) -> RequestTooLong:
     system = window.count(request.system_prompt) if request.system_prompt.strip() else 0
     beside = f", the system prompt's {system:,} among them" if system else ""
+    takes = (
+        f"The model takes {window.tokens:,}, of which {window.tokens - window.room:,} are kept "
+        "for the answer."
+    )
+    larger = "choose a model with a larger window in .vault.toml (context_window says how large)"
+    if request.steps:
+        return RequestTooLong(
+            f"What {window.model} asked for to answer is too much for it: with the message that "
+            f"is about {tokens:,} tokens{beside}. {takes} Ask for less at once, or {larger}."
+        )
     return RequestTooLong(
         f"The message is too long for {window.model}: by itself it makes a request of about "
-        f"{tokens:,} tokens{beside}. The model takes {window.tokens:,}, of which "
-        f"{window.tokens - window.room:,} are kept for the answer. Nothing was sent. Shorten the "
-        "message, attach its text as a file, or choose a model with a larger window in "
-        ".vault.toml (context_window says how large it is)."
+        f"{tokens:,} tokens{beside}. {takes} Nothing was sent. Shorten the message, attach its "
+        f"text as a file, or {larger}."
     )

@@ -143,6 +143,14 @@ def test_a_message_that_never_fits_is_refused_with_all_figures():
     assert "Nothing was sent. Shorten the message" in said_so
 
 
+def test_a_turn_that_outgrows_the_window_by_itself_says_so():
+    steps = ({"type": "text", "text": "Hm. " * 300}, call("a", "a" * 400))
+    with pytest.raises(RequestTooLong) as caught:
+        fitted(Request(message="Hello", steps=steps), window(1_000))
+    assert "What small-model asked for to answer is too much for it" in str(caught.value)
+    assert "Nothing was sent" not in str(caught.value)
+
+
 def test_the_chinese_are_counted_as_their_model_counts():
     request = Request(message="你好" * 100, history=history(5))
     assert names(fitted(request, window(800, lambda text: 2 * len(text)))) == "4"
