@@ -11,6 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -75,14 +76,18 @@ class VaultPassages:
         return [passages[place] for place in ranked if scores[place] > 0]
 
     def notes(self, query: str, limit: int) -> list[tuple[FileStamp, float]]:
-        """The notes that have most of a text's words, and how much of them, from 0 to 1."""
+        """The notes that have most of a text's words, and how much of them, from 0 to 1.
+
+        Of those that have as many, the ones that are more about them come first.
+        """
         wanted = content_words(query) or words(query)
         with self._lock:
             self._catch_up()
             shares = self._words.shares(wanted)
-            ranked = [place for place in np.argsort(-shares, kind="stable") if self._stamps[place]]
-            best = ((self._stamps[place], float(shares[place])) for place in ranked[:limit])
-            return [(stamp, share) for stamp, share in best if stamp is not None and share > 0]
+            ranked = np.lexsort((-self._words.scores(wanted), -shares))
+            best = ((self._stamps[place], float(shares[place])) for place in ranked)
+            found = ((stamp, share) for stamp, share in best if stamp is not None and share > 0)
+            return list(islice(found, limit))
 
     def _best_notes(self, wanted: Sequence[str], limit: int) -> list[str]:
         with self._lock:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from smart_context.llm.closest import (
     MOST_COMPARED,
+    blended,
     closeness,
     cosines_to_first,
     paragraphs,
@@ -51,3 +52,9 @@ def test_closeness_adds_words_to_the_cosine(question, cosine, expected):
 def test_cosines_are_those_with_the_first_row():
     rows = np.array([[1, 0], [0, 1], [1, 0]], np.float32)
     assert cosines_to_first(rows).tolist() == [0, 1]
+
+
+def test_without_trust_words_alone_count_and_with_it_both():
+    shares, cosines = np.array([1, 0], np.float32), np.array([0, 1], np.float32)
+    assert blended(shares, cosines, 0).tolist() == [1, 0]
+    assert blended(shares, cosines, 1).tolist() == [0.5, 1]

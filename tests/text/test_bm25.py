@@ -54,3 +54,23 @@ def test_adding_documents_one_by_one_gives_the_same_scores(documents, query):
 def test_rarer_words_are_worth_more_and_all_are_worth_something(one, more):
     total = one + more
     assert rarity(one, total) >= rarity(total, total) > 0
+
+
+def test_a_share_is_how_much_of_the_query_a_document_has_by_rarity():
+    index = Bm25([["a", "b", "b"], ["a"], ["b", "a"], []])
+    shares = index.shares(["a", "b"])
+    assert shares[0] == shares[2] == 1
+    assert 0 < shares[1] < 0.5  # the commoner word alone
+    assert shares[3] == 0
+    assert index.shares(["a", "z"])[1] < 0.5  # a word that nobody has is the rarest
+    assert index.shares([]).tolist() == [0, 0, 0, 0]
+
+
+@given(st.lists(WORDS, max_size=6), WORDS, WORDS)
+def test_shares_are_between_0_and_1_and_rise_with_each_word_that_is_there(documents, query, more):
+    index = Bm25([*documents, more])
+    shares = index.shares(query)
+    assert shares.shape == (len(documents) + 1,)
+    assert ((shares >= 0) & (shares <= 1 + 1e-6)).all()
+    if query and set(query) <= set(more):
+        assert shares[-1] == pytest.approx(1)

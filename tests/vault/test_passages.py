@@ -41,6 +41,17 @@ def test_the_passages_follow_the_files(vault):
     assert [passage.source for passage in passages.find("porto", 3)] == ["travel.md#Porto"]
 
 
+def test_the_notes_with_most_of_the_words_come_first(vault):
+    (vault / "both.md").write_text("roses and lisbon, and a lot of other words besides")
+    passages = VaultPassages(VaultIndex(vault))
+    found = passages.notes("roses lisbon", 5)
+    assert [stamp[0] for stamp, _ in found] == ["both.md", "travel.md", "garden.md"]
+    assert found[0][1] == 1.0
+    assert all(0 < share < 1 for _, share in found[1:])
+    assert [stamp[0] for stamp, _ in passages.notes("roses lisbon", 1)] == ["both.md"]
+    assert passages.notes("zebra", 5) == passages.notes("", 5) == []
+
+
 def test_many_changes_leave_no_dead_weight(vault):
     index = VaultIndex(vault)
     passages = VaultPassages(index)
