@@ -11,7 +11,8 @@ from smart_context.packing.fences import Markup, Style
 from smart_context.packing.patterns import PatternSet
 from smart_context.packing.plan import OVER_BUDGET, PackPlan, SectionOutcome
 from smart_context.packing.roles import RoleConfig
-from smart_context.packing.sections import Gathered, Gathering, RepomixUse, heading_of
+from smart_context.packing.section_names import heading_of
+from smart_context.packing.sections import Gathered, Gathering, RepomixUse
 from smart_context.packing.sources import Sources
 from smart_context.text.names import shown
 

@@ -12,6 +12,7 @@ from smart_context.packing.fences import Markup, left_out_note, tree_of
 from smart_context.packing.imports import local_imports, related_files
 from smart_context.packing.roles import RoleContext
 from smart_context.packing.secret_scan import secret_in
+from smart_context.packing.section_names import HEADINGS, REQUIRED, heading_of, section_order
 from smart_context.packing.sources import (
     MAX_ALWAYS_INCLUDE_BYTES,
     SECRET,
@@ -26,19 +27,6 @@ from smart_context.packing.sources import (
 
 RepomixUse = Literal["never", "auto", "always"]
 
-REQUIRED = "always_include"
-HEADINGS: Mapping[str, str] = {
-    REQUIRED: "Required Context",
-    "target_file": "Target Files",
-    "git_diff": "Git Diff (Staged)",
-    "unstaged_diff": "Git Diff (Unstaged)",
-    "changed_files": "Changed Files",
-    "imports": "Imports",
-    "related": "Related Files",
-    "files": "Repository Context",
-    "tree": "Repository Tree",
-}
-SECTION_KEYS = tuple(key for key in HEADINGS if key != REQUIRED)
 STAGED_DIFF = "git diff --cached"
 UNSTAGED_DIFF = "git diff"
 _DIFFS = (STAGED_DIFF, UNSTAGED_DIFF)
@@ -47,42 +35,7 @@ _VARIABLES = {
     "$TARGET_IMPORTS": "imports",
     "$RELATED": "related",
 }
-_SPOKEN_KEYS = {
-    "target": "target_file",
-    "targets": "target_file",
-    "target_files": "target_file",
-    "diff": "git_diff",
-    "git_diff_cached": "git_diff",
-    "staged_diff": "git_diff",
-    "changed": "changed_files",
-    "target_imports": "imports",
-    "related_files": "related",
-    "include": "files",
-    "repository": "files",
-    "repository_context": "files",
-    "repository_tree": "tree",
-}
 _FILE_OF_DIFF = re.compile(r"(?m)^(?=diff --git )")
-
-
-def section_order(priority_order: Sequence[str]) -> tuple[str, ...]:
-    """The section keys, most important first.
-
-    A role's names are mapped to keys; those that name no section are ignored, and sections that
-    the role does not name follow in the default order.
-    """
-    keys = [_key_of(name) for name in priority_order]
-    return tuple(dict.fromkeys([*(key for key in keys if key in SECTION_KEYS), *SECTION_KEYS]))
-
-
-def heading_of(key: str) -> str:
-    """The heading of a section that is none of the known ones."""
-    return key.replace("_", " ").replace("-", " ").title()
-
-
-def _key_of(name: str) -> str:
-    plain = re.sub(r"[^a-z]+", "_", name.lower()).strip("_")
-    return _SPOKEN_KEYS.get(plain, plain)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

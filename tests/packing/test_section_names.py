@@ -1,6 +1,6 @@
 import pytest
 
-from smart_context.packing.sections import HEADINGS, SECTION_KEYS, section_order
+from smart_context.packing.section_names import HEADINGS, SECTION_KEYS, section_order
 
 DEFAULT = (
     "target_file",
