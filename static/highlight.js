@@ -9,6 +9,7 @@ export class Highlight {
   #state = null;
   /** The newest message that was there when the panel spoke: it said nothing of later ones. */
   #newestKnown = "";
+  #isDue = false;
 
   /** @param {HTMLElement} list  The element that holds the messages. */
   constructor(list) {
@@ -29,8 +30,20 @@ export class Highlight {
     });
   }
 
-  /** Marks what is on the page now; also to be called when messages have come or gone. */
+  /**
+   * Marks what is on the page; also to be called when messages have come or gone. It is done once
+   * the running script has said all it has to say, and before anything else: once for ten thousand.
+   */
   show() {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    queueMicrotask(() => {
+      this.#isDue = false;
+      this.#show();
+    });
+  }
+
+  #show() {
     const ids = this.#ids;
     const messages = this.#messages();
     const end = messages.findIndex((message) => message.dataset.messageId === this.#newestKnown) + 1;
@@ -94,25 +107,25 @@ export class Highlight {
   }
 }
 
-/** What was last shown of a message: most of ten thousand don't change at a click. */
+/** @typedef {{ isInside: boolean, isOut: boolean, hue?: string, words: string, isPinned: boolean, isHidden: boolean }} Looks */
+
+/** What was last shown of a message: most of ten thousand don't change at a click. @type {WeakMap<Element, Looks>} */
 const shown = new WeakMap();
 
-/**
- * @param {HTMLElement} message
- * @param {{ isInside: boolean, isOut: boolean, hue?: string, words: string, isPinned: boolean, isHidden: boolean }} looks
- */
+/** @param {HTMLElement} message @param {Looks} looks */
 function show(message, looks) {
   const before = shown.get(message);
-  const now = Object.values(looks).join();
-  if (before === now) return;
-  shown.set(message, now);
-  message.classList.toggle("in-context", looks.isInside);
-  message.classList.toggle("left-out", looks.isOut);
-  message.toggleAttribute("data-marked", looks.isPinned || looks.isHidden);
-  if (looks.hue === undefined) delete message.dataset.hue;
-  else message.dataset.hue = looks.hue;
-  const words = message.querySelector(".marks");
+  /** @param {keyof Looks} key */
+  const differs = (key) => before?.[key] !== looks[key];
+  if (differs("isInside")) message.classList.toggle("in-context", looks.isInside);
+  if (differs("isOut")) message.classList.toggle("left-out", looks.isOut);
+  if (differs("hue") && looks.hue !== undefined) message.dataset.hue = looks.hue;
+  else if (differs("hue")) delete message.dataset.hue;
+  const words = differs("words") ? message.querySelector(".marks") : null;
   if (words) words.textContent = looks.words;
+  shown.set(message, looks);
+  if (!differs("isPinned") && !differs("isHidden")) return;
+  message.toggleAttribute("data-marked", looks.isPinned || looks.isHidden);
   press(message, "pin", looks.isPinned);
   press(message, "hide", looks.isHidden);
 }

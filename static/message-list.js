@@ -5,6 +5,8 @@ import { fetchFragment } from "./fragments.js";
 import { LiveAnswer } from "./live-answer.js";
 import { messagesIn, reconcile } from "./reconcile.js";
 
+const SETTLING_FRAMES = 5;
+
 export class MessageList {
   #scroll;
   #list;
@@ -32,11 +34,6 @@ export class MessageList {
     this.#address = `/chats/${encodeURIComponent(chatId)}`;
     this.#onChange = onChange;
     this.#anchor = messagesIn(this.#list)[0]?.dataset.messageId ?? "";
-  }
-
-  /** Every message on the page, older ones in front. */
-  get #all() {
-    return messagesIn(this.#scroll);
   }
 
   /** Whether an answer is being written. */
@@ -125,14 +122,15 @@ export class MessageList {
 
   /** Adds the messages before those on the page, without moving what is being read. */
   async loadOlder() {
-    const first = this.#all[0];
-    if (this.#isLoadingOlder || !first || !Number(this.#list.dataset.older)) return;
+    if (this.#isLoadingOlder || !Number(this.#list.dataset.older)) return;
+    const first = /** @type {HTMLElement | null} */ (this.#scroll.querySelector("[data-message-id]"));
+    if (!first) return;
     this.#isLoadingOlder = true;
     try {
       const id = encodeURIComponent(first.dataset.messageId ?? "");
       const older = await fetchFragment(`${this.#address}/messages?before=${id}`);
       const messages = messagesIn(older);
-      const fromEnd = this.#scroll.scrollHeight - this.#scroll.scrollTop;
+      const { top } = first.getBoundingClientRect();
       older.classList.add("chunk");
       first.parentElement?.before(older);
       // Its height is remembered, so that it keeps its place while it is out of sight.
@@ -141,10 +139,24 @@ export class MessageList {
       this.#list.dataset.older = older.dataset.older;
       this.#onChange(messages);
       this.#showOlder();
-      this.#scroll.scrollTop = this.#scroll.scrollHeight - fromEnd;
+      this.#keepInPlace(first, top);
     } finally {
       this.#isLoadingOlder = false;
     }
+  }
+
+  /**
+   * Scrolls so that a message stays where it is read. Those that come into sight take their true
+   * height with the next frames; who scrolls meanwhile is left alone.
+   * @param {HTMLElement} message
+   * @param {number} top  Where it was, in the window.
+   */
+  #keepInPlace(message, top, frames = SETTLING_FRAMES) {
+    const scroll = this.#scroll;
+    scroll.scrollTop += message.getBoundingClientRect().top - top;
+    const { scrollTop } = scroll;
+    if (!frames) return;
+    requestAnimationFrame(() => scroll.scrollTop === scrollTop && this.#keepInPlace(message, top, frames - 1));
   }
 
   #showOlder() {

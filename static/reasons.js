@@ -3,6 +3,7 @@
 
 import { newest } from "./newest.js";
 import { counted } from "./parts.js";
+import { messagesIn } from "./reconcile.js";
 
 const SETTLE_MS = 150;
 const NEAR = "400px";
@@ -18,6 +19,8 @@ export class Reasons {
   /** @type {Set<HTMLElement>} */
   #near = new Set();
   #observer;
+  /** Of older messages only those in a chunk that is near are looked at: each costs every frame. */
+  #chunks;
   #wish;
 
   /** @param {HTMLElement} list  Holds the messages. @param {import("./wire.js").Wire} wire @param {string} chatId */
@@ -26,6 +29,7 @@ export class Reasons {
     this.#wire = wire;
     this.#chatId = chatId;
     this.#observer = new IntersectionObserver((entries) => this.#moved(entries), { rootMargin: NEAR });
+    this.#chunks = new IntersectionObserver((entries) => this.#chunksMoved(entries), { rootMargin: NEAR });
     this.#wish = newest(SETTLE_MS, (/** @type {any} */ news) => {
       for (const [id, told] of Object.entries(news.reasons)) this.#known.set(id, told);
       for (const message of this.#near) this.#show(message);
@@ -33,19 +37,35 @@ export class Reasons {
   }
 
   start() {
-    this.watch(/** @type {HTMLElement[]} */ ([...this.#list.querySelectorAll("[data-message-id]")]));
+    this.watch(messagesIn(this.#list));
     document.addEventListener("panel-changed", () => this.#forget());
     this.#wire.onStatus((status) => status === "open" && this.#forget());
   }
 
   /** Messages that are new on the page. @param {readonly HTMLElement[]} messages */
   watch(messages) {
-    for (const message of messages) this.#observer.observe(message);
+    for (const message of messages) {
+      const chunk = message.closest(".chunk");
+      if (chunk) this.#chunks.observe(chunk);
+      else this.#observer.observe(message);
+    }
   }
 
   #forget() {
     this.#known.clear();
     this.#ask();
+  }
+
+  /** @param {readonly IntersectionObserverEntry[]} entries */
+  #chunksMoved(entries) {
+    for (const { target: chunk, isIntersecting } of entries) {
+      for (const message of messagesIn(chunk)) {
+        if (isIntersecting) this.#observer.observe(message);
+        else this.#observer.unobserve(message);
+        if (!isIntersecting) this.#near.delete(message);
+      }
+      if (!chunk.isConnected) this.#chunks.unobserve(chunk);
+    }
   }
 
   /** @param {readonly IntersectionObserverEntry[]} entries */

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.fake_openai import FakeOpenAI
+from tests.patience import PATIENCE_S
 from tests.serving import serving
 
 KEY = {"TEST_KEY_NAME": "secret-key-123"}
@@ -23,25 +24,21 @@ def vault(tmp_path):
     return folder
 
 
-@pytest.fixture
-def configured(vault, endpoint):
-    """A vault whose models are all at the fake endpoint, filtered to the letter of the seed."""
-
-    def configure(**settings):
-        lines = {
-            "enabled": "true",
-            "relevance": '"plain"',
-            "recent_messages": "0",
-            "keep_pairs": "false",
-            "similarity_threshold": "0.5",
-        } | settings
-        (vault / ".vault.toml").write_text(
-            f"""
+def settings_text(base_url, **settings):
+    """A `.vault.toml` whose models are all at one endpoint, filtered to the letter of the seed."""
+    lines = {
+        "enabled": "true",
+        "relevance": '"plain"',
+        "recent_messages": "0",
+        "keep_pairs": "false",
+        "similarity_threshold": "0.5",
+    } | settings
+    return f"""
 [llm]
-base_url = "{endpoint.base_url}"
+base_url = "{base_url}"
 api_key_env = "TEST_KEY_NAME"
 max_retries = 2
-timeout_s = 10
+timeout_s = {PATIENCE_S}
 
 [llm.categories]
 chat = "gpt-4o"
@@ -49,10 +46,16 @@ fast = "gpt-4o-mini"
 embedding = "text-embedding-3-small"
 
 [plugins.smart_context]
-"""
-            + "\n".join(f"{key} = {value}" for key, value in lines.items()),
-            encoding="utf-8",
-        )
+""" + "\n".join(f"{key} = {value}" for key, value in lines.items())
+
+
+@pytest.fixture
+def configured(vault, endpoint):
+    """Writes the vault's settings; gives the vault."""
+
+    def configure(**settings):
+        text = settings_text(endpoint.base_url, **settings)
+        (vault / ".vault.toml").write_text(text, encoding="utf-8")
         return vault
 
     return configure

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from smart_context.app.composition import Parts, make_host, read_vault
+from smart_context.app.composition import Parts, make_host, notes_of, read_vault
 from smart_context.chat.messages import Message
 from smart_context.chat.store import ChatStore
 from smart_context.host.commands import Caller
@@ -176,7 +176,8 @@ def host_of(folder, count, embedder):
         embedder=embedder,
         chat_is_embedded=False,
     )
-    return make_host(Parts(config=config, store=ChatStore(config.memory_dir), models=models))
+    store, notes = ChatStore(config.memory_dir), notes_of(config)
+    return make_host(Parts(config=config, store=store, notes=notes, models=models))
 
 
 class Counted:

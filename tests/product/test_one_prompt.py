@@ -13,8 +13,8 @@ import pytest
 
 from smart_context.chat.compaction import summary_message
 from smart_context.chat.messages import MessageId
-from tests.product.conftest import about, write_chat
 from tests.serving import serving
+from tests.vaults import about, write_chat
 
 CHAT = "everything"
 ROLE = """

@@ -1,0 +1,48 @@
+"""A chat of ten thousand messages opens, is scrolled, filtered and written in like any other."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.steps import asked, open_chat, pick, send, status
+from tests.vaults import about, write_chat
+
+pytestmark = pytest.mark.browser
+
+COUNT = 10_000
+SUBJECTS = ["cats sleep", "boats sail"]
+
+
+@pytest.fixture
+def server(configured, serve):
+    folder = configured()
+    texts = [f"{SUBJECTS[n % 2]} number{n}" for n in range(COUNT - 2)]
+    topics = [{"label": subject, "count": COUNT // 2} for subject in SUBJECTS]
+    write_chat(folder, "mixed", about(*texts, "thanks", "welcome"), topics=topics)
+    return serve(folder)
+
+
+def scroll_to_the_top(page):
+    page.locator("#scroll").evaluate("scroll => scroll.scrollTo({ top: 0 })")
+
+
+def test_a_chat_of_ten_thousand_messages_is_used_like_any_other(new_page, server, endpoint):
+    page = open_chat(new_page, server)
+    shown = page.locator(".message")
+    expect(shown).to_have_count(80)
+    expect(page.get_by_text("welcome", exact=True)).to_be_in_viewport()
+    scroll_to_the_top(page)
+    expect(shown).to_have_count(160)
+    expect(page.get_by_text("number9920")).to_be_in_viewport()  # what was read stays in place
+
+    pick(page, "cats sleep")
+    expect(status(page)).to_have_text("4999 of 10000 messages in context")
+    expect(page.locator(".message.in-context")).to_have_count(79)
+    scroll_to_the_top(page)
+    expect(shown).to_have_count(240)
+    expect(page.locator(".message.in-context")).to_have_count(119)
+
+    page.get_by_role("button", name="Go to the newest message").click()
+    expect(page.get_by_text("welcome", exact=True)).to_be_in_viewport()
+    send(page, "and now?")
+    expect(shown.last).to_contain_text("You said: and now?")
+    assert len(asked(endpoint)) == 5000
