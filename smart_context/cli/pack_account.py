@@ -33,7 +33,7 @@ def as_text(plan: PackPlan, *, with_tree: bool = False) -> str:
         blocks.append(table(("TOKENS", "PATH"), tree))
     named = {why for _, why in _left_out(plan)}
     warnings = [warning for warning in plan.warnings if warning not in named]
-    notes = [f"warning: {shown(warning)}" for warning in (*warnings, *_over_budget(plan))]
+    notes = [f"warning: {shown(warning)}" for warning in (*warnings, *_warnings_of(plan))]
     notes += _named([f"left out: {shown(path)}: {why}" for path, why in _left_out(plan)])
     if notes:
         blocks.append("\n".join(notes))
@@ -68,7 +68,7 @@ def as_document(plan: PackPlan, *, with_tree: bool = False) -> dict[str, Any]:
             }
             for file in plan.files()
         ],
-        "warnings": [shown(warning) for warning in (*plan.warnings, *_over_budget(plan))],
+        "warnings": [shown(warning) for warning in (*plan.warnings, *_warnings_of(plan))],
         "sources": {encodable(path): digest for path, digest in plan.sources().items()},
     }
     if with_tree:
@@ -109,7 +109,9 @@ def _state(is_kept: bool, is_protected: bool) -> str:
     return "always" if is_protected else "yes"
 
 
-def _over_budget(plan: PackPlan) -> Iterator[str]:
+def _warnings_of(plan: PackPlan) -> Iterator[str]:
+    if not plan.sections:
+        yield "there is nothing of what was asked for, so the prompt is empty"
     if plan.is_cut or plan.is_over_budget:
         fate = "its end was cut off" if plan.is_cut else "it was kept whole"
         yield f"what can't be dropped is over the token budget of {plan.token_budget}; {fate}"

@@ -95,9 +95,11 @@ class Gathering:
     @cached_property
     def _targets(self) -> list[str]:
         targets: list[str] = []
-        for target in filter(None, map(normal, self.target_files)):
-            below = [path for path in self.sources.sizes if path.startswith(f"{target}/")]
-            targets += below or [target]
+        for target in filter(None, self.target_files):
+            path = normal(target)
+            inside = f"{path}/" if path else ""  # "." is all there is
+            below = [each for each in self.sources.sizes if each.startswith(inside)]
+            targets += below or ([path] if path else [])
         return without(targets, ())
 
     def _asks_for(self, key: str) -> bool:

@@ -95,7 +95,8 @@ class Sources:
             if (kind := self._kind(pattern)) == "file":
                 exact[normal(pattern)] = None
             elif kind == "folder":
-                globs.append(f"/{_SPECIAL.sub(_ESCAPED, normal(pattern))}/")
+                folder = _SPECIAL.sub(_ESCAPED, normal(pattern))
+                globs.append(f"/{folder}/" if folder else "**")
             elif is_glob(pattern) or pattern.startswith("!"):
                 globs.append(pattern)
             else:

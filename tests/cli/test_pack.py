@@ -510,3 +510,17 @@ def test_a_submodule_is_named_in_the_diff_and_its_files_can_be_targets(smart_con
     assert "+Subproject commit" in out
     assert "inner/src/db.py" in files(out)
     assert "inner" not in files(out)
+
+
+@pytest.mark.parametrize("option", ["--target", "--include"])
+@pytest.mark.parametrize("name", [".", "./"])
+def test_a_dot_is_all_there_is(smart_context, repo, option, name):
+    code, out, err = smart_context("pack", option, name, cwd=repo)
+    assert code == 0, err
+    assert "src/auth.py" in files(out)
+
+
+def test_an_empty_prompt_is_not_left_unexplained(smart_context, repo):
+    code, out, err = smart_context("pack", "--include", "nosuch/**", cwd=repo)
+    assert (code, out) == (0, "")
+    assert "warning: there is nothing of what was asked for, so the prompt is empty" in err
