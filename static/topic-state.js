@@ -84,6 +84,18 @@ export function statusLine(state) {
   return "All messages in context";
 }
 
+/**
+ * What the status line does not say: that a summary stands for some messages, or that they failed.
+ * Empty when there is nothing to add.
+ * @param {PanelState} state
+ */
+export function unsentLine(state) {
+  const { total, messageIds } = state;
+  const count = messageIds ? total - messageIds.length : 0;
+  if (isFiltered(state) || state.hidden.size || count <= 0) return "";
+  return `${count} of ${total} ${count === 1 ? "is" : "are"} not sent: behind a summary, or failed`;
+}
+
 /** The status line for where there is little room: `5 of 14`. @param {string} status */
 export function shortStatus(status) {
   return status.startsWith("No message") ? "No match" : status.replace(" messages in context", "");

@@ -3,7 +3,7 @@
 
 import { bubblesOf, inputOf, showCloud } from "./cloud-view.js";
 import { messagesCounted, reasonOf } from "./text.js";
-import { isFiltered, NOTHING_KNOWN, statusLine, withNews } from "./topic-state.js";
+import { isFiltered, NOTHING_KNOWN, statusLine, unsentLine, withNews } from "./topic-state.js";
 
 export class TopicsPanel {
   #root;
@@ -124,6 +124,7 @@ export class TopicsPanel {
     const status = statusLine(state);
     const line = this.#find(".status");
     if (status && line.textContent !== status) line.textContent = status;
+    this.#find(".status-more").textContent = unsentLine(state);
     this.#root.toggleAttribute("data-filtered", isFiltered(state));
     this.#showReason(state.reason);
     this.#tellPage();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { goneTopics, NOTHING_KNOWN, shortStatus, statusLine, withNews } from "../../static/topic-state.js";
+import { goneTopics, NOTHING_KNOWN, shortStatus, statusLine, unsentLine, withNews } from "../../static/topic-state.js";
 
 const TOPICS = [
   { label: "LangGraph", count: 4 },
@@ -68,4 +68,14 @@ test("states are values: the one before is not changed", () => {
 test("the short status has the numbers", () => {
   assert.equal(shortStatus("5 of 14 messages in context"), "5 of 14");
   assert.equal(shortStatus("No message matches; all 14 messages in context"), "No match");
+});
+
+test("what a summary stands for is told beside the status, unless that counts already", () => {
+  const compacted = withNews(known, { active_topics: [], message_ids: ids(4) });
+  assert.equal(unsentLine(compacted), "10 of 14 are not sent: behind a summary, or failed");
+  assert.equal(unsentLine(withNews(compacted, { message_ids: ids(13) })), "1 of 14 is not sent: behind a summary, or failed");
+  for (const news of [{ message_ids: ids(14) }, { active_topics: ["LangGraph"] }, { hidden: ["m1"] }]) {
+    assert.equal(unsentLine(withNews(compacted, news)), "");
+  }
+  assert.equal(unsentLine(known), "");
 });
