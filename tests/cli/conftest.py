@@ -1,11 +1,26 @@
 import logging
 import os
+import shutil
 import subprocess
 import sys
 
 import pytest
 
+from smart_context.cli.serve import DEMO_VAULT
 from tests.patience import PATIENCE_S
+
+
+def demo_vault(parent):
+    """A copy of the demonstration's vault, in a folder of that parent."""
+    folder = parent / "vault"
+    shutil.copytree(DEMO_VAULT, folder)
+    (folder / "memory").rename(folder / ".memory")
+    return folder
+
+
+@pytest.fixture
+def vault(tmp_path):
+    return demo_vault(tmp_path)
 
 
 @pytest.fixture(autouse=True)

@@ -1,20 +1,10 @@
 """`smart-context eval` and `calibrate`, run as a user does."""
 
 import json
-import shutil
 
 import pytest
 
-from smart_context.cli.serve import DEMO_VAULT
 from tests.evaluation.files import CHAT, FACTS, QUESTIONS, SEGMENTS, write
-
-
-@pytest.fixture
-def vault(tmp_path):
-    folder = tmp_path / "vault"
-    shutil.copytree(DEMO_VAULT, folder)
-    (folder / "memory").rename(folder / ".memory")
-    return folder
 
 
 def test_eval_prints_a_table_for_people(smart_context, tmp_path):

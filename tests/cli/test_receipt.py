@@ -1,11 +1,10 @@
 """`smart-context receipt`: turns looked up, compared and replayed without the page."""
 
 import json
-import shutil
 
 import pytest
 
-from smart_context.cli.serve import DEMO_VAULT
+from tests.cli.conftest import demo_vault
 from tests.cli.test_verbs import tree
 from tests.serving import serving
 
@@ -14,9 +13,7 @@ CHAT = "agent-debugging"
 
 @pytest.fixture(scope="module")
 def vault(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("receipts") / "vault"
-    shutil.copytree(DEMO_VAULT, folder)
-    (folder / "memory").rename(folder / ".memory")
+    folder = demo_vault(tmp_path_factory.mktemp("receipts"))
     with serving(folder) as server:
         server.ask("chat.send", chat_id=CHAT, message="first question")
         server.ask("smart_context.set_filter", chat_id=CHAT, topics=["Python Async"])

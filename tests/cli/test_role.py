@@ -1,21 +1,10 @@
 """`smart-context role`: the roles of a chat from the command line, over the demonstration vault."""
 
 import json
-import shutil
 
 import pytest
 
-from smart_context.cli.serve import DEMO_VAULT
-
 CHAT = "agent-debugging"
-
-
-@pytest.fixture
-def vault(tmp_path):
-    folder = tmp_path / "vault"
-    shutil.copytree(DEMO_VAULT, folder)
-    (folder / "memory").rename(folder / ".memory")
-    return folder
 
 
 def test_a_role_is_listed_chosen_seen_in_the_prompt_and_taken_away(smart_context, vault):

@@ -2,24 +2,14 @@
 
 import json
 import re
-import shutil
 import socket
 
 import pytest
 
 from smart_context import __version__
-from smart_context.cli.serve import DEMO_VAULT
 from tests.fake_openai import FakeOpenAI
 from tests.serving import serving
 from tests.vaults import about, write_chat
-
-
-@pytest.fixture
-def vault(tmp_path):
-    folder = tmp_path / "vault"
-    shutil.copytree(DEMO_VAULT, folder)
-    (folder / "memory").rename(folder / ".memory")
-    return folder
 
 
 def tree(folder):
