@@ -1,5 +1,6 @@
 """Preview, receipt and request are one: byte for byte, over HTTP, with notes and without."""
 
+import itertools
 import json
 
 import pytest
@@ -18,17 +19,21 @@ MESSAGES = about(
 TOPICS = [{"label": "cats sleep", "count": 2}, {"label": "boats sail", "count": 2}]
 
 
+def write_animals(vault, chat_id):
+    write_chat(vault, chat_id, MESSAGES, topics=TOPICS)
+    (vault / "Cats.md").write_text("# Cats\n\nThey purr.\u2060\n", encoding="utf-8")
+    (vault / "Boats.md").write_text("# Boats\n\nThey sail --end-note--.\n", encoding="utf-8")
+    return chat_id
+
+
 @pytest.fixture
 def chat(server):
-    write_chat(server.vault, CHAT, MESSAGES, topics=TOPICS)
-    (server.vault / "Cats.md").write_text("# Cats\n\nThey purr.\u2060\n", encoding="utf-8")
-    (server.vault / "Boats.md").write_text("# Boats\n\nThey sail --end-note--.\n", encoding="utf-8")
-    return CHAT
+    return write_animals(server.vault, CHAT)
 
 
-def attach(client):
+def attach(client, chat_id=CHAT):
     client.call("smart_context.save_context", key="Animals", items=["Cats.md", "Boats.md"])
-    client.call("smart_context.attach_context", chat_id=CHAT, key="Animals")
+    client.call("smart_context.attach_context", chat_id=chat_id, key="Animals")
 
 
 def bytes_of(prompt):
@@ -43,29 +48,31 @@ def kept_on_disk(vault):
     }
 
 
-@pytest.mark.parametrize("stream", [True, False])
-@pytest.mark.parametrize("topics", [[], ["cats sleep"]], ids=["no filter", "a filter"])
-@pytest.mark.parametrize("with_notes", [False, True], ids=["no notes", "notes"])
-def test_what_was_shown_was_sent_and_is_kept(client, endpoint, chat, with_notes, topics, stream):
-    if with_notes:
-        attach(client)
-    client.call("smart_context.set_filter", chat_id=chat, topics=topics)
-    client.call("smart_context.pin", chat_id=chat, message_ids=["m3"])
-    shown = client.call("smart_context.preview", chat_id=chat, message="and kittens? 小猫")
-    client.call("chat.send", chat_id=chat, message="and kittens? 小猫", stream=stream)
-    receipt = client.call("smart_context.receipt", chat_id=chat)
+def test_what_was_shown_was_sent_and_is_kept(server, client, endpoint):
+    choices = itertools.product([False, True], [[], ["cats sleep"]], [True, False])
+    for number, (with_notes, topics, stream) in enumerate(choices):
+        chat = write_animals(server.vault, f"chat{number}")
+        if with_notes:
+            attach(client, chat)
+        client.call("smart_context.set_filter", chat_id=chat, topics=topics)
+        client.call("smart_context.pin", chat_id=chat, message_ids=["m3"])
+        question = f"and kittens? 小猫 {number}"
+        shown = client.call("smart_context.preview", chat_id=chat, message=question)
+        client.call("chat.send", chat_id=chat, message=question, stream=stream)
+        receipt = client.call("smart_context.receipt", chat_id=chat)
 
-    request = next(r for r in endpoint.chat_requests if r.body["model"] == "gpt-4o")
-    sent = bytes_of(request.messages)
-    assert bytes_of(shown["prompt"]) == sent
-    assert bytes_of(receipt["prompt"]) == sent
-    assert ("They purr." in sent.decode()) is with_notes
-    assert shown["parts"] == receipt["parts"]
-    assert shown["unseen"] == receipt["unseen"]
-    assert bool(receipt["parts"]["contexts"]) is with_notes
-    replayed = client.call("smart_context.replay", chat_id=chat)
-    assert bytes_of(replayed["prompt"]) == sent
-    assert replayed["diff"]["same_request"]
+        request = [r for r in endpoint.chat_requests if r.body["model"] == "gpt-4o"][-1]
+        sent = bytes_of(request.messages)
+        assert request.messages[-1]["content"] == question
+        assert bytes_of(shown["prompt"]) == sent
+        assert bytes_of(receipt["prompt"]) == sent
+        assert ("They purr." in sent.decode()) is with_notes
+        assert shown["parts"] == receipt["parts"]
+        assert shown["unseen"] == receipt["unseen"]
+        assert bool(receipt["parts"]["contexts"]) is with_notes
+        replayed = client.call("smart_context.replay", chat_id=chat)
+        assert bytes_of(replayed["prompt"]) == sent
+        assert replayed["diff"]["same_request"]
 
 
 def test_notes_are_accounted_for_and_what_they_hide_is_named(client, endpoint, chat):
