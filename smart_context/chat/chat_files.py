@@ -1,6 +1,7 @@
 """The documents of chats as files: read, merged with what is there, set aside. Blocks."""
 
 import os
+import random
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -24,7 +25,8 @@ from smart_context.chat.merge import merge
 from smart_context.chat.messages import ChatId
 from smart_context.errors import ChatIdInvalid, StoreFailed
 
-_ATTEMPTS = 10
+_ATTEMPTS = 20
+_LONGEST_PAUSE_S = 0.1
 _FRESH_S = 1.0
 
 
@@ -102,7 +104,7 @@ class ChatFiles:
             self._is_swept = True
             sweep(self.folder)
         path = self.path(chat_id)
-        for _ in range(_ATTEMPTS):
+        for attempt in range(_ATTEMPTS):
             expected = read.signature if read else None
             try:
                 return Stored(replace_unless_changed(path, version.encode(), expected), version)
@@ -112,6 +114,7 @@ class ChatFiles:
                     base = read.version if read else Version()
                     version = merge(base, newest.version, version)
                 read = newest
+                _let_others_finish(attempt)
         raise StoreFailed(
             f"{path} was not written: another program changes it all the time. "
             "Nothing was overwritten; stop that program and try again."
@@ -186,3 +189,9 @@ def _free_name(folder: Path, stem: str) -> Path:
         number += 1
         target = folder / f"{stem}-{number}.json"
     return target
+
+
+def _let_others_finish(attempt: int) -> None:
+    """Wait a little, of a length that two writers hardly share, and longer each time."""
+    longest = min(0.002 * 2**attempt, _LONGEST_PAUSE_S)
+    time.sleep(random.uniform(0, longest))  # noqa: S311, TID251 - other processes give no event
