@@ -52,7 +52,7 @@ class NoteVectors:
 
         Args:
             stamps: The notes.
-            within_s: When to stop after the batch under way.
+            within_s: When to stop after the batch under way; one is always done.
             rest: How long to rest after each batch, as a share of the time that it took.
 
         Returns:
@@ -64,7 +64,7 @@ class NoteVectors:
         began = time.monotonic()
         stale = await in_daemon_thread(lambda: self._table.stale(stamps), name="vectors")
         for start in range(0, len(stale), _BATCH):
-            if within_s is not None and time.monotonic() - began > within_s:
+            if start and within_s is not None and time.monotonic() - began > within_s:
                 return False
             began_batch = time.monotonic()
             async with self._lock:

@@ -173,6 +173,7 @@ async def test_who_waits_gets_a_batch_at_least(vault):
         vault.write(f"n{number:02}.md", f"note {number}")
     vectors = vault.vectors()
     assert not await vectors.embed(vault.stamps(), within_s=-1)
+    assert len((await vectors.cosines(["x"]))[0]) == 16
     assert await vectors.embed(vault.stamps(), within_s=3_600)
 
 
