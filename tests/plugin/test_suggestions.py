@@ -12,6 +12,7 @@ from smart_context.llm.scripted import ScriptedEmbedder
 from smart_context.plugin.filter import FilterState
 from smart_context.plugin.suggestions import WORDS_ONLY, Suggestions
 from smart_context.vault.followed import FollowedVault
+from tests.patience import PATIENCE_S
 from tests.plugin.labelled_notes import NOTES, UNRELATED, WANTED
 
 pytestmark = pytest.mark.anyio
@@ -136,7 +137,7 @@ async def test_a_chat_about_nothing_gets_nothing(notes, chat):
 
 async def test_the_command_knows_the_chats_own_topics(notes, served):
     notes(FEW)
-    async with asyncio.timeout(60), served() as running:
+    async with asyncio.timeout(PATIENCE_S), served() as running:
         await running.call("set_filter", chat_id="c", topics=["bread"])
         suggested = await running.call("suggest_notes", chat_id="c", limit=1)
         assert suggested == {"notes": ["sub/b.md"], "about": ["bread"], "remark": ""}

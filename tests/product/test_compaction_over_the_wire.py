@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.serving import serving
-from tests.vaults import about, read_chat, write_chat
+from tests.vaults import KEY, about, read_chat, write_chat
 
 NOTES = json.dumps({"overview": "About cats and boats.", "decisions": ["Sail on Sunday."]})
 
@@ -63,7 +63,7 @@ def small(configured):
     config = path.read_text(encoding="utf-8")
     config = config.replace("max_retries = 2", "max_retries = 2\ncontext_window = 2000")
     path.write_text(config, encoding="utf-8")
-    with serving(vault, env={"TEST_KEY_NAME": "secret-key-123"}) as server:
+    with serving(vault, env=KEY) as server:
         yield server
 
 

@@ -7,9 +7,7 @@ import threading
 from smart_context.llm.tokens import count_tokens
 from tests.fake_openai import Reply, failure, held
 from tests.serving import serving
-from tests.vaults import read_chat
-
-KEY = {"TEST_KEY_NAME": "secret-key-123"}
+from tests.vaults import KEY, read_chat
 
 
 def call(name, arguments, call_id="call_1"):

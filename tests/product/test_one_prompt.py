@@ -13,6 +13,7 @@ import pytest
 
 from smart_context.chat.compaction import summary_message
 from smart_context.chat.messages import MessageId
+from tests.patience import PATIENCE_S
 from tests.serving import serving
 from tests.vaults import about, write_chat
 
@@ -99,7 +100,7 @@ def run(vault_with_everything, environ):
             capture_output=True,
             text=True,
             encoding="utf-8",
-            timeout=60,
+            timeout=PATIENCE_S,
             check=False,
         )
         assert done.returncode == 0, done.stderr
@@ -114,7 +115,7 @@ def client(vault_with_everything, environ, run):
         [sys.executable, "-m", "smart_context", "trust", str(vault_with_everything), "--yes"],
         env={**os.environ, **environ},
         capture_output=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=True,
     )
     with serving(vault_with_everything, env=environ) as server, server.connect() as connected:

@@ -6,6 +6,7 @@ import pytest
 
 from smart_context.vault.followed import FollowedVault
 from smart_context.vault.index_place import INDEX_FILE
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -21,7 +22,7 @@ def root(tmp_path):
 async def followed(notes):
     following = asyncio.create_task(notes.follow())
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             yield notes
     finally:
         following.cancel()
@@ -30,7 +31,7 @@ async def followed(notes):
 
 
 async def until(holds):
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         while not holds():
             await asyncio.sleep(0.01)
 
