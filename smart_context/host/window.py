@@ -13,8 +13,8 @@ from smart_context.llm.windows import context_window
 MOST_OF_THE_WINDOW = 0.9
 """How much of the window a request may fill; the rest is for the answer."""
 
-PER_MESSAGE = 8
-"""Tokens around each message, generously."""
+PER_MESSAGE = 5
+"""Tokens around each message: 4 in the format of OpenAI's models, 5 in those of most others."""
 
 PER_CALL = 24
 """Tokens around a tool call and its result, generously."""

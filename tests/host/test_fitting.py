@@ -138,7 +138,7 @@ def test_a_message_that_never_fits_is_refused_with_all_figures():
         fitted(request, window(1_000))
     said_so = str(caught.value)
     assert "too long for small-model" in said_so
-    assert "about 2,024 tokens, the system prompt's 8 among them" in said_so
+    assert "about 2,018 tokens, the system prompt's 8 among them" in said_so
     assert "takes 1,000, of which 100 are kept for the answer" in said_so
     assert "Nothing was sent. Shorten the message" in said_so
 
