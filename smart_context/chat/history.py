@@ -171,8 +171,9 @@ def _usable_point(
         boundary_at = place.get(point.boundary_message_id)
         if summary_at is None or boundary_at is None:
             continue
-        if not (messages[summary_at].error or messages[summary_at].error_code):
-            return summary_at, boundary_at
+        summary = messages[summary_at]
+        if summary.role != "tool" and not (summary.error or summary.error_code):
+            return summary_at, boundary_at  # a tool's result can't come before its call
     return None, None
 
 

@@ -399,6 +399,18 @@ async def test_a_call_and_its_result_are_both_there_or_both_gone(chat, choices):
             assert name in answers(history)
 
 
+async def test_a_tools_result_is_no_summary():
+    chat = [
+        say("m0", "user", "text"),
+        say("m1", "assistant", (call("x", "call"),)),
+        say("m2", "tool", "text", extra={"tool_call_id": "x"}),
+        say("m3", "user", "text"),
+    ]
+    points = [CompactionPoint("m2", "m0", 0)]
+    history = await build_context(chat, options(compaction_points=points))
+    assert [m.id for m in history] == ["m0", "m1", "m2", "m3"]
+
+
 @given(chats(), _choices)
 async def test_a_limit_never_drops_the_summary_or_a_leading_system_message(chat, choices):
     limited = await build_context(chat, options(**choices))
