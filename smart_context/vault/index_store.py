@@ -75,10 +75,7 @@ class IndexStore:
         Raises:
             IndexUnwritable: If there can be no such file.
         """
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise IndexUnwritable(str(error)) from error
+        _make_folder(path.parent)
         try:
             return cls(_connect(path), path)
         except IndexUnwritable:
@@ -93,10 +90,7 @@ class IndexStore:
         Raises:
             IndexDamaged: If there can be no such file.
         """
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise IndexUnwritable(str(error)) from error
+        _make_folder(path.parent)
         return type(self)(_connect(path, self._database), path)
 
     def close(self) -> None:
@@ -309,6 +303,13 @@ def _prepare(database: sqlite3.Connection) -> None:
         database.execute(f"PRAGMA user_version = {_FORMAT}")
     elif found != set(_SCHEMA) or version != _FORMAT:
         raise IndexDamaged("the file is another version's index, or none")
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise IndexUnwritable(str(error)) from error
 
 
 def _delete(path: Path) -> None:
