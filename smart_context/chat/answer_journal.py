@@ -22,10 +22,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from smart_context.chat.advisory import try_lock
-from smart_context.chat.files import read_file
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, MessageId, Part
+from smart_context.disk.files import read_file
+from smart_context.disk.locks import try_lock
 from smart_context.errors import ChatIdInvalid, StoreFailed
 
 ANSWER_SUFFIX = "answer.jsonl"

@@ -5,9 +5,9 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from smart_context.chat.files import Signature, signature_of
 from smart_context.chat.listing import signatures_in
 from smart_context.chat.messages import ChatId
+from smart_context.disk.files import Signature, signature_of
 from smart_context.errors import StoreFailed
 
 Listener = Callable[[ChatId], None]

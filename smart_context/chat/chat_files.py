@@ -10,7 +10,10 @@ from datetime import datetime
 from pathlib import Path
 
 from smart_context.chat.document import Unreadable, Version, read_version
-from smart_context.chat.files import (
+from smart_context.chat.ids import file_stamp, same_but_for_case
+from smart_context.chat.merge import merge
+from smart_context.chat.messages import ChatId
+from smart_context.disk.files import (
     Conflict,
     Signature,
     fsync_folder,
@@ -20,9 +23,6 @@ from smart_context.chat.files import (
     signature_of,
     sweep,
 )
-from smart_context.chat.ids import file_stamp, same_but_for_case
-from smart_context.chat.merge import merge
-from smart_context.chat.messages import ChatId
 from smart_context.errors import ChatIdInvalid, StoreFailed
 
 _ATTEMPTS = 20

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from smart_context.chat.file_text import MAX_TEXT_CHARACTERS, decoded, image_type, text_of
-from smart_context.chat.files import atomic_write
 from smart_context.chat.threads import to_end
+from smart_context.disk.files import atomic_write
 from smart_context.errors import CommandFailed
 
 FILES_FOLDER = "files"

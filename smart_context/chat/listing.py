@@ -8,7 +8,6 @@ from pathlib import Path
 
 from smart_context.chat.chat_files import Stored
 from smart_context.chat.document import Unreadable, read_version
-from smart_context.chat.files import Signature, read_file, signature_of
 from smart_context.chat.ids import chat_id_of
 from smart_context.chat.messages import ChatId
 from smart_context.chat.search import HITS_PER_CHAT, ChatHit, hits_in, may_contain, query_words
@@ -19,6 +18,7 @@ from smart_context.chat.summaries import (
     summary_of,
     write_index,
 )
+from smart_context.disk.files import Signature, read_file, signature_of
 from smart_context.errors import StoreFailed
 
 _WORTH_AN_INDEX = 1024 * 1024

@@ -19,7 +19,6 @@ from smart_context.chat.answer_journal import InterruptedAnswer, interrupted_ans
 from smart_context.chat.changes import Changes, Listener
 from smart_context.chat.chat_files import ChatFiles, Damaged, RecentVersions, Stored
 from smart_context.chat.document import Version, copy_json
-from smart_context.chat.files import signature_of
 from smart_context.chat.ids import check_chat_id, new_chat_id, sidecar_name
 from smart_context.chat.lineage import ANYBODY, Lineage
 from smart_context.chat.listing import Listing
@@ -30,6 +29,7 @@ from smart_context.chat.summaries import ChatSummary
 from smart_context.chat.threads import to_end
 from smart_context.chat.trash import move_back, move_to_trash
 from smart_context.chat.watching import LOOK_AGAIN_S, changed_chats
+from smart_context.disk.files import signature_of
 from smart_context.errors import ChatUnreadable, CommandFailed, InvalidParams, StoreFailed
 
 __all__ = ["ChatHit", "ChatStore", "ChatSummary", "check_chat_id", "new_chat_id"]

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from smart_context.chat.document import Version
-from smart_context.chat.files import Signature, atomic_write, read_file
 from smart_context.chat.ids import chat_id_of
 from smart_context.chat.messages import ChatId, Message
+from smart_context.disk.files import Signature, atomic_write, read_file
 from smart_context.errors import StoreFailed
 
 INDEX_NAME = ".index.json"

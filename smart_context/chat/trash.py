@@ -10,9 +10,9 @@ import os
 from datetime import datetime
 from pathlib import Path
 
-from smart_context.chat.files import fsync_folder
 from smart_context.chat.ids import belongs_to, file_stamp
 from smart_context.chat.messages import ChatId
+from smart_context.disk.files import fsync_folder
 from smart_context.errors import CommandFailed, StoreFailed
 
 TRASH = "trash"

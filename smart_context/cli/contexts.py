@@ -263,7 +263,7 @@ def _store(
 def _deliver(text: str, account: dict[str, Any], options: dict[str, Any]) -> None:
     target: Path | None = options["target"]
     if target is not None:
-        from smart_context.chat.files import atomic_write  # noqa: PLC0415  only for -o
+        from smart_context.disk.files import atomic_write  # noqa: PLC0415  only for -o
 
         atomic_write(target.resolve(), _bytes(text))
     if options["to_clipboard"]:

@@ -206,7 +206,7 @@ def _print_json(document: dict[str, Any]) -> None:
 
 
 def _store(plan: PackPlan, request: PackRequest, target: Path) -> None:
-    from smart_context.chat.files import atomic_write  # noqa: PLC0415  only for -o
+    from smart_context.disk.files import atomic_write  # noqa: PLC0415  only for -o
     from smart_context.packing.record import (  # noqa: PLC0415  only for -o
         record_file,
         record_of,

@@ -9,9 +9,9 @@ import click
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from smart_context.chat.files import atomic_write
 from smart_context.cli.output import json_format, show, table
 from smart_context.cli.vault import CONFIG_NAME, vault_option, vault_root
+from smart_context.disk.files import atomic_write
 from smart_context.errors import CommandFailed
 
 PLUGIN_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")

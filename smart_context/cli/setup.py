@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from smart_context.chat.files import atomic_write
 from smart_context.cli.failures import FAILED
 from smart_context.cli.output import json_format, show
 from smart_context.cli.vault import CONFIG_NAME, vault_argument, vault_root
 from smart_context.config import starter_config
+from smart_context.disk.files import atomic_write
 from smart_context.errors import CommandFailed
 
 _SIGNS = {"ok": "✓", "note": "·", "failed": "✗"}

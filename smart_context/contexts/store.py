@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
-from smart_context.chat.files import atomic_write
 from smart_context.contexts.embeds import EmbeddedTexts
 from smart_context.contexts.items import select_items
 from smart_context.contexts.options import ContextOptions, stored_options
 from smart_context.contexts.render import Compiled, path_of, render
 from smart_context.contexts.snapshot import Snapshot, take_snapshot
+from smart_context.disk.files import atomic_write
 from smart_context.errors import PathRefused, StoreFailed
 from smart_context.vault.index import VaultIndex
 from smart_context.vault.paths import confine

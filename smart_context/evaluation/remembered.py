@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from smart_context.chat.files import atomic_write
+from smart_context.disk.files import atomic_write
 from smart_context.errors import StoreFailed
 from smart_context.llm.models import Embedder, Matrix
 

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from smart_context.chat.files import atomic_write
+from smart_context.disk.files import atomic_write
 from smart_context.errors import TrustRequired
 
 PLUGINS_FOLDER = "plugins"

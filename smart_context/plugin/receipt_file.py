@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from smart_context.chat.files import atomic_write, read_file
 from smart_context.chat.messages import ChatId
+from smart_context.disk.files import atomic_write, read_file
 from smart_context.errors import StoreFailed
 from smart_context.plugin.receipts import Receipt
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from smart_context.chat.files import atomic_write
 from smart_context.chat.messages import ChatId
+from smart_context.disk.files import atomic_write
 from smart_context.plugin.filter import FilterState
 from smart_context.topics.stored import from_assignments, to_assignments
 from smart_context.topics.values import Topic

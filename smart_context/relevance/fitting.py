@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from smart_context.chat.files import atomic_write
+from smart_context.disk.files import atomic_write
 from smart_context.relevance.calibrate import Scale
 
 FILE_NAME = ".calibration.json"

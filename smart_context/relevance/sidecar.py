@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import ConfigDict, StrictInt, TypeAdapter, with_config
 from typing_extensions import TypedDict
 
-from smart_context.chat.files import atomic_write
+from smart_context.disk.files import atomic_write
 from smart_context.llm.models import Matrix
 from smart_context.relevance.vectors import unit
 

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 import pytest
 
 from smart_context.chat.chat_files import ChatFiles, RecentVersions, Stored
-from smart_context.chat.files import Signature, signature_of
+from smart_context.disk.files import Signature, signature_of
 from smart_context.errors import ChatIdInvalid, StoreFailed
 from tests.chat.documents import ids, put, said, version
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from smart_context.chat.advisory import try_lock
+from smart_context.disk.locks import try_lock
 from smart_context.errors import StoreFailed
 
 MAX_FILE_BYTES = 256 * 1024 * 1024

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from smart_context.chat.files import (
+from smart_context.disk.files import (
     Conflict,
     atomic_write,
     is_temporary,
