@@ -25,7 +25,7 @@ import { Scroll } from "./scroll.js";
 import { SidePanels } from "./side-panels.js";
 import { reasonOf, visible } from "./text.js";
 import { toast } from "./toasts.js";
-import { shortStatus, statusLine } from "./topic-state.js";
+import { shortStatus } from "./topic-state.js";
 import { TopicsPanel } from "./topics-panel.js";
 import { VaultPicker } from "./vault-picker.js";
 
@@ -167,7 +167,7 @@ wire.onStatus(async (status) => {
   if (!isDetached && opened.answering) messages.add({ offset: 0, ...opened.answering });
 });
 topics?.addEventListener("panel-changed", (event) => {
-  const status = statusLine(/** @type {CustomEvent} */ (event).detail);
+  const { status } = /** @type {CustomEvent} */ (event).detail;
   if (status) find("[data-status-copy]").textContent = shortStatus(status);
 });
 

@@ -11,6 +11,7 @@
  * @property {number} total
  * @property {readonly string[] | null} messageIds  In context; null means not known.
  * @property {boolean} fellBack
+ * @property {string} status  The plugin's status line; empty while it is not known.
  * @property {ReadonlySet<string>} pinned
  * @property {ReadonlySet<string>} hidden
  * @property {ReadonlySet<string>} sticky
@@ -24,7 +25,7 @@
 /** @type {PanelState} */
 export const NOTHING_KNOWN = Object.freeze({
   topics: [], stickyCount: 0, active: [], isOn: true, total: 0, messageIds: null,
-  fellBack: false, pinned: new Set(), hidden: new Set(), sticky: new Set(),
+  fellBack: false, status: "", pinned: new Set(), hidden: new Set(), sticky: new Set(),
   keptBy: new Map(), reason: "", threshold: null, isOwnThreshold: false, isKnown: false,
 });
 
@@ -46,6 +47,7 @@ export function withNews(state, news) {
   if (typeof news.threshold === "number") next.threshold = news.threshold;
   if (typeof news.threshold_is_own === "boolean") next.isOwnThreshold = news.threshold_is_own;
   if (typeof news.fell_back === "boolean") next.fellBack = news.fell_back;
+  if (typeof news.status === "string") next.status = news.status;
   for (const key of /** @type {const} */ (["pinned", "hidden", "sticky"])) {
     if (Array.isArray(news[key])) next[key] = new Set(news[key]);
   }
@@ -71,34 +73,9 @@ export function goneTopics(state) {
   return state.active.filter((label) => !labels.has(label));
 }
 
-/**
- * What is in context, worded as the contract has it; empty while it is not known.
- * @param {PanelState} state
- */
-export function statusLine(state) {
-  const { total, messageIds } = state;
-  if (!state.isKnown || (isFiltered(state) && !messageIds)) return "";
-  const kept = messageIds ? Math.min(messageIds.length, total) : total;
-  if (isFiltered(state) && state.fellBack) return `No message matches; all ${total} messages in context`;
-  if (isFiltered(state) || (state.hidden.size && kept < total)) return `${kept} of ${total} messages in context`;
-  return "All messages in context";
-}
-
-/**
- * What the status line does not say: that a summary stands for some messages, or that they failed.
- * Empty when there is nothing to add.
- * @param {PanelState} state
- */
-export function unsentLine(state) {
-  const { total, messageIds } = state;
-  const count = messageIds ? total - messageIds.length : 0;
-  if (isFiltered(state) || state.hidden.size || count <= 0) return "";
-  return `${count} of ${total} ${count === 1 ? "is" : "are"} not sent: behind a summary, or failed`;
-}
-
 /** The status line for where there is little room: `5 of 14`. @param {string} status */
 export function shortStatus(status) {
-  return status.startsWith("No message") ? "No match" : status.replace(" messages in context", "");
+  return status.startsWith("No message") ? "No match" : status.split(" messages in context")[0];
 }
 
 /** @param {Record<string, string[]>} keptBy */

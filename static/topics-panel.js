@@ -3,7 +3,7 @@
 
 import { bubblesOf, inputOf, showCloud } from "./cloud-view.js";
 import { messagesCounted, reasonOf } from "./text.js";
-import { isFiltered, NOTHING_KNOWN, statusLine, unsentLine, withNews } from "./topic-state.js";
+import { isFiltered, NOTHING_KNOWN, withNews } from "./topic-state.js";
 
 export class TopicsPanel {
   #root;
@@ -121,10 +121,8 @@ export class TopicsPanel {
     const similarity = /** @type {HTMLInputElement} */ (this.#find("[data-panel=similarity]"));
     similarity.checked = state.isOn;
     this.#find("[data-switch-hint]").textContent = state.isOn ? "Bubbles pick what is sent" : "Off: everything is sent";
-    const status = statusLine(state);
     const line = this.#find(".status");
-    if (status && line.textContent !== status) line.textContent = status;
-    this.#find(".status-more").textContent = unsentLine(state);
+    if (state.status && line.textContent !== state.status) line.textContent = state.status;
     this.#root.toggleAttribute("data-filtered", isFiltered(state));
     this.#showReason(state.reason);
     this.#tellPage();

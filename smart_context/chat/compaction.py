@@ -47,6 +47,12 @@ def boundary_of(summary: Message) -> str:
     return boundary if isinstance(boundary, str) else ""
 
 
+def is_clearing(summary: Message) -> bool:
+    """Whether a summary stands for messages that are not sent in any form."""
+    about = summary.extra.get(COMPACTION)
+    return isinstance(about, dict) and about.get("kind") == "cleared"
+
+
 def insert_after(document: JsonObject, boundary: MessageId, summary: Message) -> bool:
     """Put a summary into a chat's document; whether its boundary is still there."""
     give_ids(document)

@@ -15,7 +15,7 @@ from smart_context.plugin.named_contexts import Command
 from smart_context.plugin.portions import places
 from smart_context.plugin.requests import Planned
 from smart_context.plugin.selector import protected_ids
-from smart_context.plugin.views import status_line
+from smart_context.plugin.status_line import status_line
 from smart_context.relevance.reasons import Reason, ReasonKind
 
 JsonObject = dict[str, Any]
@@ -153,12 +153,7 @@ class Previews:
             "total": len(look.view.messages),
             "threshold": selection.reasons.threshold,
             "fell_back": selection.fell_back,
-            "status": status_line(
-                in_context=len(look.decision.messages),
-                total=len(look.view.messages),
-                is_filtering=bool(look.view.sidecar.state.active_topics),
-                fell_back=selection.fell_back,
-            ),
+            "status": status_line(look.view, look.decision),
             "problem": "\n".join(filter(None, (look.decision.problem, briefing.problems))),
             "role": briefing.role.name,
             "unseen": places(look.decision, look.costs, briefing.system_prompt(""), message),

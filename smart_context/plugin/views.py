@@ -6,24 +6,16 @@ from typing import Any
 import numpy as np
 
 from smart_context.plugin.selector import ChatView, Decision
+from smart_context.plugin.status_line import status_line
 from smart_context.relevance.reasons import KINDS, ReasonKind
 
 JsonObject = dict[str, Any]
 
 
-def status_line(*, in_context: int, total: int, is_filtering: bool, fell_back: bool) -> str:
-    """The line below the cloud, exactly as contract A11 words it."""
-    if fell_back:
-        return f"No message matches; all {total} messages in context"
-    if not is_filtering and in_context == total:
-        return "All messages in context"
-    return f"{in_context} of {total} messages in context"
-
-
 def filter_view(view: ChatView, decision: Decision) -> JsonObject:
-    """What `set_filter` returns and `filter_changed` carries (contract A9).
+    """The result of `set_filter`, which `filter_changed` carries too.
 
-    Beside the contract's keys it has what the page shows: the pins, the hidden, the standing
+    It has all that the page shows: the status line, the pins, the hidden, the standing
     instructions, the topic that keeps each message, the role, and a problem in words.
     """
     state = view.sidecar.state
@@ -33,6 +25,7 @@ def filter_view(view: ChatView, decision: Decision) -> JsonObject:
         "message_ids": [message.id for message in decision.messages],
         "total_messages": len(view.messages),
         "fell_back": decision.selection.fell_back,
+        "status": status_line(view, decision),
         "problem": decision.problem,
         "threshold": decision.selection.reasons.threshold,
         "threshold_is_own": state.threshold is not None,

@@ -37,7 +37,7 @@ class PanelView:
         gone: Picked topics that the chat no longer has.
         sticky_count: How many messages are standing instructions.
         is_on: Whether picking topics narrows the history.
-        status: The status line, exactly as the contract words it.
+        status: The plugin's status line; empty while it is not known.
         message_ids: In context now; `None` when it is not known yet.
         state: The plugin's own words, for the page's script to go on from.
     """
@@ -55,7 +55,7 @@ class PanelView:
         """The status for where there is little room: `5 of 14`."""
         if self.status.startswith("No message"):
             return "No match"
-        return self.status.removesuffix(" messages in context")
+        return self.status.partition(" messages in context")[0]
 
 
 def panel_view(state: Mapping[str, Any]) -> PanelView:
@@ -77,30 +77,10 @@ def panel_view(state: Mapping[str, Any]) -> PanelView:
         gone=tuple(view for label, view in views.items() if label not in counts),
         sticky_count=_sticky_count(stored),
         is_on=state.get("embedding_search") is not False,
-        status=status_line(state),
+        status=str(state.get("status") or ""),
         message_ids=None if message_ids is None else frozenset(message_ids),
         state=state,
     )
-
-
-def status_line(state: Mapping[str, Any]) -> str:
-    """What is in context, worded as contract A11 has it; empty while it is not known.
-
-    With no topic picked everything is in context, unless messages were hidden by hand.
-    """
-    if not isinstance(state.get("active_topics"), list):
-        return ""
-    total = int(state.get("total_messages", 0))
-    message_ids = state.get("message_ids")
-    is_filtered = bool(state.get("active_topics")) and state.get("embedding_search") is not False
-    if is_filtered and message_ids is None:
-        return ""
-    kept = total if message_ids is None else min(len(message_ids), total)
-    if is_filtered and state.get("fell_back"):
-        return f"No message matches; all {total} messages in context"
-    if is_filtered or (state.get("hidden") and kept < total):
-        return f"{kept} of {total} messages in context"
-    return "All messages in context"
 
 
 def hues_of(labels: Sequence[str]) -> dict[str, int]:

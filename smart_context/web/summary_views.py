@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from smart_context.chat.compaction import COMPACTION, boundary_of, newest_summary
+from smart_context.chat.compaction import boundary_of, is_clearing, newest_summary
 from smart_context.chat.messages import Message
 
 _HEADLINE = re.compile(r"\*(Summary of [^\n,]+)(?:, ([^\n]+?))?\.\*\s*\n")
@@ -43,8 +43,7 @@ class CompactionView:
 
 def summary_view(message: Message) -> tuple[SummaryView, Message]:
     """A summary's card, and the summary without what the card says already."""
-    about = message.extra.get(COMPACTION)
-    if isinstance(about, dict) and about.get("kind") == "cleared":
+    if is_clearing(message):
         return SummaryView(title="Context cleared here", is_cleared=True), message
     found = _HEADLINE.match(message.text)
     if found is None:

@@ -115,9 +115,11 @@ class FakeHost:
         picked = {i for kept in kept_by.values() for i in kept}
         fell_back = bool(state.active) and not picked
         kept = set(ids) if fell_back or not state.active else picked | sticky | set(state.pinned)
+        shown = [i for i in ids if i in kept and i not in state.hidden]
         return {
             "active_topics": state.active,
-            "message_ids": [i for i in ids if i in kept and i not in state.hidden],
+            "message_ids": shown,
+            "status": _status(len(shown), len(ids), state, fell_back=fell_back),
             "total_messages": len(ids),
             "fell_back": fell_back,
             "problem": "",
@@ -223,3 +225,11 @@ class FakeHost:
         self.store.chats[chat_id] = self.store.trash.pop(chat_id)
         self.emit("memory.chat_changed", {"chat_id": chat_id})
         return {}
+
+
+def _status(shown, total, state, *, fell_back):
+    if fell_back:
+        return f"No message matches; all {total} messages in context"
+    if shown == total and not state.active:
+        return "All messages in context"
+    return f"{shown} of {total} messages in context"

@@ -1,4 +1,3 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,35 +15,15 @@ def ids(count):
     return [f"m{i}" for i in range(count)]
 
 
-@pytest.mark.parametrize(
-    ("news", "line"),
-    [
-        pytest.param({"message_ids": ids(14)}, "All messages in context", id="no filter"),
-        pytest.param(
-            {"active_topics": ["Async"], "message_ids": ids(5)},
-            "5 of 14 messages in context",
-            id="a filter",
-        ),
-        pytest.param(
-            {"active_topics": ["X"], "message_ids": ids(14), "fell_back": True},
-            "No message matches; all 14 messages in context",
-            id="a fallback",
-        ),
-        pytest.param(
-            {"hidden": ["m1"], "message_ids": ids(13)},
-            "13 of 14 messages in context",
-            id="one hidden by hand",
-        ),
-        pytest.param({"active_topics": ["Async"]}, "", id="a filter whose outcome is not known"),
-        pytest.param({"active_topics": None}, "", id="nothing known of the filter"),
-    ],
-)
-def test_the_status_line_is_worded_as_agreed(news, line):
-    assert panel_view({**KNOWN, **news}).status == line
+def test_the_status_is_the_plugins_and_empty_while_it_is_not_known():
+    said = "5 of 14 messages in context · 2 summed up"
+
+    assert panel_view({**KNOWN, "status": said}).status == said
+    assert panel_view(KNOWN).status == ""
 
 
 def test_the_short_status_has_the_numbers():
-    view = panel_view({**KNOWN, "active_topics": ["Async"], "message_ids": ids(5)})
+    view = panel_view({**KNOWN, "status": "5 of 14 messages in context · 2 summed up"})
 
     assert view.short_status == "5 of 14"
 
