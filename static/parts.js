@@ -1,28 +1,19 @@
 // @ts-check
-/** The parts of a request, for people: names, shares, words. */
+/** The parts of a request, for people: shares and words. */
 
 /** @typedef {{ part: string, name: string, tokens: number, share: number }} Part */
-
-const NAMES = {
-  system: "System prompt",
-  role: "Role",
-  contexts: "Notes",
-  attachments: "Attachments",
-  summary: "Summary",
-  history: "Messages",
-  message: "This message",
-};
 
 /**
  * The parts that cost something, in the order in which they are sent.
  * @param {Record<string, number>} tokens  By part.
+ * @param {Record<string, string>} names  What people read for each part, in this order.
  * @param {number | null} room  The model's window; null: not known, the parts share the whole bar.
  * @returns {Part[]}  Shares are from 0 to 1 and together at most 1.
  */
-export function partsOf(tokens, room) {
+export function partsOf(tokens, names, room) {
   const total = Object.values(tokens).reduce((sum, count) => sum + count, 0);
   const whole = Math.max(room ?? 0, total, 1);
-  return Object.entries(NAMES)
+  return Object.entries(names)
     .map(([part, name]) => ({ part, name, tokens: tokens[part] ?? 0 }))
     .filter((entry) => entry.tokens > 0)
     .map((entry) => ({ ...entry, share: entry.tokens / whole }));

@@ -55,8 +55,8 @@ export class SendBar {
   }
 
   /** @param {any} news */
-  #show({ tokens, parts: byPart, window: room, unseen, model }) {
-    const parts = partsOf(byPart, room);
+  #show({ tokens, parts: byPart, part_names: names, window: room, unseen, model }) {
+    const parts = partsOf(byPart, names, room);
     const total = totalInWords(tokens, room);
     this.#root.removeAttribute("data-unknown");
     this.#root.toggleAttribute("data-over", Boolean(room) && tokens > room);

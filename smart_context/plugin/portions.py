@@ -1,6 +1,6 @@
 """What a request is made of: its tokens by part."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -11,6 +11,17 @@ from smart_context.plugin.token_ledger import PARTS, Costs
 from smart_context.plugin.unseen import note_places, place, unseen_in
 
 CountTokens = Callable[[str], int]
+
+PART_NAMES: Mapping[str, str] = {
+    "system": "System prompt",
+    "role": "Role",
+    "contexts": "Notes",
+    "attachments": "Attachments",
+    "summary": "Summary",
+    "history": "Messages",
+    "message": "This message",
+}
+"""What people read for each part of a request, in the order in which they are sent."""
 
 MAX_PLACES = 50
 """Most places with unseen characters that are listed."""

@@ -12,7 +12,7 @@ from smart_context.llm.models import PromptMessage
 from smart_context.plugin.briefing import Briefing, Briefings
 from smart_context.plugin.looks import Look, Looks, difference, leaving_out, whole
 from smart_context.plugin.named_contexts import Command
-from smart_context.plugin.portions import places
+from smart_context.plugin.portions import PART_NAMES, places
 from smart_context.plugin.requests import Planned
 from smart_context.plugin.selector import protected_ids
 from smart_context.plugin.status_line import status_line
@@ -147,6 +147,7 @@ class Previews:
         return {
             "tokens": parts.tokens,
             "parts": parts.to_dict(),
+            "part_names": dict(PART_NAMES),
             "model": self._model(),
             "window": window.tokens if window else None,
             "in": len(selection.kept),

@@ -5,6 +5,7 @@ from itertools import chain
 from typing import Any
 
 from smart_context.chat.messages import Message
+from smart_context.plugin.portions import PART_NAMES
 from smart_context.plugin.receipts import Receipt, Row
 
 JsonObject = dict[str, Any]
@@ -39,6 +40,7 @@ def receipt_view(receipt: Receipt, texts: Mapping[str, str]) -> JsonObject:
         "settings": dict(receipt.settings),
         "models": dict(receipt.models),
         "parts": dict(receipt.parts),
+        "part_names": dict(PART_NAMES),
         "problem": receipt.problem,
         "unchanged": receipt.unchanged,
         "sections": [section.to_dict() for section in receipt.sections],

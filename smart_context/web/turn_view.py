@@ -13,15 +13,6 @@ JsonObject = dict[str, Any]
 MAX_ROWS = 1_000
 """Most messages of a kind on the page; the counts say how many there are."""
 
-PART_NAMES: Mapping[str, str] = {
-    "system": "System prompt",
-    "role": "Role",
-    "contexts": "Notes",
-    "attachments": "Attachments",
-    "summary": "Summary",
-    "history": "Messages",
-    "message": "This message",
-}
 SETTING_NAMES: Mapping[str, str] = {
     "topics": "Topics",
     "threshold": "Threshold",
@@ -90,7 +81,7 @@ def turn_view(turn: JsonObject, *, is_replay: bool) -> TurnView:
     difference = turn.get("diff")
     return TurnView(
         turn=turn,
-        parts=_parts(turn["parts"]),
+        parts=_parts(turn["parts"], turn["part_names"]),
         settings=tuple(
             (name, _setting_in_words(key, turn["settings"][key]))
             for key, name in SETTING_NAMES.items()
@@ -134,11 +125,11 @@ def topic_choices(active: Sequence[str], stored: Sequence[Mapping[str, Any]]) ->
     return list(dict.fromkeys((*active, *known)))
 
 
-def _parts(tokens: Mapping[str, int]) -> tuple[PartView, ...]:
+def _parts(tokens: Mapping[str, int], names: Mapping[str, str]) -> tuple[PartView, ...]:
     total = max(sum(tokens.values()), 1)
     views: list[PartView] = []
     start = 0.0
-    for part, name in PART_NAMES.items():
+    for part, name in names.items():
         count = tokens.get(part, 0)
         if count > 0:
             width = 100 * count / total

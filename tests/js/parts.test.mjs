@@ -3,19 +3,20 @@ import { test } from "node:test";
 import { newest } from "../../static/newest.js";
 import { changeInWords, partsOf, totalInWords } from "../../static/parts.js";
 
+const NAMES = { system: "System prompt", contexts: "Notes", history: "Messages", message: "This message" };
 const TOKENS = { history: 300, message: 100, system: 0, contexts: 600 };
 
 test("parts stand in the order in which they are sent, without those that cost nothing", () => {
-  assert.deepEqual(partsOf(TOKENS, null).map(({ part }) => part), ["contexts", "history", "message"]);
+  assert.deepEqual(partsOf(TOKENS, NAMES, null).map(({ part }) => part), ["contexts", "history", "message"]);
 });
 
 test("without a window the parts share the whole bar", () => {
-  assert.deepEqual(partsOf(TOKENS, null).map(({ share }) => share), [0.6, 0.3, 0.1]);
+  assert.deepEqual(partsOf(TOKENS, NAMES, null).map(({ share }) => share), [0.6, 0.3, 0.1]);
 });
 
 test("with a window they take their share of it, and never more than the bar", () => {
-  assert.deepEqual(partsOf(TOKENS, 10_000).map(({ share }) => share), [0.06, 0.03, 0.01]);
-  const over = partsOf(TOKENS, 500).reduce((sum, { share }) => sum + share, 0);
+  assert.deepEqual(partsOf(TOKENS, NAMES, 10_000).map(({ share }) => share), [0.06, 0.03, 0.01]);
+  const over = partsOf(TOKENS, NAMES, 500).reduce((sum, { share }) => sum + share, 0);
   assert.ok(Math.abs(over - 1) < 1e-9);
 });
 

@@ -11,6 +11,7 @@ def turn(**others):
     return {
         "messages": [row, {**row, "in": False}],
         "parts": {"message": 25, "history": 75, "contexts": 0},
+        "part_names": {"contexts": "Notes", "history": "Messages", "message": "This message"},
         "settings": {"threshold": 0.4, "topics": [], "keep_pairs": True, "pinned": ["a", "b"]},
         **others,
     }
