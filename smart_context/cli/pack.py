@@ -1,6 +1,7 @@
 """`smart-context pack`: files, changes and a task as one prompt, and the account of it."""
 
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +24,20 @@ _TEMPLATES = ("planning.j2", "implement.j2", "review_strict.j2")
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 _SPECIAL = str.maketrans({special: f"\\{special}" for special in "\\*?[]!#"})
 
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_SIZE = re.compile(r"(\d{1,15})\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
+
+
+def _bytes(_context: click.Context, _option: click.Parameter, size: str | None) -> int | None:
+    """A number of bytes, from a size such as `500k` or `20MiB`."""
+    if size is None:
+        return None
+    found = _SIZE.fullmatch(size.strip())
+    if found is None:
+        raise click.BadParameter(f"expected a size such as 500k, 20MiB or 0, found {size!r}.")
+    return int(found[1]) * _UNITS[found[2].lower()]
+
+
 _OPTIONS = (
     click.option(
         "--role", default="", help="planner, implementer, reviewer, or your own in roles/."
@@ -39,6 +54,18 @@ _OPTIONS = (
     click.option("--include", multiple=True, metavar="PATTERN", help="Files beside the role's."),
     click.option("--exclude", multiple=True, metavar="PATTERN", help="Files to leave out."),
     click.option("--stdin", "from_stdin", is_flag=True, help="Include the paths on stdin, too."),
+    click.option(
+        "--max-file-size",
+        metavar="SIZE",
+        callback=_bytes,
+        help="Largest file, such as 5MiB. Default: 1MiB; 0: any.",
+    ),
+    click.option(
+        "--max-total-size",
+        metavar="SIZE",
+        callback=_bytes,
+        help="All files together. Default: 10MiB; 0: no limit.",
+    ),
     click.option("--allow-secrets", is_flag=True, help="Pack files with keys or tokens, too."),
     click.option(
         "--repomix",
@@ -120,6 +147,8 @@ def _request(options: dict[str, Any]) -> PackRequest:
         allow_secrets=options["allow_secrets"],
         repomix=options["repomix"],
         model=options["model"],
+        max_file_size=options["max_file_size"],
+        max_total_size=options["max_total_size"],
     )
     if request.is_empty and not options["from_stdin"]:
         raise click.UsageError(

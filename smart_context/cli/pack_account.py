@@ -1,5 +1,6 @@
 """The account of a packed prompt, for people and for programs."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,7 @@ def as_text(plan: PackPlan, *, with_tree: bool = False) -> str:
     named = {why for _, why in _left_out(plan)}
     warnings = [warning for warning in plan.warnings if warning not in named]
     notes = [f"warning: {shown(warning)}" for warning in (*warnings, *_warnings_of(plan))]
+    notes += [f"size limit: {note}" for note in _size_notes(plan)]
     notes += _named([f"left out: {shown(path)}: {why}" for path, why in _left_out(plan)])
     if notes:
         blocks.append("\n".join(notes))
@@ -69,6 +71,7 @@ def as_document(plan: PackPlan, *, with_tree: bool = False) -> dict[str, Any]:
             for file in plan.files()
         ],
         "warnings": [shown(warning) for warning in (*plan.warnings, *_warnings_of(plan))],
+        "size_limits": [shown(note) for note in _size_notes(plan)],
         "sources": {encodable(path): digest for path, digest in plan.sources().items()},
     }
     if with_tree:
@@ -115,6 +118,21 @@ def _warnings_of(plan: PackPlan) -> Iterator[str]:
     if plan.is_cut or plan.is_over_budget:
         fate = "its end was cut off" if plan.is_cut else "it was kept whole"
         yield f"what can't be dropped is over the token budget of {plan.token_budget}; {fate}"
+
+
+_LIFTED_BY = {
+    "file": "--max-file-size",
+    "total": "--max-total-size",
+    "required": "--max-total-size",
+}
+
+
+def _size_notes(plan: PackPlan) -> Iterator[str]:
+    """How many files each limit of size left out, and how to lift it."""
+    files = [file for section in plan.sections for file in section.files if file.limit]
+    for (limit, words), count in Counter((file.limit, file.detail) for file in files).items():
+        counted = "1 file is" if count == 1 else f"{count:,} files are"
+        yield f"{counted} {words}; raise {_LIFTED_BY[limit or 'file']} (0 = no limit)"
 
 
 def _left_out(plan: PackPlan) -> Iterator[tuple[str, str]]:

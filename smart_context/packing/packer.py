@@ -13,7 +13,7 @@ from smart_context.packing.plan import OVER_BUDGET, PackPlan, SectionOutcome
 from smart_context.packing.roles import RoleConfig
 from smart_context.packing.section_names import heading_of
 from smart_context.packing.sections import Gathered, Gathering, RepomixUse
-from smart_context.packing.sources import Sources
+from smart_context.packing.sources import SizeLimits, Sources
 from smart_context.text.names import shown
 
 if TYPE_CHECKING:  # jinja2 takes 50 ms, and only templates need it
@@ -32,6 +32,7 @@ class ContextPacker:
         repomix: Whether Repomix packs the files of globs: "auto", if it is installed.
         tokenizer: Counts tokens, or gives them; `None`, four characters are a token.
         style: How sections and files are written.
+        limits: How much is read.
     """
 
     def __init__(
@@ -42,12 +43,14 @@ class ContextPacker:
         repomix: RepomixUse = "never",
         tokenizer: Tokenizer | None = None,
         style: Style = "markdown",
+        limits: SizeLimits | None = None,
     ) -> None:
         self.repo_path = Path(repo_path)
         self._template_dir = None if template_dir is None else Path(template_dir)
         self._repomix: RepomixUse = repomix
         self._meter = Meter(tokenizer)
         self._markup = Markup(style)
+        self._limits = limits or SizeLimits()
 
     @cached_property
     def jinja_env(self) -> "PromptEnvironment":
@@ -224,7 +227,12 @@ class ContextPacker:
         opening: Sequence[Section],
     ) -> PackPlan:
         context = role.context
-        sources = Sources(self.repo_path, PatternSet(tuple(context.exclude)), context.allow_secrets)
+        sources = Sources(
+            self.repo_path,
+            PatternSet(tuple(context.exclude)),
+            context.allow_secrets,
+            self._limits,
+        )
         targets = [str(target) for target in target_files or ()]
         gathering = Gathering(sources, context, targets, self._markup, self._repomix)
         gathered = [

@@ -10,6 +10,7 @@ from smart_context.packing.packer import ContextPacker
 from smart_context.packing.plan import PackPlan
 from smart_context.packing.roles import RoleConfig, RoleLoader
 from smart_context.packing.sections import RepomixUse
+from smart_context.packing.sources import SizeLimits
 
 STYLES: tuple[Style, ...] = get_args(Style)
 REPOMIX_USES: tuple[RepomixUse, ...] = get_args(RepomixUse)
@@ -35,6 +36,8 @@ class PackRequest:
         allow_secrets: Pack files that hold keys or tokens, too.
         repomix: Whether Repomix packs the files of globs.
         model: Count tokens as this model does; empty, four characters are a token.
+        max_file_size: In bytes, in place of the usual limit; 0 is none.
+        max_total_size: The same for all files together.
     """
 
     repo: Path
@@ -50,6 +53,18 @@ class PackRequest:
     allow_secrets: bool = False
     repomix: RepomixUse = "never"
     model: str = ""
+    max_file_size: int | None = None
+    max_total_size: int | None = None
+
+    @property
+    def limits(self) -> SizeLimits:
+        """How much is read."""
+        limits = SizeLimits()
+        if self.max_file_size is not None:
+            limits = replace(limits, file=self.max_file_size)
+        if self.max_total_size is not None:
+            limits = limits.with_total(self.max_total_size)
+        return limits
 
     @property
     def is_empty(self) -> bool:
@@ -70,6 +85,7 @@ def plan_of(request: PackRequest) -> PackPlan:
         repomix=request.repomix,
         tokenizer=_tokenizer_of(request.model),
         style=request.style,
+        limits=request.limits,
     )
     return packer.plan(
         _role_of(request), request.task, request.targets, template_name=request.template or None

@@ -14,7 +14,6 @@ from smart_context.packing.roles import RoleContext
 from smart_context.packing.secret_scan import secret_in
 from smart_context.packing.section_names import HEADINGS, REQUIRED, heading_of, section_order
 from smart_context.packing.sources import (
-    MAX_ALWAYS_INCLUDE_BYTES,
     SECRET,
     TOO_LARGE,
     UNREADABLE,
@@ -137,7 +136,7 @@ class Gathering:
                 paths += self._named(_VARIABLES[name])
         plain = [name for name in self.context.always_include if not name.startswith("$")]
         paths += self.sources.find(name for name in plain if name not in _DIFFS)
-        allowance = Allowance(MAX_ALWAYS_INCLUDE_BYTES)
+        allowance = Allowance.of(self.sources.limits, "required")
         return self._files_section(REQUIRED, paths, allowance=allowance)
 
     def _target_section(self) -> Gathered | None:

@@ -1,12 +1,14 @@
 """Reads the files of one prompt: each once, within the limits, and nothing that holds a secret."""
 
+import math
 import os
 import re
 import stat
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 from smart_context.errors import PathRefused
 from smart_context.packing.patterns import PatternSet, is_glob
@@ -14,9 +16,8 @@ from smart_context.packing.secret_scan import find_secrets
 from smart_context.vault.paths import confine
 from smart_context.vault.walk import file_stamps
 
-MAX_FILE_BYTES = 1 << 20
-MAX_TOTAL_BYTES = 10 << 20
-MAX_ALWAYS_INCLUDE_BYTES = 2 << 20
+MAX_PEEKED_BYTES = 1 << 20
+"""Largest file that is looked into for its imports."""
 
 TOO_LARGE = "over the size limit"
 SECRET = "with a secret"  # noqa: S105  a reason, not a password
@@ -31,6 +32,37 @@ _WITHOUT_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _LFS_POINTER = "version https://git-lfs.github.com/spec/"
 
 
+SizeLimit = Literal["file", "total", "required"]
+"""Which limit a file exceeds: its own, that of all files, that of required ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SizeLimits:
+    """How many bytes of files go into one prompt; 0 is no limit.
+
+    Attributes:
+        file: The largest file.
+        total: All files together.
+        required: All files that a role always includes.
+    """
+
+    file: int = 1 << 20
+    total: int = 10 << 20
+    required: int = 2 << 20
+
+    def with_total(self, total: int) -> "SizeLimits":
+        """The same with another total, which required files may fill."""
+        is_raised = total == 0 or total > self.required
+        return replace(self, total=total, required=total if is_raised else self.required)
+
+    def in_words(self, limit: SizeLimit) -> str:
+        """Such as `10 MiB in all`."""
+        size = size_in_words(getattr(self, limit))
+        return {"file": f"{size} for a file", "total": f"{size} in all"}.get(
+            limit, f"{size} for required files"
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFile:
     """A file that was looked at for a prompt.
@@ -41,6 +73,7 @@ class SourceFile:
         text: What it holds; `None` when it was left out.
         reason: Why it was left out: `TOO_LARGE`, `SECRET`, `BINARY` or `UNREADABLE`.
         detail: The reason in words that name the case.
+        limit: With `TOO_LARGE`, the limit that it exceeds.
     """
 
     path: str
@@ -48,13 +81,25 @@ class SourceFile:
     text: str | None = None
     reason: str = ""
     detail: str = ""
+    limit: SizeLimit | None = None
 
 
 @dataclass(slots=True)
 class Allowance:
-    """How many bytes may still be read."""
+    """How many bytes may still be read.
 
-    left: int
+    Attributes:
+        limit: What it stands for.
+        left: In bytes; infinite without a limit.
+    """
+
+    limit: SizeLimit
+    left: float
+
+    @classmethod
+    def of(cls, limits: SizeLimits, limit: SizeLimit) -> "Allowance":
+        """A full allowance."""
+        return cls(limit, getattr(limits, limit) or math.inf)
 
 
 @dataclass
@@ -65,14 +110,23 @@ class Sources:
         root: The repository.
         exclude: Globs that take files out of what other globs find.
         allow_secrets: Read files that hold keys or tokens, too.
+        limits: How much is read.
         warnings: What was asked for and could not be done.
     """
 
     root: Path
     exclude: PatternSet
     allow_secrets: bool = False
+    limits: SizeLimits = field(default_factory=SizeLimits)
     warnings: list[str] = field(default_factory=list)
-    _total: Allowance = field(default_factory=lambda: Allowance(MAX_TOTAL_BYTES))
+
+    @cached_property
+    def _total(self) -> Allowance:
+        return Allowance.of(self.limits, "total")
+
+    @cached_property
+    def _one_file(self) -> Allowance:
+        return Allowance.of(self.limits, "file")
 
     @cached_property
     def sizes(self) -> dict[str, int]:
@@ -153,31 +207,36 @@ class Sources:
 
     def _read(self, path: str, allowance: Allowance | None) -> SourceFile:
         allowances = [self._total, *([allowance] if allowance else [])]
-        at_most = min([MAX_FILE_BYTES, *(each.left for each in allowances)])
+        tightest = min([self._one_file, *allowances], key=lambda each: each.left)
         try:
-            content = self._content(path, at_most)
+            content = self._content(path, tightest.left)
         except PathRefused as refused:
             self.warnings.append(str(refused))
             return SourceFile(path=path, reason=UNREADABLE, detail=str(refused))
         except (OSError, ValueError) as error:
             return SourceFile(path=path, reason=UNREADABLE, detail=_words(error))
         if isinstance(content, int):
-            return SourceFile(path=path, size=content, reason=TOO_LARGE, detail=TOO_LARGE)
+            return self._too_large(path, content, [self._one_file, *allowances])
         found = _judged(path, content)
         if found.text is not None:
             for each in allowances:
                 each.left -= found.size
         return found
 
+    def _too_large(self, path: str, size: int, allowances: Sequence[Allowance]) -> SourceFile:
+        limit = next(each.limit for each in allowances if each.left < size)
+        detail = f"{TOO_LARGE} of {self.limits.in_words(limit)}"
+        return SourceFile(path=path, size=size, reason=TOO_LARGE, detail=detail, limit=limit)
+
     def peek(self, path: str) -> str | None:
         """The text of a file that will not be shown; `None` when it has none."""
         try:
-            content = self._content(path, MAX_FILE_BYTES)
+            content = self._content(path, MAX_PEEKED_BYTES)
             return None if isinstance(content, int) else content.decode()
         except (PathRefused, OSError, ValueError):
             return None
 
-    def _content(self, path: str, at_most: int) -> bytes | int:
+    def _content(self, path: str, at_most: float) -> bytes | int:
         size = self.sizes.get(path)
         if size is None:
             if ".git" in path.lower().split("/"):
@@ -199,7 +258,7 @@ def _judged(path: str, content: bytes) -> SourceFile:
     return SourceFile(path=path, size=size, text=text.removeprefix("\ufeff"))
 
 
-def _content(path: str, at_most: int) -> bytes | int:
+def _content(path: str, at_most: float) -> bytes | int:
     """The bytes of a regular file, or its size when that is more than `at_most`."""
     descriptor = os.open(path, os.O_RDONLY | _WITHOUT_WAITING)
     try:
@@ -213,6 +272,14 @@ def _content(path: str, at_most: int) -> bytes | int:
 
 def _words(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def size_in_words(size: int) -> str:
+    """Bytes as people write them: `10 MiB`, `1.5 MiB`, `700 bytes`."""
+    for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size >= factor:
+            return f"{size / factor:.4g} {unit}"
+    return f"{size} bytes"
 
 
 def normal(path: str) -> str:

@@ -203,6 +203,28 @@ def test_secrets_are_left_out_unless_they_are_asked_for(smart_context, repo):
     assert KEY in smart_context("pack", "--include", "keys.py", "--allow-secrets", cwd=repo)[1]
 
 
+def test_the_account_names_the_limit_of_size_and_the_option_that_lifts_it(smart_context, repo):
+    for number in range(11):
+        (repo / f"big{number:02}.txt").write_text("x" * (1 << 20))
+    everything = ("pack", "--include", "big*", "-o", str(repo.parent / "prompt.md"))
+
+    _, _, limited = smart_context(*everything, cwd=repo)
+    _, _, lifted = smart_context(*everything, "--max-total-size", "0", cwd=repo)
+    _, _, small = smart_context(*everything, "--max-file-size", "500k", cwd=repo)
+
+    note = "size limit: 1 file is over the size limit of 10 MiB in all; raise --max-total-size"
+    assert f"{note} (0 = no limit)" in limited
+    assert "size limit" not in lifted
+    assert "11 files are over the size limit of 500 KiB for a file; raise --max-file-size" in small
+
+
+def test_a_size_that_is_none_is_bad_usage(smart_context, repo):
+    code, _, err = smart_context("pack", "--include", "**", "--max-file-size", "big", cwd=repo)
+
+    assert code == 2
+    assert "expected a size such as 500k, 20MiB or 0, found 'big'" in err
+
+
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [

@@ -2,7 +2,6 @@ import os
 
 import pytest
 
-from smart_context.packing import sources as limits
 from smart_context.packing.patterns import PatternSet
 from smart_context.packing.sources import (
     BINARY,
@@ -10,6 +9,7 @@ from smart_context.packing.sources import (
     TOO_LARGE,
     UNREADABLE,
     Allowance,
+    SizeLimits,
     SourceFile,
     Sources,
 )
@@ -133,17 +133,39 @@ def test_a_folder_and_a_missing_file_are_unreadable(repo):
     assert read(sources(repo), "missing").reason == UNREADABLE
 
 
-def test_all_files_together_have_a_limit_and_a_smaller_one_still_fits(repo, monkeypatch):
-    monkeypatch.setattr(limits, "MAX_TOTAL_BYTES", 10)
+def test_all_files_together_have_a_limit_and_a_smaller_one_still_fits(repo):
     put(repo, a="x" * 6, b="x" * 6, c="x" * 4)
-    found = sources(repo)
+    found = sources(repo, limits=SizeLimits(total=10))
     assert [read(found, name).reason for name in "abc"] == ["", TOO_LARGE, ""]
+
+
+@pytest.mark.parametrize(
+    ("limits", "left_out", "detail"),
+    [
+        pytest.param(SizeLimits(), "total", "over the size limit of 10 MiB in all", id="all"),
+        pytest.param(SizeLimits(total=0), "", "", id="no limit for all"),
+        pytest.param(
+            SizeLimits(file=700), "file", "over the size limit of 700 bytes for a file", id="a file"
+        ),
+        pytest.param(SizeLimits(total=12 << 20), "", "", id="a higher limit"),
+    ],
+)
+def test_what_is_left_out_by_size_names_the_limit(repo, limits, left_out, detail):
+    put(repo, **{f"f{number:02}": b"x" * (1 << 20) for number in range(11)})
+    files = sources(repo, limits=limits).read([f"f{number:02}" for number in range(11)])
+    assert (files[-1].limit or "", files[-1].detail) == (left_out, detail)
+
+
+def test_a_raised_total_is_for_required_files_too():
+    assert SizeLimits().with_total(0).required == 0
+    assert SizeLimits().with_total(50 << 20).required == 50 << 20
+    assert SizeLimits().with_total(1 << 20).required == 2 << 20
 
 
 def test_a_second_allowance_counts_as_well(repo):
     put(repo, a="x" * 6, b="x" * 6)
     found = sources(repo)
-    allowance = Allowance(8)
+    allowance = Allowance("required", 8)
     assert read(found, "a", allowance).text
     assert read(found, "b", allowance).reason == TOO_LARGE
     assert read(found, "b").text
