@@ -25,7 +25,9 @@ from typing import NamedTuple, Self
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, MessageId, Part
 from smart_context.disk.files import read_file
+from smart_context.disk.folders import names_inside, opened
 from smart_context.disk.locks import try_lock
+from smart_context.disk.places import Place, folder_of, place_of
 from smart_context.errors import ChatIdInvalid, StoreFailed
 
 ANSWER_SUFFIX = "answer.jsonl"
@@ -122,7 +124,7 @@ class Arrived(NamedTuple):
     steps: tuple[Part, ...] = ()
 
 
-def recover(path: Path) -> Arrived | None:
+def recover(path: Path | Place) -> Arrived | None:
     """What had arrived of an answer; `None` when nothing is there to recover.
 
     A last line that was cut short is left out. A journal that another process is writing to is
@@ -136,18 +138,18 @@ def recover(path: Path) -> Arrived | None:
     return None
 
 
-def interrupted_answers(folder: Path) -> Sequence[InterruptedAnswer]:
+def interrupted_answers(folder: Path | Place) -> Sequence[InterruptedAnswer]:
     """All answers that killed processes left unfinished in a folder of chats; blocks."""
     answers: list[InterruptedAnswer] = []
     ending = f".{ANSWER_SUFFIX}"
-    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    for name in names:
+    place = folder_of(folder)
+    for name in names_inside(place):
         if not name.endswith(ending):
             continue
         with contextlib.suppress(ChatIdInvalid):
             chat_id = check_chat_id(name.removesuffix(ending))
-            if found := recover(folder / name):
-                path = folder / name
+            if found := recover(place / name):
+                path = (place / name).path
                 answers.append(InterruptedAnswer(chat_id=chat_id, path=path, **found._asdict()))
     return answers
 
@@ -171,9 +173,10 @@ def _write(descriptor: int, line: str) -> None:
         content = content[os.write(descriptor, content) :]
 
 
-def _is_being_written(path: Path) -> bool:
+def _is_being_written(path: Path | Place) -> bool:
+    place = place_of(path)
     try:
-        with path.open("rb") as file:
+        with opened(place.parent) as folder, os.fdopen(folder.open(place.name), "rb") as file:
             return not try_lock(file.fileno(), shared=True)
     except OSError:
         return False

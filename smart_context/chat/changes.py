@@ -3,11 +3,11 @@
 import contextlib
 import logging
 from collections.abc import Callable
-from pathlib import Path
 
 from smart_context.chat.listing import signatures_in
 from smart_context.chat.messages import ChatId
 from smart_context.disk.files import Signature, signature_of
+from smart_context.disk.places import Place
 from smart_context.errors import StoreFailed
 
 Listener = Callable[[ChatId], None]
@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 class Changes:
     """Remembers the state of each chat's file that listeners were last told of."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Place) -> None:
         self._folder = folder
         self._listeners: list[Listener] = []
         self._told: dict[ChatId, Signature] = {}

@@ -1,12 +1,12 @@
 """The documents of chats as files: read, merged with what is there, set aside. Blocks."""
 
-import os
 import random
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 
 from smart_context.chat.document import Unreadable, Version, read_version
@@ -16,13 +16,15 @@ from smart_context.chat.messages import ChatId
 from smart_context.disk.files import (
     Conflict,
     Signature,
-    fsync_folder,
+    could_not,
     locked,
-    read_file,
+    read_in,
     replace_unless_changed,
-    signature_of,
+    signature_in,
     sweep,
 )
+from smart_context.disk.folders import Folder, opened
+from smart_context.disk.places import Place, folder_of
 from smart_context.errors import ChatIdInvalid, StoreFailed
 
 _ATTEMPTS = 20
@@ -60,14 +62,14 @@ class Damaged(Exception):
 class ChatFiles:
     """The documents in one folder."""
 
-    def __init__(self, folder: Path, clock: Callable[[], datetime]) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path | Place, clock: Callable[[], datetime]) -> None:
+        self._folder = folder_of(folder)
         self._clock = clock
         self._is_swept = False
 
-    def path(self, chat_id: ChatId) -> Path:
+    def place(self, chat_id: ChatId) -> Place:
         """The chat's document."""
-        return self.folder / f"{chat_id}.json"
+        return self._folder / f"{chat_id}.json"
 
     def read(self, chat_id: ChatId, known: Stored | None = None) -> Stored | None:
         """What is stored; `known` itself while the file is as it was; `None` for no file.
@@ -77,17 +79,19 @@ class ChatFiles:
             ChatIdInvalid: The file belongs to an id that differs in case only.
             StoreFailed: The system refuses.
         """
-        path = self.path(chat_id)
-        signature = signature_of(path)
-        if signature is None:
+        place = self.place(chat_id)
+        try:
+            with opened(self._folder) as folder:
+                signature = signature_in(folder, place.name)
+                if signature is not None:
+                    _refuse_other_case(folder, place.name, signature)
+                if signature is None or (known is not None and known.signature == signature):
+                    return known if signature else None
+                signature, content = read_in(folder, place.name)
+        except FileNotFoundError:
             return None
-        self._refuse_other_case(path, signature)
-        if known is not None and known.signature == signature:
-            return known
-        found = read_file(path)
-        if found is None:
-            return None
-        signature, content = found
+        except OSError as error:
+            raise could_not("read", place, error) from error
         try:
             return Stored(signature, read_version(content, known.version if known else None))
         except Unreadable as error:
@@ -102,12 +106,12 @@ class ChatFiles:
         """
         if not self._is_swept:
             self._is_swept = True
-            sweep(self.folder)
-        path = self.path(chat_id)
+            sweep(self._folder)
+        place = self.place(chat_id)
         for attempt in range(_ATTEMPTS):
             expected = read.signature if read else None
             try:
-                return Stored(replace_unless_changed(path, version.encode(), expected), version)
+                return Stored(replace_unless_changed(place, version.encode(), expected), version)
             except Conflict:
                 newest = self.read(chat_id, read)
                 if newest is not None:
@@ -116,7 +120,7 @@ class ChatFiles:
                 read = newest
                 _let_others_finish(attempt)
         raise StoreFailed(
-            f"{path} was not written: another program changes it all the time. "
+            f"{place} was not written: another program changes it all the time. "
             "Nothing was overwritten; stop that program and try again."
         )
 
@@ -126,36 +130,22 @@ class ChatFiles:
         Raises:
             StoreFailed: The system refuses; the file is where it was.
         """
-        path = self.path(chat_id)
+        place = self.place(chat_id)
         stem = f"{chat_id}.damaged-{file_stamp(self._clock())}"
         try:
-            with locked(self.folder):
-                if signature_of(path) != damaged.signature:
-                    return None
-                target = _free_name(self.folder, stem)
-                path.rename(target)
-            fsync_folder(self.folder)
+            with opened(self._folder) as folder:
+                with locked(folder):
+                    if signature_in(folder, place.name) != damaged.signature:
+                        return None
+                    target = _free_name(folder, stem)
+                    folder.move(place.name, folder, target)
+                folder.sync()
         except OSError as error:
             raise StoreFailed(
-                f"{path} can't be read as a chat ({damaged.reason}) and could not be set aside: "
+                f"{place} can't be read as a chat ({damaged.reason}) and could not be set aside: "
                 f"{error.strerror or error}. Move it elsewhere yourself."
             ) from error
-        return target
-
-    def _refuse_other_case(self, path: Path, signature: Signature) -> None:
-        # One more stat tells whether the system ignores case here; only then the names count.
-        swapped = path.with_name(path.name.swapcase())
-        try:
-            if swapped.stat(follow_symlinks=False).st_ino != signature.inode:
-                return
-            other = same_but_for_case(path.name, [entry.name for entry in self.folder.iterdir()])
-        except OSError:
-            return
-        if other is not None:
-            raise ChatIdInvalid(
-                f"{path.stem!r} differs from the chat in {other!r} in case only, and this file "
-                "system does not tell them apart. Choose another id."
-            )
+        return folder.path / target
 
 
 class RecentVersions:
@@ -182,13 +172,28 @@ class RecentVersions:
             self._size -= self._stored.popitem(last=False)[1].signature.size
 
 
-def _free_name(folder: Path, stem: str) -> Path:
-    target = folder / f"{stem}.json"
-    number = 1
-    while os.path.lexists(target):
-        number += 1
-        target = folder / f"{stem}-{number}.json"
-    return target
+def _refuse_other_case(folder: Folder, name: str, signature: Signature) -> None:
+    # One more stat tells whether the system ignores case here; only then the names count.
+    try:
+        if folder.status(name.swapcase()).st_ino != signature.inode:
+            return
+        other = same_but_for_case(name, folder.names())
+    except OSError:
+        return
+    if other is not None:
+        raise ChatIdInvalid(
+            f"{name.removesuffix('.json')!r} differs from the chat in {other!r} in case only, and "
+            "this file system does not tell them apart. Choose another id."
+        )
+
+
+def _free_name(folder: Folder, stem: str) -> str:
+    taken = set(folder.names())
+    numbers = count(2)
+    name = f"{stem}.json"
+    while name in taken:
+        name = f"{stem}-{next(numbers)}.json"
+    return name
 
 
 def _let_others_finish(attempt: int) -> None:

@@ -1,10 +1,8 @@
 """The list of chats, and searching them: reads only files that changed. Blocks."""
 
 import contextlib
-import os
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
 
 from smart_context.chat.chat_files import Stored
 from smart_context.chat.document import Unreadable, read_version
@@ -18,7 +16,9 @@ from smart_context.chat.summaries import (
     summary_of,
     write_index,
 )
-from smart_context.disk.files import Signature, read_file, signature_of
+from smart_context.disk.files import Signature, read_file, signature_in
+from smart_context.disk.folders import Folder, opened
+from smart_context.disk.places import Place
 from smart_context.errors import StoreFailed
 
 _WORTH_AN_INDEX = 1024 * 1024
@@ -30,7 +30,7 @@ class Listing:
     Once more than 1 MiB had to be read to make them, they are kept in `.index.json`.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Place) -> None:
         self._folder = folder
         self._known: dict[ChatId, tuple[Signature, ChatSummary]] = {}
         self._has_index = False
@@ -117,29 +117,32 @@ class Listing:
                 yield from hits_in(chat_id, read_version(found[1]), words)
 
 
-def signatures_in(folder: Path) -> dict[ChatId, Signature]:
+def signatures_in(folder: Place) -> dict[ChatId, Signature]:
     """The state of each chat's file; none when the folder is missing or can't be read."""
     with contextlib.suppress(StoreFailed):
         return dict(_chats_in(folder))
     return {}
 
 
-def _chats_in(folder: Path) -> Iterator[tuple[ChatId, Signature]]:
+def _chats_in(place: Place) -> Iterator[tuple[ChatId, Signature]]:
     try:
-        with os.scandir(folder) as entries:
-            names = [entry.name for entry in entries]
+        with opened(place) as folder:
+            yield from _signatures(folder)
     except FileNotFoundError:
         return
     except OSError as error:
         raise StoreFailed(
-            f"The chats in {folder} can't be listed: {error.strerror or error}. "
+            f"The chats in {place} can't be listed: {error.strerror or error}. "
             "Check who may read the folder."
         ) from error
-    for name in names:
+
+
+def _signatures(folder: Folder) -> Iterator[tuple[ChatId, Signature]]:
+    for name in folder.names():
         chat_id = chat_id_of(name)
         if chat_id is None:
             continue
-        with contextlib.suppress(StoreFailed):  # a folder or a link by that name is no chat
-            signature = signature_of(folder / name)
+        with contextlib.suppress(OSError):  # a folder or a link by that name is no chat
+            signature = signature_in(folder, name)
             if signature is not None:
                 yield chat_id, signature

@@ -30,6 +30,7 @@ from smart_context.chat.threads import to_end
 from smart_context.chat.trash import move_back, move_to_trash
 from smart_context.chat.watching import LOOK_AGAIN_S, changed_chats
 from smart_context.disk.files import signature_of
+from smart_context.disk.places import Place, folder_of
 from smart_context.errors import ChatUnreadable, CommandFailed, InvalidParams, StoreFailed
 
 __all__ = ["ChatHit", "ChatStore", "ChatSummary", "check_chat_id", "new_chat_id"]
@@ -56,16 +57,17 @@ class ChatStore:
     the disk refuses; those that read the document raise `ChatUnreadable` once it was set aside.
     """
 
-    def __init__(self, folder: Path, *, clock: Callable[[], datetime] = _now) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path | Place, *, clock: Callable[[], datetime] = _now) -> None:
+        self._folder = folder_of(folder)
+        self.folder = self._folder.path
         self._clock = clock
         self._files = ChatFiles(folder, clock)
         self._recent = RecentVersions()
         self._lineage = Lineage()
-        self._listing = Listing(folder)
+        self._listing = Listing(self._folder)
         self._list_lock = asyncio.Lock()
         self._locks: WeakValueDictionary[ChatId, asyncio.Lock] = WeakValueDictionary()
-        self._changes = Changes(folder)
+        self._changes = Changes(self._folder)
 
     async def load(self, chat_id: str, *, reader: str = ANYBODY) -> JsonObject:
         """The document; `{"messages": []}` for a chat that does not exist.
@@ -95,8 +97,8 @@ class ChatStore:
 
     async def exists(self, chat_id: str) -> bool:
         """Whether the chat has a file."""
-        path = self._files.path(check_chat_id(chat_id))
-        return await to_end(lambda: signature_of(path) is not None)
+        place = self._files.place(check_chat_id(chat_id))
+        return await to_end(lambda: signature_of(place) is not None)
 
     async def save(
         self, chat_id: str, document: Mapping[str, Any], *, reader: str = ANYBODY
@@ -204,7 +206,7 @@ class ChatStore:
         """
         chat = check_chat_id(chat_id)
         async with self._lock(chat):
-            await to_end(lambda: move_to_trash(self.folder, chat, self._clock()))
+            await to_end(lambda: move_to_trash(self._folder, chat, self._clock()))
             self._changes.tell(chat, None)
 
     async def restore(self, chat_id: str) -> None:
@@ -214,10 +216,10 @@ class ChatStore:
             CommandFailed: It is not in the trash, or a chat of that id exists again.
         """
         chat = check_chat_id(chat_id)
-        path = self._files.path(chat)
+        place = self._files.place(chat)
         async with self._lock(chat):
-            await to_end(lambda: move_back(self.folder, chat))
-            self._changes.tell(chat, await to_end(lambda: signature_of(path)))
+            await to_end(lambda: move_back(self._folder, chat))
+            self._changes.tell(chat, await to_end(lambda: signature_of(place)))
 
     def sidecar(self, chat_id: str, suffix: str) -> Path:
         """The path of a file that is deleted and restored with its chat.
@@ -230,7 +232,7 @@ class ChatStore:
 
     async def interrupted(self) -> Sequence[InterruptedAnswer]:
         """The answers that a killed process left unfinished; see `chat/answer_journal.py`."""
-        return await to_end(lambda: interrupted_answers(self.folder))
+        return await to_end(lambda: interrupted_answers(self._folder))
 
     def on_change(self, listener: Listener) -> Callable[[], None]:
         """Call `listener` in the event loop after each stored change of any chat.
@@ -245,7 +247,7 @@ class ChatStore:
     async def watch(self, *, look_again_s: float = LOOK_AGAIN_S) -> None:
         """Report what other programs change, until cancelled; copes with a missing folder."""
         await to_end(self._changes.begin)
-        reports = changed_chats(self.folder, look_again_s=look_again_s)
+        reports = changed_chats(self._folder, look_again_s=look_again_s)
         async with contextlib.aclosing(reports) as changes:
             async for chats in changes:
                 await self._report(chats)
@@ -286,7 +288,7 @@ class ChatStore:
             else:
                 await self._set_aside(chat, damaged)
         raise StoreFailed(
-            f"{self._files.path(chat)} is being written by another program and can't be read yet. "
+            f"{self._files.place(chat)} is being written by another program and can't be read yet. "
             "Try again in a moment."
         )
 

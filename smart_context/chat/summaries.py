@@ -5,13 +5,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from smart_context.chat.document import Version
 from smart_context.chat.ids import chat_id_of
 from smart_context.chat.messages import ChatId, Message
 from smart_context.disk.files import Signature, atomic_write, read_file
+from smart_context.disk.places import Place
 from smart_context.errors import StoreFailed
 
 INDEX_NAME = ".index.json"
@@ -73,7 +73,7 @@ def title_of(version: Version) -> str:
     return UNTITLED
 
 
-def read_index(folder: Path) -> dict[ChatId, tuple[Signature, ChatSummary]]:
+def read_index(folder: Place) -> dict[ChatId, tuple[Signature, ChatSummary]]:
     """The summaries that were kept; none when the file is missing or damaged."""
     with contextlib.suppress(StoreFailed, ValueError, TypeError, RecursionError):
         found = read_file(folder / INDEX_NAME)
@@ -83,7 +83,7 @@ def read_index(folder: Path) -> dict[ChatId, tuple[Signature, ChatSummary]]:
     return {}
 
 
-def write_index(folder: Path, summaries: Mapping[ChatId, tuple[Signature, ChatSummary]]) -> None:
+def write_index(folder: Place, summaries: Mapping[ChatId, tuple[Signature, ChatSummary]]) -> None:
     """Keep the summaries for the next start; a disk that refuses is no harm."""
     chats = {
         chat_id: [*signature, *astuple(summary)[1:]]

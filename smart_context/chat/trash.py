@@ -6,19 +6,20 @@ process is killed, the chat is whole in one of the two places. Everything here b
 """
 
 import contextlib
-import os
+import stat
 from datetime import datetime
 from pathlib import Path
 
 from smart_context.chat.ids import belongs_to, file_stamp
 from smart_context.chat.messages import ChatId
-from smart_context.disk.files import fsync_folder
+from smart_context.disk.folders import Folder, opened
+from smart_context.disk.places import Place
 from smart_context.errors import CommandFailed, StoreFailed
 
 TRASH = "trash"
 
 
-def move_to_trash(folder: Path, chat_id: ChatId, now: datetime) -> Path:
+def move_to_trash(chats: Place, chat_id: ChatId, now: datetime) -> Path:
     """Move a chat's document and side-cars to a trash folder of their own.
 
     Returns:
@@ -28,18 +29,22 @@ def move_to_trash(folder: Path, chat_id: ChatId, now: datetime) -> Path:
         CommandFailed: There is no such chat.
         StoreFailed: The system refuses; the chat is where it was, at most side-cars have moved.
     """
-    document = folder / f"{chat_id}.json"
-    if not os.path.lexists(document):
-        raise CommandFailed(f"There is no chat {chat_id!r} to delete.")
+    document = f"{chat_id}.json"
     try:
-        deletion = _new_deletion(folder / TRASH, chat_id, now)
-        _move(_files_of(chat_id, folder, first=document.name), deletion)
+        with opened(chats) as folder:
+            folder.status(document)
+            with folder.folder(TRASH, make=True) as trash:
+                deletion = _new_deletion(trash, chat_id, now)
+            with deletion:
+                _move(_files_of(chat_id, folder, first=document), folder, deletion)
+    except FileNotFoundError as error:
+        raise CommandFailed(f"There is no chat {chat_id!r} to delete.") from error
     except OSError as error:
         raise _refused("deleted", chat_id, error) from error
-    return deletion
+    return deletion.path
 
 
-def move_back(folder: Path, chat_id: ChatId) -> None:
+def move_back(chats: Place, chat_id: ChatId) -> None:
     """Bring back what the latest deletion of that chat moved away.
 
     Side-cars that a late writer left meanwhile give way to those that belong to the document.
@@ -48,60 +53,69 @@ def move_back(folder: Path, chat_id: ChatId) -> None:
         CommandFailed: It is not in the trash, or a chat of that id exists again.
         StoreFailed: The system refuses; doing it again goes on where this ended.
     """
-    name = f"{chat_id}.json"
-    deletion = _latest_deletion(folder / TRASH, chat_id)
-    if deletion is None:
-        raise CommandFailed(f"There is no chat {chat_id!r} in the trash.")
-    if os.path.lexists(folder / name):
-        raise CommandFailed(
-            f"A chat {chat_id!r} exists again; it was not replaced by the deleted one. "
-            f"Delete it first, or take the deleted one out of {deletion} by hand."
-        )
     try:
-        _move(list(reversed(_files_of(chat_id, deletion, first=name))), folder)
+        with opened(chats) as folder, folder.folder(TRASH) as trash:
+            name = _latest_deletion(trash, chat_id)
+            _move_back(chat_id, trash, name, folder)
+    except FileNotFoundError as error:
+        raise CommandFailed(f"There is no chat {chat_id!r} in the trash.") from error
     except OSError as error:
         raise _refused("restored", chat_id, error) from error
+
+
+def _move_back(chat_id: ChatId, trash: Folder, name: str, folder: Folder) -> None:
+    document = f"{chat_id}.json"
+    if document in folder.names():
+        raise CommandFailed(
+            f"A chat {chat_id!r} exists again; it was not replaced by the deleted one. "
+            f"Delete it first, or take the deleted one out of {trash.path / name} by hand."
+        )
+    with trash.folder(name) as deletion:
+        names = _files_of(chat_id, deletion, first=document)
+        _move(list(reversed(names)), deletion, folder)
     with contextlib.suppress(OSError):  # somebody put something of their own there
-        deletion.rmdir()
+        trash.remove_folder(name)
 
 
-def _new_deletion(trash: Path, chat_id: ChatId, now: datetime) -> Path:
-    trash.mkdir(exist_ok=True)
+def _new_deletion(trash: Folder, chat_id: ChatId, now: datetime) -> Folder:
     stamp = file_stamp(now)
     for number in range(1, 10_000):
-        deletion = trash / f"{chat_id}.{stamp}-{number:04}"
+        name = f"{chat_id}.{stamp}-{number:04}"
         try:
-            deletion.mkdir()
+            trash.make_folder(name)
         except FileExistsError:
             continue
-        fsync_folder(trash)
-        return deletion
-    raise FileExistsError(f"{trash / chat_id}.{stamp}")
+        trash.sync()
+        return trash.folder(name)
+    raise FileExistsError(f"{trash.path / chat_id}.{stamp}")
 
 
-def _latest_deletion(trash: Path, chat_id: ChatId) -> Path | None:
-    if not trash.is_dir():
-        return None
-    deletions = sorted(
-        entry.name
-        for entry in os.scandir(trash)
-        if belongs_to(chat_id, entry.name) and (Path(entry) / f"{chat_id}.json").is_file()
-    )
-    return trash / deletions[-1] if deletions else None
+def _latest_deletion(trash: Folder, chat_id: ChatId) -> str:
+    """The name of the folder; raises FileNotFoundError when there is none."""
+    for name in sorted(trash.names(), reverse=True):
+        if belongs_to(chat_id, name) and _has_document(trash, name, chat_id):
+            return name
+    raise FileNotFoundError(chat_id)
 
 
-def _files_of(chat_id: ChatId, folder: Path, *, first: str) -> list[Path]:
-    with os.scandir(folder) as entries:
-        names = [entry.name for entry in entries if belongs_to(chat_id, entry.name)]
-    return [folder / name for name in sorted(names, key=lambda name: (name != first, name))]
+def _has_document(trash: Folder, name: str, chat_id: ChatId) -> bool:
+    try:
+        with trash.folder(name) as deletion:
+            return stat.S_ISREG(deletion.status(f"{chat_id}.json").st_mode)
+    except OSError:
+        return False
 
 
-def _move(files: list[Path], target: Path) -> None:
-    for file in files:
-        file.replace(target / file.name)
-    fsync_folder(target)
-    if files:
-        fsync_folder(files[0].parent)
+def _files_of(chat_id: ChatId, folder: Folder, *, first: str) -> list[str]:
+    names = [name for name in folder.names() if belongs_to(chat_id, name)]
+    return sorted(names, key=lambda name: (name != first, name))
+
+
+def _move(names: list[str], source: Folder, target: Folder) -> None:
+    for name in names:
+        source.move(name, target, name)
+    target.sync()
+    source.sync()
 
 
 def _refused(verb: str, chat_id: ChatId, error: OSError) -> StoreFailed:

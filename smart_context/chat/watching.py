@@ -11,6 +11,8 @@ from watchfiles import Change, awatch
 from smart_context.chat.ids import chat_id_of
 from smart_context.chat.messages import ChatId
 from smart_context.chat.threads import to_end
+from smart_context.disk.folders import opened
+from smart_context.disk.places import Place
 
 _log = logging.getLogger(__name__)
 
@@ -24,7 +26,7 @@ _APPEARS_S = 1.0
 
 
 async def changed_chats(
-    folder: Path, *, look_again_s: float = LOOK_AGAIN_S
+    folder: Place, *, look_again_s: float = LOOK_AGAIN_S
 ) -> AsyncGenerator[frozenset[ChatId] | None, None]:
     """Chats whose files may have changed; `None` for "any of them".
 
@@ -44,17 +46,17 @@ async def changed_chats(
             await asyncio.sleep(look_again_s)
 
 
-async def _until_there(folder: Path, look_again_s: float) -> None:
+async def _until_there(folder: Place, look_again_s: float) -> None:
     while await to_end(lambda: _inode(folder)) is None:  # noqa: ASYNC110 - others make the folder
         await asyncio.sleep(look_again_s)
 
 
 async def _reported(
-    folder: Path, look_again_s: float
+    folder: Place, look_again_s: float
 ) -> AsyncGenerator[frozenset[ChatId] | None, None]:
     watched = await to_end(lambda: _inode(folder))
     reports = awatch(
-        folder,
+        folder.path,
         watch_filter=_is_chat,
         step=STEP_MS,
         rust_timeout=int(look_again_s * 1000),
@@ -79,8 +81,9 @@ def _is_chat(_change: Change, path: str) -> bool:
     return chat_id_of(Path(path).name) is not None
 
 
-def _inode(folder: Path) -> int | None:
+def _inode(folder: Place) -> int | None:
     try:
-        return folder.stat().st_ino
+        with opened(folder) as there:
+            return there.own_status().st_ino
     except OSError:
         return None

@@ -1,5 +1,8 @@
 """Reading and writing whole files so that nobody ever sees half of one.
 
+A file is a path of the user's own, or a place below a trusted folder (`disk/places.py`). What is
+made at a place can be read by its owner alone; what is made at a path is as the umask says.
+
 Everything here blocks; callers run it in a worker thread.
 """
 
@@ -9,14 +12,15 @@ import os
 import re
 import secrets
 import stat
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from smart_context.disk.locks import try_lock
+from smart_context.disk.folders import PRIVATE_FILE, Folder, NotPlain, TooLarge, opened
+from smart_context.disk.locks import try_lock, unlock
+from smart_context.disk.places import Place, folder_of, place_of
 from smart_context.errors import StoreFailed
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
@@ -24,13 +28,7 @@ _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.tmp", re.DOTALL)
 _STALE_S = 3600
 _LOCK_TRIES = 200
 _LOCK_PAUSE_S = 0.01
-_OPEN_FLAGS = (
-    os.O_RDONLY
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_NONBLOCK", 0)  # a FIFO by that name must not block the thread for ever
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_BINARY", 0)
-)
+_PUBLIC_FILE = 0o666  # less what the umask takes
 
 
 class Signature(NamedTuple):
@@ -45,50 +43,69 @@ class Conflict(Exception):
     """The file is no longer the one that the writer has read."""
 
 
-def signature_of(path: Path) -> Signature | None:
+def signature_of(path: Path | Place) -> Signature | None:
     """The state of a plain file; `None` when there is none.
 
     Raises:
         StoreFailed: The system refuses to say, or it is a link, a folder or a device.
     """
+    place = place_of(path)
     try:
-        found = path.stat(follow_symlinks=False)
+        with opened(place.parent) as folder:
+            return signature_in(folder, place.name)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise _could_not("read", path, error) from error
-    return _signature(_plain(path, found))
+        raise could_not("read", path, error) from error
 
 
-def read_file(path: Path) -> tuple[Signature, bytes] | None:
+def signature_in(folder: Folder, name: str) -> Signature | None:
+    """As `signature_of`, in an open folder.
+
+    Raises:
+        OSError: As `signature_of`.
+    """
+    try:
+        status = folder.status(name)
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        raise NotPlain(folder.path / name)
+    return _signature(status)
+
+
+def read_file(
+    path: Path | Place, *, max_bytes: int = MAX_FILE_BYTES
+) -> tuple[Signature, bytes] | None:
     """The bytes of a plain file with the state they belong to; `None` when there is no file.
 
     Raises:
-        StoreFailed: No permission, a failing disk, more than 256 MiB, or it is a link, a folder
-            or a device. Nothing was moved.
+        StoreFailed: No permission, a failing disk, more than `max_bytes`, or it is a link, a
+            folder or a device. Nothing was moved.
     """
+    place = place_of(path)
     try:
-        descriptor = os.open(path, _OPEN_FLAGS)
+        with opened(place.parent) as folder:
+            return read_in(folder, place.name, max_bytes=max_bytes)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise _could_not("read", path, error) from error
-    try:
-        found = _plain(path, os.fstat(descriptor))
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            if found.st_size > MAX_FILE_BYTES:
-                raise StoreFailed(
-                    f"{path} holds {found.st_size:,} bytes; at most {MAX_FILE_BYTES:,} are read. "
-                    "Move it elsewhere or split it."
-                )
-            return _signature(found), file.read()
-    except OSError as error:
-        raise _could_not("read", path, error) from error
-    finally:
-        os.close(descriptor)
+        raise could_not("read", path, error) from error
 
 
-def atomic_write(path: Path, content: bytes) -> Signature:
+def read_in(
+    folder: Folder, name: str, *, max_bytes: int = MAX_FILE_BYTES
+) -> tuple[Signature, bytes]:
+    """As `read_file`, in an open folder.
+
+    Raises:
+        OSError: As `Folder.read`.
+    """
+    status, content = folder.read(name, max_bytes)
+    return _signature(status), content
+
+
+def atomic_write(path: Path | Place, content: bytes) -> Signature:
     """Write the whole file; a reader sees the old or the new one, also after a crash.
 
     The folder is made when it is missing.
@@ -97,15 +114,17 @@ def atomic_write(path: Path, content: bytes) -> Signature:
         The state of what was written.
 
     Raises:
-        StoreFailed: The disk is full, read-only or failing; the old file is intact.
+        StoreFailed: The disk is full, read-only or failing, or a link, a folder or a device has
+            that name; what was there is intact.
     """
-    with _explained(path), _temporary(path, content) as (temporary, written):
-        temporary.replace(path)
-        fsync_folder(path.parent)
-    return written
+    with _replacing(path, content) as new:
+        new.take_its_name()
+    return new.written
 
 
-def replace_unless_changed(path: Path, content: bytes, expected: Signature | None) -> Signature:
+def replace_unless_changed(
+    path: Path | Place, content: bytes, expected: Signature | None
+) -> Signature:
     """Like `atomic_write`, but only while the file is still in the `expected` state.
 
     Args:
@@ -117,41 +136,28 @@ def replace_unless_changed(path: Path, content: bytes, expected: Signature | Non
         Conflict: Another program has written it since; nothing was changed.
         StoreFailed: As for `atomic_write`.
     """
-    with _explained(path), _temporary(path, content) as (temporary, written):
-        with locked(path.parent):
-            if signature_of(path) != expected:
-                raise Conflict(str(path))
-            temporary.replace(path)
-        fsync_folder(path.parent)
-    return written
+    with _replacing(path, content) as new, locked(new.folder):
+        if signature_in(new.folder, new.name) != expected:
+            raise Conflict(str(path))
+        new.take_its_name()
+    return new.written
 
 
 @contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(folder: Folder) -> Iterator[None]:
     """Keep other processes of ours out of the folder for the few calls inside.
 
     Where the system has no such lock, or another process has held it for two seconds, the
     calls go ahead without it.
     """
-    if sys.platform == "win32":  # folders can't be opened there
+    if folder.descriptor is None:  # folders can't be locked there
         yield
         return
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    _wait_for_lock(folder.descriptor)
     try:
-        _wait_for_lock(descriptor)
         yield
     finally:
-        os.close(descriptor)
-
-
-def fsync_folder(folder: Path) -> None:
-    """Make the names in a folder durable, where the system can."""
-    with contextlib.suppress(OSError):  # Windows and some network folders can't; the rename stands
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        unlock(folder.descriptor)
 
 
 def is_temporary(file_name: str) -> bool:
@@ -159,42 +165,74 @@ def is_temporary(file_name: str) -> bool:
     return _TEMPORARY.fullmatch(file_name) is not None
 
 
-def sweep(folder: Path) -> None:
-    """Remove what writers that were killed more than an hour ago left behind."""
+def sweep(path: Path | Place) -> None:
+    """Remove what writers that were killed more than an hour ago left behind in a folder."""
     oldest = time.time() - _STALE_S
-    with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            if is_temporary(entry.name) and entry.stat(follow_symlinks=False).st_mtime < oldest:
-                Path(entry.path).unlink(missing_ok=True)
+    with contextlib.suppress(OSError), opened(folder_of(path)) as folder:
+        for name in filter(is_temporary, folder.names()):
+            status = folder.status(name)
+            if stat.S_ISREG(status.st_mode) and status.st_mtime < oldest:
+                folder.remove(name)
+
+
+class _New:
+    """A file that was written whole and has its name still to take."""
+
+    def __init__(self, folder: Folder, name: str, temporary: str, written: Signature) -> None:
+        self.folder = folder
+        self.name = name
+        self.written = written
+        self._temporary = temporary
+
+    def take_its_name(self) -> None:
+        self.folder.move(self._temporary, self.folder, self.name)
 
 
 @contextlib.contextmanager
-def _temporary(path: Path, content: bytes) -> Iterator[tuple[Path, Signature]]:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    mode = _mode_to_keep(path)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+def _replacing(path: Path | Place, content: bytes) -> Iterator[_New]:
+    place = place_of(path)
+    mode = PRIVATE_FILE if isinstance(path, Place) else _PUBLIC_FILE
     try:
-        with temporary.open("xb") as file:
-            if mode is not None and hasattr(os, "fchmod"):
-                os.fchmod(file.fileno(), mode)
+        with (
+            opened(place.parent, make=True) as folder,
+            _temporary(folder, place.name, mode, content) as new,
+        ):
+            yield new
+            folder.sync()
+    except OSError as error:
+        raise could_not("written", path, error) from error
+
+
+@contextlib.contextmanager
+def _temporary(folder: Folder, name: str, mode: int, content: bytes) -> Iterator[_New]:
+    kept = _mode_to_keep(folder, name)
+    temporary = f".{name}.{secrets.token_hex(4)}.tmp"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    try:
+        with os.fdopen(folder.open(temporary, flags, mode), "wb") as file:
+            if kept is not None and hasattr(os, "fchmod"):
+                os.fchmod(file.fileno(), kept)
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
             written = _signature(os.fstat(file.fileno()))
-        yield temporary, written
+        yield _New(folder, name, temporary, written)
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            folder.remove(temporary)
 
 
-def _mode_to_keep(path: Path) -> int | None:
+def _mode_to_keep(folder: Folder, name: str) -> int | None:
     # A rename needs no right on the file itself, and root needs none at all: whoever marked a
     # file or its folder read-only is asked for nothing else.
-    _refuse_marked(path.parent, path.parent.stat().st_mode)
+    _refuse_marked(folder.path, folder.own_status().st_mode)
     try:
-        mode = path.stat(follow_symlinks=False).st_mode
+        mode = folder.status(name).st_mode
     except FileNotFoundError:
         return None
-    _refuse_marked(path, mode)
+    if not stat.S_ISREG(mode):
+        raise NotPlain(folder.path / name)
+    _refuse_marked(folder.path / name, mode)
     return stat.S_IMODE(mode)
 
 
@@ -211,27 +249,18 @@ def _wait_for_lock(descriptor: int) -> None:
         pause.wait(_LOCK_PAUSE_S)
 
 
-def _plain(path: Path, found: os.stat_result) -> os.stat_result:
-    if not stat.S_ISREG(found.st_mode):
-        raise StoreFailed(
-            f"{path} is not a plain file (a link, a folder or a device). Put the file itself there."
-        )
-    return found
-
-
 def _signature(found: os.stat_result) -> Signature:
     return Signature(found.st_mtime_ns, found.st_size, found.st_ino)
 
 
-@contextlib.contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise _could_not("written", path, error) from error
-
-
-def _could_not(verb: str, path: Path, error: OSError) -> StoreFailed:
+def could_not(verb: str, path: Path | Place, error: OSError) -> StoreFailed:
+    """What users are told when a file could not be `read` or `written`."""
+    if isinstance(error, NotPlain):
+        return StoreFailed(
+            f"{error.filename} is {error.strerror}. Put the {error.wanted} itself there."
+        )
+    if isinstance(error, TooLarge):
+        return StoreFailed(f"{path} {error.strerror}. Move it elsewhere or split it.")
     kept = "What was there before is unchanged." if verb == "written" else "Nothing was changed."
     reason = error.strerror or str(error)
     advice = _ADVICE.get(error.errno or 0, "Check the folder and try again.")

@@ -1,5 +1,6 @@
 """Locks between processes that agree to ask for them."""
 
+import contextlib
 import sys
 
 if sys.platform == "win32":
@@ -7,6 +8,9 @@ if sys.platform == "win32":
     def try_lock(descriptor: int, *, shared: bool = False) -> bool:  # noqa: ARG001 - as below
         """There is no such lock here: every process may go ahead."""
         return True
+
+    def unlock(descriptor: int) -> None:
+        """There is no such lock here."""
 
 else:
     import fcntl
@@ -23,3 +27,8 @@ else:
         except OSError:
             return True
         return True
+
+    def unlock(descriptor: int) -> None:
+        """Let others have the file before it is closed."""
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_UN)

@@ -2,8 +2,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from smart_context.chat.chat_files import ChatFiles, RecentVersions, Stored
+from smart_context.chat.chat_files import ChatFiles, RecentVersions, Stored, _refuse_other_case
 from smart_context.disk.files import Signature, signature_of
+from smart_context.disk.folders import opened
+from smart_context.disk.places import Place
 from smart_context.errors import ChatIdInvalid, StoreFailed
 from tests.chat.documents import ids, put, said, version
 
@@ -82,14 +84,15 @@ def test_leftovers_are_swept_once_when_the_first_chat_is_written(chats, tmp_path
     assert not old.exists()
 
 
-def test_an_id_is_refused_where_the_system_gives_it_the_file_of_another_case(chats, tmp_path):
+def test_an_id_is_refused_where_the_system_gives_it_the_file_of_another_case(tmp_path):
     # A second name for the file stands for a system that ignores case.
     path = put(tmp_path / "Chat.json", said("a"))
     (tmp_path / "CHAT.JSON").hardlink_to(path)
     signature = signature_of(path)
-    with pytest.raises(ChatIdInvalid, match="case only"):
-        chats._refuse_other_case(tmp_path / "chat.json", signature)
-    chats._refuse_other_case(path, signature)
+    with opened(Place(tmp_path)) as folder:
+        with pytest.raises(ChatIdInvalid, match="case only"):
+            _refuse_other_case(folder, "chat.json", signature)
+        _refuse_other_case(folder, path.name, signature)
 
 
 def test_ids_that_differ_in_case_are_two_chats_where_the_system_tells_them_apart(chats, tmp_path):

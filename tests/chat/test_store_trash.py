@@ -1,9 +1,11 @@
+import os
 from datetime import UTC, datetime
 
 import pytest
 
 from smart_context.chat.store import ChatStore
 from smart_context.chat.trash import move_back
+from smart_context.disk.places import Place
 from smart_context.errors import CommandFailed, StoreFailed
 from tests.chat.documents import appending, ids, names_in, put, said
 
@@ -95,7 +97,7 @@ async def test_restoring_goes_on_where_it_was_interrupted(store, folder):
     await store.delete("c")
     place = folder / "trash/c.20260301T120000Z-0001"
     (place / "c.embeddings.json").rename(folder / "c.embeddings.json")
-    move_back(folder, "c")
+    move_back(Place(folder), "c")
     assert names_in(folder) == ["c.embeddings.json", "c.json"]
 
 
@@ -121,15 +123,15 @@ async def test_the_document_moves_first_so_a_half_deleted_chat_is_whole_in_the_t
     put(blocked, b"")
     put(folder / "trash/c.20260301T120000Z-0001" / "taken", b"")
     target = folder / "trash/c.20260301T120000Z-0002/c.a/x"
-    original = type(blocked).mkdir
+    original = os.mkdir
 
     def mkdir(path, *args, **kwargs):  # the side-car's place in the trash is taken
         original(path, *args, **kwargs)
-        if path.name.endswith("-0002"):
+        if os.fspath(path).endswith("-0002"):
             put(target, b"")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(blocked), "mkdir", mkdir)
+        patch.setattr(os, "mkdir", mkdir)
         with pytest.raises(StoreFailed, match="Nothing was lost"):
             await store.delete("c")
     assert (folder / "trash/c.20260301T120000Z-0002/c.json").exists()

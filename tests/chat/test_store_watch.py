@@ -6,6 +6,7 @@ import pytest
 
 from smart_context.chat.store import ChatStore
 from smart_context.chat.watching import changed_chats
+from smart_context.disk.places import Place
 from tests.chat.documents import appending, put, said
 from tests.patience import PATIENCE_S
 
@@ -165,7 +166,7 @@ async def test_another_folder_by_the_same_name_is_watched_itself(folder):
     was_replaced = False
     async with (
         asyncio.timeout(PATIENCE_S),
-        contextlib.aclosing(changed_chats(folder, look_again_s=0.05)) as reports,
+        contextlib.aclosing(changed_chats(Place(folder), look_again_s=0.05)) as reports,
     ):
         async for chats in reports:  # `None` comes from looking, a chat only from the system
             if was_replaced and chats:

@@ -14,6 +14,8 @@ from smart_context.disk.files import (
     signature_of,
     sweep,
 )
+from smart_context.disk.folders import opened
+from smart_context.disk.places import Place
 from smart_context.errors import StoreFailed
 from tests.chat.documents import full_disk, names_in, put
 
@@ -52,9 +54,9 @@ def test_the_content_is_durable_before_it_takes_the_name_and_the_name_before_it_
         order.append(f"fsync of the {kind}")
         fsync(descriptor)
 
-    def watched_replace(source, target):
+    def watched_replace(source, target, **folders):
         order.append("rename")
-        replace(source, target)
+        replace(source, target, **folders)
 
     monkeypatch.setattr(os, "fsync", watched_fsync)
     monkeypatch.setattr(os, "replace", watched_replace)
@@ -166,12 +168,12 @@ def test_one_holder_of_the_folder_waits_for_the_other(tmp_path):
     entered = threading.Event()
 
     def other():
-        with locked(tmp_path):
+        with opened(Place(tmp_path)) as folder, locked(folder):
             order.append("holds")
             entered.set()
             order.append("lets go")
 
-    with locked(tmp_path):
+    with opened(Place(tmp_path)) as folder, locked(folder):
         thread = threading.Thread(target=other)
         thread.start()
         assert not entered.wait(0.05)

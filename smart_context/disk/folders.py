@@ -1,0 +1,323 @@
+"""Opening what lies below a trusted folder without following a link on the way.
+
+Each folder is opened by its name in the one above, so a folder that is exchanged for a link
+between two steps redirects nothing. A pipe, a socket or a device is refused and never waited for.
+
+    read_inside(root, "templates/a.j2", max_bytes=1 << 20)    the bytes of one file
+    with opened(place) as folder: folder.names()              several steps in one folder
+
+What is wrong is an `OSError`: `FileNotFoundError` for what is missing, `NotPlain`, `TooLarge`,
+or what the system says.
+
+Not covered: a hard link can't be told from the file itself, and a mount point below the vault is
+the administrator's. Where the system has no `dir_fd` (Windows), each name is looked at right
+before it is used: links that lie there are refused, one that is made within these microseconds
+is not.
+"""
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from smart_context.disk.places import Place
+
+PRIVATE_FILE = 0o600
+PRIVATE_FOLDER = 0o700
+
+_BY_DESCRIPTOR = {os.open, os.stat, os.mkdir, os.unlink, os.rename} <= os.supports_dir_fd
+_FLAGS = (
+    getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)  # a FIFO must not block the thread for ever
+    | getattr(os, "O_NOCTTY", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+_FOLDER_FLAGS = _FLAGS | os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
+_SPECIAL = {  # what systems say of a link, a socket, or a pipe that nobody reads
+    errno.ELOOP,
+    errno.EMLINK,
+    errno.ENOTDIR,
+    errno.EISDIR,
+    errno.ENXIO,
+    errno.EOPNOTSUPP,
+    getattr(errno, "EFTYPE", errno.ELOOP),  # NetBSD
+}
+_BLOCK = 1 << 20
+
+
+class NotPlain(OSError):
+    """A link, a pipe, a socket or a device; or a folder for a file, or a file for a folder."""
+
+    def __init__(self, path: Path, wanted: str = "file") -> None:
+        self.wanted = wanted
+        other = "folder" if wanted == "file" else "file"
+        super().__init__(
+            errno.ELOOP, f"not a plain {wanted} (a link, a {other} or a device)", str(path)
+        )
+
+
+class TooLarge(OSError):
+    """A file of more bytes than its reader takes."""
+
+    def __init__(self, path: Path, size: int, max_bytes: int) -> None:
+        self.size = size
+        super().__init__(
+            errno.EFBIG, f"holds {size:,} bytes; at most {max_bytes:,} are read", str(path)
+        )
+
+
+class Folder:
+    """An open folder: every name is one in it, and no link is followed.
+
+    Attributes:
+        path: Where it was opened, for messages.
+    """
+
+    def __init__(self, path: Path, descriptor: int | None) -> None:
+        self.path = path
+        self.descriptor = descriptor
+        self._prefix = f"{path}{os.sep}" if descriptor is None else ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close it."""
+        if self.descriptor is not None:
+            os.close(self.descriptor)
+            self.descriptor = None
+
+    def open(self, name: str, flags: int = os.O_RDONLY, mode: int = PRIVATE_FILE) -> int:
+        """The descriptor of a plain file, for its caller to close.
+
+        Raises:
+            FileNotFoundError: There is none.
+            NotPlain: It is not a plain file; nothing was read or written.
+            OSError: The system refuses.
+        """
+        self._refuse_link(name)
+        try:
+            descriptor = os.open(self._prefix + name, flags | _FLAGS, mode, dir_fd=self.descriptor)
+        except OSError as error:
+            raise _explained(error, self.path / name, "file") from error
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise NotPlain(self.path / name)
+        except OSError:
+            os.close(descriptor)
+            raise
+        return descriptor
+
+    def read(self, name: str, max_bytes: int) -> tuple[os.stat_result, bytes]:
+        """All of a plain file, with its status from before it was read.
+
+        Raises:
+            TooLarge: It holds more than `max_bytes`.
+            OSError: As `open`.
+        """
+        descriptor = self.open(name)
+        try:
+            status = os.fstat(descriptor)
+            if status.st_size > max_bytes:
+                raise TooLarge(self.path / name, status.st_size, max_bytes)
+            content = _read(descriptor, status.st_size, max_bytes)
+        finally:
+            os.close(descriptor)
+        if len(content) > max_bytes:
+            raise TooLarge(self.path / name, len(content), max_bytes)
+        return status, content
+
+    def status(self, name: str) -> os.stat_result:
+        """The status of whatever has that name, of a link itself; opens nothing.
+
+        Raises:
+            OSError: There is none, or the system refuses.
+        """
+        return os.stat(self._prefix + name, dir_fd=self.descriptor, follow_symlinks=False)
+
+    def own_status(self) -> os.stat_result:
+        """The status of the folder itself."""
+        return self.path.stat() if self.descriptor is None else os.fstat(self.descriptor)
+
+    def names(self) -> list[str]:
+        """The names in it, in no order; nothing is opened or looked at."""
+        listed = self.path if self.descriptor is None else self.descriptor
+        return os.listdir(listed)  # noqa: PTH208 - a Path can't be made of a descriptor
+
+    def folder(self, name: str, *, make: bool = False) -> "Folder":
+        """A folder in it, for its caller to close.
+
+        Raises:
+            FileNotFoundError: There is none, and it is not to be made.
+            NotPlain: It is a link or no folder.
+            OSError: The system refuses.
+        """
+        if make:
+            with contextlib.suppress(FileExistsError):
+                self.make_folder(name)
+        self._refuse_link(name)
+        path = self.path / name
+        if self.descriptor is None:
+            if not stat.S_ISDIR(self.status(name).st_mode):
+                raise NotPlain(path, "folder")
+            return Folder(path, None)
+        try:
+            return Folder(path, os.open(name, _FOLDER_FLAGS, dir_fd=self.descriptor))
+        except OSError as error:
+            raise _explained(error, path, "folder") from error
+
+    def make_folder(self, name: str) -> None:
+        """Make a folder that only its owner may look into.
+
+        Raises:
+            FileExistsError: Something has that name.
+            OSError: The system refuses.
+        """
+        os.mkdir(self._prefix + name, PRIVATE_FOLDER, dir_fd=self.descriptor)
+
+    def remove(self, name: str) -> None:
+        """Remove a file; of a link, the link itself.
+
+        Raises:
+            OSError: There is none, it is a folder, or the system refuses.
+        """
+        os.unlink(self._prefix + name, dir_fd=self.descriptor)
+
+    def remove_folder(self, name: str) -> None:
+        """Remove an empty folder.
+
+        Raises:
+            OSError: It is none, it is not empty, or the system refuses.
+        """
+        os.rmdir(self._prefix + name, dir_fd=self.descriptor)
+
+    def move(self, name: str, target: "Folder", new_name: str) -> None:
+        """Move a file or folder; a file of the new name is replaced, a link is not followed.
+
+        Raises:
+            OSError: There is none, or the system refuses.
+        """
+        os.replace(
+            self._prefix + name,
+            target._prefix + new_name,  # noqa: SLF001 - of the same class
+            src_dir_fd=self.descriptor,
+            dst_dir_fd=target.descriptor,
+        )
+
+    def touch(self, name: str) -> None:
+        """Set the time of a plain file to now.
+
+        Raises:
+            OSError: As `open`.
+        """
+        descriptor = self.open(name)
+        try:
+            os.utime(descriptor if os.utime in os.supports_fd else self._prefix + name)
+        finally:
+            os.close(descriptor)
+
+    def sync(self) -> None:
+        """Make the names in it durable, where the system can."""
+        if self.descriptor is not None:
+            with contextlib.suppress(OSError):  # some network folders can't; the rename holds
+                os.fsync(self.descriptor)
+
+    def _refuse_link(self, name: str) -> None:
+        """Where nothing else tells a link: right before it would be followed."""
+        if self.descriptor is None:
+            with contextlib.suppress(FileNotFoundError):
+                status = self.status(name)
+                if stat.S_ISLNK(status.st_mode) or getattr(status, "st_reparse_tag", False):
+                    raise NotPlain(self.path / name)
+
+
+def opened(place: Place, *, make: bool = False) -> Folder:
+    """Open the folder at a place; its caller closes it, as with `with`.
+
+    Args:
+        place: Where.
+        make: Make what is missing of it; `top` as the user's own folder, the rest private.
+
+    Raises:
+        FileNotFoundError: There is none, and it is not to be made.
+        NotPlain: A part of the way is a link or no folder.
+        OSError: The system refuses.
+    """
+    folder = _top(place.top, make=make)
+    for name in place.way:
+        with folder:
+            folder = folder.folder(name, make=make)
+    return folder
+
+
+def read_inside(top: Path | Place, relative: str = "", *, max_bytes: int) -> bytes:
+    """The bytes of a plain file below a trusted folder.
+
+    Args:
+        top: The trusted folder, or a place below one.
+        relative: The way down, with `/`; a stranger's request goes through `confine` first.
+        max_bytes: Of a larger file nothing is read.
+
+    Raises:
+        FileNotFoundError: There is none.
+        NotPlain: It, or a folder on the way, is a link or something else.
+        TooLarge: It holds more than `max_bytes`.
+        OSError: The system refuses.
+        ValueError: If `relative` is not a path below a folder.
+    """
+    place = top if isinstance(top, Place) else Place(top)
+    place = place / relative if relative else place
+    with opened(place.parent) as folder:
+        return folder.read(place.name, max_bytes)[1]
+
+
+def names_inside(place: Place) -> Iterator[str]:
+    """The names in a folder, sorted; none when it is missing or can't be listed."""
+    with contextlib.suppress(OSError), opened(place) as folder:
+        yield from sorted(folder.names())
+
+
+def is_plain_file(status: os.stat_result) -> bool:
+    """Whether a status is that of a plain file."""
+    return stat.S_ISREG(status.st_mode)
+
+
+def _top(path: Path, *, make: bool) -> Folder:
+    if make:
+        path.mkdir(parents=True, exist_ok=True)
+    if not _BY_DESCRIPTOR:
+        if not path.is_dir():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+        return Folder(path, None)
+    flags = _FOLDER_FLAGS & ~getattr(os, "O_NOFOLLOW", 0)
+    return Folder(path, os.open(path, flags))
+
+
+def _read(descriptor: int, size: int, max_bytes: int) -> bytes:
+    """All there is, also when the file grows meanwhile; one byte more than allowed at most."""
+    content = os.read(descriptor, size + 1)
+    if len(content) == size:
+        return content
+    pieces = [content]
+    left = max_bytes + 1 - len(content)
+    while left > 0 and (piece := os.read(descriptor, min(left, _BLOCK))):
+        pieces.append(piece)
+        left -= len(piece)
+    return b"".join(pieces)
+
+
+def _explained(error: OSError, path: Path, wanted: str) -> OSError:
+    return NotPlain(path, wanted) if error.errno in _SPECIAL else error

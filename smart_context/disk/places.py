@@ -1,0 +1,61 @@
+"""Names of what lies below a trusted folder."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A file or folder below a folder that is trusted, such as the vault's.
+
+    Whoever opens it (`disk/folders.py`, `disk/files.py`) follows no link below `top`; `top`
+    itself may be a link or lie behind one. What is made on the way is for its owner only.
+
+    Attributes:
+        top: The trusted folder.
+        way: The names from `top` down; none for `top` itself.
+    """
+
+    top: Path
+    way: tuple[str, ...] = ()
+
+    def __truediv__(self, relative: str) -> "Place":
+        """The place of a relative path with `/`.
+
+        Raises:
+            ValueError: If a part of it is empty, `.` or `..`, or holds a NUL or a separator.
+        """
+        names = tuple(relative.split("/"))
+        for name in names:
+            if name in {"", ".", ".."} or "\0" in name or (os.sep == "\\" and set(name) & {*"\\:"}):
+                raise ValueError(f"not a path below a folder: {relative!r}")
+        return Place(self.top, self.way + names)
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    @property
+    def path(self) -> Path:
+        """The whole path, for messages; opening it would follow links."""
+        return self.top.joinpath(*self.way)
+
+    @property
+    def name(self) -> str:
+        """The last name; that of `top` for `top` itself."""
+        return self.way[-1] if self.way else self.top.name
+
+    @property
+    def parent(self) -> "Place":
+        """The folder that it is in; of `top`, the folder that `top` is in."""
+        return Place(self.top, self.way[:-1]) if self.way else Place(self.top.parent)
+
+
+def place_of(path: Path | Place) -> Place:
+    """The place of a path: its folder is trusted as it is, the file itself may be no link."""
+    return path if isinstance(path, Place) else Place(path.parent, (path.name,))
+
+
+def folder_of(path: Path | Place) -> Place:
+    """The place of a folder: a path is trusted as it is."""
+    return path if isinstance(path, Place) else Place(path)
