@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smart_context.config import refuse_onnxruntime_telemetry
 from smart_context.llm.minilm.onnx_graph import model_bytes
 from smart_context.llm.minilm.tensors import Tensors
 
@@ -27,6 +28,7 @@ def onnx_forward(tensors: Tensors, *, library: str = "onnxruntime") -> Forward |
         tensors: What `convert` wrote.
         library: The module to import.
     """
+    refuse_onnxruntime_telemetry()
     try:
         onnxruntime: Any = importlib.import_module(library)
     except ImportError:

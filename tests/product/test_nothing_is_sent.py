@@ -1,0 +1,102 @@
+"""Nothing leaves the machine, and nothing is written, that the user did not ask for."""
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from smart_context.cli.serve import demo_vault
+from tests.evaluation.files import SEGMENTS, write
+from tests.fake_openai import FakeOpenAI
+from tests.patience import PATIENCE_S
+from tests.serving import serving
+from tests.vaults import KEY, settings_text
+from tests.walled import walled
+
+pytestmark = pytest.mark.slow
+ELSEWHERE = ("203.0.113.9", 80)
+OWN = {".cache/smart-context", ".config/smart-context", ".local/state/smart-context"}
+
+
+def reaching_out(_folder):
+    """A program that asks for a name and connects, without Python's own modules knowing."""
+    connects = f"exec 3<>/dev/tcp/{ELSEWHERE[0]}/{ELSEWHERE[1]}"
+    subprocess.run(["timeout", "0.3", "bash", "-c", connects], check=False, capture_output=True)
+
+
+def everyday(folder):
+    """Everything that a user does in a day; gives the ports that were theirs."""
+    env = {"HOME": str(folder / "home"), "TMPDIR": str(folder / "tmp"), **KEY}
+    os.environ.update(env)
+    for name in ("home", "tmp", "asked"):
+        (folder / name).mkdir()
+    write(folder / "talk.json", SEGMENTS)
+    with FakeOpenAI() as endpoint, demo_vault() as demo:
+        text = settings_text(endpoint.base_url, relevance='"enriched"')
+        (folder / "asked" / ".vault.toml").write_text(text, encoding="utf-8")
+        with ThreadPoolExecutor() as threads:
+            served = [threads.submit(chats, vault) for vault in (folder / "asked", demo)]
+            lines = [
+                ("doctor", str(folder / "asked")),
+                ("doctor", str(demo)),
+                ("eval", str(folder / "talk.json")),
+            ]
+            ended = [threads.submit(run, *line) for line in lines]
+            ports = [future.result() for future in served]
+            codes = [future.result() for future in ended]
+    assert codes == [0, 0, 0]
+    assert endpoint.chat_requests
+    assert endpoint.embedding_requests
+    return [endpoint.port, *ports]
+
+
+def chats(vault):
+    """Serve a vault and use it as a person does; gives the port."""
+    with serving(vault) as server:
+        with server.connect() as client:
+            said = client.call("chat.send", message="How do I make leek soup?")
+            chat_id = said["chat_id"]
+            client.wait_for("smart_context.extraction", chat_id=chat_id)
+            topics = client.call("smart_context.get_topics", chat_id=chat_id)["topics"]
+            labels = [topic["label"] for topic in topics if not topic.get("sticky")]
+            client.call("smart_context.set_filter", chat_id=chat_id, topics=labels[:1])
+            client.call("chat.send", chat_id=chat_id, message="And for six people?")
+        assert server.request("GET", "/")[0] == 200
+        return int(server.origin.rpartition(":")[2])
+
+
+def run(*arguments):
+    """The exit code of one call of the command line."""
+    command = [sys.executable, "-m", "smart_context", *arguments]
+    return subprocess.run(
+        command, check=False, capture_output=True, timeout=PATIENCE_S, cwd=Path(__file__).parents[2]
+    ).returncode
+
+
+def test_the_recorder_sees_what_any_program_sends(tmp_path):
+    report = walled(f"{__name__}:reaching_out", tmp_path)
+    assert list(ELSEWHERE) in report["contacted"]
+
+
+@pytest.fixture(scope="module")
+def day(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("day")
+    return folder, walled(f"{__name__}:everyday", folder)
+
+
+def test_only_the_configured_endpoint_and_the_own_server_are_contacted(day):
+    _, report = day
+    allowed = [["127.0.0.1", port] for port in report["returned"]]
+    assert [place for place in report["contacted"] if place not in allowed] == []
+
+
+def test_nothing_is_left_in_the_home_folder_but_our_own(day):
+    folder, _ = day
+    left = {
+        str(p.relative_to(folder / "home")) for p in (folder / "home").rglob("*") if p.is_file()
+    }
+    assert [name for name in left if not any(name.startswith(f"{own}/") for own in OWN)] == []
+    assert list((folder / "tmp").iterdir()) == []
