@@ -1,7 +1,6 @@
 // @ts-check
 /** Keeps the bubbles on the page the same as the topics in the state, each bubble by its label. */
 
-import { BubbleCloud } from "./bubble-cloud.js";
 import { huesOf } from "./hues.js";
 import { messagesCounted, visible } from "./text.js";
 import { goneTopics } from "./topic-state.js";
@@ -13,7 +12,7 @@ const LEAVING_MS = 260;
  * @param {import("./topic-state.js").PanelState} state
  */
 export function showCloud(root, state) {
-  const cloud = /** @type {BubbleCloud} */ (root.querySelector("bubble-cloud"));
+  const cloud = /** @type {import("./bubble-cloud.js").BubbleCloud} */ (root.querySelector("bubble-cloud"));
   const gone = goneTopics(state);
   const hues = huesOf([...state.topics.map((topic) => topic.label), ...gone]);
   const before = new Map(bubblesOf(cloud).map((bubble) => [inputOf(bubble).value, bubble]));

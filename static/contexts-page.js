@@ -28,8 +28,10 @@ function build() {
   /** @type {readonly string[]} */
   let items = [];
   let wish = 0;
-  /** @type {any} */
-  let searching, previewing;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let searching;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let previewing;
   const call = (/** @type {string} */ command, /** @type {Record<string, unknown>} */ params) => wire.call(`smart_context.${command}`, params);
   const tree = new ContextTree(find("tree"), call, (key, isChosen) => choose(withItem(items, key, isChosen)));
   const chosen = new Chosen(find("chosen"), (key) => choose(withItem(items, key, false)));

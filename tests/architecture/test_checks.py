@@ -45,6 +45,23 @@ def test_the_scripts_of_the_page_pass_their_own_tests():
     assert code == 0, output
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(["tsc", "-p", "tests/js"], id="the types of the scripts agree"),
+        pytest.param(
+            ["eslint", "--config", "tests/js/eslint.config.js", "static"], id="eslint finds nothing"
+        ),
+    ],
+)
+def test_the_scripts_of_the_page_are_checked(command):
+    program = ROOT / "tests" / "js" / "node_modules" / ".bin" / command[0]
+    if not program.exists():
+        pytest.skip("not installed; to install it: npm ci --prefix tests/js")
+    code, output = run(program, *command[1:])
+    assert code == 0, output
+
+
 def test_no_module_has_a_name_that_says_nothing():
     stems = {path.stem for path in (ROOT / "smart_context").rglob("*.py")}
     assert not stems & VAGUE_NAMES
