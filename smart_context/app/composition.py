@@ -106,8 +106,8 @@ async def running_host(root: Path) -> AsyncIterator[Host]:
             await host.stop()
 
 
-def make_host(parts: Parts) -> Host:
-    """The host of a vault, not started yet."""
+def make_host(parts: Parts, *, repairs: bool = False) -> Host:
+    """The host of a vault, not started yet; one that serves `repairs` chats after crashes."""
     files = FileStore(parts.store.folder / FILES_FOLDER)
     host = Host(
         config=parts.config,
@@ -116,7 +116,7 @@ def make_host(parts: Parts) -> Host:
         notes=parts.notes,
         trust=trust_record(),
         build_history=Histories(files, lambda: host.config),
-        options=HostOptions(digest=Digests(lambda: host.config)),
+        options=HostOptions(digest=Digests(lambda: host.config), repairs=repairs),
     )
     return host
 

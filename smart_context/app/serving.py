@@ -44,7 +44,7 @@ async def serve_vault(
     """
     check_exposure(host, token)
     async with composed(read_vault(root)) as parts, AsyncExitStack() as replaced:
-        vault_host = make_host(parts)
+        vault_host = make_host(parts, repairs=True)
         register_status(vault_host)
         pages = [
             *page_routes(vault_host),

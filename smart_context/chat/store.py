@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
-from smart_context.chat.answer_journal import InterruptedAnswer, interrupted_answers
+from smart_context.chat.answer_journal import interrupted_chats
 from smart_context.chat.changes import Changes, Listener
 from smart_context.chat.chat_files import ChatFiles, Damaged, RecentVersions, Stored
 from smart_context.chat.document import Version, copy_json
@@ -230,9 +230,9 @@ class ChatStore:
         """
         return self.folder / sidecar_name(check_chat_id(chat_id), suffix)
 
-    async def interrupted(self) -> Sequence[InterruptedAnswer]:
-        """The answers that a killed process left unfinished; see `chat/answer_journal.py`."""
-        return await to_end(lambda: interrupted_answers(self._folder))
+    async def interrupted(self) -> Sequence[ChatId]:
+        """The chats whose answer a killed process left unfinished."""
+        return await to_end(lambda: interrupted_chats(self._folder))
 
     def on_change(self, listener: Listener) -> Callable[[], None]:
         """Call `listener` in the event loop after each stored change of any chat.

@@ -1,6 +1,6 @@
 """The commands `chat.*`: ask, stop, open, regenerate, edit (contract A4, A9)."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from smart_context.chat.file_store import FileStore
@@ -11,7 +11,6 @@ from smart_context.errors import InvalidParams
 from smart_context.host import transcript
 from smart_context.host.commands import Caller, CommandRegistry
 from smart_context.host.file_commands import attached_files, attached_links
-from smart_context.host.repair import Repair
 from smart_context.host.turns import Turns
 
 MAX_MESSAGE_CHARS = 1_000_000
@@ -25,7 +24,7 @@ class ChatCommands:
         store: ChatStore,
         files: FileStore,
         turns: Turns,
-        repair: Repair,
+        repair: Callable[[ChatId], Awaitable[None]],
         on_opened: Callable[[ChatId], None],
     ) -> None:
         self._store = store
@@ -56,7 +55,7 @@ class ChatCommands:
         which missed pieces can go on from there; `null` when there is none.
         """
         checked = check_chat_id(chat_id)
-        await self._repair.chat(checked)
+        await self._repair(checked)
         _open(caller, checked)
         self._on_opened(checked)
         answering = self._turns.under_way(checked)

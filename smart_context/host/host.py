@@ -71,6 +71,8 @@ class HostOptions:
         built_in: The manifest of the product's plugin, if it is not the one shipped.
         handler_timeout_s: How long a plugin's handler may take.
         load_timeout_s: How long a plugin may take to be imported, and again to load.
+        repairs: Put chats right after crashes and remove unused files: for a server, which
+            lasts, and not for a command, which must not write to what it only reads.
     """
 
     system_prompt: str = ""
@@ -78,6 +80,7 @@ class HostOptions:
     built_in: Path | None = None
     handler_timeout_s: float = HANDLER_TIMEOUT_S
     load_timeout_s: float = LOAD_TIMEOUT_S
+    repairs: bool = False
 
 
 class Host:
@@ -141,7 +144,7 @@ class Host:
         )
         self._write_digest = options.digest
         self.compactions = Compactions(store, self.turns, self._digest, lambda: self.window)
-        self._repair = Repair(store, self.turns)
+        self._repair = Repair(store, self.turns) if options.repairs else None
         self._relay = Relay(self.bus)
         self._tasks = TaskOwner("host")
         self._changing = asyncio.Lock()
@@ -156,10 +159,12 @@ class Host:
 
     async def start(self) -> None:
         """Register the host's commands, start the plugins and watch the chats."""
-        chat = ChatCommands(self.store, self.files, self.turns, self._repair, self._opened)
-        chat.register(self.commands)
+        repair = self._repair.chat if self._repair else _leave
+        ChatCommands(self.store, self.files, self.turns, repair, self._opened).register(
+            self.commands
+        )
         FileCommands(self.files, self.config.root).register(self.commands)
-        MemoryCommands(self.store, self.turns, self._repair).register(self.commands)
+        MemoryCommands(self.store, self.turns, repair).register(self.commands)
         self.compactions.register(self.commands)
         self.commands.register("system.commands", self._list_commands)
         self.commands.register("system.plugins", self._list_plugins)
@@ -169,8 +174,9 @@ class Host:
         self._tasks.spawn(self._relay.run())
         self._tasks.spawn(self.store.watch())
         self._tasks.spawn(self.notes.follow())
-        self._tasks.spawn(self._repair.all())
-        self._tasks.spawn(self._clear_up())
+        if self._repair:
+            self._tasks.spawn(self._repair.all())
+            self._tasks.spawn(self._clear_up())
         async with self._changing:
             await self.plugins.start(self.config)
 
@@ -291,3 +297,7 @@ class Host:
     async def _list_plugins(self) -> JsonObject:
         """List every plugin and what became of it."""
         return {"plugins": [asdict(state) for state in self.plugins.states()]}
+
+
+async def _leave(_chat_id: ChatId) -> None:
+    """Leave a chat as it is."""

@@ -1,23 +1,31 @@
 """The commands `memory.*`: the chat files (contract A5)."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from typing import Any
 
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.lineage import ANYBODY
-from smart_context.chat.messages import JsonObject, messages_of
+from smart_context.chat.messages import ChatId, JsonObject, messages_of
 from smart_context.chat.store import ChatStore
 from smart_context.host.commands import Caller, CommandRegistry
-from smart_context.host.repair import Repair
 from smart_context.host.turns import Turns
 
 MAX_HITS = 200
 
 
 class MemoryCommands:
-    """What clients do with whole chats."""
+    """What clients do with whole chats.
 
-    def __init__(self, store: ChatStore, turns: Turns, repair: Repair) -> None:
+    Args:
+        store: Where chats are kept.
+        turns: The answers that are under way.
+        repair: Puts a chat right after a crash, before it is read.
+    """
+
+    def __init__(
+        self, store: ChatStore, turns: Turns, repair: Callable[[ChatId], Awaitable[None]]
+    ) -> None:
         self._store = store
         self._turns = turns
         self._repair = repair
@@ -35,7 +43,7 @@ class MemoryCommands:
     async def load_chat(self, chat_id: str, caller: Caller) -> JsonObject:
         """Give a chat's document; of a chat that does not exist, one without messages."""
         checked = check_chat_id(chat_id)
-        await self._repair.chat(checked)
+        await self._repair(checked)
         return await self._store.load(checked, reader=_reader(caller))
 
     async def save_chat(self, chat_id: str, data: dict[str, Any], caller: Caller) -> JsonObject:

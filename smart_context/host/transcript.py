@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from smart_context.chat.answer_journal import InterruptedAnswer
-from smart_context.chat.messages import JsonObject, Message, MessageId, give_ids, messages_of
+from smart_context.chat.answer_journal import Arrived
+from smart_context.chat.messages import JsonObject, Message, give_ids, messages_of
 from smart_context.errors import CommandFailed
 
 INTERRUPTED = "The answer was interrupted before it was complete. Ask again or regenerate it."
@@ -26,28 +26,14 @@ def put(document: JsonObject, message: Message) -> None:
     entries.append(message.to_dict())
 
 
-def end_unfinished(document: JsonObject, *, except_id: MessageId | None = None) -> bool:
-    """Mark answers that nobody is writing any more as interrupted; their text stays.
-
-    Args:
-        document: The chat.
-        except_id: An answer that is being written.
-
-    Returns:
-        Whether there were any.
-    """
-    found = False
+def end_unfinished(document: JsonObject) -> None:
+    """Mark answers that nobody is writing any more as interrupted; their text stays."""
     for entry in _entries(document):
-        if not isinstance(entry, dict) or not entry.get("generating"):
-            continue
-        if except_id is None or entry.get("id") != except_id:
-            found = True
-            del entry["generating"]
+        if isinstance(entry, dict) and entry.pop("generating", False):
             entry.setdefault("error", INTERRUPTED)
-    return found
 
 
-def put_back(document: JsonObject, answer: InterruptedAnswer) -> None:
+def put_back(document: JsonObject, answer: Arrived) -> None:
     """Give an unfinished answer what had arrived of it, and mark it as interrupted.
 
     An answer that is complete, or no longer in the chat, stays as it is.

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from smart_context.chat.answer_journal import ANSWER_SUFFIX, AnswerJournal
+from smart_context.chat.answer_claim import AnswerClaimed
+from smart_context.chat.answer_journal import ANSWER_SUFFIX, AnswerJournal, Arrived
 from smart_context.chat.messages import ChatId, JsonObject, Message, MessageId
 from smart_context.chat.store import ChatStore
+from smart_context.chat.threads import to_end
 from smart_context.errors import CommandFailed, ModelFailed, SmartContextError
 from smart_context.host import transcript
 from smart_context.host.events import (
@@ -26,10 +28,12 @@ from smart_context.host.pipeline import Pipeline
 from smart_context.host.request import attached_to
 from smart_context.host.tasks import TaskOwner
 from smart_context.host.turn import Turn
+from smart_context.host.unsaved import UnsavedAnswers
 
 Emit = Callable[[Event[Any], Mapping[str, Any]], None]
 
 STOP_TIMEOUT_S = 10.0
+_KEPT = "The server keeps it and saves it as soon as it can."
 
 _logger = logging.getLogger(__name__)
 
@@ -117,11 +121,20 @@ class Turns:
         self._after = after
         self._clock = clock
         self._tasks = TaskOwner("turns")
+        self._unsaved = UnsavedAnswers(store)
         self._under_way: dict[ChatId, Answering] = {}
 
     def under_way(self, chat_id: ChatId) -> Answering | None:
         """The turn that a chat is having; `None` when it is quiet."""
         return self._under_way.get(chat_id)
+
+    async def save_unsaved(self, chat_id: ChatId) -> None:
+        """Save the chat's last answer, if the disk has refused it.
+
+        Raises:
+            SmartContextError: If it still does.
+        """
+        await self._unsaved.save(chat_id)
 
     def now(self) -> str:
         """The time as messages carry it."""
@@ -195,6 +208,7 @@ class Turns:
         if tasks:
             await asyncio.wait(tasks, timeout=timeout_s)
         await self._tasks.close()
+        await self._unsaved.close()
 
     async def _run(self, answering: Answering, ask: Callable[[JsonObject], Message]) -> None:
         try:
@@ -204,11 +218,13 @@ class Turns:
             return
         finally:
             if answering.turn is None:
+                answering.journal.close()
                 del self._under_way[answering.chat_id]
         try:
             await self._go_through(answering, turn)
         except BaseException:
             turn.error = turn.error or transcript.INTERRUPTED
+            answering.journal.close()
             raise
         finally:
             del self._under_way[answering.chat_id]
@@ -216,9 +232,13 @@ class Turns:
 
     async def _begin(self, answering: Answering, ask: Callable[[JsonObject], Message]) -> Turn:
         """Save the question and the place of its answer."""
+        await self._unsaved.save(answering.chat_id)
+        left = await _claimed(answering.journal)
         questions: list[Message] = []
 
         def write(document: JsonObject) -> None:
+            if left is not None:
+                transcript.put_back(document, left)
             transcript.end_unfinished(document)
             questions[:] = [ask(document)]
             transcript.append(document, self._answer(answering, generating=True))
@@ -310,9 +330,9 @@ class Turns:
                 turn.chat_id, lambda document: transcript.put(document, message)
             )
         except SmartContextError as error:
-            turn.error = turn.error or f"The answer could not be saved: {error}"
+            turn.error = turn.error or f"The answer could not be saved: {error} {_KEPT}"
             answering.failure = answering.failure or error
-            answering.journal.close()  # the next start finds the text there
+            self._unsaved.keep(turn.chat_id, message, answering.journal)
         else:
             answering.journal.finish()
 
@@ -340,6 +360,20 @@ class Turns:
         else:
             self._emit(CHAT_FINISHED, {"chat_id": turn.chat_id, "message_ids": _ids(answering)})
         self._after(turn)
+
+
+async def _claimed(journal: AnswerJournal) -> Arrived | None:
+    """What a killed process left of its answer in the chat; the next answer is ours.
+
+    Raises:
+        CommandFailed: If another process is answering.
+    """
+    try:
+        return await to_end(journal.claim)
+    except AnswerClaimed:
+        raise CommandFailed(
+            "this chat is being answered by another server; wait for it, or stop it there"
+        ) from None
 
 
 def _content(turn: Turn, arrived: str) -> str | tuple[Mapping[str, Any], ...]:

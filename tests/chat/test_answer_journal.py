@@ -5,12 +5,12 @@ from types import MappingProxyType
 
 import pytest
 
+from smart_context.chat.answer_claim import AnswerClaimed
 from smart_context.chat.answer_journal import (
     ANSWER_SUFFIX,
     AnswerJournal,
     Arrived,
-    interrupted_answers,
-    recover,
+    interrupted_chats,
 )
 from smart_context.chat.store import ChatStore
 from tests.chat.documents import full_disk, put, said
@@ -27,6 +27,12 @@ def interrupted(path, *pieces):
             journal.append(piece)
 
 
+def recover(path):
+    """What the next answer of the chat finds."""
+    with AnswerJournal(path, "m2") as journal:
+        return journal.claim()
+
+
 def test_what_had_arrived_is_recovered(path):
     interrupted(path, "Hello", " ", "", "wörld\n", "\ud83d")
     assert recover(path)[:2] == ("m1", "Hello wörld\n\ud83d")
@@ -40,8 +46,6 @@ def test_pieces_before_a_step_belong_to_it(path):
         journal.step([MappingProxyType(call)])
         journal.append("It says")
     assert recover(path) == ("m1", "It says", ({"type": "text", "text": "Let me look."}, call))
-    (answer,) = interrupted_answers(path.parent)
-    assert (answer.text, answer.steps[1]) == ("It says", call)
 
 
 def test_nothing_is_written_before_the_first_piece(path):
@@ -72,10 +76,30 @@ def test_each_piece_is_on_disk_as_soon_as_it_is_appended(path):
 def test_an_answer_that_is_being_written_is_not_interrupted(path):
     journal = AnswerJournal(path, "m1")
     journal.append("Hello")
-    assert recover(path) is None
-    assert interrupted_answers(path.parent) == []
+    assert interrupted_chats(path.parent) == []
+    with pytest.raises(AnswerClaimed):
+        recover(path)
     journal.close()
+    assert interrupted_chats(path.parent) == ["c"]
     assert recover(path)[:2] == ("m1", "Hello")
+
+
+def test_what_was_left_stays_until_the_next_answer_begins(path):
+    interrupted(path, "Hello")
+    with AnswerJournal(path, "m2") as journal:
+        assert journal.claim().text == "Hello"
+    with AnswerJournal(path, "m2") as journal:
+        journal.claim()
+        journal.append("Hi")
+    assert recover(path)[:2] == ("m2", "Hi")
+
+
+def test_an_answer_of_which_nothing_arrived_leaves_no_file(path):
+    journal = AnswerJournal(path, "m1")
+    assert journal.claim() is None
+    assert path.exists()
+    journal.close()
+    assert not path.exists()
 
 
 @pytest.mark.parametrize(
@@ -104,33 +128,31 @@ def test_a_damaged_journal_gives_what_can_be_read(path, content, found):
     assert recover(path) == expected
 
 
-def test_interrupted_answers_of_all_chats_are_found_and_discarded(path):
+def test_interrupted_chats_are_those_with_a_journal(path):
     interrupted(path, "Hello")
     put(path.parent / "d.json", said("a"))
     put(path.parent / f"bad id.{ANSWER_SUFFIX}", b"")
-    put(path.parent / f"empty.{ANSWER_SUFFIX}", b"")
-    (answer,) = interrupted_answers(path.parent)
-    assert (answer.chat_id, answer.message_id, answer.text) == ("c", "m1", "Hello")
-    answer.discard()
-    answer.discard()
-    assert interrupted_answers(path.parent) == []
+    assert interrupted_chats(path.parent) == ["c"]
 
 
-def test_a_folder_that_does_not_exist_has_no_interrupted_answers(tmp_path):
-    assert interrupted_answers(tmp_path / "none") == []
+def test_a_folder_that_does_not_exist_has_no_interrupted_chats(tmp_path):
+    assert interrupted_chats(tmp_path / "none") == []
 
 
-def test_a_full_disk_ends_the_journal_and_not_the_answer(path, caplog):
+def test_what_a_full_disk_refused_is_written_once_there_is_room(path, caplog):
     path.parent.mkdir()
     journal = AnswerJournal(path, "m1")
     journal.append("Hello")
     with full_disk(200):
         journal.append("x" * 1000)
         journal.append("y")
-    assert "not journalled" in caplog.text
-    assert recover(path)[:2] == ("m1", "Hello")
-    journal.finish()
-    assert not path.exists()
+        before = path.read_bytes()
+    journal.flush()
+    journal.append("z")
+    journal.close()
+    assert before.splitlines()[1:] == [b'"Hello"']
+    assert caplog.text.count("not journalled") == 1
+    assert recover(path)[:2] == ("m1", f"Hello{'x' * 1000}yz")
 
 
 def test_a_journal_is_not_written_through_a_link(path, tmp_path):
@@ -138,8 +160,8 @@ def test_a_journal_is_not_written_through_a_link(path, tmp_path):
     path.parent.mkdir()
     path.symlink_to(victim)
     interrupted(path, "Hello")
-    assert victim.read_bytes() == b"precious"
     assert recover(path) is None
+    assert victim.read_bytes() == b"precious"
 
 
 @pytest.mark.slow
@@ -165,5 +187,5 @@ sys.stdin.readline()
         store = ChatStore(tmp_path)
         assert await store.interrupted() == []
         process.kill()
-    (answer,) = await store.interrupted()
-    assert answer.text.split() == [str(number) for number in range(100)]
+    assert await store.interrupted() == ["c"]
+    assert recover(tmp_path / f"c.{ANSWER_SUFFIX}").text.split() == [str(n) for n in range(100)]

@@ -56,7 +56,7 @@ class Bench:
         manifest = outside / "plugin.toml"
         manifest.parent.mkdir(exist_ok=True)
         manifest.write_text(BARE)
-        self.options = HostOptions(built_in=manifest, **options)
+        self.options = HostOptions(built_in=manifest, **{"repairs": True, **options})
         self.host = None
 
     def configure(self, text):

@@ -1,12 +1,10 @@
 """What turns write into a chat document."""
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.chat.answer_journal import InterruptedAnswer
+from smart_context.chat.answer_journal import Arrived
 from smart_context.chat.messages import Message, messages_of
 from smart_context.errors import CommandFailed
 from smart_context.host import transcript
@@ -33,7 +31,7 @@ def test_a_message_is_put_in_the_place_of_its_id_or_at_the_end():
 
 
 def interrupted(text, steps=()):
-    return InterruptedAnswer(chat_id="c", message_id="1", text=text, steps=steps, path=Path())
+    return Arrived("1", text, steps)
 
 
 @pytest.mark.parametrize("document", [{}, {"messages": None}, {"messages": {}}])
@@ -42,7 +40,7 @@ def test_a_document_without_messages_gets_them(document):
     assert texts(document) == ["A"]
 
 
-def test_unfinished_answers_are_ended_but_for_the_one_being_written():
+def test_unfinished_answers_are_ended_and_others_stay():
     document = {
         "messages": [
             answer("old", id="1", generating=True, error="known"),
@@ -51,12 +49,13 @@ def test_unfinished_answers_are_ended_but_for_the_one_being_written():
             "odd",
         ]
     }
-    assert transcript.end_unfinished(document, except_id="2")
-    assert document["messages"][0] == {**answer("old", id="1"), "error": "known"}
-    assert document["messages"][1]["generating"] is True
-    assert not transcript.end_unfinished(document, except_id="2")
-    assert transcript.end_unfinished(document)
-    assert document["messages"][1]["error"] == transcript.INTERRUPTED
+    transcript.end_unfinished(document)
+    assert document["messages"] == [
+        answer("old", id="1", error="known"),
+        answer("now", id="2", error=transcript.INTERRUPTED),
+        answer("done", id="3"),
+        "odd",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,11 @@ import pytest
 from smart_context.chat.answer_journal import ANSWER_SUFFIX, AnswerJournal
 from smart_context.chat.store import ChatStore
 from smart_context.errors import CommandFailed, InvalidParams, ModelFailed, StoreFailed
+from smart_context.host import unsaved
 from smart_context.host.transcript import INTERRUPTED
 from smart_context.llm.models import Usage
 from smart_context.llm.scripted import Scripted
+from tests.chat.documents import full_disk
 from tests.host.conftest import until
 from tests.patience import PATIENCE_S
 
@@ -510,9 +512,7 @@ async def test_a_question_that_cannot_be_saved_starts_no_turn(bench):
 
 
 @pytest.mark.parametrize("stream", [True, False])
-async def test_an_answer_that_cannot_be_saved_is_a_failed_turn_whose_text_is_recovered(
-    bench, make_bench, running, stream
-):
+async def test_an_answer_that_cannot_be_saved_fails_the_turn_and_is_saved_later(bench, stream):
     phases = watch(bench)
     path = bench.vault / ".memory" / "c1.json"
     kept = []
@@ -532,10 +532,60 @@ async def test_an_answer_that_cannot_be_saved_is_a_failed_turn_whose_text_is_rec
 
     path.rmdir()
     path.write_bytes(kept[0])
-    async with running(make_bench()) as again:
-        await until(lambda: again.named("memory.chat_changed"))
-        answer = (await again.messages("c1"))[1]
-        assert (answer.text, answer.error) == ("Written in vain", INTERRUPTED)
+    document = await bench.call("memory.load_chat", chat_id="c1")
+    assert document["messages"][1]["content"] == "Written in vain"
+    assert not {"error", "generating"} & document["messages"][1].keys()
+    assert not list(path.parent.glob("*.answer.jsonl"))
+
+
+async def test_the_whole_answer_is_saved_once_a_full_disk_has_room(bench):
+    await send(bench, chat_id="c1")
+    bench.reply(Scripted(pieces=["x" * 1_000] * 12))
+    chat = bench.vault / ".memory" / "c1.json"
+    with full_disk(4_000), pytest.raises(StoreFailed):
+        await send(bench, chat_id="c1")
+    assert len(chat.read_bytes()) < 4_000
+    (journal,) = chat.parent.glob("*.answer.jsonl")
+    assert 2_000 < len(journal.read_bytes()) < 4_000
+
+    with full_disk(4_000):
+        document = await bench.call("memory.load_chat", chat_id="c1")
+        assert document["messages"][3]["generating"]
+    document = await bench.call("memory.load_chat", chat_id="c1")
+    assert document["messages"][3]["content"] == "x" * 12_000
+    assert not {"error", "generating"} & document["messages"][3].keys()
+    assert not journal.exists()
+
+
+async def test_an_answer_that_was_refused_is_saved_without_being_asked_for(bench, monkeypatch):
+    monkeypatch.setattr(unsaved, "RETRY_S", 0.001)
+    await send(bench, chat_id="c1")
+    bench.reply("x" * 4_000)
+    with full_disk(2_000), pytest.raises(StoreFailed):
+        await send(bench, chat_id="c1")
+    changes = len(bench.named("memory.chat_changed"))
+    await until(lambda: len(bench.named("memory.chat_changed")) > changes)
+    assert (await bench.messages("c1"))[3].text == "x" * 4_000
+
+
+async def test_a_refused_answer_of_a_chat_that_is_deleted_is_forgotten(bench):
+    await send(bench, chat_id="c1")
+    bench.reply("x" * 4_000)
+    with full_disk(2_000), pytest.raises(StoreFailed):
+        await send(bench, chat_id="c1")
+    await bench.call("memory.delete_chat", chat_id="c1")
+    await bench.host.turns.save_unsaved("c1")
+    assert not await bench.host.store.exists("c1")
+
+
+async def test_the_next_turn_saves_the_refused_answer_first(bench):
+    await send(bench, chat_id="c1")
+    bench.reply("x" * 4_000, "More.")
+    with full_disk(2_000), pytest.raises(StoreFailed):
+        await send(bench, chat_id="c1")
+    await send(bench, "Go on", chat_id="c1")
+    assert [m.text for m in await bench.messages("c1")][3:] == ["x" * 4_000, "Go on", "More."]
+    assert bench.model.asked[-1].messages[-2]["content"] == "x" * 4_000
 
 
 async def test_without_a_chat_a_new_one_begins_and_is_opened(bench):
@@ -685,7 +735,7 @@ async def test_after_a_crash_the_answer_has_what_arrived_and_says_so(make_bench,
 
 
 @pytest.mark.parametrize("command", ["chat.open", "memory.load_chat"])
-async def test_a_chat_that_arrives_unfinished_is_mended_when_it_is_read(bench, command):
+async def test_a_chat_that_arrives_unfinished_is_repaired_when_it_is_read(bench, command):
     await crashed(bench.vault, text="Part")
     await bench.call(command, chat_id="c1")
     answer = (await bench.messages("c1"))[1]

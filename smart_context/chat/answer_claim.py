@@ -1,0 +1,141 @@
+"""The right to write a chat's answer: one process has it at a time.
+
+It is a lock on the file of the chat's answer journal, so it ends with its process, whatever ends
+that. Everything here blocks.
+"""
+
+import contextlib
+import errno
+import os
+import sys
+import threading
+from pathlib import Path
+
+from smart_context.disk.files import MAX_FILE_BYTES
+from smart_context.disk.folders import Folder, opened
+from smart_context.disk.locks import try_lock
+from smart_context.disk.places import Place, place_of
+
+_PAUSE_S = 0.01
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND
+
+
+class AnswerClaimed(Exception):
+    """Another process is writing an answer in this chat."""
+
+
+class AnswerClaim:
+    """A journal's file, locked until it is released or its process ends."""
+
+    def __init__(self, place: Place, descriptor: int) -> None:
+        self._place = place
+        self._descriptor: int | None = descriptor
+        self._size = os.fstat(descriptor).st_size
+
+    def read(self) -> bytes:
+        """What is in the file.
+
+        Raises:
+            OSError: If the system refuses, or the claim was released.
+        """
+        descriptor = self._held()
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read(MAX_FILE_BYTES)
+
+    def append(self, content: bytes) -> None:
+        """Hand all of it to the system, or leave the file as it was.
+
+        Raises:
+            OSError: If the disk refuses, or the claim was released.
+        """
+        descriptor, rest = self._held(), content
+        try:
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+        except OSError:
+            os.ftruncate(descriptor, self._size)
+            raise
+        self._size += len(content)
+
+    def clear(self) -> None:
+        """Empty the file.
+
+        Raises:
+            OSError: If the system refuses, or the claim was released.
+        """
+        os.ftruncate(self._held(), 0)
+        self._size = 0
+
+    def release(self) -> None:
+        """Let others claim the answer; the file stays, unless it is empty."""
+        if self._descriptor is not None and self._size == 0:
+            self._unlink()
+        self._close()
+
+    def remove(self) -> None:
+        """Remove the file and release it."""
+        if self._descriptor is not None:
+            self._unlink()
+        self._close()
+
+    def _unlink(self) -> None:
+        if sys.platform == "win32":  # open files can't be removed there
+            self._close()
+        with contextlib.suppress(OSError), opened(self._place.parent) as folder:
+            folder.remove(self._place.name)  # while it is claimed: a later file is not ours
+
+    def _close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def _held(self) -> int:
+        if self._descriptor is None:
+            raise OSError(errno.EBADF, "the answer is no longer claimed")
+        return self._descriptor
+
+
+def claim_answer(path: Path | Place, *, patience_s: float = 0.0) -> AnswerClaim:
+    """Claim the answer of the chat whose journal is at `path`; the folder is made.
+
+    Args:
+        path: The journal; made when it is missing.
+        patience_s: How long to wait for a process that has it, or is looking at it.
+
+    Raises:
+        AnswerClaimed: If another process has it.
+        OSError: If the file can't be opened, or is a link, a folder or a device.
+    """
+    place = place_of(path)
+    pause = threading.Event()
+    for _ in range(1 + round(patience_s / _PAUSE_S)):
+        with opened(place.parent, make=True) as folder:
+            descriptor = folder.open(place.name, _FLAGS)
+            if _is_ours(folder, place.name, descriptor):
+                return AnswerClaim(place, descriptor)
+            os.close(descriptor)
+        pause.wait(_PAUSE_S)
+    raise AnswerClaimed(str(path))
+
+
+def is_claimed(path: Path | Place) -> bool:
+    """Whether a process is writing to the journal at `path`."""
+    place = place_of(path)
+    with contextlib.suppress(OSError), opened(place.parent) as folder:
+        descriptor = folder.open(place.name)
+        try:
+            return not try_lock(descriptor, shared=True)
+        finally:
+            os.close(descriptor)
+    return False
+
+
+def _is_ours(folder: Folder, name: str, descriptor: int) -> bool:
+    """Lock the file, unless somebody else has locked it, or removed it meanwhile."""
+    if not try_lock(descriptor):
+        return False
+    try:
+        return os.path.samestat(os.fstat(descriptor), folder.status(name))
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,93 @@
+"""Several processes on one vault: servers, and commands beside them."""
+
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from tests.fake_openai import held
+from tests.patience import PATIENCE_S
+from tests.serving import serving
+from tests.vaults import KEY, read_chat
+
+VERBS = (
+    ("filter", "c1"),
+    ("topics", "c1"),
+    ("role", "c1"),
+    ("receipt", "c1"),
+    ("doctor",),
+    ("plugins", "list"),
+    ("chats", "show", "c1"),
+)
+
+
+@pytest.fixture
+def gate():
+    gate = threading.Event()
+    yield gate
+    gate.set()
+
+
+def half_answered(client, endpoint, gate):
+    """Ask, and wait until the first half of the answer is there."""
+    endpoint.reply_with(held("One half, the other", gate, after=2))
+    finished = client.start("chat.send", chat_id="c1", message="Why?")
+    client.wait_for("chat.token", text=" half,")
+    return finished
+
+
+def run_all(verbs, vault):
+    """Run commands next to each other; gives what went wrong in words."""
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-m", "smart_context", *verb, "--vault", str(vault)]
+            if verb[0] != "doctor"
+            else [sys.executable, "-m", "smart_context", "doctor", str(vault)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for verb in verbs
+    ]
+    return [process.communicate(timeout=PATIENCE_S)[0] for process in processes]
+
+
+def test_commands_beside_a_streaming_server_leave_its_answer_to_it(configured, endpoint, gate):
+    vault = configured()
+    with serving(vault, env=KEY) as server, server.connect() as client:
+        half_answered(client, endpoint, gate)
+        before = (vault / ".memory" / "c1.json").read_bytes()
+        outputs = run_all(VERBS, vault)
+        assert not [text for text in outputs if "Traceback" in text]
+        assert (vault / ".memory" / "c1.json").read_bytes() == before
+        server.stop(signal.SIGKILL)
+    assert read_chat(vault, "c1")["messages"][1]["generating"]
+    with serving(vault, env=KEY) as server, server.connect() as client:
+        answer = client.call("memory.load_chat", chat_id="c1")["messages"][1]
+    assert answer["content"] == "One half,"
+    assert "interrupted" in answer["error"]
+
+
+def test_a_second_server_leaves_the_answer_of_the_first_to_it(configured, endpoint, gate):
+    vault = configured()
+    with (
+        serving(vault, env=KEY) as first,
+        serving(vault, env=KEY) as second,
+        first.connect() as one,
+        second.connect() as two,
+    ):
+        finished = half_answered(one, endpoint, gate)
+        two.call("chat.open", chat_id="c1")
+        assert two.call("memory.load_chat", chat_id="c1")["messages"][1]["generating"]
+        assert "another server" in two.fail("chat.send", chat_id="c1", message="Me too")["message"]
+        gate.set()
+        assert "result" in finished()
+        endpoint.reply_with("Because.")
+        two.call("chat.send", chat_id="c1", message="And then?")
+    stored = read_chat(vault, "c1")["messages"]
+    assert [m["content"] for m in stored[1::2]] == ["One half, the other", "Because."]
+    assert not [m for m in stored if "error" in m]
+    sent = [r.messages for r in endpoint.chat_requests if r.messages[-1]["content"] == "And then?"]
+    assert {"role": "assistant", "content": "One half, the other"} in sent[0]
