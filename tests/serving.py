@@ -92,12 +92,21 @@ def _decoded(response):
     return raw.decode()
 
 
+LOWERED = """
+import os, resource, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[1]), int(sys.argv[1])))
+os.execv(sys.executable, [sys.executable, *sys.argv[2:]])
+"""
+"""Runs Python with fewer descriptors, as `ulimit -n` does."""
+
+
 @contextmanager
-def serving(vault, *, env=None, args=(), port=0):
+def serving(vault, *, env=None, args=(), port=0, descriptors=None):
     """Serve a vault in a process of its own, on a free port, until the block ends."""
-    command = [sys.executable, "-m", "smart_context", "serve", str(vault), "--port", str(port)]
+    lowered = ["-c", LOWERED, str(descriptors)] if descriptors else []
+    command = [*lowered, "-m", "smart_context", "serve", str(vault), "--port", str(port)]
     process = subprocess.Popen(
-        [*command, "--token", TOKEN, "--no-browser", *args],
+        [sys.executable, *command, "--token", TOKEN, "--no-browser", *args],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

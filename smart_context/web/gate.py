@@ -8,8 +8,10 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from smart_context.web.access import Access
+from smart_context.web.guarded_http import let_in
 from smart_context.web.refusals import refuse
 from smart_context.web.security import (
+    OPEN_PATH,
     Redirect,
     Refusal,
     Visit,
@@ -45,6 +47,8 @@ class Gate:
         verdict = judge(visit, self._access, self._allowed_hosts)
         if isinstance(verdict, Refusal):
             _log.info("Refused %s %s: %s", visit.method, visit.path, verdict.title)
+        elif visit.path != OPEN_PATH:
+            let_in(scope)
         if visit.is_socket:
             await self._pass_socket(verdict, visit, scope, receive, send)
         else:

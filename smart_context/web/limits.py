@@ -29,6 +29,24 @@ MAX_STALL_S = 30.0
 MAX_RUNNING_COMMANDS = 256
 """Requests of one client that run at the same time; the next one is not read until one ends."""
 
+HEAD_DEADLINE_S = 10.0
+"""How long a connection may take until a request on it is let in, or its next head is whole."""
+
+KEEP_ALIVE_S = 5
+"""How long a connection that was let in may rest between two requests."""
+
+WANTED_DESCRIPTORS = 8192
+"""How many files and sockets the server asks the system for."""
+
+SPARE_DESCRIPTORS = 64
+"""The least that is kept for files, models and child processes."""
+
+MAX_STRANGERS = 1024
+"""The most connections at a time on which no request has been let in yet."""
+
+QUIET_S = 60.0
+"""How long a log line about the same trouble keeps the next one back."""
+
 PING_INTERVAL_S = 20.0
 PING_TIMEOUT_S = 20.0
 

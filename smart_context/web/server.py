@@ -15,7 +15,11 @@ import uvicorn
 from starlette.applications import Starlette
 
 from smart_context.errors import CommandFailed
+from smart_context.web.accepting import accept_all
 from smart_context.web.access import Access
+from smart_context.web.connections import ConnectionLimits, Connections
+from smart_context.web.descriptors import raised_limit
+from smart_context.web.guarded_http import GuardedHttp
 from smart_context.web.limits import (
     MAX_STALL_S,
     MAX_WIRE_FRAME_BYTES,
@@ -24,7 +28,6 @@ from smart_context.web.limits import (
     STOP_CONNECTIONS_S,
     STOP_HOST_S,
 )
-from smart_context.web.shared_frames import SharedFrameProtocol
 
 _log = logging.getLogger(__name__)
 _BACKLOG = 2048
@@ -34,7 +37,14 @@ NewLink = Callable[[], str]
 """Makes a start link. One that works once must not be given out twice: ask for each use."""
 
 
-async def serve(app: Starlette, host: str, port: int, on_ready: Callable[[NewLink], None]) -> None:
+async def serve(
+    app: Starlette,
+    host: str,
+    port: int,
+    on_ready: Callable[[NewLink], None],
+    *,
+    limits: ConnectionLimits | None = None,
+) -> None:
     """Serve until SIGINT, SIGTERM or cancellation; then end in good order.
 
     Args:
@@ -42,6 +52,8 @@ async def serve(app: Starlette, host: str, port: int, on_ready: Callable[[NewLin
         host: The name or address to bind.
         port: The port to bind; 0 takes any free one.
         on_ready: Called once requests are answered, with what makes start links.
+        limits: How many connections are kept, and for how long; by default as many as the
+            system allows.
 
     Raises:
         CommandFailed: If the address can't be bound, before anything was started.
@@ -56,7 +68,9 @@ async def serve(app: Starlette, host: str, port: int, on_ready: Callable[[NewLin
 
         async with AsyncExitStack() as running:
             await running.enter_async_context(app.router.lifespan_context(app))
-            server = _Server(_settings(app), running, lambda: on_ready(new_link))
+            connections = Connections(limits or ConnectionLimits.within(raised_limit()))
+            settings = _settings(app, connections.limits)
+            server = _Server(settings, connections, running, lambda: on_ready(new_link))
             try:
                 await server.serve(sockets=[bound])
             except asyncio.CancelledError:
@@ -84,6 +98,7 @@ def bind(host: str, port: int) -> socket.socket:
         _limit_stalls(bound)
         bound.bind(address)
         bound.listen(_BACKLOG)
+        bound.setblocking(False)
     except OSError as error:
         bound.close()
         raise _not_bound(host, port, error) from error
@@ -116,15 +131,17 @@ def _named(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _settings(app: Starlette) -> uvicorn.Config:
+def _settings(app: Starlette, limits: ConnectionLimits) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         lifespan="off",  # started above, so that its errors keep their words
-        ws=SharedFrameProtocol,
+        http="h11",
+        ws="websockets-sansio",
         ws_max_size=MAX_WIRE_FRAME_BYTES,
         ws_per_message_deflate=False,
         ws_ping_interval=PING_INTERVAL_S,
         ws_ping_timeout=PING_TIMEOUT_S,
+        timeout_keep_alive=limits.idle_s,  # type: ignore[arg-type] # parts of a second work too
         timeout_graceful_shutdown=STOP_CONNECTIONS_S,
         log_config=None,
         log_level="critical",  # what matters is logged by the app, without tracebacks for noise
@@ -135,24 +152,47 @@ def _settings(app: Starlette) -> uvicorn.Config:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, told when it is ready, which stops the app before the connections.
+    """uvicorn with our own connections, which stops the app before them.
 
     Running answers then end with what they have, and who waits for one is told so.
     """
 
     def __init__(
-        self, config: uvicorn.Config, running: AsyncExitStack, on_started: Callable[[], None]
+        self,
+        config: uvicorn.Config,
+        connections: Connections,
+        running: AsyncExitStack,
+        on_started: Callable[[], None],
     ) -> None:
         super().__init__(config)
+        self._connections = connections
         self._running = running
         self._on_started = on_started
+        self._accepting: list[asyncio.Task[None]] = []
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
+        await super().startup([])
+        self._accepting = [
+            asyncio.create_task(
+                accept_all(listener, self._new_protocol, self._connections.make_room)
+            )
+            for listener in sockets or []
+        ]
         self._on_started()
 
+    def _new_protocol(self) -> GuardedHttp:
+        return GuardedHttp(
+            self._connections,
+            config=self.config,
+            server_state=self.server_state,
+            app_state=self.lifespan.state,
+        )
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        for listener in self.servers:
+        for accepting in self._accepting:
+            accepting.cancel()
+        await asyncio.gather(*self._accepting, return_exceptions=True)
+        for listener in sockets or []:
             listener.close()
         try:
             async with asyncio.timeout(STOP_HOST_S):

@@ -96,8 +96,9 @@ class StrictCommands:
 class RunningServer:
     """A server in a thread of its own, with what a test needs to speak to it."""
 
-    def __init__(self, token):
+    def __init__(self, token, limits):
         self.token = token
+        self.limits = limits
         self.host = None
         self.link = None
         self.error = None
@@ -139,12 +140,16 @@ class RunningServer:
         self._loop.call_soon_threadsafe(lambda: (self.host.emit(event, payload), done.set()))
         assert done.wait(PATIENCE_S)
 
+    def open_gate(self):
+        """Let commands that wait go on."""
+        self._loop.call_soon_threadsafe(self.host.gate.set)
+
     async def _serve(self):
         self.host = SmallHost()
         self._loop = asyncio.get_running_loop()
         self._task = asyncio.current_task()
         app = create_web_app(self.host, token=self.token)
-        await serve(app, "127.0.0.1", 0, self._announce)
+        await serve(app, "127.0.0.1", 0, self._announce, limits=self.limits)
 
     def _announce(self, new_link):
         self.link = new_link()
@@ -160,9 +165,9 @@ class RunningServer:
 
 
 @contextmanager
-def running(token=TOKEN):
+def running(token=TOKEN, limits=None):
     """Serve a `SmallHost` on a free port until the block ends."""
-    server = RunningServer(token)
+    server = RunningServer(token, limits)
     server.start()
     try:
         yield server

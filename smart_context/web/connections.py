@@ -1,0 +1,141 @@
+"""Which connections are kept: those let in, and strangers while there is room.
+
+A connection is a stranger's until a request on it is let in. Strangers have a deadline, and the
+oldest of them makes room for the next, so silent sockets never keep anybody out.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from smart_context.web.limits import (
+    HEAD_DEADLINE_S,
+    KEEP_ALIVE_S,
+    MAX_STRANGERS,
+    SPARE_DESCRIPTORS,
+)
+from smart_context.web.seldom import Seldom
+
+_log = logging.getLogger(__name__)
+_SPARE_SHARE = 8
+_FEWEST = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionLimits:
+    """How many connections there may be, and how long they may keep us waiting.
+
+    Attributes:
+        total: All at a time.
+        strangers: Those on which no request has been let in.
+        strangers_of_peer: Those of one address.
+        head_s: From acceptance until a request is let in, and for each later request's head.
+        idle_s: Between two requests.
+    """
+
+    total: int
+    strangers: int
+    strangers_of_peer: int
+    head_s: float = HEAD_DEADLINE_S
+    idle_s: float = KEEP_ALIVE_S
+
+    @classmethod
+    def within(
+        cls, descriptors: int, *, head_s: float = HEAD_DEADLINE_S, idle_s: float = KEEP_ALIVE_S
+    ) -> "ConnectionLimits":
+        """Limits for a process that may have so many descriptors open."""
+        spare = max(SPARE_DESCRIPTORS, descriptors // _SPARE_SHARE)
+        total = max(_FEWEST, descriptors - spare)
+        strangers = min(MAX_STRANGERS, total // 2)
+        return cls(
+            total=total,
+            strangers=strangers,
+            strangers_of_peer=max(1, strangers // 2),
+            head_s=head_s,
+            idle_s=idle_s,
+        )
+
+
+class Visitor:
+    """One connection, counted until it leaves."""
+
+    def __init__(self, connections: "Connections", peer: str, close: Callable[[], None]) -> None:
+        self._connections = connections
+        self.peer = peer
+        self.close = close
+
+    def let_in(self) -> None:
+        """A request on it was let in: it is no stranger any more."""
+        self._connections.let_in(self)
+
+    def leave(self) -> None:
+        """It is closed."""
+        self._connections.leave(self)
+
+
+class Connections:
+    """The open connections of one server."""
+
+    def __init__(self, limits: ConnectionLimits) -> None:
+        self.limits = limits
+        self._deadlines: dict[Visitor, asyncio.TimerHandle] = {}
+        """Of strangers, the oldest first."""
+        self._guests: set[Visitor] = set()
+        self._by_peer: Counter[str] = Counter()
+        self._crowded = Seldom()
+
+    def __len__(self) -> int:
+        return len(self._deadlines) + len(self._guests)
+
+    def enter(self, peer: str, close: Callable[[], None]) -> Visitor:
+        """Count a new connection; closes the oldest stranger when there are too many.
+
+        Args:
+            peer: Whose it is.
+            close: Closes it at once. With no stranger left but itself, it is closed too.
+        """
+        visitor = Visitor(self, peer, close)
+        loop = asyncio.get_running_loop()
+        self._deadlines[visitor] = loop.call_later(self.limits.head_s, self._expel, visitor)
+        self._by_peer[peer] += 1
+        if self._by_peer[peer] > self.limits.strangers_of_peer:
+            self._expel(next(other for other in self._deadlines if other.peer == peer))
+        elif len(self._deadlines) > self.limits.strangers or len(self) > self.limits.total:
+            self.make_room()
+        else:
+            return visitor
+        if count := self._crowded.count():
+            _log.warning("%d connections closed: too many wait without a request", count)
+        return visitor
+
+    def make_room(self) -> None:
+        """Close the oldest stranger, if there is one."""
+        oldest = next(iter(self._deadlines), None)
+        if oldest is not None:
+            self._expel(oldest)
+
+    def let_in(self, visitor: Visitor) -> None:
+        """Make a stranger a guest; does nothing for one that has left."""
+        if self._forget(visitor):
+            self._guests.add(visitor)
+
+    def leave(self, visitor: Visitor) -> None:
+        """Count it no longer."""
+        self._forget(visitor)
+        self._guests.discard(visitor)
+
+    def _expel(self, visitor: Visitor) -> None:
+        if self._forget(visitor):
+            visitor.close()
+
+    def _forget(self, stranger: Visitor) -> bool:
+        deadline = self._deadlines.pop(stranger, None)
+        if deadline is None:
+            return False
+        deadline.cancel()
+        self._by_peer[stranger.peer] -= 1
+        if not self._by_peer[stranger.peer]:
+            del self._by_peer[stranger.peer]
+        return True

@@ -1,0 +1,27 @@
+"""Who is at the other end of a connection, as far as its address tells."""
+
+import ipaddress
+
+NOWHERE = "an unknown address"
+
+_HOME_PREFIX = 64
+
+
+def peer_of(address: object) -> str:
+    """The name under which connections from a socket's address are counted.
+
+    Args:
+        address: What the socket says of its other end: `(host, port, …)`.
+
+    Returns:
+        An IPv4 address, or the /64 network of an IPv6 address, which is one customer's.
+    """
+    try:
+        host = ipaddress.ip_address(str(address[0]))  # type: ignore[index] # else a TypeError
+    except (TypeError, IndexError, ValueError):
+        return NOWHERE
+    if isinstance(host, ipaddress.IPv4Address):
+        return str(host)
+    if host.ipv4_mapped is not None:
+        return str(host.ipv4_mapped)
+    return str(ipaddress.ip_network((int(host), _HOME_PREFIX), strict=False))

@@ -1,0 +1,33 @@
+"""Keeps trouble that comes by the thousand from filling the log."""
+
+import time
+from collections.abc import Callable
+
+from smart_context.web.limits import QUIET_S
+
+
+class Seldom:
+    """Counts what happens and lets a log line through once in a while.
+
+    Args:
+        quiet_s: How long a line keeps the next one back.
+        clock: The time in seconds.
+    """
+
+    def __init__(
+        self, quiet_s: float = QUIET_S, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._quiet_s = quiet_s
+        self._clock = clock
+        self._count = 0
+        self._next_line: float | None = None
+
+    def count(self) -> int:
+        """How often it has happened since the last line if one is due now, else 0."""
+        self._count += 1
+        now = self._clock()
+        if self._next_line is not None and now < self._next_line:
+            return 0
+        self._next_line = now + self._quiet_s
+        count, self._count = self._count, 0
+        return count
