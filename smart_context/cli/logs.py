@@ -2,26 +2,53 @@
 
 import logging
 import sys
+from types import TracebackType
+from typing import TypeAlias
 
 from typing_extensions import override
 
+from smart_context.text.names import shown
+
 TRACEBACK_HINT = " (smart-context --verbose … shows where)"
+FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+LOGGERS = ("smart_context", "asyncio")
+"""Whose lines are shown; asyncio tells of tasks that nobody waited for."""
+
+_INDENT = "    "
+
+_ExcInfo: TypeAlias = (
+    tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+)
 
 
 def start_log(*, verbose: bool) -> None:
     """Send warnings to stderr as one line each; with `verbose` everything, tracebacks too."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter(FORMAT) if verbose else OneLine(FORMAT))
+    handler.setFormatter(Escaping(FORMAT) if verbose else OneLine(FORMAT))
     handler.setLevel(logging.INFO if verbose else logging.WARNING)
-    log = logging.getLogger("smart_context")
-    log.addHandler(handler)
-    log.setLevel(handler.level)
+    for name in LOGGERS:
+        log = logging.getLogger(name)
+        log.addHandler(handler)
+        log.setLevel(handler.level)
 
 
-FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+class Escaping(logging.Formatter):
+    """Escapes control characters, so that no request or file can forge a line of the log."""
+
+    @override
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        return shown(super().formatMessage(record))
+
+    @override
+    def formatException(self, ei: _ExcInfo) -> str:
+        return _indented(super().formatException(ei))
+
+    @override
+    def formatStack(self, stack_info: str) -> str:
+        return _indented(stack_info)
 
 
-class OneLine(logging.Formatter):
+class OneLine(Escaping):
     """Says what failed and why, without the traceback."""
 
     @override
@@ -30,4 +57,9 @@ class OneLine(logging.Formatter):
         if record.exc_info and record.exc_info[1] is not None:
             error = record.exc_info[1]
             line += f": {type(error).__name__}: {error}{TRACEBACK_HINT}"
-        return " ".join(line.split())
+        return shown(line)
+
+
+def _indented(text: str) -> str:
+    """Lines that can't be taken for the beginning of an event."""
+    return "\n".join(_INDENT + shown(line) for line in text.split("\n"))
