@@ -21,7 +21,11 @@ from smart_context.llm.embedded import EmbeddedEmbedder
 from smart_context.llm.models import ChatModel, Embedder
 from smart_context.llm.openai_models import OpenAIChatModel, OpenAIEmbedder
 from smart_context.llm.responder import PassageResponder
+from smart_context.processes.child import Child
+from smart_context.processes.children import Children
 from smart_context.vault.followed import FollowedVault
+
+_FILE_READERS = ("smart_context.chat.file_text",)
 
 _logger = logging.getLogger(__name__)
 
@@ -116,7 +120,9 @@ def make_host(parts: Parts, *, repairs: bool = False) -> Host:
         notes=parts.notes,
         trust=trust_record(),
         build_history=Histories(files, lambda: host.config),
-        options=HostOptions(digest=Digests(lambda: host.config), repairs=repairs),
+        options=HostOptions(
+            digest=Digests(lambda: host.config), repairs=repairs, children=_children()
+        ),
     )
     return host
 
@@ -138,6 +144,11 @@ def trust_record() -> TrustRecord:
 def plugin_files(root: Path) -> Fingerprint:
     """The files of the vault's own plugins, as they are now."""
     return fingerprint(root)
+
+
+def _children() -> Children:
+    environ = environment()
+    return Children(files=Child(_FILE_READERS, environ=environ), texts=Child(environ=environ))
 
 
 def _chat_model(endpoint: EndpointSettings, closing: AsyncExitStack) -> ChatModel:

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from smart_context.chat.costly_files import ReadText
 from smart_context.chat.file_text import MAX_TEXT_CHARACTERS, decoded, image_type, text_of
 from smart_context.chat.threads import to_end
 from smart_context.disk.files import atomic_write
@@ -67,10 +68,12 @@ class FileStore:
 
     Args:
         folder: Where they are; made by the first file.
+        read_text: Reads new files; a server passes one that nothing can hold up.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, read_text: ReadText = text_of) -> None:
         self.folder = folder
+        self._read_text = read_text
 
     async def put(self, name: str, content: bytes) -> StoredFile:
         """Keep a file.
@@ -112,7 +115,7 @@ class FileStore:
         if len(content) > MAX_FILE_BYTES:
             raise CommandFailed(f"{name!r} is larger than {MAX_FILE_BYTES >> 20} MiB.")
         kind = image_type(content)
-        text = "" if kind else text_of(name, content)
+        text = "" if kind else self._read_text(name, content)
         if not kind and not text.strip():
             raise CommandFailed(
                 f"{name!r} holds no text; there is nothing that a model could read."

@@ -1,13 +1,17 @@
 """The text of an attached file, or why there is none for us.
 
 Text, Markdown, code and CSV are themselves; HTML and DOCX are read with what Python brings, PDF
-with the optional `pypdf`.
+with the optional `pypdf`. How long reading these three takes is for their authors to decide, so
+`costly_files` does it in a process that can be killed.
 """
 
 import importlib
 import io
 import re
+import time
 import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import PurePosixPath
 from typing import Any
@@ -24,9 +28,14 @@ IMAGE_TYPES = {
 MAX_TEXT_CHARACTERS = 2_000_000
 """Most of one file's text: half a million tokens, which is more than most models take."""
 
+MAX_READING_S = 6.0
+"""How long a file is read before what there is of its text is taken."""
+
 _MAX_PDF_PAGES = 2_000
 _MAX_XML_BYTES = 64 << 20
+_CHUNK = 1 << 16
 _CUT = "\n[Cut here: the file is longer.]"
+_CUT_IN_TIME = "\n[Cut here: reading the rest takes too long.]"
 _BLOCKS = frozenset(
     {
         *("address", "article", "aside", "blockquote", "br", "dd", "div", "dl", "dt", "form"),
@@ -36,6 +45,7 @@ _BLOCKS = frozenset(
 )
 _SILENT = frozenset({"script", "style", "template", "noscript", "head"})
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_SIGNS = {f"{_WORD}tab": "\t", f"{_WORD}br": "\n", f"{_WORD}cr": "\n"}
 _BLANK_LINES = re.compile(r"\n\s*\n\s*")
 
 
@@ -46,28 +56,48 @@ def image_type(content: bytes) -> str:
     return next((kind for mark, kind in IMAGE_TYPES.items() if content.startswith(mark)), "")
 
 
-def text_of(name: str, content: bytes) -> str:
-    """What a file says, as a model can read it; blocks.
+def is_costly(name: str, content: bytes) -> bool:
+    """True if it is for the author of a file to decide how long reading its text takes."""
+    return _format_of(name, content) is not None
+
+
+def text_of(name: str, content: bytes, clock: Callable[[], float] = time.monotonic) -> str:
+    """The text of a file as a model can read it; blocks.
 
     Args:
         name: Tells, by its suffix, how to read it.
         content: All of it.
+        clock: Seconds that only grow.
 
     Raises:
         CommandFailed: If it holds no text that we can read; says what to do.
     """
-    suffix = PurePosixPath(name).suffix.lower()
-    if content.startswith(b"%PDF-"):
-        text = _pdf(name, content)
-    elif suffix in {".docx", ".docm"}:
-        text = _docx(name, content)
-    elif suffix in {".html", ".htm", ".xhtml"}:
-        text = _html(decoded(name, content))
-    else:
+    form = _format_of(name, content)
+    if form is None:
         text = decoded(name, content)
-    if len(text) > MAX_TEXT_CHARACTERS:
-        return text[:MAX_TEXT_CHARACTERS] + _CUT
-    return text
+        return text if len(text) <= MAX_TEXT_CHARACTERS else text[:MAX_TEXT_CHARACTERS] + _CUT
+    try:
+        text, note = _collected(form.read(name, content), clock)
+    except (CommandFailed, MemoryError):
+        raise
+    except Exception as error:  # a parser may fail in any way
+        raise CommandFailed(f"{name!r} {form.complaint}") from error
+    return form.tidy(text) + note
+
+
+def _collected(pieces: Iterable[str], clock: Callable[[], float]) -> tuple[str, str]:
+    """The text when it is whole, long enough or took long enough; and a note if it was cut."""
+    end = clock() + MAX_READING_S
+    texts: list[str] = []
+    length = 0
+    for piece in pieces:
+        texts.append(piece)
+        length += len(piece)
+        if length > MAX_TEXT_CHARACTERS:
+            return "".join(texts)[:MAX_TEXT_CHARACTERS], _CUT
+        if clock() > end:
+            return "".join(texts), _CUT_IN_TIME
+    return "".join(texts), ""
 
 
 def decoded(name: str, content: bytes) -> str:
@@ -89,59 +119,93 @@ def decoded(name: str, content: bytes) -> str:
     )
 
 
-def _pdf(name: str, content: bytes) -> str:
+def _pdf(name: str, content: bytes) -> Iterator[str]:
     try:
         pypdf: Any = importlib.import_module("pypdf")
     except ImportError as error:
         raise CommandFailed(
             f"{name!r} is a PDF, which needs one more package: pip install 'smart-context[files]'."
         ) from error
-    try:
-        reader = pypdf.PdfReader(io.BytesIO(content))
-        texts = [page.extract_text() for page in reader.pages[:_MAX_PDF_PAGES]]
-    except Exception as error:
+    has_text = False
+    for page in pypdf.PdfReader(io.BytesIO(content)).pages[:_MAX_PDF_PAGES]:
+        text = page.extract_text()
+        if not text.strip():
+            yield ""
+            continue
+        yield "\n\n" + text if has_text else text
+        has_text = True
+    if not has_text:
         raise CommandFailed(
-            f"{name!r} is a PDF that can't be read ({type(error).__name__}); is it protected?"
-        ) from error
-    text = "\n\n".join(filter(str.strip, texts))
-    if text:
-        return text
-    raise CommandFailed(
-        f"{name!r} is a PDF without text, such as a scan; attach its pages as images."
-    )
+            f"{name!r} is a PDF without text, such as a scan; attach its pages as images."
+        )
 
 
-def _docx(name: str, content: bytes) -> str:
-    try:
-        with (
-            zipfile.ZipFile(io.BytesIO(content)) as parts,
-            parts.open("word/document.xml") as document,
-        ):
-            xml = document.read(_MAX_XML_BYTES + 1)
-    except Exception as error:
-        raise CommandFailed(f"{name!r} is no Word document that can be read.") from error
-    if len(xml) > _MAX_XML_BYTES or b"<!DOCTYPE" in xml or b"\0" in xml:
-        raise CommandFailed(f"{name!r} is no Word document as Word writes them; it is not read.")
-    try:
-        root = ET.fromstring(xml)  # noqa: S314 - without a DOCTYPE there is nothing to expand
-    except ET.ParseError as error:
-        raise CommandFailed(f"{name!r} is no Word document that can be read.") from error
-    return "\n".join(map(_paragraph, root.iter(f"{_WORD}p")))
+def _docx(name: str, content: bytes) -> Iterator[str]:
+    unusual = CommandFailed(f"{name!r} is no Word document as Word writes them; it is not read.")
+    paragraphs = _Paragraphs(unusual)
+    parser = ET.XMLParser(target=paragraphs)  # noqa: S314 - nothing is expanded without a DOCTYPE
+    left = _MAX_XML_BYTES
+    with (
+        zipfile.ZipFile(io.BytesIO(content)) as parts,
+        parts.open("word/document.xml") as document,
+    ):
+        while chunk := document.read(_CHUNK):
+            left -= len(chunk)
+            if left < 0 or b"\0" in chunk:
+                raise unusual
+            parser.feed(chunk)
+            yield paragraphs.take()
+    parser.close()
+    yield paragraphs.take()
 
 
-def _paragraph(paragraph: ET.Element) -> str:
-    pieces = {f"{_WORD}tab": "\t", f"{_WORD}br": "\n", f"{_WORD}cr": "\n"}
-    return "".join(
-        (run.text or "") if run.tag == f"{_WORD}t" else pieces.get(run.tag, "")
-        for run in paragraph.iter()
-    )
+class _Paragraphs:
+    """Is told of a document's elements, and keeps only the text of its paragraphs."""
+
+    def __init__(self, unusual: Exception) -> None:
+        self._unusual = unusual
+        self._pieces: list[str] = []
+        self._is_text = False
+        self._is_first = True
+
+    def take(self) -> str:
+        """The text since the last time."""
+        pieces, self._pieces = self._pieces, []
+        return "".join(pieces)
+
+    def doctype(self, *_declared: object) -> None:
+        raise self._unusual
+
+    def start(self, tag: str, _attributes: object) -> None:
+        if tag == f"{_WORD}p":
+            self._pieces.append("" if self._is_first else "\n")
+            self._is_first = False
+        self._is_text = tag == f"{_WORD}t"
+        self._pieces.append(_SIGNS.get(tag, ""))
+
+    def data(self, text: str) -> None:
+        if self._is_text:
+            self._pieces.append(text)
+
+    def end(self, _tag: str) -> None:
+        self._is_text = False
+
+    def close(self) -> None:
+        """There is no tree."""
 
 
-def _html(text: str) -> str:
+def _html(name: str, content: bytes) -> Iterator[str]:
+    text = decoded(name, content)
     reader = _HtmlText()
-    reader.feed(text)
+    for start in range(0, len(text), _CHUNK):
+        reader.feed(text[start : start + _CHUNK])
+        yield reader.take()
     reader.close()
-    lines = (" ".join(line.split()) for line in "".join(reader.pieces).split("\n"))
+    yield reader.take()
+
+
+def _tidied(text: str) -> str:
+    lines = (" ".join(line.split()) for line in text.split("\n"))
     return _BLANK_LINES.sub("\n\n", "\n".join(lines)).strip()
 
 
@@ -150,23 +214,57 @@ class _HtmlText(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
-        self.pieces: list[str] = []
+        self._pieces: list[str] = []
         self._silent = ""
+
+    def take(self) -> str:
+        """The text since the last time."""
+        pieces, self._pieces = self._pieces, []
+        return "".join(pieces)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002 - the parser's form
         if not self._silent and tag in _SILENT:
             self._silent = tag
         elif tag in _BLOCKS:
-            self.pieces.append("\n")
+            self._pieces.append("\n")
         elif tag in {"td", "th"}:
-            self.pieces.append(" | ")
+            self._pieces.append(" | ")
 
     def handle_endtag(self, tag: str) -> None:
         if tag == self._silent:
             self._silent = ""
         elif tag in _BLOCKS:
-            self.pieces.append("\n")
+            self._pieces.append("\n")
 
     def handle_data(self, data: str) -> None:
         if not self._silent:
-            self.pieces.append(data.replace("\n", " "))
+            self._pieces.append(data.replace("\n", " "))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Format:
+    """How the files of one kind are read.
+
+    Attributes:
+        read: Gives the text piece by piece.
+        complaint: What is said of a file when that fails.
+        tidy: What is done to the text in the end.
+    """
+
+    read: Callable[[str, bytes], Iterator[str]]
+    complaint: str
+    tidy: Callable[[str], str] = str
+
+
+_PDF = _Format(read=_pdf, complaint="is a PDF that can't be read; is it protected?")
+_DOCX = _Format(read=_docx, complaint="is no Word document that can be read.")
+_HTML = _Format(read=_html, complaint="is no HTML page that can be read.", tidy=_tidied)
+
+
+def _format_of(name: str, content: bytes) -> _Format | None:
+    if content.startswith(b"%PDF-"):
+        return _PDF
+    suffix = PurePosixPath(name).suffix.lower()
+    if suffix in {".docx", ".docm"}:
+        return _DOCX
+    return _HTML if suffix in {".html", ".htm", ".xhtml"} else None

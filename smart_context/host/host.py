@@ -4,10 +4,11 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from smart_context.chat.costly_files import reading_in
 from smart_context.chat.file_store import FILES_FOLDER, FileStore
 from smart_context.chat.messages import ChatId, JsonObject, Message
 from smart_context.chat.store import ChatStore
@@ -45,6 +46,7 @@ from smart_context.host.turn import Turn
 from smart_context.host.turns import Turns
 from smart_context.host.window import Window, window_of
 from smart_context.llm.models import ChatModel
+from smart_context.processes.children import Children
 from smart_context.threads import in_daemon_thread
 from smart_context.vault.followed import FollowedVault
 
@@ -73,6 +75,7 @@ class HostOptions:
         load_timeout_s: How long a plugin may take to be imported, and again to load.
         repairs: Put chats right after crashes and remove unused files: for a server, which
             lasts, and not for a command, which must not write to what it only reads.
+        children: Where strangers' files, templates and texts are read; closed when the host stops.
     """
 
     system_prompt: str = ""
@@ -81,6 +84,7 @@ class HostOptions:
     handler_timeout_s: float = HANDLER_TIMEOUT_S
     load_timeout_s: float = LOAD_TIMEOUT_S
     repairs: bool = False
+    children: Children = field(default_factory=Children)
 
 
 class Host:
@@ -98,6 +102,7 @@ class Host:
     Attributes:
         bus: Carries events to plugins.
         commands: What clients can ask for.
+        children: Processes for work that may take too long or too much memory.
         files: What was attached to messages.
         notes: The vault's notes.
         panels: What plugins show beside a chat.
@@ -121,7 +126,8 @@ class Host:
         options = options or HostOptions()
         self.config = config
         self.store = store
-        self.files = FileStore(store.folder / FILES_FOLDER)
+        self.children = options.children
+        self.files = FileStore(store.folder / FILES_FOLDER, reading_in(options.children.files))
         self.models = models
         self.notes = notes or FollowedVault(config.root, config.memory_dir)
         self.build_history = build_history
@@ -182,6 +188,7 @@ class Host:
 
     async def stop(self) -> None:
         """Stop answers and plugins, keeping what there is; takes at most five seconds."""
+        self.children.close()
         async with self._changing:
             await self.turns.close(TURNS_STOP_S)
             try:
