@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from smart_context.chat.file_text import is_costly, text_of
+from smart_context.chat.file_text import PLAIN_TEXT_INSTEAD, is_costly, text_of
 from smart_context.errors import CommandFailed
 from smart_context.processes.child import Child, ChildFailed
 
@@ -25,8 +25,5 @@ def _text_of(child: Child, deadline_s: float, name: str, content: bytes) -> str:
     try:
         text = child.run(text_of, name, content, deadline_s=deadline_s)
     except ChildFailed as failure:
-        raise CommandFailed(
-            f"{name!r} can't be read: {failure}. Save what you need of it as plain text, "
-            "and attach that."
-        ) from failure
+        raise CommandFailed(f"{name!r} can't be read: {failure}. {PLAIN_TEXT_INSTEAD}") from failure
     return str(text)

@@ -29,7 +29,9 @@ MAX_TEXT_CHARACTERS = 2_000_000
 """Most of one file's text: half a million tokens, which is more than most models take."""
 
 MAX_READING_S = 6.0
-"""How long a file is read before what there is of its text is taken."""
+"""How much processor time goes into reading a file before what there is of its text is taken."""
+
+PLAIN_TEXT_INSTEAD = "Save what you need of it as plain text, and attach that."
 
 _MAX_PDF_PAGES = 2_000
 _MAX_XML_BYTES = 64 << 20
@@ -61,13 +63,13 @@ def is_costly(name: str, content: bytes) -> bool:
     return _format_of(name, content) is not None
 
 
-def text_of(name: str, content: bytes, clock: Callable[[], float] = time.monotonic) -> str:
+def text_of(name: str, content: bytes, clock: Callable[[], float] = time.thread_time) -> str:
     """The text of a file as a model can read it; blocks.
 
     Args:
         name: Tells, by its suffix, how to read it.
         content: All of it.
-        clock: Seconds that only grow.
+        clock: Seconds of processor time.
 
     Raises:
         CommandFailed: If it holds no text that we can read; says what to do.
@@ -82,6 +84,8 @@ def text_of(name: str, content: bytes, clock: Callable[[], float] = time.monoton
         raise
     except Exception as error:  # a parser may fail in any way
         raise CommandFailed(f"{name!r} {form.complaint}") from error
+    if note == _CUT_IN_TIME and not text.strip():
+        raise CommandFailed(f"{name!r} takes too long to read. {PLAIN_TEXT_INSTEAD}")
     return form.tidy(text) + note
 
 
@@ -256,7 +260,7 @@ class _Format:
     tidy: Callable[[str], str] = str
 
 
-_PDF = _Format(read=_pdf, complaint="is a PDF that can't be read; is it protected?")
+_PDF = _Format(read=_pdf, complaint="is a PDF that can't be read; is it protected or damaged?")
 _DOCX = _Format(read=_docx, complaint="is no Word document that can be read.")
 _HTML = _Format(read=_html, complaint="is no HTML page that can be read.", tidy=_tidied)
 

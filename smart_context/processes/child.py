@@ -82,7 +82,8 @@ class Child:
         Args:
             work: A function of a module.
             arguments: What it is called with.
-            deadline_s: How long it may take.
+            deadline_s: How much processor time it may take; where that can't be limited, and of
+                waiting, about twice as much time.
             wait_s: How long it may wait for its turn.
 
         Raises:
@@ -91,7 +92,7 @@ class Child:
             ValueError: If the arguments can't be sent to another process.
         """
         try:
-            job = pickle.dumps((work, arguments, deadline_s))
+            job = pickle.dumps((work, arguments))
         except Exception as error:
             raise ValueError(f"{work!r} can't be sent to another process: {error}") from error
         if not self._turn.acquire(timeout=wait_s):

@@ -36,8 +36,9 @@ def main() -> None:
     write_frame(answers, b"ready")
     with contextlib.suppress(EOFError):
         while True:
+            deadline_s = float(read_frame(jobs, _MAX_FRAME))
             job = read_frame(jobs, _MAX_FRAME)
-            with _ending_with_parent(jobs):
+            with _limited(jobs, deadline_s):
                 answer = _answer_to(job, large)
             write_frame(answers, answer)
 
@@ -58,8 +59,7 @@ def _answer_to(job: bytes, large: float) -> bytes:
     has grown large asks to be replaced: the next job would have less memory.
     """
     try:
-        work, arguments, deadline_s = pickle.loads(job)  # noqa: S301 - from our own parent
-        _limit_processor(deadline_s)
+        work, arguments = pickle.loads(job)  # noqa: S301 - from our own parent
         value = work(*arguments)
         return _encoded({"value": value, "is_last": _size() > large})
     except MemoryError:
@@ -94,10 +94,7 @@ if sys.platform == "win32":
         """Refuse network and programs; Windows limits nothing here but the parent's deadline."""
         sys.addaudithook(_refuse)
 
-    def _limit_processor(deadline_s: float) -> None:
-        pass
-
-    def _ending_with_parent(jobs: BinaryIO) -> contextlib.AbstractContextManager[None]:  # noqa: ARG001
+    def _limited(jobs: BinaryIO, deadline_s: float) -> contextlib.AbstractContextManager[None]:  # noqa: ARG001
         return contextlib.nullcontext()
 
 else:
@@ -119,27 +116,22 @@ else:
             with contextlib.suppress(ValueError, OSError):  # macOS refuses some of them
                 resource.setrlimit(kind, (most, most))
 
-    def _limit_processor(deadline_s: float) -> None:
-        """End this process should the parent be unable to."""
-        spent = resource.getrusage(resource.RUSAGE_SELF)
-        most = int(spent.ru_utime + spent.ru_stime + deadline_s) + 2
-        with contextlib.suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))
-
     @contextlib.contextmanager
-    def _ending_with_parent(jobs: BinaryIO) -> Iterator[None]:
-        """During a job, end as soon as the parent's end of the pipe closes.
+    def _limited(jobs: BinaryIO, deadline_s: float) -> Iterator[None]:
+        """End this process in the midst of a job that takes too long, or if its parent ends.
 
-        The system then sends SIGIO, which ends a process also in the midst of a pattern. Between
-        two jobs the end of the pipe is read instead: the next job would send the signal as well.
+        Both are signals whose default is to end the process, also in the midst of a pattern.
+        Processor time is counted, so that a busy machine does not make a job fail. Between two
+        jobs the end of the pipe is read instead: the next job would send SIGIO as well.
         """
-        signal.signal(signal.SIGIO, signal.SIG_DFL)
-        fcntl.fcntl(jobs, fcntl.F_SETOWN, os.getpid())
         flags = fcntl.fcntl(jobs, fcntl.F_GETFL)
+        fcntl.fcntl(jobs, fcntl.F_SETOWN, os.getpid())
         fcntl.fcntl(jobs, fcntl.F_SETFL, flags | os.O_ASYNC)
+        signal.setitimer(signal.ITIMER_PROF, deadline_s)
         try:
-            if select.select([jobs], [], [], 0)[0]:  # it closed before the line above
+            if select.select([jobs], [], [], 0)[0]:  # it closed before the lines above
                 raise EOFError
             yield
         finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
             fcntl.fcntl(jobs, fcntl.F_SETFL, flags)

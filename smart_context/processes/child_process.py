@@ -17,6 +17,9 @@ from smart_context.processes.frames import read_frame, write_frame
 START_S = 20.0
 """How long the process may take to start."""
 
+_PATIENCE = 2
+"""How much more time than processor time a job may take: the machine may be busy."""
+
 _MAX_ANSWER_BYTES = 64 << 20
 _MAIN = (
     "import sys; sys.path[:] = sys.argv[1:]; "
@@ -115,7 +118,9 @@ class ChildProcess:
                     write_frame(self._jobs, self._setup)
                     read_frame(self._answers, _MAX_ANSWER_BYTES)
                 self._is_ready = True
-            with self._killed_after(deadline_s):
+            self._limit_s = deadline_s
+            with self._killed_after(_PATIENCE * deadline_s + 1):
+                write_frame(self._jobs, str(deadline_s).encode())
                 write_frame(self._jobs, job)
                 answer = json.loads(read_frame(self._answers, _MAX_ANSWER_BYTES))
             if answer.get("is_last") or answer.get("failed") == "memory":
@@ -132,7 +137,6 @@ class ChildProcess:
 
     @contextlib.contextmanager
     def _killed_after(self, seconds: float) -> Iterator[None]:
-        self._limit_s = seconds
         timer = threading.Timer(seconds, self._expire)
         timer.daemon = True
         timer.start()
@@ -147,7 +151,7 @@ class ChildProcess:
         self.kill()
 
     def _ended(self, error: Exception) -> ChildFailed:
-        is_out_of_time = self._process.returncode == -getattr(signal, "SIGXCPU", 0)
+        is_out_of_time = self._process.returncode == -getattr(signal, "SIGPROF", 0)
         if self._is_late or is_out_of_time:
             return ChildFailed("slow", f"it takes longer than {self._limit_s:g} s")
         return ChildFailed("crashed", f"its reader crashed ({error})")

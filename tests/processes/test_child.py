@@ -1,6 +1,5 @@
 import operator
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from smart_context.errors import CommandFailed
 from smart_context.processes.child import Child, ChildFailed
 from tests.patience import PATIENCE_S
 from tests.processes import work
+from tests.system_processes import has_ended
 
 SOON_S = 0.3
 
@@ -23,20 +23,6 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="limits memory, na
 def child():
     with Child() as shared:
         yield shared
-
-
-def ended(pid):
-    """Waits until a process is gone or only its parent has to take note of it."""
-    try:
-        descriptor = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return True
-    try:
-        poll = select.poll()
-        poll.register(descriptor, select.POLLIN)
-        return bool(poll.poll(PATIENCE_S * 1000))
-    finally:
-        os.close(descriptor)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +159,7 @@ def test_a_process_that_somebody_else_killed_is_replaced(child):
     child.run(work.echo, 1, deadline_s=PATIENCE_S)
     pid = child.pid
     os.kill(pid, signal.SIGKILL)
-    ended(pid)
+    has_ended(pid)
     assert child.run(work.echo, "again", deadline_s=PATIENCE_S) == "again"
     assert child.pid != pid
 
@@ -182,16 +168,14 @@ PARENT = """
 import sys, threading
 from smart_context.processes.child import Child
 from tests.processes import work
+from tests.system_processes import worked_ticks
 
 child = Child()
 child.run(work.echo, 1, deadline_s=60)
 if sys.argv[1] == "busy":
-    def ticks():
-        with open(f"/proc/{child.pid}/stat") as file:
-            return int(file.read().rpartition(")")[2].split()[11])
-    began = ticks()
+    began = worked_ticks(child.pid)
     threading.Thread(target=lambda: child.run(work.hold_the_interpreter, deadline_s=60)).start()
-    while ticks() < began + 5:
+    while worked_ticks(child.pid) < began + 5:
         pass
 print(child.pid, flush=True)
 threading.Event().wait()
@@ -207,4 +191,4 @@ def test_nothing_is_left_when_the_parent_is_killed(state):
     with parent:
         pid = int(parent.stdout.readline())
         parent.kill()
-    assert ended(pid)
+    assert has_ended(pid)

@@ -1,0 +1,138 @@
+"""Input that was made to cost much: nobody else notices, little memory goes, signals end it all."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from contextlib import contextmanager, suppress
+
+import pytest
+
+from tests import hostile_files
+from tests.patience import PATIENCE_S
+from tests.serving import serving
+from tests.system_processes import children, has_ended, peak_bytes, worked_ticks
+
+PROMPTLY_S = 0.25
+WATCHED_S = 0.5
+ATTEMPTS = 5
+MAX_MEMORY_BYTES = 512 << 20
+STOPPED_WITHIN_S = 5
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
+
+SLOW_HTML = ("a.html", b"<a " * 83_000)
+SLOW_FILES = [
+    pytest.param("a.docx", hostile_files.docx_bomb(), id="a document that unpacks"),
+    pytest.param(*SLOW_HTML, id="tags that never close"),
+    pytest.param("a.html", b"<!--" * 62_000, id="comments that never close"),
+    pytest.param("a.pdf", hostile_files.pdf_bomb(), id="a page that unpacks"),
+]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("vault")) as running:
+        yield running
+
+
+def upload(server, name, content):
+    return server.request("POST", "/api/files", content, {"X-File-Name": name})
+
+
+def children_at_work(server):
+    """The pids of the children, all of them started and idle, with what they have worked."""
+    status, answer = upload(server, "a.html", b"<p>warm")
+    assert status == 200, answer
+    return {pid: worked_ticks(pid) for pid in children(server.process.pid)}
+
+
+@contextmanager
+def under_way(server, request):
+    """While the block runs, a child works at a request; gives its pid and kills it afterwards."""
+    before = children_at_work(server)
+    told = []
+    asking = threading.Thread(target=lambda: told.append(request()))
+    asking.start()
+    while not (busy := [pid for pid in before if worked_ticks(pid) > before[pid] + 4]):
+        assert asking.is_alive(), told
+    try:
+        yield busy[0]
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(busy[0], signal.SIGKILL)
+        asking.join(PATIENCE_S)
+        assert told
+
+
+def slowest_answer(server):
+    """The longest time that a small request took in a while.
+
+    The least of some whiles: a machine that is busy with other things is slow at times.
+    """
+
+    def in_one_while():
+        end = time.monotonic() + WATCHED_S
+        slowest = 0.0
+        while (began := time.monotonic()) < end:
+            assert server.request("GET", "/healthz")[0] == 200
+            server.ask("system.plugins")
+            slowest = max(slowest, (time.monotonic() - began) / 2)
+        return slowest
+
+    attempts = (in_one_while() for _ in range(ATTEMPTS))
+    return next((slowest for slowest in attempts if slowest < PROMPTLY_S), float("inf"))
+
+
+@pytest.mark.parametrize(("name", "content"), SLOW_FILES)
+def test_an_upload_that_costs_much_holds_up_nobody(server, name, content):
+    before = peak_bytes(server.process.pid)
+    told = []
+    with under_way(server, lambda: told.append(upload(server, name, content))) as child:
+        assert slowest_answer(server) < PROMPTLY_S
+        grown = peak_bytes(server.process.pid) - before
+        with suppress(FileNotFoundError):
+            assert grown + peak_bytes(child) < MAX_MEMORY_BYTES
+    ((status, answer),) = told
+    assert status in {200, 422}
+    assert status == 200 or "can't be read" in answer["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        pytest.param("a.html", b"<![ x", "no HTML page", id="an odd declaration"),
+        pytest.param("a.html", b"&#" + b"1" * 5000 + b";", "no HTML page", id="a long number"),
+        pytest.param(
+            "a.docx",
+            hostile_files.docx('<?xml version="1.0" encoding="utf-7"?><a/>'),
+            "no Word document",
+            id="an encoding of old",
+        ),
+        pytest.param("a.docx", hostile_files.nested_docx(), "no Word document", id="nesting"),
+        pytest.param("a.pdf", b"%PDF-1.7 broken", "can't be read", id="a broken PDF"),
+    ],
+)
+def test_what_no_parser_takes_is_refused_in_plain_words(server, name, content, told):
+    status, answer = upload(server, name, content)
+    assert status == 422
+    assert told in answer["error"]["message"]
+    assert "Error" not in answer["error"]["message"]
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_ends_an_upload_and_all_processes(tmp_path, sent):
+    with serving(tmp_path) as server:
+
+        def interrupted():
+            with suppress(OSError):
+                upload(server, *SLOW_HTML)
+
+        with under_way(server, interrupted) as child:
+            all_children = children(server.process.pid)
+            began = time.monotonic()
+            server.stop(sent)
+            assert time.monotonic() - began < STOPPED_WITHIN_S
+            assert child in all_children
+            assert all(has_ended(pid) for pid in all_children)
