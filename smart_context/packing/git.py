@@ -1,71 +1,106 @@
 """Asks git what has changed. What git can't tell is empty, with a line in the log."""
 
 import logging
-import subprocess
+from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
+
+from smart_context.config.environment import environment
+from smart_context.packing.git_folder import WorkTree, why_not_its_own, work_tree_of
+from smart_context.packing.git_guard import (
+    FIXED_SETTINGS,
+    Settings,
+    guarded_environment,
+    read_listed,
+    safe_settings,
+)
+from smart_context.processes.programs import Stopped, run
+from smart_context.text.names import shown
 
 _LOGGER = logging.getLogger(__name__)
 _TIMEOUT_S = 10.0
+_MAX_BYTES = 16 << 20
 
-# A repository is data: its configuration must not name programs that we then run.
-_SAFE = (
-    "--no-pager",
-    "--no-optional-locks",
-    "-c",
-    "core.fsmonitor=false",
-    "-c",
-    "core.quotePath=false",
+_LIST_CONFIG = ("config", "--list", "--show-scope", "-z")
+_PLAIN_DIFF = (
+    *("diff", "--no-color", "--no-ext-diff", "--no-textconv"),
+    *("--submodule=short", "--ignore-submodules=dirty"),  # git would run once more in each
 )
-_PLAIN_DIFF = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--relative")
 
 
-def is_repository(repo: Path) -> bool:
-    """Whether a folder is in a work tree of git, told without asking git."""
-    folder = repo.resolve()
-    return any((above / ".git").exists() for above in (folder, *folder.parents))
+class Changes:
+    """What git says has changed below a folder. Making one starts and reads nothing.
 
+    Git runs none of the programs that the repository names, and fetches nothing; so contents are
+    shown as they lie in the files, without their filters.
 
-def diff(repo: Path, *, staged: bool, timeout_s: float = _TIMEOUT_S) -> str:
-    """The changes below `repo` as git shows them: those staged, or those that are not."""
-    arguments = [*_PLAIN_DIFF, *(["--cached"] if staged else []), "--"]
-    printed = _git(repo, arguments, timeout_s, refusal_level=logging.WARNING)
-    if printed and not _has_files(repo, timeout_s):
-        return ""
-    return printed.decode("utf-8", "replace")
+    Args:
+        folder: In the work tree of a repository.
+        timeout_s: How long git may take for each answer.
+    """
 
+    def __init__(self, folder: Path, *, timeout_s: float = _TIMEOUT_S) -> None:
+        self._folder = folder
+        self._timeout_s = timeout_s
 
-def changed_files(repo: Path, *, timeout_s: float = _TIMEOUT_S) -> list[str]:
-    """The files with staged changes, relative to `repo`: new names of renames, no deletions."""
-    options = ["--cached", "--name-only", "--diff-filter=d", "-z", "--"]
-    names = _git(repo, [*_PLAIN_DIFF, *options], timeout_s).split(b"\0")
-    return [name.decode("utf-8", "surrogateescape") for name in names if name]
+    def diff(self, *, staged: bool) -> str:
+        """The changes as git shows them: those staged, or those that are not."""
+        arguments = ["--cached"] if staged else []
+        return self._ask(arguments, refusal_level=logging.WARNING).decode("utf-8", "replace")
 
+    def staged_files(self) -> list[str]:
+        """The files with staged changes: new names of renames, no deletions."""
+        names = self._ask(["--cached", "--name-only", "--diff-filter=d", "-z"]).split(b"\0")
+        return [name.decode("utf-8", "surrogateescape") for name in names if name]
 
-def _has_files(repo: Path, timeout_s: float) -> bool:
-    """Whether it is no bare repository, of which git says that all files are deleted."""
-    return _git(repo, ["rev-parse", "--is-inside-work-tree"], timeout_s).strip() == b"true"
+    def _ask(self, options: list[str], *, refusal_level: int = logging.INFO) -> bytes:
+        try:
+            return self._answer(options)
+        except _NotTold as failed:
+            level = logging.WARNING if failed.is_surprise else refusal_level
+            place, reason = shown(str(self._folder)), shown(str(failed))
+            _LOGGER.log(level, "git did not tell what changed in %s: %s", place, reason)
+            return b""
 
+    def _answer(self, options: list[str]) -> bytes:
+        tree, settings = self._place
+        below = [f"--relative={tree.below}"] if tree.below else []
+        return self._run(tree, [*_PLAIN_DIFF, *below, *options, "--"], settings)
 
-def _git(
-    repo: Path, arguments: list[str], timeout_s: float, *, refusal_level: int = logging.INFO
-) -> bytes:
-    if not is_repository(repo):
-        reason = "it is in no work tree of a git repository"
-        _LOGGER.log(refusal_level, "git did not tell what changed in %s: %s", repo, reason)
-        return b""
-    try:
-        finished = subprocess.run(  # noqa: S603  fixed arguments, no shell
-            ["git", "-C", str(repo), *_SAFE, *arguments],  # noqa: S607  the user's git
-            capture_output=True,
-            check=False,
-            stdin=subprocess.DEVNULL,
-            timeout=timeout_s,
+    @cached_property
+    def _place(self) -> tuple[WorkTree, Settings]:
+        """The work tree, and the settings with which git runs no program there."""
+        tree = work_tree_of(self._folder)
+        if tree is None:
+            raise _NotTold("it is in no work tree of a git repository")
+        listed = read_listed(self._run(tree, _LIST_CONFIG))
+        if listed is None:
+            raise _NotTold("git 2.31 or newer is needed")
+        if reason := why_not_its_own(tree, listed):
+            raise _NotTold(reason)
+        return tree, safe_settings(listed)
+
+    def _run(
+        self, tree: WorkTree, arguments: Sequence[str], settings: Settings = FIXED_SETTINGS
+    ) -> bytes:
+        outcome = run(
+            ["git", "--no-pager", *arguments],
+            folder=tree.top,
+            environment=guarded_environment(environment(), tree, settings),
+            timeout_s=self._timeout_s,
+            max_bytes=_MAX_BYTES,
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        _LOGGER.warning("git did not tell what changed in %s: %s", repo, error)
-        return b""
-    if finished.returncode != 0:
-        reason = finished.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
-        _LOGGER.log(refusal_level, "git did not tell what changed in %s: %s", repo, reason)
-        return b""
-    return finished.stdout
+        if isinstance(outcome, Stopped):
+            raise _NotTold(f"git {outcome.reason}", is_surprise=True)
+        if outcome.exit_code != 0:
+            reason = outcome.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
+            raise _NotTold(reason)
+        return outcome.stdout
+
+
+class _NotTold(Exception):
+    """Why there is no answer; a surprise is for the user to look into."""
+
+    def __init__(self, reason: str, *, is_surprise: bool = False) -> None:
+        super().__init__(reason)
+        self.is_surprise = is_surprise

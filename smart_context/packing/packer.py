@@ -12,7 +12,7 @@ from smart_context.packing.patterns import PatternSet
 from smart_context.packing.plan import OVER_BUDGET, PackPlan, SectionOutcome
 from smart_context.packing.roles import RoleConfig
 from smart_context.packing.section_names import heading_of
-from smart_context.packing.sections import Gathered, Gathering, RepomixUse
+from smart_context.packing.sections import Gathered, Gathering, GitUse, RepomixUse
 from smart_context.packing.sources import SizeLimits, Sources
 from smart_context.text.names import shown
 
@@ -33,6 +33,7 @@ class ContextPacker:
         tokenizer: Counts tokens, or gives them; `None`, four characters are a token.
         style: How sections and files are written.
         limits: How much is read.
+        git: Whether git is asked what changed.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class ContextPacker:
         tokenizer: Tokenizer | None = None,
         style: Style = "markdown",
         limits: SizeLimits | None = None,
+        git: GitUse = "guarded",
     ) -> None:
         self.repo_path = Path(repo_path)
         self._template_dir = None if template_dir is None else Path(template_dir)
@@ -51,6 +53,7 @@ class ContextPacker:
         self._meter = Meter(tokenizer)
         self._markup = Markup(style)
         self._limits = limits or SizeLimits()
+        self._git: GitUse = git
 
     @cached_property
     def jinja_env(self) -> "PromptEnvironment":
@@ -132,9 +135,11 @@ class ContextPacker:
 
     def get_git_diff(self, staged: bool = True) -> str:
         """The staged changes, or those that are not staged; empty when git can't tell."""
-        from smart_context.packing import git  # noqa: PLC0415  20 ms, and only with git
+        if self._git == "never":
+            return ""
+        from smart_context.packing.git import Changes  # noqa: PLC0415  20 ms, and only with git
 
-        return git.diff(self.repo_path, staged=staged)
+        return Changes(self.repo_path).diff(staged=staged)
 
     def plan(
         self,
@@ -234,7 +239,7 @@ class ContextPacker:
             self._limits,
         )
         targets = [str(target) for target in target_files or ()]
-        gathering = Gathering(sources, context, targets, self._markup, self._repomix)
+        gathering = Gathering(sources, context, targets, self._markup, self._repomix, self._git)
         gathered = [
             *(Gathered(section=each, heading=heading_of(each.key)) for each in opening),
             *gathering.sections(extra_context or {}),

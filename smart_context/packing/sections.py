@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from smart_context.packing.budget import Section
 from smart_context.packing.fences import Markup, left_out_note, tree_of
@@ -24,7 +24,12 @@ from smart_context.packing.sources import (
     without,
 )
 
+if TYPE_CHECKING:  # 20 ms, and only with git
+    from smart_context.packing.git import Changes
+
 RepomixUse = Literal["never", "auto", "always"]
+GitUse = Literal["never", "guarded"]
+"""Whether git is asked what changed; if so, it runs none of the programs a repository names."""
 
 STAGED_DIFF = "git diff --cached"
 UNSTAGED_DIFF = "git diff"
@@ -34,6 +39,7 @@ _VARIABLES = {
     "$TARGET_IMPORTS": "imports",
     "$RELATED": "related",
 }
+_GIT_IS_OFF = "git may not run here, so the changes that it knows of are left out"
 _FILE_OF_DIFF = re.compile(r"(?m)^(?=diff --git )")
 
 
@@ -56,6 +62,7 @@ class Gathering:
         target_files: What the task is about, as requests.
         markup: How the sections are written.
         repomix: Whether Repomix packs the files of globs.
+        git: Whether git is asked what changed.
     """
 
     sources: Sources
@@ -63,6 +70,7 @@ class Gathering:
     target_files: Sequence[str]
     markup: Markup
     repomix: RepomixUse = "never"
+    git: GitUse = "guarded"
     _taken: set[str] = field(default_factory=set)
 
     def sections(self, extra_context: Mapping[str, object]) -> list[Gathered]:
@@ -101,6 +109,19 @@ class Gathering:
             targets += below or ([path] if path else [])
         return without(targets, ())
 
+    @cached_property
+    def _changes(self) -> "Changes":
+        from smart_context.packing.git import Changes  # noqa: PLC0415  20 ms, and only with git
+
+        return Changes(self.sources.root)
+
+    def _may_ask_git(self) -> bool:
+        if self.git != "never":
+            return True
+        if _GIT_IS_OFF not in self.sources.warnings:
+            self.sources.warnings.append(_GIT_IS_OFF)
+        return False
+
     def _asks_for(self, key: str) -> bool:
         return any(_VARIABLES.get(name) == key for name in self.context.include)
 
@@ -112,9 +133,7 @@ class Gathering:
     def _named(self, key: str) -> list[str]:
         """The paths of one of the sections that a `$NAME` asks for."""
         if key == "changed_files":
-            from smart_context.packing import git  # noqa: PLC0415  20 ms, and only with git
-
-            files = git.changed_files(self.sources.root)
+            files = self._changes.staged_files() if self._may_ask_git() else []
             return [path for path in files if not (self.sources.root / path).is_dir()]
         if key == "imports":
             found = [
@@ -161,9 +180,9 @@ class Gathering:
         return diff in self.context.include or diff in self.context.always_include
 
     def _diff_section(self, key: str, *, staged: bool) -> Gathered | None:
-        from smart_context.packing import git  # noqa: PLC0415  20 ms, and only with git
-
-        text = self._without_secrets(git.diff(self.sources.root, staged=staged))
+        if not self._may_ask_git():
+            return None
+        text = self._without_secrets(self._changes.diff(staged=staged))
         return self._gathered(key, [self.markup.block(text, "diff")] if text else [])
 
     def _without_secrets(self, diff: str) -> str:

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from smart_context.errors import ConfigInvalid
-from smart_context.packing import RoleConfig, RoleLoader, git
+from smart_context.packing import RoleConfig, RoleContext, RoleLoader
+from smart_context.packing.git import Changes
+from smart_context.packing.git_folder import work_tree_of
 from smart_context.packing.patterns import PatternSet
-from smart_context.packing.sections import STAGED_DIFF, UNSTAGED_DIFF
+from smart_context.packing.sections import STAGED_DIFF, UNSTAGED_DIFF, GitUse
 from smart_context.plugin.role_part import NO_ROLE, CountTokens, RolePart, pack_role
 from smart_context.vault.walk import file_stamps, rest_after
 
@@ -68,6 +70,7 @@ class RolePacking:
         budget: Callable[[int], int],
         model: str,
         count_tokens: CountTokens,
+        git: GitUse = "guarded",
     ) -> RolePart:
         """What a role adds to a turn now. A role with faults adds nothing, and says so.
 
@@ -77,6 +80,7 @@ class RolePacking:
             budget: Gives the most tokens of a role that would take so many.
             model: Whose tokens are counted.
             count_tokens: Counts them.
+            git: Whether git is asked what changed.
         """
         if not name:
             return NO_ROLE
@@ -86,9 +90,9 @@ class RolePacking:
             problem = f"The role {name!r} is not used: {invalid}"
             return RolePart(name=name, problems=(problem,))
         limit = budget(role.token_budget)
-        key = (name, _plain(role), targets, limit, model)
+        key = (name, _plain(role), targets, limit, model, git)
         with self._one_at_a_time:
-            state = self._state(role, targets)
+            state = self._state(role, targets, git)
             known = self._packed.get(key)
             if known is None or known.state != state or known.used != self._used(known.part):
                 part = pack_role(
@@ -99,6 +103,7 @@ class RolePacking:
                     budget=limit,
                     without=self._without,
                     count_tokens=count_tokens,
+                    git=git,
                 )
                 known = _Packed(state, self._used(part), part)
             self._remember(key, known)
@@ -110,23 +115,24 @@ class RolePacking:
         while len(self._packed) > MAX_PACKED:
             self._packed.popitem(last=False)
 
-    def _state(self, role: RoleConfig, targets: Sequence[str]) -> State:
+    def _state(self, role: RoleConfig, targets: Sequence[str], git: GitUse) -> State:
         context = role.context
         names = (*context.include, *context.always_include)
         patterns = tuple(name for name in names if not name.startswith("$") and name not in _DIFFS)
-        asks_git = context.git_diff or "$CHANGED_FILES" in names
-        changes = self._changes(unstaged=UNSTAGED_DIFF in names) if _wants(asks_git, names) else ""
+        wants_changes = git != "never" and _wants_changes(context)
+        changes = self._changes(unstaged=UNSTAGED_DIFF in names) if wants_changes else ""
         if not (patterns or targets or context.tree):
             return (changes,)
         return (changes, self._files(hidden=PatternSet(patterns).wants_hidden))
 
     def _changes(self, *, unstaged: bool) -> str:
         """A digest of what git says that has changed."""
-        if not git.is_repository(self._root):
+        if work_tree_of(self._root) is None:
             return ""
-        digest = hashlib.sha256(git.diff(self._root, staged=True).encode("utf-8", "replace"))
+        changes = Changes(self._root)
+        digest = hashlib.sha256(changes.diff(staged=True).encode("utf-8", "replace"))
         if unstaged:
-            digest.update(git.diff(self._root, staged=False).encode("utf-8", "replace"))
+            digest.update(changes.diff(staged=False).encode("utf-8", "replace"))
         return digest.hexdigest()
 
     def _files(self, *, hidden: bool) -> int:
@@ -147,8 +153,9 @@ class RolePacking:
         return tuple(_stamps(self._root, paths))
 
 
-def _wants(asks_git: bool, names: Iterable[str]) -> bool:
-    return asks_git or not set(names).isdisjoint(_DIFFS)
+def _wants_changes(context: RoleContext) -> bool:
+    names = {*context.include, *context.always_include}
+    return context.git_diff or not names.isdisjoint(("$CHANGED_FILES", *_DIFFS))
 
 
 def _plain(role: RoleConfig) -> str:

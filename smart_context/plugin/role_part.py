@@ -9,6 +9,7 @@ from pathlib import Path
 
 from smart_context.packing import ContextPacker, RoleConfig
 from smart_context.packing.plan import PackPlan, SectionOutcome
+from smart_context.packing.sections import GitUse
 from smart_context.packing.templates import failure_of
 
 OWN_TEMPLATES = Path("roles") / "templates"
@@ -85,7 +86,7 @@ class RolePart:
 NO_ROLE = RolePart()
 
 
-def pack_role(
+def pack_role(  # noqa: PLR0913 - the parts of a role's text, each by name
     root: Path,
     name: str,
     role: RoleConfig,
@@ -94,6 +95,7 @@ def pack_role(
     budget: int,
     without: Sequence[str],
     count_tokens: CountTokens,
+    git: GitUse = "guarded",
 ) -> RolePart:
     """What a role adds to a turn, read now.
 
@@ -105,8 +107,9 @@ def pack_role(
         budget: Most tokens of it; the role's own budget counts as well.
         without: Folders that are no part of the vault's files.
         count_tokens: Counts for the model that is asked.
+        git: Whether git is asked what changed.
     """
-    packer = ContextPacker(root, tokenizer=count_tokens)
+    packer = ContextPacker(root, tokenizer=count_tokens, git=git)
     excluded = (*role.context.exclude, *(f"/{folder}/" for folder in without))
     limited = replace(
         role,

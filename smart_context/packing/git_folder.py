@@ -1,0 +1,98 @@
+"""Where the git repository of a folder is, and whether it may be read.
+
+A folder that came as an archive can hold a `.git` that leads to another repository of the user's,
+or take its HEAD, index or branches from there by links; what is staged there would then be shown
+as if it was the folder's own.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from smart_context.disk.files import read_file
+from smart_context.errors import StoreFailed
+
+_PARTS = ("index", "packed-refs", "refs", "reftable")
+"""What leads git to the contents that it shows, with HEAD, which git takes for no link out."""
+_MAX_REFERENCES = 5  # as git has it: HEAD names a branch, which may name another
+_TRUE = {"true", "yes", "on", "1"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkTree:
+    """The files of a repository.
+
+    Attributes:
+        top: Their folder, in which `.git` is; without links.
+        below: The folder that was asked for, relative to `top`; empty, or closed by a slash.
+    """
+
+    top: Path
+    below: str
+
+
+def work_tree_of(folder: Path) -> WorkTree | None:
+    """The work tree that a folder is in, told without asking git."""
+    inner = folder.resolve()
+    for top in (inner, *inner.parents):
+        git = top / ".git"
+        head = git / "HEAD"
+        if git.is_file() or head.exists() or head.is_symlink():
+            below = inner.relative_to(top).as_posix()
+            return WorkTree(top=top, below="" if below == "." else f"{below}/")
+    return None
+
+
+def why_not_its_own(tree: WorkTree, configuration: Mapping[str, str]) -> str:
+    """Why the repository can't be taken for that of the work tree; empty if it can."""
+    try:
+        return _fault(tree, configuration)
+    except (OSError, RuntimeError, ValueError):  # links in a circle, names that can't be
+        return "parts of its .git can't be found"
+
+
+def _fault(tree: WorkTree, configuration: Mapping[str, str]) -> str:
+    pointer = tree.top / ".git"
+    git = (tree.top / _value(pointer, "gitdir: ") if pointer.is_file() else pointer).resolve()
+    common = (git / _value(git / "commondir")).resolve()
+    if common != git:  # one of the work trees that `git worktree add` makes
+        knows_it = (git / _value(git / "gitdir")).resolve() == pointer
+        if git.parent != common / "worktrees" or not knows_it:
+            return f"{git} is of another work tree; if this one was moved: git worktree repair"
+    elif configuration.get("core.bare", "").lower() in _TRUE:
+        return "it is a bare repository, which has no files"
+    elif named_tree := configuration.get("core.worktree"):
+        if (git / named_tree).resolve() != tree.top:
+            return f"{git} is of another work tree, {named_tree}"
+    elif not git.is_relative_to(tree.top):
+        return f"{git} is not in it; if it is its own: git config core.worktree {tree.top}"
+    return _strays(git, common)
+
+
+def _strays(git: Path, common: Path) -> str:
+    for name in (*_PARTS, *_branches(git, common)):
+        for part in (git / name, common / name):
+            place = part.resolve()
+            if not (place.is_relative_to(git) or place.is_relative_to(common)):
+                return f"{part} is a link out of it"
+    return ""
+
+
+def _branches(git: Path, common: Path) -> Iterator[str]:
+    name = _value(git / "HEAD", "ref:").strip()
+    for _ in range(_MAX_REFERENCES):
+        if not name:
+            return
+        yield name
+        name = _value(common / name, "ref:").strip()
+
+
+def _value(path: Path, prefix: str = "") -> str:
+    """The line of one of git's small files; empty if there is none."""
+    try:
+        found = read_file(path.resolve())
+    except StoreFailed:
+        return ""
+    line = "" if found is None else os.fsdecode(found[1]).rstrip("\r\n")
+    return line.removeprefix(prefix) if line.startswith(prefix) else ""

@@ -1,0 +1,235 @@
+"""Runs programs that others wrote: git, npx, pip and the clipboard's command.
+
+Only this module starts programs. A program comes from the PATH of the user, never from a folder
+that somebody else filled, sees few variables of the environment, and has no shell and no terminal
+to read from. It runs in a process group of its own, which is killed as a whole when the program
+ends, takes too long or prints too much.
+"""
+
+import contextlib
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import IO
+
+_KEPT = (
+    *("HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "LC_*", "TZ", "TMPDIR", "TMP", "TEMP"),
+    *("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"),
+    *("SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "PROGRAMDATA"),
+    *("USERPROFILE", "HOMEDRIVE", "HOMEPATH", "APPDATA", "LOCALAPPDATA"),
+)
+_CHUNK_BYTES = 1 << 16
+_SLOW, _FULL = "slow", "full"
+_LAST_WORDS_S = 0.5
+"""How long the output of a program that has ended may take to arrive."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """A program that ended by itself.
+
+    Attributes:
+        exit_code: Negative: the number of the signal that ended it.
+        stdout: All that it printed.
+        stderr: All of its complaints.
+    """
+
+    exit_code: int
+    stdout: bytes
+    stderr: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stopped:
+    """A program that could not be started, or was killed.
+
+    Attributes:
+        reason: What happened, to be put after the program's name.
+    """
+
+    reason: str
+
+
+def clean_environment(
+    environ: Mapping[str, str], *, keep: Sequence[str] = (), away_from: Path | None = None
+) -> dict[str, str]:
+    """The variables that a program is given, with a PATH on which nobody else puts programs.
+
+    Args:
+        environ: This program's environment.
+        keep: Names to pass on besides those that most programs need; `*` stands for any letters.
+        away_from: A folder with files of others; the PATH leads to no program in it.
+    """
+    wanted = (*_KEPT, *keep)
+    kept = {
+        name: value
+        for name, value in environ.items()
+        if any(fnmatchcase(name, pattern) for pattern in wanted)
+    }
+    return {**kept, "PATH": os.pathsep.join(_safe_folders(environ.get("PATH", ""), away_from))}
+
+
+def _safe_folders(path: str, away_from: Path | None) -> Iterator[str]:
+    """The absolute folders on a PATH; a relative one is wherever the program is run."""
+    avoided = None if away_from is None else away_from.resolve()
+    for folder in path.split(os.pathsep):
+        if not os.path.isabs(folder):  # noqa: PTH117  an empty entry is no path
+            continue
+        if avoided is None or not Path(os.path.realpath(folder)).is_relative_to(avoided):
+            yield folder
+
+
+def run(
+    command: Sequence[str],
+    *,
+    folder: Path,
+    environment: Mapping[str, str],
+    stdin: bytes = b"",
+    timeout_s: float,
+    max_bytes: int,
+    may_stay: bool = False,
+) -> Ended | Stopped:
+    """Run a program to its end, its deadline, or the last byte that it may print.
+
+    Args:
+        command: A program's name or absolute path, and its arguments.
+        folder: Where it runs.
+        environment: All variables that it is given, as `clean_environment` makes them.
+        stdin: What it may read.
+        timeout_s: How long it may take.
+        max_bytes: How much it may print, and how much it may complain.
+        may_stay: Its output is not wanted, and what it leaves in the background goes on.
+    """
+    program = _found(command[0], environment)
+    if program is None:
+        return Stopped(reason="is not installed")
+    output = subprocess.DEVNULL if may_stay else subprocess.PIPE
+    try:
+        with _as_stdin(stdin) as source:
+            process = subprocess.Popen(  # noqa: S603  no shell; callers choose from fixed programs
+                [program, *command[1:]],
+                cwd=folder,
+                env=dict(environment),
+                stdin=source,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+    except (OSError, ValueError) as error:  # ValueError: a NUL in an argument
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        return Stopped(reason=f"could not be started ({reason})")
+    # Called at the exit of this program, too, where a thread that waits below just stops.
+    kill = weakref.finalize(process, _kill_group, process.pid)
+    try:
+        outcome = _Running(process, max_bytes).outcome(timeout_s, may_stay=may_stay)
+    except BaseException:
+        kill()
+        raise
+    kill.detach()
+    return outcome
+
+
+def _found(name: str, environment: Mapping[str, str]) -> str | None:
+    if os.path.isabs(name):  # noqa: PTH117  by its letters
+        return name
+    for folder in _safe_folders(environment.get("PATH", ""), None):
+        # By a path with a folder: a bare name would be looked for in the current folder on Windows.
+        if found := shutil.which(os.path.join(folder, name)):  # noqa: PTH118  a plain text
+            return found
+    return None
+
+
+@contextlib.contextmanager
+def _as_stdin(content: bytes) -> Iterator[int | IO[bytes]]:
+    if not content:
+        yield subprocess.DEVNULL
+        return
+    with tempfile.TemporaryFile() as file:
+        file.write(content)
+        file.seek(0)
+        yield file
+
+
+class _Running:
+    """A program that runs, and the threads that wait for what it does."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", max_bytes: int) -> None:
+        self._process = process
+        self._max_bytes = max_bytes
+        self._printed = {"stdout": bytearray(), "stderr": bytearray()}
+        self._awaited = {"exit"}
+        self._news: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
+
+    def outcome(self, timeout_s: float, *, may_stay: bool) -> Ended | Stopped:
+        """How it ends. What it has started is killed too, unless that may stay."""
+        self._start_threads()
+        fault = self._wait_for({"exit"}, timeout_s)
+        if fault or not may_stay:
+            _kill_group(self._process.pid)
+        exit_code = self._process.wait()
+        # The killed hold no pipe open. One that left the group might, for as long as it likes.
+        last_fault = self._wait_for({"stdout", "stderr"}, _LAST_WORDS_S)
+        if _FULL in {fault, last_fault}:
+            return Stopped(reason=f"printed more than {self._max_bytes:,} bytes")
+        if fault:
+            return Stopped(reason=f"took longer than {timeout_s:g} s")
+        stdout, stderr = (bytes(self._printed[name]) for name in ("stdout", "stderr"))
+        return Ended(exit_code=exit_code, stdout=stdout, stderr=stderr)
+
+    def _start_threads(self) -> None:
+        _in_background(self._await_exit)
+        for name in self._printed:
+            stream: IO[bytes] | None = getattr(self._process, name)
+            if stream is not None:
+                self._awaited.add(name)
+                _in_background(self._read, name, stream)
+
+    def _await_exit(self) -> None:
+        self._process.wait()
+        self._news.put(("exit", ""))
+
+    def _read(self, name: str, stream: IO[bytes]) -> None:
+        printed = self._printed[name]
+        with stream:
+            while chunk := os.read(stream.fileno(), _CHUNK_BYTES):
+                printed += chunk
+                if len(printed) > self._max_bytes:
+                    self._news.put((name, _FULL))
+                    return
+        self._news.put((name, ""))
+
+    def _wait_for(self, names: set[str], timeout_s: float) -> str:
+        """Wait until all of these are through; gives what came first instead."""
+        deadline = time.monotonic() + timeout_s
+        while names & self._awaited:
+            try:
+                name, fault = self._news.get(timeout=max(0.0, deadline - time.monotonic()))
+            except queue.Empty:
+                return _SLOW
+            self._awaited.discard(name)
+            if fault:
+                return fault
+        return ""
+
+
+def _in_background(work: Callable[..., None], *arguments: object) -> None:
+    threading.Thread(target=work, args=arguments, name="program", daemon=True).start()
+
+
+def _kill_group(process_id: int) -> None:
+    """Ends a program and whatever it has started and left behind."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # all of them are gone
+        if hasattr(os, "killpg"):
+            os.killpg(process_id, signal.SIGKILL)
+        else:
+            os.kill(process_id, signal.SIGTERM)  # which is what kills on Windows
