@@ -9,7 +9,6 @@ from smart_context.config.environment import environment
 from smart_context.packing.git_folder import WorkTree, why_not_its_own, work_tree_of
 from smart_context.packing.git_guard import (
     FIXED_SETTINGS,
-    Settings,
     guarded_environment,
     read_listed,
     safe_settings,
@@ -63,30 +62,30 @@ class Changes:
             return b""
 
     def _answer(self, options: list[str]) -> bytes:
-        tree, settings = self._place
+        tree, variables = self._place
         below = [f"--relative={tree.below}"] if tree.below else []
-        return self._run(tree, [*_PLAIN_DIFF, *below, *options, "--"], settings)
+        return self._run(tree, [*_PLAIN_DIFF, *below, *options, "--"], variables)
 
     @cached_property
-    def _place(self) -> tuple[WorkTree, Settings]:
-        """The work tree, and the settings with which git runs no program there."""
+    def _place(self) -> tuple[WorkTree, dict[str, str]]:
+        """The work tree, and the variables with which git runs no program there."""
         tree = work_tree_of(self._folder)
         if tree is None:
             raise _NotTold("it is in no work tree of a git repository")
-        listed = read_listed(self._run(tree, _LIST_CONFIG))
+        environ = environment()
+        unfiltered = guarded_environment(environ, tree, FIXED_SETTINGS)
+        listed = read_listed(self._run(tree, _LIST_CONFIG, unfiltered))
         if listed is None:
             raise _NotTold("git 2.31 or newer is needed")
         if reason := why_not_its_own(tree, listed):
             raise _NotTold(reason)
-        return tree, safe_settings(listed)
+        return tree, guarded_environment(environ, tree, safe_settings(listed))
 
-    def _run(
-        self, tree: WorkTree, arguments: Sequence[str], settings: Settings = FIXED_SETTINGS
-    ) -> bytes:
+    def _run(self, tree: WorkTree, arguments: Sequence[str], variables: dict[str, str]) -> bytes:
         outcome = run(
             ["git", "--no-pager", *arguments],
             folder=tree.top,
-            environment=guarded_environment(environment(), tree, settings),
+            environment=variables,
             timeout_s=self._timeout_s,
             max_bytes=_MAX_BYTES,
         )
