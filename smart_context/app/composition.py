@@ -51,7 +51,7 @@ def read_vault(root: Path) -> VaultConfig:
 
 def open_store(root: Path) -> ChatStore:
     """The chats of the vault at `root`; nothing is read or written yet."""
-    return ChatStore(read_vault(root).memory_dir)
+    return ChatStore(read_vault(root).memory)
 
 
 def notes_of(config: VaultConfig) -> FollowedVault:
@@ -85,7 +85,7 @@ async def models_of(config: VaultConfig, notes: FollowedVault) -> AsyncIterator[
 @asynccontextmanager
 async def composed(config: VaultConfig) -> AsyncIterator[Parts]:
     """Store and models of a vault; no plugin runs."""
-    store = ChatStore(config.memory_dir)
+    store = ChatStore(config.memory)
     notes = notes_of(config)
     async with models_of(config, notes) as models:
         try:
@@ -112,7 +112,7 @@ async def running_host(root: Path) -> AsyncIterator[Host]:
 
 def make_host(parts: Parts, *, repairs: bool = False) -> Host:
     """The host of a vault, not started yet; one that serves `repairs` chats after crashes."""
-    files = FileStore(parts.store.folder / FILES_FOLDER)
+    files = FileStore(parts.store.home / FILES_FOLDER)
     host = Host(
         config=parts.config,
         store=parts.store,

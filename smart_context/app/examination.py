@@ -8,7 +8,9 @@ from typing import Literal
 
 from smart_context.app.composition import composed, plugin_states, read_vault
 from smart_context.config import EndpointSettings, VaultConfig
-from smart_context.errors import ChatUnreadable, ConfigInvalid, ModelFailed, SmartContextError
+from smart_context.disk.files import open_file
+from smart_context.disk.folders import names_inside
+from smart_context.errors import ConfigInvalid, ModelFailed, SmartContextError
 from smart_context.llm.models import ChatModel, Embedder
 
 PROBE = [{"role": "user", "content": "Answer with the word OK."}]
@@ -129,27 +131,21 @@ async def _embedder(embedder: Embedder) -> Finding:
 async def _chats(config: VaultConfig) -> AsyncIterator[Finding]:
     async with composed(config) as parts:
         summaries = await parts.store.list_chats()
-        damaged = (
-            sorted(config.memory_dir.glob("*.damaged*")) if summaries or _is_there(config) else []
-        )
+        damaged = [name for name in names_inside(config.memory) if ".damaged" in name]
         for summary in summaries:
             try:
-                (config.memory_dir / f"{summary.id}.json").open("rb").close()
-            except (OSError, ChatUnreadable) as error:
+                os.close(open_file(config.memory / f"{summary.id}.json", os.O_RDONLY))
+            except OSError as error:
                 yield Finding(what="chats", state="failed", found=f"{summary.id}: {error}")
     count = len(summaries)
     yield Finding(what="chats", state="ok", found=f"{count} chat{'' if count == 1 else 's'}")
-    for path in damaged:
+    for name in damaged:
         yield Finding(
             what="chats",
             state="note",
-            found=f"{path.name} was set aside because it could not be read",
+            found=f"{name} was set aside because it could not be read",
             next_step="Repair it by hand and rename it to .json, or delete it.",
         )
-
-
-def _is_there(config: VaultConfig) -> bool:
-    return config.memory_dir.is_dir()
 
 
 async def _plugins(root: Path) -> list[Finding]:

@@ -11,10 +11,12 @@ import sys
 import threading
 from pathlib import Path
 
-from smart_context.disk.files import MAX_FILE_BYTES
 from smart_context.disk.folders import Folder, opened
 from smart_context.disk.locks import try_lock
 from smart_context.disk.places import Place, place_of
+
+MAX_JOURNAL_BYTES = 32 << 20
+"""Most of an answer that is read back after a crash."""
 
 _PAUSE_S = 0.01
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND
@@ -41,7 +43,7 @@ class AnswerClaim:
         descriptor = self._held()
         os.lseek(descriptor, 0, os.SEEK_SET)
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return file.read(MAX_FILE_BYTES)
+            return file.read(MAX_JOURNAL_BYTES)
 
     def append(self, content: bytes) -> None:
         """Hand all of it to the system, or leave the file as it was.

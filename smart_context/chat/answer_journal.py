@@ -3,7 +3,7 @@
 Rewriting a long chat for each piece of an answer would cost the whole chat each time. The pieces
 go to `<chat_id>.answer.jsonl` instead, and to the chat once, when the answer is complete:
 
-    journal = AnswerJournal(store.sidecar(chat_id, ANSWER_SUFFIX), message_id)
+    journal = AnswerJournal(store.place(chat_id, ANSWER_SUFFIX), message_id)
     left = journal.claim()           # no other process answers in this chat from now on
     journal.append(piece)            # for each piece
     journal.step(parts)              # what led to the answer, such as a tool's result

@@ -9,7 +9,6 @@ import contextlib
 import hashlib
 import json
 import mimetypes
-import os
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,8 +17,10 @@ from typing import Any
 from smart_context.chat.costly_files import ReadText
 from smart_context.chat.file_text import MAX_TEXT_CHARACTERS, decoded, image_type, text_of
 from smart_context.chat.threads import to_end
-from smart_context.disk.files import atomic_write
-from smart_context.errors import CommandFailed
+from smart_context.disk.files import atomic_write, signature_of
+from smart_context.disk.folders import opened, read_inside
+from smart_context.disk.places import Place, folder_of
+from smart_context.errors import CommandFailed, StoreFailed
 
 FILES_FOLDER = "files"
 """Where a vault's files are, in its memory folder."""
@@ -32,6 +33,8 @@ MAX_IMAGE_BYTES = 8 << 20
 
 _KEY = re.compile(r"[0-9a-f]{64}")
 _MAX_NAME = 200
+_MAX_ABOUT_BYTES = 1 << 16
+_MAX_TEXT_BYTES = 4 * MAX_TEXT_CHARACTERS + 1024  # and the words that say it was cut
 _TYPES = {
     ".md": "text/markdown",
     ".markdown": "text/markdown",
@@ -71,8 +74,9 @@ class FileStore:
         read_text: Reads new files; a server passes one that nothing can hold up.
     """
 
-    def __init__(self, folder: Path, read_text: ReadText = text_of) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path | Place, read_text: ReadText = text_of) -> None:
+        self._folder = folder_of(folder)
+        self.folder = self._folder.path
         self._read_text = read_text
 
     async def put(self, name: str, content: bytes) -> StoredFile:
@@ -129,24 +133,27 @@ class FileStore:
             size=len(content),
         )
         if not kind and text.encode("utf-8", "replace") != content:
-            atomic_write(self.folder / f"{key}.txt", text.encode("utf-8", "replace"))
+            atomic_write(self._folder / f"{key}.txt", text.encode("utf-8", "replace"))
         about = json.dumps(stored.to_dict(), ensure_ascii=False)
-        atomic_write(self.folder / f"{key}.json", about.encode("utf-8", "replace"))
+        atomic_write(self._folder / f"{key}.json", about.encode("utf-8", "replace"))
         if self._bytes(key) != content:
-            atomic_write(self.folder / key, content)
+            atomic_write(self._folder / key, content)
         return stored
 
     def _touch(self, key: str) -> None:
         if _KEY.fullmatch(key):
-            with contextlib.suppress(OSError):  # it is gone, or can't be: that is seen elsewhere
-                os.utime(self.folder / key)
+            # It is gone, or can't be touched: that is seen elsewhere.
+            with contextlib.suppress(OSError), opened(self._folder) as folder:
+                folder.touch(key)
 
     def _info(self, key: str) -> StoredFile | None:
         if not _KEY.fullmatch(key):
             return None
         try:
-            size = (self.folder / key).stat().st_size
-        except OSError:
+            signature = signature_of(self._folder / key)
+        except StoreFailed:
+            signature = None
+        if signature is None or signature.size > MAX_FILE_BYTES:
             return None
         about = self._about(key)
         name = about.get("name")
@@ -156,12 +163,12 @@ class FileStore:
             name=name if isinstance(name, str) else key[:12],
             file_type=kind if isinstance(kind, str) else "application/octet-stream",
             storage_key=key,
-            size=size,
+            size=signature.size,
         )
 
     def _about(self, key: str) -> dict[str, Any]:
         try:
-            about = json.loads((self.folder / f"{key}.json").read_bytes())
+            about = json.loads(read_inside(self._folder, f"{key}.json", max_bytes=_MAX_ABOUT_BYTES))
         except (OSError, ValueError, RecursionError):
             return {}
         return about if isinstance(about, dict) else {}
@@ -170,7 +177,7 @@ class FileStore:
         if not _KEY.fullmatch(key):
             return None
         try:
-            return (self.folder / key).read_bytes()
+            return read_inside(self._folder, key, max_bytes=MAX_FILE_BYTES)
         except OSError:
             return None
 
@@ -178,7 +185,8 @@ class FileStore:
         if not _KEY.fullmatch(key):
             return None
         try:
-            return (self.folder / f"{key}.txt").read_bytes().decode("utf-8", "replace")
+            text = read_inside(self._folder, f"{key}.txt", max_bytes=_MAX_TEXT_BYTES)
+            return text.decode("utf-8", "replace")
         except OSError:
             content = self._bytes(key)
         if content is None or image_type(content):

@@ -53,21 +53,25 @@ class ChatStore:
         folder: Where they are; need not exist.
         clock: Stamps what is deleted or set aside.
 
+    Attributes:
+        home: The folder as a place: opened that way, no link leads out of the vault.
+        folder: Its path.
+
     Every method that takes a chat id raises `ChatIdInvalid` for a bad one and `StoreFailed` when
     the disk refuses; those that read the document raise `ChatUnreadable` once it was set aside.
     """
 
     def __init__(self, folder: Path | Place, *, clock: Callable[[], datetime] = _now) -> None:
-        self._folder = folder_of(folder)
-        self.folder = self._folder.path
+        self.home = folder_of(folder)
+        self.folder = self.home.path
         self._clock = clock
         self._files = ChatFiles(folder, clock)
         self._recent = RecentVersions()
         self._lineage = Lineage()
-        self._listing = Listing(self._folder)
+        self._listing = Listing(self.home)
         self._list_lock = asyncio.Lock()
         self._locks: WeakValueDictionary[ChatId, asyncio.Lock] = WeakValueDictionary()
-        self._changes = Changes(self._folder)
+        self._changes = Changes(self.home)
 
     async def load(self, chat_id: str, *, reader: str = ANYBODY) -> JsonObject:
         """The document; `{"messages": []}` for a chat that does not exist.
@@ -206,7 +210,7 @@ class ChatStore:
         """
         chat = check_chat_id(chat_id)
         async with self._lock(chat):
-            await to_end(lambda: move_to_trash(self._folder, chat, self._clock()))
+            await to_end(lambda: move_to_trash(self.home, chat, self._clock()))
             self._changes.tell(chat, None)
 
     async def restore(self, chat_id: str) -> None:
@@ -218,7 +222,7 @@ class ChatStore:
         chat = check_chat_id(chat_id)
         place = self._files.place(chat)
         async with self._lock(chat):
-            await to_end(lambda: move_back(self._folder, chat))
+            await to_end(lambda: move_back(self.home, chat))
             self._changes.tell(chat, await to_end(lambda: signature_of(place)))
 
     def sidecar(self, chat_id: str, suffix: str) -> Path:
@@ -228,11 +232,19 @@ class ChatStore:
             ValueError: If the suffix is `json` or more than lower-case letters, digits, `-`, `_`
                 and single dots between them.
         """
-        return self.folder / sidecar_name(check_chat_id(chat_id), suffix)
+        return self.place(chat_id, suffix).path
+
+    def place(self, chat_id: str, suffix: str) -> Place:
+        """The same file as a place: opened that way, nobody is led out of the vault by a link.
+
+        Raises:
+            ValueError: As `sidecar`.
+        """
+        return self.home / sidecar_name(check_chat_id(chat_id), suffix)
 
     async def interrupted(self) -> Sequence[ChatId]:
         """The chats whose answer a killed process left unfinished."""
-        return await to_end(lambda: interrupted_chats(self._folder))
+        return await to_end(lambda: interrupted_chats(self.home))
 
     def on_change(self, listener: Listener) -> Callable[[], None]:
         """Call `listener` in the event loop after each stored change of any chat.
@@ -247,7 +259,7 @@ class ChatStore:
     async def watch(self, *, look_again_s: float = LOOK_AGAIN_S) -> None:
         """Report what other programs change, until cancelled; copes with a missing folder."""
         await to_end(self._changes.begin)
-        reports = changed_chats(self._folder, look_again_s=look_again_s)
+        reports = changed_chats(self.home, look_again_s=look_again_s)
         async with contextlib.aclosing(reports) as changes:
             async for chats in changes:
                 await self._report(chats)

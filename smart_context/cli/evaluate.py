@@ -116,7 +116,7 @@ async def _measure(
             files,
             embedder,
             settings,
-            scale=stored_scale(config.memory_dir, embedder.name),
+            scale=stored_scale(config.memory, embedder.name),
             cache=cache,
             on_progress=_progress if sys.stderr.isatty() else None,
         )
@@ -138,9 +138,7 @@ async def _calibrate(root: Path, *, stores: bool) -> "tuple[Calibration, Path | 
                     f"{parts.models.embedder.name}: {missing}\nNothing was changed. Chat on, or "
                     "import chats with: smart-context chats import"
                 ) from missing
-        path = (
-            await asyncio.to_thread(store_calibration, config.memory_dir, found) if stores else None
-        )
+        path = await asyncio.to_thread(store_calibration, config.memory, found) if stores else None
     return found, path
 
 

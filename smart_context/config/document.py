@@ -8,6 +8,8 @@ from typing import Any
 import tomli
 
 from smart_context.config.lines import KeyPath, lines_of_keys
+from smart_context.disk.folders import NotPlain, TooLarge, read_inside
+from smart_context.disk.places import Place, place_of
 from smart_context.errors import Fault
 
 MAX_BYTES = 1 << 20
@@ -34,8 +36,8 @@ class TomlDocument:
     lines: Mapping[KeyPath, int]
 
 
-def read_toml(path: Path) -> TomlDocument:
-    """The document in a file.
+def read_toml(path: Path | Place) -> TomlDocument:
+    """The document in a file, which may be no link.
 
     Raises:
         FileNotFoundError: If there is no such file.
@@ -62,18 +64,18 @@ def parse_toml(text: str) -> TomlDocument:
     return TomlDocument(values=values, lines=lines_of_keys(text))
 
 
-def _read_text(path: Path) -> str:
+def _read_text(path: Path | Place) -> str:
     try:
-        if path.exists() and not path.is_file():
-            raise TomlUnreadable("expected a file, found something else of that name")
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
+        content = read_inside(place_of(path), max_bytes=MAX_BYTES)
     except FileNotFoundError:
         raise
+    except NotPlain as error:
+        raise TomlUnreadable(f"expected a file, found something that is {error.strerror}") from None
+    except TooLarge:
+        message = f"larger than {MAX_BYTES:,} bytes, which no settings file needs"
+        raise TomlUnreadable(message) from None
     except OSError as error:
         raise TomlUnreadable(f"can't be read: {error.strerror or error}") from error
-    if len(content) > MAX_BYTES:
-        raise TomlUnreadable(f"larger than {MAX_BYTES:,} bytes, which no settings file needs")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

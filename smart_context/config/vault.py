@@ -13,6 +13,7 @@ from smart_context.config.endpoints import EndpointSettings, read_endpoints
 from smart_context.config.lines import KeyPath
 from smart_context.config.settings import ENABLED, SettingSpec, read_settings
 from smart_context.config.table import Faults, Table, found, looks_secret
+from smart_context.disk.places import Place, place_below
 from smart_context.errors import ConfigInvalid
 
 CONFIG_NAME = ".vault.toml"
@@ -27,7 +28,7 @@ class VaultConfig:
     Attributes:
         root: The vault's folder, absolute.
         name: What the user calls it.
-        memory_dir: Where chats are kept; absolute, inside `root`; may not exist yet.
+        memory_dir: Where chats are kept; absolute, inside `root`, no link; may not exist yet.
         chat: Endpoint of the chat model; `None`: the embedded one.
         fast: Endpoint of the model that finds topics; `None`: the embedded extractor.
         embedding: Endpoint of the embedding model; `None`: the embedded one.
@@ -43,6 +44,11 @@ class VaultConfig:
     embedding: EndpointSettings | None
     plugins: Mapping[str, Mapping[str, Any]]
     path: Path | None
+
+    @property
+    def memory(self) -> Place:
+        """The memory folder, for opening what is in it."""
+        return place_below(self.root, self.memory_dir)
 
 
 def read_config(
@@ -89,7 +95,7 @@ def read_memory_dir(root: Path) -> Path:
     try:
         document = read_toml(path)
     except FileNotFoundError:
-        return root / ".memory"
+        document = TomlDocument(values={}, lines={})
     except TomlUnreadable as error:
         raise ConfigInvalid(path, [error.fault]) from error
     faults = Faults(document.lines)
@@ -142,15 +148,15 @@ def _read_memory_dir(vault: Table, root: Path) -> Path:
         vault.fault("memory_dir", "expected a folder inside the vault, found the vault itself")
         return default
     try:
-        inside = folder.resolve().is_relative_to(root)
-        taken = folder.exists() and not folder.is_dir()
+        real = folder.resolve()
+        taken = real.exists() and not real.is_dir()
     except (OSError, RuntimeError):
-        inside, taken = False, True
-    if not inside:
+        real, taken = folder, True
+    if root not in real.parents:
         vault.fault("memory_dir", "expected a folder inside the vault, found a link that leaves it")
     elif taken:
         vault.fault("memory_dir", "expected a folder, found a file of that name")
-    return folder
+    return real
 
 
 def _read_plugins(

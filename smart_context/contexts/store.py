@@ -14,9 +14,14 @@ from smart_context.contexts.options import ContextOptions, stored_options
 from smart_context.contexts.render import Compiled, path_of, render
 from smart_context.contexts.snapshot import Snapshot, take_snapshot
 from smart_context.disk.files import atomic_write
+from smart_context.disk.folders import names_inside, opened, read_inside
+from smart_context.disk.places import Place, place_below
 from smart_context.errors import PathRefused, StoreFailed
 from smart_context.vault.index import VaultIndex
-from smart_context.vault.paths import confine
+from smart_context.vault.paths import status_of
+
+MAX_CONTEXT_BYTES = 16 << 20
+"""Most of the file of one context."""
 
 _MAX_KEY_BYTES = 200
 _AGE = "{{ITEM_TIME_AGO}}"
@@ -48,7 +53,7 @@ class SmartContexts:
         self.options = ContextOptions().override(settings)
         memory = self.root / memory_dir
         self.index = VaultIndex(self.root, memory) if index is None else index
-        self._folder = memory / "contexts"
+        self._folder = place_below(self.root, memory) / "contexts"
 
     def create(
         self,
@@ -88,9 +93,9 @@ class SmartContexts:
         """
         if not key or _is_too_long(_file_name(key)):
             return None
-        path = self._file(key)
+        place = self._file(key)
         try:
-            document = json.loads(path.read_bytes())
+            document = json.loads(read_inside(place, max_bytes=MAX_CONTEXT_BYTES))
             return SmartContext(
                 self,
                 key,
@@ -101,19 +106,15 @@ class SmartContexts:
             return None
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise StoreFailed(
-                f"The context {key!r} can't be read from {path}: {error}. "
+                f"The context {key!r} can't be read from {place}: {error}. "
                 "Mend the file, or delete it and make the context anew."
             ) from error
 
     def keys(self) -> list[str]:
         """The names of all contexts, sorted."""
-        try:
-            names = [path.name for path in self._folder.iterdir()]
-        except OSError:
-            return []
         return sorted(
             unquote(name.removesuffix(".json"))
-            for name in names
+            for name in names_inside(self._folder)
             if name.endswith(".json") and not name.startswith(".")
         )
 
@@ -126,7 +127,8 @@ class SmartContexts:
         if not key or _is_too_long(_file_name(key)):
             return False
         try:
-            self._file(key).unlink()
+            with opened(self._folder) as folder:
+                folder.remove(self._file(key).name)
         except FileNotFoundError:
             return False
         except OSError as error:
@@ -150,12 +152,12 @@ class SmartContexts:
         times: dict[str, float] = {}
         for key in keys:
             try:
-                times[key] = confine(self.root, path_of(key)).stat().st_mtime
+                times[key] = status_of(self.root, path_of(key)).st_mtime
             except (OSError, ValueError, PathRefused):
                 continue
         return times
 
-    def _file(self, key: str) -> Path:
+    def _file(self, key: str) -> Place:
         name = _file_name(key)
         if _is_too_long(name):
             raise ValueError(f"key: expected a shorter name than {key[:40]!r}…, it names a file")

@@ -105,6 +105,28 @@ def read_in(
     return _signature(status), content
 
 
+def open_file(path: Path | Place, flags: int) -> int:
+    """The descriptor of a plain file, for its caller to close; `O_CREAT` makes its folder, too.
+
+    Raises:
+        OSError: As `Folder.open`.
+    """
+    place = place_of(path)
+    with opened(place.parent, make=bool(flags & os.O_CREAT)) as folder:
+        return folder.open(place.name, flags)
+
+
+def remove_file(path: Path | Place) -> None:
+    """Remove a file; of a link, the link itself. That there is none is no fault.
+
+    Raises:
+        OSError: The system refuses.
+    """
+    place = place_of(path)
+    with contextlib.suppress(FileNotFoundError), opened(place.parent) as folder:
+        folder.remove(place.name)
+
+
 def atomic_write(path: Path | Place, content: bytes) -> Signature:
     """Write the whole file; a reader sees the old or the new one, also after a crash.
 

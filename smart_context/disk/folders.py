@@ -21,7 +21,6 @@ import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from smart_context.disk.places import Place
@@ -86,12 +85,7 @@ class Folder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -108,18 +102,7 @@ class Folder:
             NotPlain: It is not a plain file; nothing was read or written.
             OSError: The system refuses.
         """
-        self._refuse_link(name)
-        try:
-            descriptor = os.open(self._prefix + name, flags | _FLAGS, mode, dir_fd=self.descriptor)
-        except OSError as error:
-            raise _explained(error, self.path / name, "file") from error
-        try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise NotPlain(self.path / name)
-        except OSError:
-            os.close(descriptor)
-            raise
-        return descriptor
+        return self._open(name, flags, mode)[0]
 
     def read(self, name: str, max_bytes: int) -> tuple[os.stat_result, bytes]:
         """All of a plain file, with its status from before it was read.
@@ -128,9 +111,8 @@ class Folder:
             TooLarge: It holds more than `max_bytes`.
             OSError: As `open`.
         """
-        descriptor = self.open(name)
+        descriptor, status = self._open(name)
         try:
-            status = os.fstat(descriptor)
             if status.st_size > max_bytes:
                 raise TooLarge(self.path / name, status.st_size, max_bytes)
             content = _read(descriptor, status.st_size, max_bytes)
@@ -168,9 +150,9 @@ class Folder:
         if make:
             with contextlib.suppress(FileExistsError):
                 self.make_folder(name)
-        self._refuse_link(name)
         path = self.path / name
         if self.descriptor is None:
+            self._refuse_link(name)
             if not stat.S_ISDIR(self.status(name).st_mode):
                 raise NotPlain(path, "folder")
             return Folder(path, None)
@@ -235,13 +217,30 @@ class Folder:
             with contextlib.suppress(OSError):  # some network folders can't; the rename holds
                 os.fsync(self.descriptor)
 
+    def _open(
+        self, name: str, flags: int = os.O_RDONLY, mode: int = PRIVATE_FILE
+    ) -> tuple[int, os.stat_result]:
+        if self.descriptor is None:
+            self._refuse_link(name)
+        try:
+            descriptor = os.open(self._prefix + name, flags | _FLAGS, mode, dir_fd=self.descriptor)
+        except OSError as error:
+            raise _explained(error, self.path / name, "file") from error
+        try:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise NotPlain(self.path / name)
+        except OSError:
+            os.close(descriptor)
+            raise
+        return descriptor, status
+
     def _refuse_link(self, name: str) -> None:
         """Where nothing else tells a link: right before it would be followed."""
-        if self.descriptor is None:
-            with contextlib.suppress(FileNotFoundError):
-                status = self.status(name)
-                if stat.S_ISLNK(status.st_mode) or getattr(status, "st_reparse_tag", False):
-                    raise NotPlain(self.path / name)
+        with contextlib.suppress(FileNotFoundError):
+            status = self.status(name)
+            if stat.S_ISLNK(status.st_mode) or getattr(status, "st_reparse_tag", False):
+                raise NotPlain(self.path / name)
 
 
 def opened(place: Place, *, make: bool = False) -> Folder:
@@ -284,15 +283,19 @@ def read_inside(top: Path | Place, relative: str = "", *, max_bytes: int) -> byt
         return folder.read(place.name, max_bytes)[1]
 
 
+def is_folder(place: Place) -> bool:
+    """Whether there is a folder that can be opened without following a link."""
+    try:
+        opened(place).close()
+    except OSError:
+        return False
+    return True
+
+
 def names_inside(place: Place) -> Iterator[str]:
     """The names in a folder, sorted; none when it is missing or can't be listed."""
     with contextlib.suppress(OSError), opened(place) as folder:
         yield from sorted(folder.names())
-
-
-def is_plain_file(status: os.stat_result) -> bool:
-    """Whether a status is that of a plain file."""
-    return stat.S_ISREG(status.st_mode)
 
 
 def _top(path: Path, *, make: bool) -> Folder:

@@ -59,3 +59,17 @@ def place_of(path: Path | Place) -> Place:
 def folder_of(path: Path | Place) -> Place:
     """The place of a folder: a path is trusted as it is."""
     return path if isinstance(path, Place) else Place(path)
+
+
+def place_below(top: Path, folder: Path) -> Place:
+    """The place of a folder that the user named, which may be a link or lie behind one.
+
+    A link that stays below `top` is followed here, once. One that leaves it is left in the way,
+    where it is refused. A folder elsewhere is trusted as it is.
+    """
+    if not folder.is_relative_to(top):
+        return Place(folder)
+    real_top, real = Path(os.path.realpath(top)), Path(os.path.realpath(folder))
+    if real.is_relative_to(real_top):
+        return Place(real_top, real.relative_to(real_top).parts)
+    return Place(top, folder.relative_to(top).parts)

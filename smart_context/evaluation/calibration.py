@@ -11,10 +11,12 @@ import numpy as np
 
 from smart_context.chat.messages import ChatId, Message
 from smart_context.chat.store import ChatStore
+from smart_context.disk.folders import read_inside
+from smart_context.disk.places import Place
 from smart_context.errors import ChatUnreadable
 from smart_context.llm.models import Embedder
 from smart_context.plugin.extraction import ChatEmbedder
-from smart_context.plugin.sidecars import MEMBERS_SUFFIX
+from smart_context.plugin.sidecars import MAX_BYTES, MEMBERS_SUFFIX
 from smart_context.relevance.cache import EmbeddingCache
 from smart_context.relevance.fitting import Calibration, fitted
 from smart_context.relevance.vectors import similarities, unit
@@ -81,7 +83,7 @@ async def _add(
     messages: Sequence[Message],
 ) -> None:
     vectors = await cache.vectors(chat_id, messages)
-    topics = await asyncio.to_thread(_stored_topics, store.sidecar(chat_id, MEMBERS_SUFFIX))
+    topics = await asyncio.to_thread(_stored_topics, store.place(chat_id, MEMBERS_SUFFIX))
     if not topics:
         extractor = EmbeddedTopicExtractor(ChatEmbedder(cache, chat_id, messages))
         topics = (await extractor.extract(messages)).topics
@@ -104,8 +106,8 @@ def _says_something(message: Message) -> bool:
     return not failed and bool(message.text.strip())
 
 
-def _stored_topics(path: Path) -> tuple[Topic, ...]:
+def _stored_topics(place: Place) -> tuple[Topic, ...]:
     try:
-        return from_assignments(json.loads(path.read_bytes()))
+        return from_assignments(json.loads(read_inside(place, max_bytes=MAX_BYTES)))
     except (OSError, ValueError, RecursionError):
         return ()

@@ -127,7 +127,7 @@ class Host:
         self.config = config
         self.store = store
         self.children = options.children
-        self.files = FileStore(store.folder / FILES_FOLDER, reading_in(options.children.files))
+        self.files = FileStore(store.home / FILES_FOLDER, reading_in(options.children.files))
         self.models = models
         self.notes = notes or FollowedVault(config.root, config.memory_dir)
         self.build_history = build_history
@@ -252,7 +252,7 @@ class Host:
         await asyncio.sleep(CLEAR_UP_AFTER_S)
         while True:
             gone = await in_daemon_thread(
-                lambda: remove_unused(self.store.folder, now=time.time()), name="unused files"
+                lambda: remove_unused(self.store.home, now=time.time()), name="unused files"
             )
             if gone:
                 _logger.info("%d attached files that no chat used were removed", len(gone))

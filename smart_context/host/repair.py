@@ -64,7 +64,7 @@ class Repair:
             _logger.warning("chat %s could not be repaired after a crash: %s", chat_id, error)
 
     async def _end_unfinished(self, chat_id: ChatId) -> None:
-        path = self._store.sidecar(chat_id, ANSWER_SUFFIX)
+        path = self._store.place(chat_id, ANSWER_SUFFIX)
         if await to_end(lambda: is_claimed(path)):
             return
         try:

@@ -182,7 +182,7 @@ class Turns:
             message_id=message_id,
             streaming=streaming,
             created_at=self.now(),
-            journal=AnswerJournal(self._store.sidecar(chat_id, ANSWER_SUFFIX), message_id),
+            journal=AnswerJournal(self._store.place(chat_id, ANSWER_SUFFIX), message_id),
         )
         self._under_way[chat_id] = answering
         answering.task = self._tasks.spawn(self._run(answering, ask))

@@ -55,16 +55,16 @@ class SmartContextPlugin:
         settings = FilterSettings.from_mapping(context.settings)
         self._undo = UndoSteps()
         self._sidecars = Sidecars(
-            context.chats.sidecar,
+            context.chats.place,
             context.logger,
             before_change=lambda chat_id, before: self._undo.push(chat_id, Step(before=before)),
         )
         self._cache = EmbeddingCache(
-            lambda chat_id: context.chats.sidecar(chat_id, "embeddings.json"),
+            lambda chat_id: context.chats.place(chat_id, "embeddings.json"),
             context.models.embedder,
         )
         embedding_model = context.models.embedder.name
-        scale = await asyncio.to_thread(stored_scale, context.chats.folder, embedding_model)
+        scale = await asyncio.to_thread(stored_scale, context.chats.home, embedding_model)
         budget = WindowBudget(
             window=lambda: context.window, contexts=settings.context_budget_tokens
         )

@@ -69,7 +69,7 @@ class Receipts:
         self._emit = emit
         self._logger = logger
         self._last = LastRequests()
-        self._files = ReceiptFiles(lambda chat_id: chats.sidecar(chat_id, "receipts.jsonl"), logger)
+        self._files = ReceiptFiles(lambda chat_id: chats.place(chat_id, "receipts.jsonl"), logger)
 
     def commands(self) -> tuple[Command, ...]:
         """The commands, each by the name of its function."""

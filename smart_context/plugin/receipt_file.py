@@ -1,6 +1,7 @@
 """Receipts on disk: one line a turn beside the chat, appended; the oldest go when it grows."""
 
 import asyncio
+import io
 import logging
 import os
 from collections.abc import Callable, Iterable
@@ -8,7 +9,8 @@ from pathlib import Path
 from weakref import WeakValueDictionary
 
 from smart_context.chat.messages import ChatId
-from smart_context.disk.files import atomic_write, read_file
+from smart_context.disk.files import atomic_write, open_file, read_file, signature_of
+from smart_context.disk.places import Place
 from smart_context.errors import StoreFailed
 from smart_context.plugin.receipts import Receipt
 
@@ -17,16 +19,6 @@ MAX_TURNS = 200
 MAX_BYTES = 32 * 1024 * 1024
 SLACK_TURNS = 50
 """So many turns more may stand in the file, so that it is not written anew each time."""
-
-_FLAGS = (
-    os.O_WRONLY
-    | os.O_APPEND
-    | os.O_CREAT
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_NONBLOCK", 0)  # a FIFO by that name must not block the thread for ever
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_BINARY", 0)
-)
 
 
 class ReceiptFiles:
@@ -37,7 +29,7 @@ class ReceiptFiles:
         logger: For what people should know.
     """
 
-    def __init__(self, path_of: Callable[[ChatId], Path], logger: logging.Logger) -> None:
+    def __init__(self, path_of: Callable[[ChatId], Path | Place], logger: logging.Logger) -> None:
         self._path_of = path_of
         self._logger = logger
         self._locks: WeakValueDictionary[ChatId, asyncio.Lock] = WeakValueDictionary()
@@ -77,18 +69,19 @@ class ReceiptFiles:
                 return
 
 
-def _lines(path: Path) -> list[bytes]:
-    found = read_file(path)
+def _lines(path: Path | Place) -> list[bytes]:
+    found = read_file(path, max_bytes=2 * MAX_BYTES)
     return [line for line in found[1].split(b"\n") if line.strip()] if found else []
 
 
-def _add(path: Path, line: bytes) -> None:
-    size = path.stat(follow_symlinks=False).st_size if path.is_file() else 0
-    if size + len(line) > MAX_BYTES or _count(path, size) >= MAX_TURNS + SLACK_TURNS:
-        atomic_write(path, _newest([*_lines(path), line.rstrip(b"\n")]))
-        return
+def _add(path: Path | Place, line: bytes) -> None:
+    found = signature_of(path)
+    size = found.size if found else 0
     try:
-        _append(path, line)
+        if size + len(line) > MAX_BYTES or _count(path, size) >= MAX_TURNS + SLACK_TURNS:
+            atomic_write(path, _newest([*_lines(path), line.rstrip(b"\n")]))
+        else:
+            _append(path, line)
     except OSError as error:
         reason = error.strerror or str(error)
         raise StoreFailed(
@@ -96,35 +89,28 @@ def _add(path: Path, line: bytes) -> None:
         ) from error
 
 
-def _append(path: Path, line: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    before = _last_byte(path)
-    descriptor = os.open(path, _FLAGS, 0o666)
-    try:
+def _append(path: Path | Place, line: bytes) -> None:
+    descriptor = open_file(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+    with os.fdopen(descriptor, "r+b", buffering=0) as file:
         # What a crash cut short stays a line of its own, so that it takes no other with it.
-        rest = line if before in {b"", b"\n"} else b"\n" + line
+        rest = line if _ends_a_line(file) else b"\n" + line
         while rest:
-            rest = rest[os.write(descriptor, rest) :]
-    finally:
-        os.close(descriptor)
+            rest = rest[file.write(rest) :]
 
 
-def _last_byte(path: Path) -> bytes:
-    if not path.is_file():
-        return b""
-    with path.open("rb") as file:
-        if not file.seek(0, os.SEEK_END):
-            return b""
-        file.seek(-1, os.SEEK_END)
-        return file.read(1)
+def _ends_a_line(file: io.FileIO) -> bool:
+    if not file.seek(0, os.SEEK_END):
+        return True
+    file.seek(-1, os.SEEK_END)
+    return file.read(1) == b"\n"
 
 
-def _count(path: Path, size: int) -> int:
+def _count(path: Path | Place, size: int) -> int:
     """How many lines there are; a file too small for as many is not looked at."""
     least_line = 400
     if size < MAX_TURNS * least_line:
         return 0
-    with path.open("rb") as file:
+    with os.fdopen(open_file(path, os.O_RDONLY), "rb") as file:
         return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
 
 

@@ -14,6 +14,8 @@ from typing import Any
 
 from smart_context.chat.messages import ChatId
 from smart_context.disk.files import atomic_write
+from smart_context.disk.folders import read_inside
+from smart_context.disk.places import Place, place_of
 from smart_context.plugin.filter import FilterState
 from smart_context.topics.stored import from_assignments, to_assignments
 from smart_context.topics.values import Topic
@@ -21,8 +23,9 @@ from smart_context.topics.values import Topic
 FILTER_SUFFIX = "filter.json"
 MEMBERS_SUFFIX = "topics.json"
 MAX_CHATS_IN_MEMORY = 256
+MAX_BYTES = 32 * 1024 * 1024
 
-PathOf = Callable[[ChatId, str], Path]
+PathOf = Callable[[ChatId, str], Path | Place]
 """Names the side-car file of a chat, given its suffix."""
 
 
@@ -150,7 +153,7 @@ class Sidecars:
     def _read_json(self, chat_id: ChatId, suffix: str) -> Mapping[str, Any]:
         path = self._path_of(chat_id, suffix)
         try:
-            document = json.loads(path.read_bytes())
+            document = json.loads(read_inside(place_of(path), max_bytes=MAX_BYTES))
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, RecursionError) as error:

@@ -69,7 +69,7 @@ class Suggestions:
         self._view_of = view_of
         self._run = run
         self._is_embedded = embedder.name == EMBEDDED
-        self._vectors = NoteVectors(vault.memory_dir, embedder, vault.index.read)
+        self._vectors = NoteVectors(vault.memory, embedder, vault.index.read)
 
     def commands(self) -> tuple[Command, ...]:
         """The commands, each by the name of its function."""

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from smart_context.chat.messages import ChatId, Message
+from smart_context.disk.places import Place
 from smart_context.errors import ModelFailed, StoreFailed
 from smart_context.llm.models import Embedder, Matrix
 from smart_context.relevance.sidecar import Sidecar
@@ -51,7 +52,7 @@ class EmbeddingCache:
 
     def __init__(
         self,
-        path_of: Callable[[ChatId], Path],
+        path_of: Callable[[ChatId], Path | Place],
         embedder: Embedder,
         *,
         warm_chats: int = _WARM_CHATS,

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from smart_context.disk.files import atomic_write
+from smart_context.disk.folders import read_inside
+from smart_context.disk.places import Place, folder_of
 from smart_context.relevance.calibrate import Scale
 
 FILE_NAME = ".calibration.json"
@@ -24,6 +26,7 @@ FEWEST_ABOUT, FEWEST_OTHERS, FEWEST_TOPICS = 40, 80, 4
 _LEAST_APART = 0.6
 _STEP = 0.02
 _VERSION = 1
+_MAX_BYTES = 1 << 20
 
 Similarities = NDArray[np.float64]
 
@@ -135,23 +138,23 @@ def fitted(
     )
 
 
-def store_calibration(folder: Path, calibration: Calibration) -> Path:
+def store_calibration(folder: Path | Place, calibration: Calibration) -> Path:
     """Write it beside the chats; gives the file.
 
     Raises:
         StoreFailed: If it can't be written; the old one is intact.
     """
-    path = folder / FILE_NAME
+    place = folder_of(folder) / FILE_NAME
     text = json.dumps(calibration.to_dict(), indent=2)
-    atomic_write(path, text.encode("utf-8", "backslashreplace"))
-    return path
+    atomic_write(place, text.encode("utf-8", "backslashreplace"))
+    return place.path
 
 
-def stored_scale(folder: Path, model: str) -> Scale | None:
+def stored_scale(folder: Path | Place, model: str) -> Scale | None:
     """The scale that was fitted for that model; `None` without one, or when it is damaged."""
-    path = folder / FILE_NAME
+    place = folder_of(folder) / FILE_NAME
     try:
-        document = json.loads(path.read_bytes())
+        document = json.loads(read_inside(place, max_bytes=_MAX_BYTES))
         if document["version"] != _VERSION or document["model"] != model:
             return None
         scale: Mapping[str, float] = document["scale"]
@@ -163,7 +166,7 @@ def stored_scale(folder: Path, model: str) -> Scale | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        _log.warning("%s can't be used (%s); run `smart-context calibrate` again.", path, error)
+        _log.warning("%s can't be used (%s); run `smart-context calibrate` again.", place, error)
         return None
 
 

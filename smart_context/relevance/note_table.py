@@ -4,6 +4,7 @@ Both hold 16-bit floats: 768 bytes a note at 384 dimensions, 38 MB for 50,000 no
 of a cosine is less than 0.001.
 """
 
+import contextlib
 import logging
 import sqlite3
 import threading
@@ -16,6 +17,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from smart_context.disk.databases import open_database, remove_database
+from smart_context.disk.files import signature_of
+from smart_context.disk.folders import is_folder
+from smart_context.disk.places import Place, place_of
+from smart_context.errors import StoreFailed
 from smart_context.llm.models import Matrix
 from smart_context.vault.walk import FileStamp
 
@@ -28,6 +34,7 @@ _SCHEMA = """CREATE TABLE IF NOT EXISTS notes (
 _BLOCK_ROWS = 4_096
 _FIRST_ROWS = 256
 _LOCK_TIMEOUT_S = 2.0
+_MOST_BYTES = 1 << 30
 
 _logger = logging.getLogger(__name__)
 
@@ -47,8 +54,8 @@ class NoteTable:
         model: What made the vectors; those of another are thrown away.
     """
 
-    def __init__(self, path: Path, model: str) -> None:
-        self._path = path
+    def __init__(self, path: Path | Place, model: str) -> None:
+        self._path = place_of(path)
         self._model = blake2b(model.encode(), digest_size=4).digest()
         self._lock = threading.Lock()
         self._is_loaded = False
@@ -136,30 +143,29 @@ class NoteTable:
         if self._is_loaded:
             return
         self._is_loaded = True
-        if not self._path.is_file():
-            return
         try:
+            if signature_of(self._path) is None:
+                return
             with closing(self._connect()) as database:
                 rows = database.execute("SELECT * FROM notes LIMIT ?", (MOST_NOTES,)).fetchall()
             for path, mtime_ns, size, inode, digest, vector in rows:
                 card = Card((path, mtime_ns, size, inode), digest)
                 self._put(card, np.frombuffer(vector, np.float16))
-        except (sqlite3.Error, ValueError, TypeError) as error:
+        except (sqlite3.Error, StoreFailed, ValueError, TypeError) as error:
             _logger.warning("the vectors of notes in %s are made anew: %s", self._path, error)
             self._discard()
         self._unsaved.clear()
 
     def _save(self) -> None:
-        if not self._unsaved or not self._is_kept or not self._path.parent.parent.is_dir():
+        if not self._unsaved or not self._is_kept or not is_folder(self._path.parent.parent):
             return
         try:
-            self._path.parent.mkdir(exist_ok=True)
             with closing(self._connect()) as database, database:
                 gone = [(path,) for path in self._unsaved if path not in self._cards]
                 database.executemany("DELETE FROM notes WHERE path = ?", gone)
                 rows = (self._row(path) for path in self._unsaved if path in self._cards)
                 database.executemany("INSERT OR REPLACE INTO notes VALUES (?, ?, ?, ?, ?, ?)", rows)
-        except (sqlite3.Error, OSError) as error:
+        except sqlite3.Error as error:
             _logger.warning("the vectors of notes can't be kept in %s: %s", self._path, error)
             self._is_kept = False
         self._unsaved.clear()
@@ -170,7 +176,7 @@ class NoteTable:
 
     def _connect(self) -> sqlite3.Connection:
         """The file's table, empty if another model's vectors are in it."""
-        database = sqlite3.connect(self._path, timeout=_LOCK_TIMEOUT_S)
+        database = open_database(self._path, timeout_s=_LOCK_TIMEOUT_S, max_bytes=_MOST_BYTES)
         try:
             database.execute("PRAGMA trusted_schema = OFF")
             database.execute("PRAGMA journal_mode = WAL")
@@ -179,6 +185,7 @@ class NoteTable:
             if database.execute("PRAGMA user_version").fetchone() != (model,):
                 database.execute("DROP TABLE IF EXISTS notes")
                 database.execute(f"PRAGMA user_version = {model}")
+            _check_schema(database)
             database.execute(_SCHEMA)
         except sqlite3.Error:
             database.close()
@@ -186,5 +193,12 @@ class NoteTable:
         return database
 
     def _discard(self) -> None:
-        for suffix in ("", "-wal", "-shm"):
-            self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # what can't be removed is not used
+            remove_database(self._path)
+
+
+def _check_schema(database: sqlite3.Connection) -> None:
+    """A view by the name of the table could give rows without end."""
+    rows = database.execute("SELECT sql FROM sqlite_master WHERE sql NOT NULL LIMIT 2")
+    if not {sql for (sql,) in rows} <= {_SCHEMA.replace("IF NOT EXISTS ", "")}:
+        raise sqlite3.DatabaseError("the file holds other tables than ours")

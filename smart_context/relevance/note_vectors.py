@@ -8,6 +8,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
+from smart_context.disk.places import Place, folder_of
 from smart_context.llm.models import Embedder, Matrix
 from smart_context.relevance.note_table import Card, NoteTable
 from smart_context.relevance.vectors import unit
@@ -39,10 +40,10 @@ class NoteVectors:
         read: Reads notes; called in threads.
     """
 
-    def __init__(self, memory_dir: Path, embedder: Embedder, read: ReadNote) -> None:
+    def __init__(self, memory_dir: Path | Place, embedder: Embedder, read: ReadNote) -> None:
         self._embedder = embedder
         self._read = read
-        self._table = NoteTable(memory_dir / TABLE_FILE, embedder.name)
+        self._table = NoteTable(folder_of(memory_dir) / TABLE_FILE, embedder.name)
         self._lock = asyncio.Lock()
 
     async def embed(

@@ -8,17 +8,20 @@ import base64
 import binascii
 import json
 import logging
+import os
 import struct
 import zlib
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, cast
 
 import numpy as np
 from pydantic import ConfigDict, StrictInt, TypeAdapter, with_config
 from typing_extensions import TypedDict
 
-from smart_context.disk.files import atomic_write
+from smart_context.disk.files import MAX_FILE_BYTES, atomic_write, open_file, remove_file
+from smart_context.disk.folders import read_inside
+from smart_context.disk.places import Place, place_of
 from smart_context.llm.models import Matrix
 from smart_context.relevance.vectors import unit
 
@@ -49,16 +52,15 @@ class Sidecar:
     Its methods block: call them from a worker thread, one at a time.
     """
 
-    def __init__(self, path: Path, model: str) -> None:
-        self._path = path
-        self._journal = path.with_suffix(".journal")
+    def __init__(self, path: Path | Place, model: str) -> None:
+        self._path = place_of(path)
+        self._journal = self._path.parent / f"{PurePath(self._path.name).stem}.journal"
         self._model = model
         self.has_journal = False
 
     def read(self) -> Stored:
         """What is stored for this model; nothing if there is none or it is damaged."""
         keys, vectors = self._read_json()
-        self.has_journal = self._journal.exists()
         newer_keys, newer = self._read_journal()
         if not newer_keys:
             return keys, vectors
@@ -83,7 +85,7 @@ class Sidecar:
         }
         text = json.dumps(document, ensure_ascii=False)
         atomic_write(self._path, text.encode("utf-8", "surrogatepass"))
-        self._journal.unlink(missing_ok=True)
+        remove_file(self._journal)
         self.has_journal = False
 
     def append(self, keys: Sequence[str], vectors: Matrix) -> None:
@@ -96,8 +98,8 @@ class Sidecar:
             _record(key, row.astype("<f4", copy=False).tobytes())
             for key, row in zip(keys, vectors, strict=True)
         )
-        self._journal.parent.mkdir(parents=True, exist_ok=True)
-        with self._journal.open("ab") as journal:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+        with os.fdopen(open_file(self._journal, flags), "ab") as journal:
             if not journal.tell():
                 journal.write(json.dumps(self._head(vectors.shape[1])).encode() + b"\n")
             journal.write(records)
@@ -108,7 +110,7 @@ class Sidecar:
 
     def _read_json(self) -> Stored:
         try:
-            content = self._path.read_bytes()
+            content = read_inside(self._path, max_bytes=MAX_FILE_BYTES)
             try:
                 document = TypeAdapter(_Document).validate_json(content)
             except ValueError:
@@ -129,14 +131,22 @@ class Sidecar:
         return keys, _rows(b"".join(document["vectors"].values()), len(keys), dimensions)
 
     def _read_journal(self) -> Stored:
-        if not self.has_journal:
-            return _nothing()
         try:
-            head, _, records = self._journal.read_bytes().partition(b"\n")
+            content = read_inside(self._journal, max_bytes=MAX_FILE_BYTES)
+        except FileNotFoundError:
+            self.has_journal = False
+            return _nothing()
+        except OSError as fault:
+            _log.warning("%s can't be used: %s", self._journal, fault)
+            self.has_journal = False
+            return _nothing()
+        self.has_journal = True
+        try:
+            head, _, records = content.partition(b"\n")
             described = json.loads(head)
             dimensions = described["dimensions"]
             if described != self._head(dimensions) or dimensions < 1:
-                self._journal.unlink()
+                remove_file(self._journal)
                 return _nothing()
             keys, data, whole = _records(records, dimensions * _FLOAT_BYTES)
             if whole < len(records):
@@ -144,12 +154,12 @@ class Sidecar:
             return keys, _rows(data, len(keys), dimensions)
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as fault:
             _log.warning("%s can't be used and is made anew: %s", self._journal, fault)
-            self._journal.unlink(missing_ok=True)
+            remove_file(self._journal)
             return _nothing()
 
     def _cut(self, size: int) -> None:
         _log.warning("%s ends in a record that is not whole; it is dropped", self._journal)
-        with self._journal.open("r+b") as journal:
+        with os.fdopen(open_file(self._journal, os.O_RDWR), "r+b") as journal:
             journal.truncate(size)
 
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
+from smart_context.disk.places import Place, place_below
 from smart_context.threads import in_daemon_thread
 from smart_context.vault.index import VaultIndex
 from smart_context.vault.index_cache import Changes
@@ -46,6 +47,11 @@ class FollowedVault:
         self._passages = VaultPassages(self.index)
         self._asked = asyncio.Event()
         self._listeners: list[Callable[[Changes], None]] = []
+
+    @property
+    def memory(self) -> Place:
+        """The memory folder, for opening what is in it."""
+        return place_below(self.root, self.memory_dir)
 
     @property
     def without(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from smart_context.disk.places import place_below
 from smart_context.vault.entries import entry_of
 from smart_context.vault.files import SIGNED, FileText, Unreadable, read_text
 from smart_context.vault.index_answers import Answers
@@ -58,7 +59,8 @@ class VaultIndex:
         self.without = _below(root, memory_dir)
         self._intake = Intake(root, self.without)
         self._lock = threading.RLock()
-        self._place = IndexPlace(memory_dir, makes_folder=makes_folder)
+        memory = None if memory_dir is None else place_below(root, memory_dir)
+        self._place = IndexPlace(memory, makes_folder=makes_folder)
         self._next_look = 0.0
         self._is_doubtful = False
         self._cache = IndexCache()

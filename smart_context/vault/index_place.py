@@ -1,7 +1,7 @@
 """Where the index is: in its file as soon as there can be one, else in memory."""
 
-from pathlib import Path
-
+from smart_context.disk.folders import is_folder
+from smart_context.disk.places import Place
 from smart_context.vault.index_store import IndexDamaged, IndexStore, IndexUnwritable
 
 INDEX_FILE = "index/vault.sqlite3"
@@ -12,14 +12,14 @@ class IndexPlace:
     """Opens the index's store when it is needed. Not for several threads at the same time.
 
     Args:
-        memory_dir: The folder for what may be written. `None`, or one that can't be written: the
+        memory: The folder for what may be written. `None`, or one that can't be written: the
             index is in memory.
         makes_folder: Whether the folder may be made. If not, the index is in memory until
             somebody else has made it, and then moves there.
     """
 
-    def __init__(self, memory_dir: Path | None, *, makes_folder: bool = True) -> None:
-        self._memory_dir = memory_dir
+    def __init__(self, memory: Place | None, *, makes_folder: bool = True) -> None:
+        self._memory = memory
         self._makes_folder = makes_folder
         self._opened: IndexStore | None = None
         self._version = 0
@@ -34,9 +34,9 @@ class IndexPlace:
         opened = self._opened
         if opened is None:
             return self._take(self._open())
-        memory_dir = self._memory_dir
-        if self._is_waiting and memory_dir is not None and memory_dir.is_dir():
-            self._move(opened, memory_dir)
+        memory = self._memory
+        if self._is_waiting and memory is not None and is_folder(memory):
+            self._move(opened, memory)
         return self._opened or opened
 
     def is_changed_elsewhere(self) -> bool:
@@ -64,17 +64,17 @@ class IndexPlace:
 
     def _open(self) -> IndexStore:
         self._is_waiting = False
-        if self._memory_dir is None:
+        if self._memory is None:
             return IndexStore.in_memory()
-        if self._makes_folder or self._memory_dir.is_dir():
-            return IndexStore.at(self._memory_dir / INDEX_FILE)
+        if self._makes_folder or is_folder(self._memory):
+            return IndexStore.at(self._memory / INDEX_FILE)
         self._is_waiting = True
         return IndexStore.in_memory()
 
-    def _move(self, former: IndexStore, memory_dir: Path) -> None:
+    def _move(self, former: IndexStore, memory: Place) -> None:
         self._is_waiting = False
         try:
-            moved = former.copied_to(memory_dir / INDEX_FILE)
+            moved = former.copied_to(memory / INDEX_FILE)
         except IndexDamaged:
             return  # it goes on in memory
         self._take(moved)

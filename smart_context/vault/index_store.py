@@ -5,9 +5,10 @@ import sqlite3
 import weakref
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from pathlib import Path
 from typing import NamedTuple, Self
 
+from smart_context.disk.databases import open_database, remove_database
+from smart_context.disk.places import Place
 from smart_context.vault.links import link_key
 from smart_context.vault.notes import Outline
 from smart_context.vault.walk import FileStamp
@@ -56,9 +57,9 @@ class IndexStore:
     A link's source is never taken off its key's list: whoever asks looks at its links anyway.
     """
 
-    def __init__(self, database: sqlite3.Connection, path: Path | None) -> None:
+    def __init__(self, database: sqlite3.Connection, place: Place | None) -> None:
         self._database = database
-        self._path = path
+        self._place = place
         weakref.finalize(self, database.close)  # for those who forget to close it
 
     @classmethod
@@ -69,29 +70,27 @@ class IndexStore:
         return cls(database, None)
 
     @classmethod
-    def at(cls, path: Path) -> Self:
+    def at(cls, place: Place) -> Self:
         """The store in a file. One that is damaged, or not ours, is made anew.
 
         Raises:
             IndexUnwritable: If there can be no such file.
         """
-        _make_folder(path.parent)
         try:
-            return cls(_connect(path), path)
+            return cls(_connect(place), place)
         except IndexUnwritable:
             raise
         except IndexDamaged:
-            _delete(path)
-            return cls(_connect(path), path)
+            _delete(place)
+            return cls(_connect(place), place)
 
-    def copied_to(self, path: Path) -> Self:
+    def copied_to(self, place: Place) -> Self:
         """Another store with the same in a file, whatever that held.
 
         Raises:
             IndexDamaged: If there can be no such file.
         """
-        _make_folder(path.parent)
-        return type(self)(_connect(path, self._database), path)
+        return type(self)(_connect(place, self._database), place)
 
     def close(self) -> None:
         """Close the file; what was stored is on disk."""
@@ -100,8 +99,8 @@ class IndexStore:
     def discard(self) -> None:
         """Close the file and delete it."""
         self.close()
-        if self._path is not None:
-            _delete(self._path)
+        if self._place is not None:
+            _delete(self._place)
 
     def version(self) -> int:
         """A number that is another one once another program changed the file."""
@@ -279,8 +278,8 @@ def _decoded(outline: str) -> Outline:
         raise IndexDamaged("an outline in the index can't be read") from error
 
 
-def _connect(path: Path, copied: sqlite3.Connection | None = None) -> sqlite3.Connection:
-    database = sqlite3.connect(path, timeout=_LOCK_TIMEOUT_S, check_same_thread=False)
+def _connect(place: Place, copied: sqlite3.Connection | None = None) -> sqlite3.Connection:
+    database = open_database(place, timeout_s=_LOCK_TIMEOUT_S, check_same_thread=False)
     try:
         if copied is not None:
             copied.backup(database)
@@ -305,13 +304,8 @@ def _prepare(database: sqlite3.Connection) -> None:
         raise IndexDamaged("the file is another version's index, or none")
 
 
-def _make_folder(folder: Path) -> None:
+def _delete(place: Place) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        remove_database(place)
     except OSError as error:
         raise IndexUnwritable(str(error)) from error
-
-
-def _delete(path: Path) -> None:
-    for suffix in ("", "-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)

@@ -7,6 +7,7 @@ import pytest
 
 from smart_context.chat.file_store import FileStore
 from smart_context.chat.unused_files import KEPT_S, remove_unused
+from smart_context.disk.folders import Folder
 
 pytestmark = pytest.mark.anyio
 
@@ -63,10 +64,10 @@ async def test_where_a_chat_cannot_be_read_nothing_goes(tmp_path, monkeypatch, c
     key = await stored(tmp_path, "unused")
     (tmp_path / "c1.json").write_text("{}")
 
-    def refuse(path):
-        raise PermissionError(13, "Permission denied", str(path))
+    def refuse(_folder, name, _max_bytes):
+        raise PermissionError(13, "Permission denied", name)
 
-    monkeypatch.setattr("pathlib.Path.read_bytes", refuse)
+    monkeypatch.setattr(Folder, "read", refuse)
     assert remove_unused(tmp_path, now=NOW) == []
     assert names(tmp_path) == {key}
     assert "not cleared up" in caplog.text
