@@ -23,6 +23,8 @@ from smart_context.host.request import Request
 from smart_context.host.tasks import TaskOwner
 from smart_context.host.tools import ToolSupport
 from smart_context.host.window import Window
+from smart_context.processes.child import Child
+from smart_context.processes.children import Children
 from smart_context.vault.followed import FollowedVault
 
 P = TypeVar("P")
@@ -78,6 +80,10 @@ class Services(Protocol):
         """The vault's notes."""
 
     @property
+    def children(self) -> Children:
+        """Processes for work that may take too long or too much memory."""
+
+    @property
     def tool_support(self) -> ToolSupport:
         """Which models take no tools."""
 
@@ -128,6 +134,11 @@ class PluginContext:
     def vault(self) -> Path:
         """The vault's folder, for reading; what is written goes beside the chats."""
         return self._services.config.root
+
+    @property
+    def child(self) -> Child:
+        """A process for work whose cost a stranger's input decides: it can be killed."""
+        return self._services.children.texts
 
     @property
     def notes(self) -> FollowedVault:

@@ -6,3 +6,14 @@ ALLOWED_TEMPLATES = frozenset(
 
 TEMPLATES_OF_ROLES = frozenset(name for name in ALLOWED_TEMPLATES if not name.startswith("_"))
 """Those that make a whole prompt; the others are parts of these."""
+
+
+def check_allowed(name: str) -> None:
+    """Refuses a template that is not on the list.
+
+    Raises:
+        ValueError: If it is not.
+    """
+    if name not in ALLOWED_TEMPLATES:
+        known = ", ".join(sorted(ALLOWED_TEMPLATES))
+        raise ValueError(f"The template {name!r} is not allowed; allowed are {known}.")

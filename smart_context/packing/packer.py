@@ -6,7 +6,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from smart_context.disk.places import Place
+from smart_context.packing.allowed_templates import check_allowed
 from smart_context.packing.budget import Meter, Section, Tokenizer, cut, joined, keep_within
+from smart_context.packing.costly_templates import renderer
 from smart_context.packing.fences import Markup, Style
 from smart_context.packing.patterns import PatternSet
 from smart_context.packing.plan import OVER_BUDGET, PackPlan, SectionOutcome
@@ -17,7 +20,9 @@ from smart_context.packing.sources import SizeLimits, Sources
 from smart_context.text.names import shown
 
 if TYPE_CHECKING:  # jinja2 takes 50 ms, and only templates need it
-    from smart_context.packing.sandbox import PromptEnvironment
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    from smart_context.processes.child import Child
 
 TEMPLATE_TOKENS = 1000
 """What a template's own text may take of a budget."""
@@ -28,39 +33,44 @@ class ContextPacker:
 
     Args:
         repo_path: The repository.
-        template_dir: Own versions of the allow-listed templates, looked into first.
+        template_dir: Own versions of the allow-listed templates, looked into first. They are
+            rendered in a process that is killed when it takes too long or too much memory.
         repomix: Whether Repomix packs the files of globs: "auto", if it is installed.
         tokenizer: Counts tokens, or gives them; `None`, four characters are a token.
         style: How sections and files are written.
         limits: How much is read.
         git: Whether git is asked what changed.
+        child: That process; without one, each rendering of an own version starts its own.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that a packer can be told, each by its name
         self,
         repo_path: Path | str,
         *,
-        template_dir: Path | str | None = None,
+        template_dir: Path | str | Place | None = None,
         repomix: RepomixUse = "never",
         tokenizer: Tokenizer | None = None,
         style: Style = "markdown",
         limits: SizeLimits | None = None,
         git: GitUse = "guarded",
+        child: "Child | None" = None,
     ) -> None:
         self.repo_path = Path(repo_path)
-        self._template_dir = None if template_dir is None else Path(template_dir)
+        self._template_dir = _folder(template_dir)
         self._repomix: RepomixUse = repomix
         self._meter = Meter(tokenizer)
         self._markup = Markup(style)
         self._limits = limits or SizeLimits()
         self._git: GitUse = git
+        self._child = child
 
     @cached_property
-    def jinja_env(self) -> "PromptEnvironment":
-        """The environment of the templates."""
+    def jinja_env(self) -> "ImmutableSandboxedEnvironment":
+        """The environment of the templates; what is rendered in it directly is not limited."""
+        from smart_context.packing.own_templates import read_own  # noqa: PLC0415  as below
         from smart_context.packing.templates import prompt_environment  # noqa: PLC0415  50 ms
 
-        return prompt_environment(self._template_dir)
+        return prompt_environment(read_own(self._template_dir))
 
     def build_full_prompt(
         self,
@@ -116,22 +126,9 @@ class ContextPacker:
             ValueError: If the template is not on the list of allowed ones.
             jinja2.TemplateError: If it can't be loaded, lacks a variable, or does too much.
         """
-        from smart_context.packing.templates import check_allowed, render  # noqa: PLC0415  50 ms
-
         check_allowed(template_name)
-        context = kwargs.get("context", kwargs.get("file_context", ""))
-        values = {
-            "target_files": (),
-            "extra_context": {},
-            **kwargs,
-            "context": context,
-            "file_context": context,
-            "role": role,
-            "system_prompt": role.system_prompt,
-            "task_description": task_description,
-            "task": task_description,
-        }
-        return render(self.jinja_env, template_name, values)
+        with renderer(self._template_dir, self._child) as render:
+            return render(template_name, _values(role, task_description, kwargs))
 
     def get_git_diff(self, staged: bool = True) -> str:
         """The staged changes, or those that are not staged; empty when git can't tell."""
@@ -202,25 +199,21 @@ class ContextPacker:
         extra_context: Mapping[str, object],
     ) -> PackPlan | str:
         """The prompt by the template, or why there is none."""
-        from smart_context.packing.templates import (  # noqa: PLC0415  50 ms
-            check_allowed,
-            failure_of,
-        )
-
         check_allowed(template_name)
-        plan = self.plan_files(role, target_files, extra_context)
-        values = {
-            **{key: value for key, value in extra_context.items() if key.isidentifier()},
-            "context": plan.render(),
-            "target_files": tuple(shown(str(target)) for target in target_files),
-            "extra_context": dict(extra_context),
-        }
-        for name in ("template_name", "role", "task_description"):
-            values.pop(name, None)
-        try:
-            prompt = self.render_prompt(template_name, role, task_description, **values)
-        except Exception as error:  # noqa: BLE001  a template is code: it may fail in any way
-            return f"{failure_of(template_name, error)}; the prompt was packed without it"
+        with renderer(self._template_dir, self._child) as render:
+            plan = self.plan_files(role, target_files, extra_context)
+            values = {
+                **{key: value for key, value in extra_context.items() if key.isidentifier()},
+                "context": plan.render(),
+                "target_files": tuple(shown(str(target)) for target in target_files),
+                "extra_context": dict(extra_context),
+            }
+            try:
+                prompt = render(template_name, _values(role, task_description, values))
+            except Exception as error:  # noqa: BLE001  a template is code: it may fail in any way
+                from smart_context.packing.templates import failure_of  # noqa: PLC0415  50 ms
+
+                return f"{failure_of(template_name, error)}; the prompt was packed without it"
         return replace(plan, pieces=(prompt,), token_budget=role.token_budget)
 
     def _plan(
@@ -265,6 +258,28 @@ class ContextPacker:
             reason="" if is_kept else OVER_BUDGET,
             files=gathered.files,
         )
+
+
+def _folder(template_dir: Path | str | Place | None) -> Place | None:
+    if template_dir is None or isinstance(template_dir, Place):
+        return template_dir
+    return Place(Path(template_dir))
+
+
+def _values(role: RoleConfig, task_description: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a template sees; the role and the task are as they are, whatever else is given."""
+    context = given.get("context", given.get("file_context", ""))
+    return {
+        "target_files": (),
+        "extra_context": {},
+        **given,
+        "context": context,
+        "file_context": context,
+        "role": role,
+        "system_prompt": role.system_prompt,
+        "task_description": task_description,
+        "task": task_description,
+    }
 
 
 def _rendered(plan: PackPlan) -> str:

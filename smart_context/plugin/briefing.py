@@ -15,6 +15,7 @@ from smart_context.plugin.chat_roles import ChatRoles
 from smart_context.plugin.filter import FilterState
 from smart_context.plugin.role_part import NO_ROLE, RolePart
 from smart_context.plugin.sidecars import Sidecars
+from smart_context.processes.child import Child
 from smart_context.threads import in_daemon_thread
 
 TEMPLATE_PATIENCE_S = 15.0
@@ -67,12 +68,16 @@ class Briefings:
         sidecars: What the user chose for each chat.
         roles: The chats' roles.
         contexts: The chats' named contexts.
+        child: Where the vault's own templates are rendered.
     """
 
-    def __init__(self, *, sidecars: Sidecars, roles: ChatRoles, contexts: ChatContexts) -> None:
+    def __init__(
+        self, *, sidecars: Sidecars, roles: ChatRoles, contexts: ChatContexts, child: Child
+    ) -> None:
         self._sidecars = sidecars
         self._roles = roles
         self._contexts = contexts
+        self._child = child
 
     async def of(self, chat_id: ChatId, message: str, role: str | None = None) -> Briefing:
         """What goes with a chat's next message; never fails.
@@ -124,7 +129,7 @@ class Briefings:
         try:
             async with asyncio.timeout(TEMPLATE_PATIENCE_S):
                 words, problem = await in_daemon_thread(
-                    lambda: role.shaped(message), name="template"
+                    lambda: role.shaped(message, self._child), name="template"
                 )
         except TimeoutError:
             words = message

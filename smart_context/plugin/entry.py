@@ -128,7 +128,10 @@ class SmartContextPlugin:
             logger=context.logger,
         )
         self._briefings = Briefings(
-            sidecars=self._sidecars, roles=self._roles, contexts=self._attached
+            sidecars=self._sidecars,
+            roles=self._roles,
+            contexts=self._attached,
+            child=context.child,
         )
         self._suggestions = Suggestions(
             vault=context.notes,

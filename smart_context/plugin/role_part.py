@@ -7,12 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from smart_context.disk.places import Place
 from smart_context.packing import ContextPacker, RoleConfig
 from smart_context.packing.plan import PackPlan, SectionOutcome
 from smart_context.packing.sections import GitUse
 from smart_context.packing.templates import failure_of
+from smart_context.processes.child import Child
 
-OWN_TEMPLATES = Path("roles") / "templates"
+OWN_TEMPLATES = "roles/templates"
 """Where a vault keeps its own versions of the allowed templates."""
 
 CountTokens = Callable[[str], int]
@@ -66,12 +68,18 @@ class RolePart:
         """All that could not be done, in one line for each."""
         return "\n".join(self.problems)
 
-    def shaped(self, message: str) -> tuple[str, str]:
-        """The message in the words of the role's template; and why not, if the template fails."""
+    def shaped(self, message: str, child: Child) -> tuple[str, str]:
+        """The message in the words of the role's template; and why not, if the template fails.
+
+        Args:
+            message: As it was written.
+            child: Where the vault's own templates are rendered.
+        """
         if self.config is None or not self.config.template or not message.strip():
             return message, ""
         template = self.config.template
-        packer = ContextPacker(self.root, template_dir=self.root / OWN_TEMPLATES)
+        own = Place(self.root) / OWN_TEMPLATES
+        packer = ContextPacker(self.root, template_dir=own, child=child)
         bare = replace(self.config, system_prompt="")
         try:
             text = packer.render_prompt(

@@ -2,20 +2,22 @@ import jinja2
 import pytest
 
 from smart_context.packing import ContextPacker, RoleConfig
+from smart_context.packing.own_templates import OwnTemplates
 from smart_context.packing.templates import (
     ALLOWED_TEMPLATES,
     format_diff,
-    prompt_environment,
     render,
     truncate_lines,
 )
+from smart_context.processes.child import Child
 
 ROLE = RoleConfig("r", system_prompt="Be good.")
 
 
-def rendered(tmp_path, source: str, **values) -> str:
-    (tmp_path / "planning.j2").write_text(source, encoding="utf-8")
-    return render(prompt_environment(tmp_path), "planning.j2", values)
+@pytest.fixture(scope="module")
+def child():
+    with Child() as shared:
+        yield shared
 
 
 @pytest.mark.parametrize("name", sorted(ALLOWED_TEMPLATES))
@@ -45,8 +47,9 @@ def test_own_versions_come_first_and_the_others_are_shipped(tmp_path):
     assert prompt.startswith("MINE Be good.")
 
 
-def test_values_are_not_escaped_and_not_rendered(tmp_path):
-    assert rendered(tmp_path, "{{ x }}", x="<b> {{ 7 * 7 }}") == "<b> {{ 7 * 7 }}"
+def test_values_are_not_escaped_and_not_rendered():
+    own = OwnTemplates(sources={"planning.j2": "{{ x }}"})
+    assert render(own, "planning.j2", {"x": "<b> {{ 7 * 7 }}"}) == "<b> {{ 7 * 7 }}"
 
 
 @pytest.mark.parametrize(
@@ -82,9 +85,9 @@ def test_the_environment_is_sandboxed_and_strict(tmp_path):
         pytest.param("{% include 'planning.j2' %}", "includes itself without end", id="a circle"),
     ],
 )
-def test_where_a_template_failed_is_told(tmp_path, text, words):
+def test_where_a_template_failed_is_told(tmp_path, child, text, words):
     (tmp_path / "planning.j2").write_text(text)
-    plan = ContextPacker(tmp_path, template_dir=tmp_path).plan(
+    plan = ContextPacker(tmp_path, template_dir=tmp_path, child=child).plan(
         RoleConfig("r"), "the task", template_name="planning.j2"
     )
     assert words in plan.warnings[0]
