@@ -20,20 +20,16 @@ class Changes:
     def __init__(self, folder: Place) -> None:
         self._folder = folder
         self._listeners: list[Listener] = []
+        self._of_sidecars: list[Listener] = []
         self._told: dict[ChatId, Signature] = {}
 
     def on_change(self, listener: Listener) -> Callable[[], None]:
         """Call `listener` after each change; the result ends that, as often as it is called."""
+        return _joined(self._listeners, listener)
 
-        def call(chat: ChatId) -> None:  # its own, so that one listener may be given twice
-            listener(chat)
-
-        def unsubscribe() -> None:
-            if call in self._listeners:
-                self._listeners.remove(call)
-
-        self._listeners.append(call)
-        return unsubscribe
+    def on_sidecar_change(self, listener: Listener) -> Callable[[], None]:
+        """Call `listener` after each report of a side-car; the result ends that."""
+        return _joined(self._of_sidecars, listener)
 
     def tell(self, chat: ChatId, signature: Signature | None) -> None:
         """The chat's file is in that state now; a listener that fails does not stop the others."""
@@ -41,11 +37,11 @@ class Changes:
             self._told.pop(chat, None)
         else:
             self._told[chat] = signature
-        for listener in tuple(self._listeners):
-            try:
-                listener(chat)
-            except Exception:  # noqa: BLE001 - one listener must not stop the others
-                _log.exception("A listener failed on the change of chat %s", chat)
+        _call(self._listeners, chat)
+
+    def tell_of_sidecar(self, chat: ChatId) -> None:
+        """A side-car of the chat may have changed."""
+        _call(self._of_sidecars, chat)
 
     def begin(self) -> None:
         """Take what is there as told; blocks."""
@@ -67,3 +63,24 @@ class Changes:
     def close(self) -> None:
         """Forget the listeners."""
         self._listeners.clear()
+        self._of_sidecars.clear()
+
+
+def _joined(listeners: list[Listener], listener: Listener) -> Callable[[], None]:
+    def call(chat: ChatId) -> None:  # its own, so that one listener may be given twice
+        listener(chat)
+
+    def unsubscribe() -> None:
+        if call in listeners:
+            listeners.remove(call)
+
+    listeners.append(call)
+    return unsubscribe
+
+
+def _call(listeners: list[Listener], chat: ChatId) -> None:
+    for listener in tuple(listeners):
+        try:
+            listener(chat)
+        except Exception:  # noqa: BLE001 - one listener must not stop the others
+            _log.exception("A listener failed on the change of chat %s", chat)

@@ -14,6 +14,7 @@ from smart_context.errors import ChatIdInvalid
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _CHAT_FILE = re.compile(r"([A-Za-z0-9_-]{1,128})\.json")
+_SIDECAR = re.compile(r"([A-Za-z0-9_-]{1,128})\.[a-z0-9_-]+\.json")
 _SUFFIX = re.compile(r"[a-z0-9][a-z0-9_-]*(\.[a-z0-9_-]+)*")
 # Windows opens a device for these names, whatever the case and with any extension.
 _DEVICE = re.compile(r"con|prn|aux|nul|com[0-9]|lpt[0-9]", re.IGNORECASE)
@@ -49,6 +50,12 @@ def chat_id_of(file_name: str) -> ChatId | None:
     if found is None or _DEVICE.fullmatch(found[1]):
         return None
     return ChatId(found[1])
+
+
+def sidecar_chat_of(file_name: str) -> ChatId | None:
+    """The chat next to whose document a JSON side-car has that file name; else `None`."""
+    found = _SIDECAR.fullmatch(file_name)
+    return None if found is None else ChatId(found[1])
 
 
 def sidecar_name(chat_id: ChatId, suffix: str) -> str:

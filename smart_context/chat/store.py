@@ -256,13 +256,25 @@ class ChatStore:
         """
         return self._changes.on_change(listener)
 
+    def on_sidecar_change(self, listener: Listener) -> Callable[[], None]:
+        """Call `listener` after a JSON side-car of a chat changed, while `watch` runs.
+
+        Whoever changed it: our own changes are reported too, and some reports are of none.
+
+        Returns:
+            What ends it; calling it twice is no harm.
+        """
+        return self._changes.on_sidecar_change(listener)
+
     async def watch(self, *, look_again_s: float = LOOK_AGAIN_S) -> None:
         """Report what other programs change, until cancelled; copes with a missing folder."""
         await to_end(self._changes.begin)
         reports = changed_chats(self.home, look_again_s=look_again_s)
         async with contextlib.aclosing(reports) as changes:
-            async for chats in changes:
-                await self._report(chats)
+            async for touched in changes:
+                await self._report(None if touched is None else touched.documents)
+                for chat in sorted(touched.sidecars if touched else ()):
+                    self._changes.tell_of_sidecar(chat)
 
     async def close(self) -> None:
         """Keep what makes the next start quick, and forget the listeners."""

@@ -3,12 +3,13 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
 from pathlib import Path
 
 from watchfiles import Change, awatch
 
-from smart_context.chat.ids import chat_id_of
+from smart_context.chat.ids import chat_id_of, sidecar_chat_of
 from smart_context.chat.messages import ChatId
 from smart_context.chat.threads import to_end
 from smart_context.disk.folders import opened
@@ -25,9 +26,17 @@ LOOK_AGAIN_S = 2.0
 _APPEARS_S = 1.0
 
 
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """Chats whose document may have changed, and those of which a JSON side-car may have."""
+
+    documents: frozenset[ChatId] = frozenset()
+    sidecars: frozenset[ChatId] = frozenset()
+
+
 async def changed_chats(
     folder: Place, *, look_again_s: float = LOOK_AGAIN_S
-) -> AsyncGenerator[frozenset[ChatId] | None, None]:
+) -> AsyncGenerator[Touched | None, None]:
     """Chats whose files may have changed; `None` for "any of them".
 
     Args:
@@ -39,8 +48,8 @@ async def changed_chats(
         await _until_there(folder, min(look_again_s, _APPEARS_S))
         yield None
         try:
-            async for chats in _reported(folder, look_again_s):
-                yield chats
+            async for touched in _reported(folder, look_again_s):
+                yield touched
         except (OSError, RuntimeError) as error:  # no watches left, or the folder went away
             _log.debug("%s is looked at every %s s: %s", folder, look_again_s, error)
             await asyncio.sleep(look_again_s)
@@ -51,13 +60,11 @@ async def _until_there(folder: Place, look_again_s: float) -> None:
         await asyncio.sleep(look_again_s)
 
 
-async def _reported(
-    folder: Place, look_again_s: float
-) -> AsyncGenerator[frozenset[ChatId] | None, None]:
+async def _reported(folder: Place, look_again_s: float) -> AsyncGenerator[Touched | None, None]:
     watched = await to_end(lambda: _inode(folder))
     reports = awatch(
         folder.path,
-        watch_filter=_is_chat,
+        watch_filter=_is_of_a_chat,
         step=STEP_MS,
         rust_timeout=int(look_again_s * 1000),
         yield_on_timeout=True,
@@ -65,20 +72,22 @@ async def _reported(
     )
     async with contextlib.aclosing(reports) as changes:
         async for batch in changes:
-            yield frozenset(_chats_of(batch)) or None
+            yield _touched_in(batch) if batch else None
             if await to_end(lambda: _inode(folder)) != watched:
                 return  # another folder by that name: its watch is a new one
 
 
-def _chats_of(batch: set[tuple[Change, str]]) -> Iterator[ChatId]:
-    for _, path in batch:
-        chat_id = chat_id_of(Path(path).name)
-        if chat_id is not None:
-            yield chat_id
+def _touched_in(batch: set[tuple[Change, str]]) -> Touched:
+    names = [Path(path).name for _, path in batch]
+    return Touched(
+        frozenset(filter(None, map(chat_id_of, names))),
+        frozenset(filter(None, map(sidecar_chat_of, names))),
+    )
 
 
-def _is_chat(_change: Change, path: str) -> bool:
-    return chat_id_of(Path(path).name) is not None
+def _is_of_a_chat(_change: Change, path: str) -> bool:
+    name = Path(path).name
+    return chat_id_of(name) is not None or sidecar_chat_of(name) is not None
 
 
 def _inode(folder: Place) -> int | None:

@@ -125,6 +125,8 @@ CHAT_FAILED: Event[ChatFailed] = Event("chat.failed")
 """A turn failed; what had arrived is saved."""
 CHAT_CHANGED: Event[ChatChanged] = Event("memory.chat_changed")
 """A chat was stored, deleted or restored, by us or by another program."""
+SIDECAR_CHANGED: Event[ChatChanged] = Event("memory.sidecar_changed")
+"""A file that is kept next to a chat may have changed, by whoever; goes to plugins only."""
 PANEL_REGISTERED: Event[Panel] = Event("ui.register_panel")
 """A panel is there to be shown."""
 PANEL_REMOVED: Event[PanelGone] = Event("ui.remove_panel")

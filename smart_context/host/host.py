@@ -25,6 +25,7 @@ from smart_context.host.events import (
     CONFIG_READ,
     PANEL_REGISTERED,
     PLUGINS_CHANGED,
+    SIDECAR_CHANGED,
     Event,
 )
 from smart_context.host.file_commands import FileCommands, shown_images
@@ -177,6 +178,7 @@ class Host:
         self._undo.append(
             self.store.on_change(lambda chat_id: self.emit(CHAT_CHANGED, {"chat_id": chat_id}))
         )
+        self._undo.append(self.store.on_sidecar_change(self._sidecar_changed))
         self._tasks.spawn(self._relay.run())
         self._tasks.spawn(self.store.watch())
         self._tasks.spawn(self.notes.follow())
@@ -296,6 +298,9 @@ class Host:
 
     def _opened(self, chat_id: ChatId) -> None:
         self._relay.send_to_plugins(CHAT_OPENED.name, {"chat_id": chat_id})
+
+    def _sidecar_changed(self, chat_id: ChatId) -> None:
+        self._relay.send_to_plugins(SIDECAR_CHANGED.name, {"chat_id": chat_id})
 
     async def _list_commands(self) -> JsonObject:
         """List every command with its parameters (JSON Schema)."""

@@ -57,7 +57,10 @@ class SmartContextPlugin:
         self._sidecars = Sidecars(
             context.chats.place,
             context.logger,
-            before_change=lambda chat_id, before: self._undo.push(chat_id, Step(before=before)),
+            on_change=lambda chat_id, before, after: self._undo.push(
+                chat_id, Step(before=before, after=after)
+            ),
+            on_news=self._chosen_elsewhere,
         )
         self._cache = EmbeddingCache(
             lambda chat_id: context.chats.place(chat_id, "embeddings.json"),
@@ -206,6 +209,7 @@ class SmartContextPlugin:
         context.subscribe("pipeline.output", self._start_extraction)
         context.subscribe("pipeline.end", self._settle)
         context.subscribe("memory.chat_changed", self._chat_changed)
+        context.subscribe("memory.sidecar_changed", self._sidecar_changed)
         context.subscribe("chat.opened", self._chat_opened)
         own = (
             *(self.set_filter, self.get_topics, self.set_similarity_mode, self.refresh_topics),
@@ -278,6 +282,14 @@ class SmartContextPlugin:
             await self._cache.forget(chat_id)
             return
         self._context.latest(("announce", chat_id), self._filter.announce(chat_id))
+
+    async def _sidecar_changed(self, payload: Mapping[str, Any]) -> None:
+        await self._sidecars.look(ChatId(payload["chat_id"]))
+
+    def _chosen_elsewhere(self, chat_id: ChatId) -> None:
+        """Another process has changed what was chosen for a chat."""
+        self._context.latest(("announce", chat_id), self._filter.announce(chat_id))
+        self._attached.announce(chat_id)
 
     async def _chat_opened(self, payload: Mapping[str, Any]) -> None:
         """A chat without topics, opened: the embedded extractor costs nothing, so it is asked."""

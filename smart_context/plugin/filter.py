@@ -5,10 +5,12 @@ It lies beside the chat as `<chat_id>.filter.json`, so it survives answers, relo
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from smart_context.chat.messages import MessageId
 from smart_context.plugin.topic_edits import TopicEdits
+
+T = TypeVar("T", bound=str)
 
 MAX_LABELS = 64
 MAX_LABEL_LENGTH = 200
@@ -156,6 +158,47 @@ class FilterState:
         if len(unique) > MAX_TARGETS:
             raise ValueError(f"targets: expected at most {MAX_TARGETS}, found {len(unique)}")
         return replace(self, role=name, role_targets=unique if name else ())
+
+
+def merged(base: FilterState, theirs: FilterState, ours: FilterState) -> FilterState:
+    """A state with the changes of both sides, part by part; ours where both changed one.
+
+    Args:
+        base: What both sides started from.
+        theirs: What one side made of it.
+        ours: What the other side made of it.
+    """
+    if base == theirs:
+        return ours
+    mine = {
+        name: getattr(ours, name)
+        for part in _PARTS
+        if any(getattr(ours, name) != getattr(base, name) for name in part)
+        for name in part
+    }
+    released = {*base.pinned, *base.hidden} - {*ours.pinned, *ours.hidden}
+    dropped = {*base.contexts} - {*ours.contexts}
+    contexts = dict.fromkeys((*theirs.contexts, *_added(base.contexts, ours.contexts)))
+    return (
+        replace(theirs, **mine, contexts=tuple(k for k in contexts if k not in dropped))
+        .release(released)
+        .pin(_added(base.pinned, ours.pinned))
+        .hide(_added(base.hidden, ours.hidden))
+    )
+
+
+_PARTS = (
+    ("active_topics", "embedding_search"),
+    ("threshold",),
+    ("edits",),
+    ("role", "role_targets"),
+)
+"""What a side changes at once; pins and contexts are merged one by one."""
+
+
+def _added(before: Iterable[T], after: Iterable[T]) -> list[T]:
+    known = set(before)
+    return [each for each in after if each not in known]
 
 
 def _role(value: object) -> str:

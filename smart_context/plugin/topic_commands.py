@@ -7,14 +7,14 @@ from typing import Any
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message, messages_of
 from smart_context.chat.store import ChatStore
-from smart_context.errors import CommandFailed, InvalidParams
+from smart_context.errors import CommandFailed, InvalidParams, SmartContextError
 from smart_context.plugin.filter import FilterState
 from smart_context.plugin.named_contexts import CHANGED, Command
 from smart_context.plugin.selector import ContextSelector
 from smart_context.plugin.service import ChatFilter
 from smart_context.plugin.sidecars import Sidecars
 from smart_context.plugin.topic_edits import TopicEdits, checked_label
-from smart_context.plugin.undo import UndoSteps, undone
+from smart_context.plugin.undo import Step, UndoSteps, undone
 from smart_context.topics.stored import stored_sticky_ids, to_stored
 from smart_context.topics.values import Extraction, Topic
 
@@ -101,13 +101,13 @@ class TopicEditing:
         step = self._undo.pop(checked)
         words = ""
         if step is not None:
-            now = (await self._sidecars.of(checked)).state
-            words = undone(now, step.before.state)
+            before, after = step.before.state, step.after
+            words = undone(after, before)
             stored = await self._chats.exists(checked)
-            await self._sidecars.restore(checked, step.before.state, stored=stored)
+            await self._restore(checked, step, stored=stored)
             if step.public is not None and stored:
                 await self._put_back(checked, step.public, step.before.topics)
-            if now.contexts != step.before.state.contexts:
+            if after.contexts != before.contexts:
                 self._emit(CHANGED, {"chat_id": checked})
             await self._filter.announce(checked)
         shown = await self._filter.topics(checked)
@@ -164,6 +164,15 @@ class TopicEditing:
             await self._store(checked, edited.topics)
             await self._filter.announce(checked)
         return await self._filter.topics(checked)
+
+    async def _restore(self, chat_id: ChatId, step: Step, *, stored: bool) -> None:
+        try:
+            await self._sidecars.restore(
+                chat_id, step.before.state, instead_of=step.after, stored=stored
+            )
+        except SmartContextError:
+            self._undo.push(chat_id, step)
+            raise
 
     async def _change_state(
         self, chat_id: ChatId, change: Callable[[FilterState], FilterState]

@@ -15,14 +15,16 @@ MAX_CHATS = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What was before a choice.
+    """A choice: what was before it and after it.
 
     Attributes:
-        before: What was kept beside the chat.
+        before: What was kept next to the chat before it.
+        after: The filter's state after it.
         public: The topics of the chat file; `None` if the choice was not about topics.
     """
 
     before: ChatSidecar
+    after: FilterState
     public: tuple[Mapping[str, Any], ...] | None = None
 
 
@@ -62,7 +64,7 @@ class UndoSteps:
 
 
 def undone(now: FilterState, before: FilterState) -> str:
-    """What a step back changes, in words."""
+    """What a step back from one state to another changes, in words."""
     changes = {
         "the topics": now.edits != before.edits,
         "the filter": now.active_topics != before.active_topics

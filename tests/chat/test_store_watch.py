@@ -198,3 +198,17 @@ async def test_a_report_that_comes_before_our_writer_has_told_waits_for_it(store
     may_go_on.set()
     await asyncio.gather(saving, report)
     assert heard.chats == ["c"]
+
+
+async def test_a_side_car_that_changes_is_reported_and_a_journal_is_not(store, folder):
+    heard, found = Heard(store), []
+    end = store.on_sidecar_change(found.append)
+    async with watching(store), asyncio.timeout(PATIENCE_S):
+        while not found:  # the system may not be watching yet
+            put(folder / "d.answer.jsonl", "{}")
+            put(folder / "c.filter.json", "{}")
+            await asyncio.sleep(0.05)
+        end()
+        end()
+    assert set(found) == {"c"}
+    assert heard.chats == []

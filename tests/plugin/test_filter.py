@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smart_context.chat.messages import MessageId
-from smart_context.plugin.filter import MAX_LABEL_LENGTH, MAX_LABELS, FilterState
+from smart_context.plugin.filter import MAX_LABEL_LENGTH, MAX_LABELS, FilterState, merged
 
 ids = st.lists(st.sampled_from([MessageId(c) for c in "abcdef"]), max_size=6)
 steps = st.lists(st.tuples(st.sampled_from(["pin", "hide", "release"]), ids), max_size=8)
@@ -66,3 +66,43 @@ def test_a_state_survives_its_file(steps):
 )
 def test_a_file_of_another_make_reads_as_an_empty_state(document):
     assert FilterState.from_dict(document) == FilterState()
+
+
+labels = st.lists(st.sampled_from(["Cats", "Dogs", "Owls"]), unique=True)
+names = st.sampled_from(["", "coder", "reviewer"])
+states = st.builds(
+    lambda pinned, hidden, contexts, topics, role, threshold: (
+        FilterState(
+            contexts=tuple(contexts), active_topics=tuple(topics), role=role, threshold=threshold
+        )
+        .pin(pinned)
+        .hide(hidden)
+    ),
+    ids,
+    ids,
+    labels,
+    labels,
+    names,
+    st.sampled_from([None, 0.3, 0.6]),
+)
+
+
+@given(states, states)
+def test_merging_with_a_side_that_changed_nothing_gives_the_other(base, changed):
+    assert merged(base, base, changed) == changed
+    assert merged(base, changed, base) == changed
+
+
+@given(states, states, states)
+def test_merging_keeps_what_both_sides_did(base, theirs, ours):
+    state = merged(base, theirs, ours)
+    assert not set(state.pinned) & set(state.hidden)
+    assert set(ours.pinned) - set(base.pinned) <= set(state.pinned)
+    assert set(ours.hidden) - set(base.hidden) <= set(state.hidden)
+    assert not (set(base.pinned) - set(ours.pinned) - set(ours.hidden)) & set(state.pinned)
+    assert set(state.contexts) == (set(theirs.contexts) - set(base.contexts)) | (
+        set(base.contexts) & set(theirs.contexts) & set(ours.contexts)
+    ) | (set(ours.contexts) - set(base.contexts))
+    for part in ("role", "threshold", "active_topics"):
+        started, now, wanted = (getattr(side, part) for side in (base, theirs, ours))
+        assert getattr(state, part) == (now if wanted == started else wanted)

@@ -1,5 +1,6 @@
 """Several processes on one vault: servers, and commands beside them."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import pytest
 from tests.fake_openai import held
 from tests.patience import PATIENCE_S
 from tests.serving import serving
-from tests.vaults import KEY, read_chat
+from tests.vaults import KEY, about, read_chat, write_chat
 
 VERBS = (
     ("filter", "c1"),
@@ -68,6 +69,20 @@ def test_commands_beside_a_streaming_server_leave_its_answer_to_it(configured, e
         answer = client.call("memory.load_chat", chat_id="c1")["messages"][1]
     assert answer["content"] == "One half,"
     assert "interrupted" in answer["error"]
+
+
+def test_a_role_that_a_command_gives_beside_a_server_is_seen_and_outlives_a_click(configured):
+    vault = configured()
+    write_chat(vault, "c1", about("cats purr", "boats sail"), topics=[{"label": "cats"}])
+    with serving(vault, env=KEY) as server, server.connect() as client:
+        assert client.call("smart_context.roles", chat_id="c1")["current"] == ""
+        (said,) = run_all([("role", "c1", "reviewer")], vault)
+        client.wait_for("smart_context.filter_changed", role="reviewer")
+        assert client.call("smart_context.roles", chat_id="c1")["current"] == "reviewer", said
+        client.call("smart_context.set_filter", chat_id="c1", topics=["cats"])
+        assert client.call("smart_context.roles", chat_id="c1")["current"] == "reviewer"
+    chosen = json.loads((vault / ".memory" / "c1.filter.json").read_text())
+    assert (chosen["role"], chosen["active_topics"]) == ("reviewer", ["cats"])
 
 
 def test_a_second_server_leaves_the_answer_of_the_first_to_it(configured, endpoint, gate):
