@@ -15,6 +15,9 @@ from smart_context.plugin.views import filter_view, topics_view
 JsonObject = dict[str, Any]
 
 ANNOUNCE_AFTER_S = 0.05
+_LOOKS = 5
+"""After as many changes in a row the last one of them tells the clients."""
+
 HistoryOf = Callable[[Sequence[Message]], Awaitable[Sequence[Message]]]
 """Builds what the next turn would send, from a chat's messages."""
 
@@ -137,8 +140,7 @@ class ChatFilter:
         Changes come in bursts, of which the last counts, and a turn's own filter goes first.
         """
         await asyncio.sleep(ANNOUNCE_AFTER_S)
-        view = await self.view(chat_id)
-        await self._tell(view, await self.decide(view))
+        await self._tell(chat_id)
 
     async def take_role(
         self, chat_id: ChatId, name: str, targets: Iterable[str] = ()
@@ -155,8 +157,7 @@ class ChatFilter:
     ) -> JsonObject:
         stored = await self._chats.exists(chat_id)
         await self._sidecars.change_state(chat_id, change, stored=stored)
-        view = await self.view(chat_id)
-        return await self._tell(view, await self.decide(view))
+        return await self._tell(chat_id)
 
     async def _shown(self, view: ChatView, decision: Decision) -> JsonObject:
         shown = filter_view(view, decision)
@@ -164,13 +165,24 @@ class ChatFilter:
         shown["problem"] = " ".join(filter(None, problems))
         return {**shown, "undo_steps": self._undo_steps(view.chat_id)}
 
-    async def _tell(self, view: ChatView, decision: Decision) -> JsonObject:
-        shown = await self._shown(view, decision)
-        searching = self._selector.is_searching(view.sidecar.state)
-        self._emit(
-            "smart_context.filter_changed",
-            {"chat_id": view.chat_id, "embedding_search": searching, **shown},
-        )
+    async def _tell(self, chat_id: ChatId) -> JsonObject:
+        """Tell all clients what is in context; gives what they are told.
+
+        To decide can take seconds. What has changed meanwhile is looked at again, so that no event
+        is older than the one before it.
+        """
+        shown: JsonObject = {}
+        for _ in range(_LOOKS):
+            revision = self._sidecars.revision(chat_id)
+            view = await self.view(chat_id)
+            shown = await self._shown(view, await self.decide(view))
+            stored = await self._chats.messages(chat_id)
+            is_current = revision == self._sidecars.revision(chat_id)
+            if is_current and _finished(stored) == view.messages:
+                searching = self._selector.is_searching(view.sidecar.state)
+                event = {"chat_id": chat_id, "embedding_search": searching, **shown}
+                self._emit("smart_context.filter_changed", event)
+                break
         return shown
 
 

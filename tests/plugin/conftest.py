@@ -24,7 +24,7 @@ class NoAttachments:
 class Served:
     """A running host and what it said."""
 
-    def __init__(self, vault, trust):
+    def __init__(self, vault, trust, embedder=None):
         self.vault = vault
         self.model = ScriptedChatModel(lambda _: "An answer")
         config = read_config(vault, environ={}, plugin_settings=declared_settings(vault))
@@ -32,7 +32,10 @@ class Served:
             config=config,
             store=ChatStore(config.memory_dir),
             models=Models(
-                chat=self.model, fast=None, embedder=ScriptedEmbedder(), chat_is_embedded=False
+                chat=self.model,
+                fast=None,
+                embedder=embedder or ScriptedEmbedder(),
+                chat_is_embedded=False,
             ),
             trust=TrustRecord(trust),
             build_history=lambda messages, **_more: build_context(
@@ -78,8 +81,8 @@ def notes(vault):
 @pytest.fixture
 def served(vault, tmp_path):
     @asynccontextmanager
-    async def run():
-        running = Served(vault, tmp_path / "trust.json")
+    async def run(embedder=None):
+        running = Served(vault, tmp_path / "trust.json", embedder)
         await running.host.start()
         try:
             yield running
