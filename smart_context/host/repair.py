@@ -1,5 +1,6 @@
 """Puts chats right after a crash: answers that nobody is writing any more."""
 
+import asyncio
 import logging
 
 from smart_context.chat.answer_claim import AnswerClaimed, claim_answer, is_claimed
@@ -30,6 +31,7 @@ class Repair:
     def __init__(self, store: ChatStore, turns: Turns) -> None:
         self._store = store
         self._turns = turns
+        self._repairing = asyncio.Lock()
 
     async def all(self) -> None:
         """Repair every chat that has a journal, then the newest chats.
@@ -57,9 +59,10 @@ class Repair:
 
     async def _try(self, chat_id: ChatId) -> None:
         try:
-            if self._turns.under_way(chat_id) is None:
-                await self._turns.save_unsaved(chat_id)
-                await self._end_unfinished(chat_id)
+            async with self._repairing:  # who asks meanwhile reads the chat when it is repaired
+                if self._turns.under_way(chat_id) is None:
+                    await self._turns.save_unsaved(chat_id)
+                    await self._end_unfinished(chat_id)
         except (SmartContextError, OSError) as error:
             _logger.warning("chat %s could not be repaired after a crash: %s", chat_id, error)
 
