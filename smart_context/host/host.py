@@ -171,7 +171,7 @@ class Host:
             self.commands
         )
         FileCommands(self.files, self.config.root).register(self.commands)
-        MemoryCommands(self.store, self.turns, repair).register(self.commands)
+        MemoryCommands(self.store, self.turns, repair, self._relay.settled).register(self.commands)
         self.compactions.register(self.commands)
         self.commands.register("system.commands", self._list_commands)
         self.commands.register("system.plugins", self._list_plugins)

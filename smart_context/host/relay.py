@@ -3,11 +3,14 @@
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 
 from smart_context.chat.messages import JsonObject
 from smart_context.host.bus import EventBus
 
 Listener = Callable[[str, JsonObject], None]
+
+SETTLE_TIMEOUT_S = 2.0
 
 _logger = logging.getLogger(__name__)
 
@@ -22,7 +25,7 @@ class Relay:
     def __init__(self, bus: EventBus) -> None:
         self._bus = bus
         self._listeners: list[Listener] = []
-        self._waiting: asyncio.Queue[tuple[str, JsonObject]] = asyncio.Queue()
+        self._waiting: asyncio.Queue[tuple[str, JsonObject] | asyncio.Event] = asyncio.Queue()
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Call a function with every event for clients; gives a function that ends it."""
@@ -43,8 +46,19 @@ class Relay:
         if self._bus.is_awaited(event):
             self._waiting.put_nowait((event, payload))
 
+    async def settled(self) -> None:
+        """Wait until plugins were told of all that was sent so far, but not for ever."""
+        mark = asyncio.Event()
+        self._waiting.put_nowait(mark)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SETTLE_TIMEOUT_S):
+                await mark.wait()
+
     async def run(self) -> None:
         """Carry events to plugins until cancelled."""
         while True:
-            event, payload = await self._waiting.get()
-            await self._bus.publish(event, payload)
+            waiting = await self._waiting.get()
+            if isinstance(waiting, asyncio.Event):
+                waiting.set()
+            else:
+                await self._bus.publish(*waiting)

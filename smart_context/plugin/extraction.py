@@ -13,8 +13,8 @@ from smart_context.llm.models import Embedder, Matrix
 from smart_context.plugin.sidecars import Sidecars
 from smart_context.relevance.cache import EmbeddingCache
 from smart_context.topics.extraction import TopicExtractor
-from smart_context.topics.stored import stored_sticky_ids, to_stored
-from smart_context.topics.values import Extraction, Topic
+from smart_context.topics.stored import stored_labels, stored_sticky_ids, to_stored
+from smart_context.topics.values import Extraction
 
 JsonObject = dict[str, Any]
 Emit = Callable[[str, JsonObject], None]
@@ -108,9 +108,11 @@ class TopicUpdates:
                 del self._newest[chat_id]
 
     async def _extract_and_store(self, chat_id: ChatId, token: object) -> None:
-        messages = _readable(await self._chats.messages(chat_id))
-        sidecar = await self._sidecars.of(chat_id)
-        found = await self._extract(chat_id, messages, sidecar.topics)
+        stored, others = await self._chats.snapshot(chat_id)
+        messages = _readable(stored)
+        known = (topic.label for topic in (await self._sidecars.of(chat_id)).topics)
+        labels = dict.fromkeys((*stored_labels(others.get("topics")), *known))
+        found = await self._extract(chat_id, messages, tuple(labels))
         extraction = await self._edited(chat_id, found, messages)
 
         def store(document: JsonObject) -> None:
@@ -134,12 +136,10 @@ class TopicUpdates:
         await self._announce(chat_id)
 
     async def _extract(
-        self, chat_id: ChatId, messages: Sequence[Message], former: Sequence[Topic]
+        self, chat_id: ChatId, messages: Sequence[Message], labels: Sequence[str]
     ) -> Extraction:
         embedder = ChatEmbedder(self._cache, chat_id, messages)
-        return await self._extractor(embedder).extract(
-            messages, previous_labels=[topic.label for topic in former]
-        )
+        return await self._extractor(embedder).extract(messages, previous_labels=labels)
 
     def _tell(self, chat_id: ChatId, state: str, reason: str = "") -> None:
         payload: JsonObject = {"chat_id": chat_id, "state": state}

@@ -24,7 +24,7 @@ class NoAttachments:
 class Served:
     """A running host and what it said."""
 
-    def __init__(self, vault, trust, embedder=None):
+    def __init__(self, vault, trust, *, embedder=None, fast=None):
         self.vault = vault
         self.model = ScriptedChatModel(lambda _: "An answer")
         config = read_config(vault, environ={}, plugin_settings=declared_settings(vault))
@@ -33,7 +33,7 @@ class Served:
             store=ChatStore(config.memory_dir),
             models=Models(
                 chat=self.model,
-                fast=None,
+                fast=fast,
                 embedder=embedder or ScriptedEmbedder(),
                 chat_is_embedded=False,
             ),
@@ -81,8 +81,8 @@ def notes(vault):
 @pytest.fixture
 def served(vault, tmp_path):
     @asynccontextmanager
-    async def run(embedder=None):
-        running = Served(vault, tmp_path / "trust.json", embedder)
+    async def run(**models):
+        running = Served(vault, tmp_path / "trust.json", **models)
         await running.host.start()
         try:
             yield running

@@ -43,7 +43,7 @@ async def chat(vault):
 
 async def test_no_event_is_older_than_the_one_before_it(served, chat):
     embedder = GatedEmbedder("cats")
-    async with served(embedder) as running:
+    async with served(embedder=embedder) as running:
         slow = asyncio.create_task(running.call("set_filter", chat_id=chat, topics=["cats"]))
         await until(lambda: any("cats" in texts for texts in embedder.asked))
         last = await running.call("set_filter", chat_id=chat, topics=[])
@@ -58,7 +58,7 @@ async def test_no_event_is_older_than_the_one_before_it(served, chat):
 
 async def test_a_message_that_comes_while_the_filter_decides_is_in_the_event(served, chat):
     embedder = GatedEmbedder("cats")
-    async with served(embedder) as running:
+    async with served(embedder=embedder) as running:
         slow = asyncio.create_task(running.call("set_filter", chat_id=chat, topics=["cats"]))
         await until(lambda: any("cats" in texts for texts in embedder.asked))
         more = {"id": "m9", "role": "user", "content": "cats again"}
@@ -93,3 +93,14 @@ async def test_a_step_back_keeps_what_another_process_chose_since(served, chat):
         shown = await one.call("undo", chat_id=chat)
         assert (shown["active_topics"], shown["pinned"]) == ([], ["m5"])
         assert (shown["undone"], shown["left"]) == ("the filter", 0)
+
+
+async def test_a_deleted_chat_has_no_choices_and_nothing_to_take_back(served, chat):
+    async with served() as running:
+        await running.call("set_filter", chat_id=chat, topics=["cats"])
+        await running.call("memory.delete_chat", chat_id=chat)
+        shown = await running.call("get_topics", chat_id=chat)
+        assert (shown["active_topics"], shown["undo_steps"]) == ([], 0)
+        assert (await running.call("undo", chat_id=chat))["undone"] == ""
+        await running.call("memory.restore_chat", chat_id=chat)
+        assert (await running.call("get_topics", chat_id=chat))["active_topics"] == ["cats"]
