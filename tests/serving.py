@@ -10,7 +10,6 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import urllib.error
 import urllib.request
@@ -22,6 +21,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from tests.patience import PATIENCE_S
+from tests.preloaded import Program, start
 
 TOKEN = "a-token-for-tests-0123456789"
 OWN_PORTS = range(20_000, 30_000)
@@ -32,7 +32,7 @@ OWN_PORTS = range(20_000, 30_000)
 class Server:
     """A running `smart-context serve`."""
 
-    process: subprocess.Popen
+    process: Program
     link: str
     vault: Path
     errors: list[str] = field(default_factory=list)
@@ -92,27 +92,11 @@ def _decoded(response):
     return raw.decode()
 
 
-LOWERED = """
-import os, resource, sys
-resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[1]), int(sys.argv[1])))
-os.execv(sys.executable, [sys.executable, *sys.argv[2:]])
-"""
-"""Runs Python with fewer descriptors, as `ulimit -n` does."""
-
-
 @contextmanager
 def serving(vault, *, env=None, args=(), port=0, descriptors=None):
     """Serve a vault in a process of its own, on a free port, until the block ends."""
-    lowered = ["-c", LOWERED, str(descriptors)] if descriptors else []
-    command = [*lowered, "-m", "smart_context", "serve", str(vault), "--port", str(port)]
-    process = subprocess.Popen(
-        [sys.executable, *command, "--token", TOKEN, "--no-browser", *args],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-        env={**os.environ, "PYTHONWARNINGS": "default", **(env or {})},
-    )
+    command = ["serve", vault, "--port", port, "--token", TOKEN, "--no-browser", *args]
+    process = start(command, env={**os.environ, **(env or {})}, descriptors=descriptors)
     errors: list[str] = []
     readers = [threading.Thread(target=lambda: errors.extend(process.stderr), daemon=True)]
     readers[0].start()

@@ -59,7 +59,7 @@ class Repair:
 
     async def _try(self, chat_id: ChatId) -> None:
         try:
-            async with self._repairing:  # who asks meanwhile reads the chat when it is repaired
+            async with self._repairing:  # who opens a chat waits for the repair of the start
                 if self._turns.under_way(chat_id) is None:
                     await self._turns.save_unsaved(chat_id)
                     await self._end_unfinished(chat_id)

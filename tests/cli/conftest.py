@@ -1,13 +1,11 @@
 import logging
 import os
 import shutil
-import subprocess
-import sys
 
 import pytest
 
 from smart_context.cli.serve import DEMO_VAULT
-from tests.patience import PATIENCE_S
+from tests.preloaded import run_to_end
 
 
 def demo_vault(parent):
@@ -38,18 +36,13 @@ def smart_context(tmp_path):
     """Runs the program as a user does; gives exit code, stdout and stderr."""
 
     def run(*arguments, cwd=None, env=None, stdin=""):
-        done = subprocess.run(
-            [sys.executable, "-m", "smart_context", *map(str, arguments)],
+        code, out, err = run_to_end(
+            arguments,
             cwd=cwd or tmp_path,
             env={**os.environ, "XDG_CONFIG_HOME": str(tmp_path / "config"), **(env or {})},
-            input=stdin,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            timeout=PATIENCE_S,
-            check=False,
+            stdin=stdin,
         )
-        assert "Traceback" not in done.stderr
-        return done.returncode, done.stdout, done.stderr
+        assert "Traceback" not in err
+        return code, out, err
 
     return run
