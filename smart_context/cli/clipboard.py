@@ -1,9 +1,12 @@
 """Puts text on the clipboard, by the command that the platform has for it."""
 
-import shutil
-import subprocess
+import os
+from collections.abc import Sequence
+from pathlib import Path
 
+from smart_context.config.environment import environment
 from smart_context.errors import CommandFailed
+from smart_context.processes.programs import NOT_INSTALLED, Stopped, clean_environment, run
 
 COMMANDS = (
     ("wl-copy",),
@@ -15,6 +18,7 @@ COMMANDS = (
 """In the order in which they are tried."""
 
 _TIMEOUT_S = 10.0
+_KEPT = ("DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "WSL_*", "WSLENV")
 
 
 def copy(text: str) -> str:
@@ -24,14 +28,12 @@ def copy(text: str) -> str:
         CommandFailed: If there is no such command, or each of them fails.
     """
     failures = []
-    for name, *options in COMMANDS:
-        path = shutil.which(name)
-        if path is None:
-            continue
-        failure = _run([path, *options], text.encode("utf-16" if name == "clip.exe" else "utf-8"))
+    for command in COMMANDS:
+        failure = _failure(command, text)
         if not failure:
-            return name
-        failures.append(f"{name} {failure}")
+            return command[0]
+        if failure != NOT_INSTALLED:
+            failures.append(f"{command[0]} {failure}")
     names = ", ".join(name for name, *_ in COMMANDS)
     reason = (
         f"Nothing was copied: {'; '.join(failures)}."
@@ -41,22 +43,17 @@ def copy(text: str) -> str:
     raise CommandFailed(f"{reason} Install one of them, or write to a file with -o FILE.")
 
 
-def _run(command: list[str], content: bytes) -> str:
-    """Why the command failed; empty when it did not.
-
-    Some of them stay in the background to serve the clipboard: they must not hold our pipes.
-    """
-    try:
-        done = subprocess.run(  # noqa: S603  one of the commands above, no shell
-            command,
-            input=content,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            timeout=_TIMEOUT_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return f"took longer than {_TIMEOUT_S:g} s"
-    except OSError as error:
-        return f"could not be started ({error.strerror})"
-    return f"ended with exit code {done.returncode}" if done.returncode else ""
+def _failure(command: Sequence[str], text: str) -> str:
+    """Why the command failed; empty when it did not."""
+    outcome = run(
+        command,
+        folder=Path(os.sep),
+        environment=clean_environment(environment(), keep=_KEPT),
+        stdin=text.encode("utf-16" if command[0] == "clip.exe" else "utf-8"),
+        timeout_s=_TIMEOUT_S,
+        max_bytes=0,
+        may_stay=True,  # some of them serve the clipboard from the background
+    )
+    if isinstance(outcome, Stopped):
+        return outcome.reason
+    return f"ended with exit code {outcome.exit_code}" if outcome.exit_code else ""

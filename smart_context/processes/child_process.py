@@ -4,7 +4,7 @@ import contextlib
 import json
 import os
 import signal
-import subprocess
+import subprocess  # noqa: TID251  starts our own Python
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,9 +1,9 @@
 """Runs programs that others wrote: git, npx, pip and the clipboard's command.
 
-Only this module starts programs. A program comes from the PATH of the user, never from a folder
-that somebody else filled, sees few variables of the environment, and has no shell and no terminal
-to read from. It runs in a process group of its own, which is killed as a whole when the program
-ends, takes too long or prints too much.
+No other module does; what is started elsewhere is Python with our own code. A program comes from
+the PATH of the user, never from a folder that somebody else filled, sees few variables of the
+environment, and has no shell and no terminal to read from. It runs in a process group of its own,
+which is killed as a whole when the program ends, takes too long or prints too much.
 """
 
 import contextlib
@@ -11,8 +11,7 @@ import os
 import queue
 import shutil
 import signal
-import subprocess
-import tempfile
+import subprocess  # noqa: TID251  the one place that may
 import threading
 import time
 import weakref
@@ -28,6 +27,16 @@ _KEPT = (
     *("SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "PROGRAMDATA"),
     *("USERPROFILE", "HOMEDRIVE", "HOMEPATH", "APPDATA", "LOCALAPPDATA"),
 )
+NETWORK_VARIABLES = (
+    *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
+    *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR"),
+)
+"""What a program needs besides to reach the network as the user does."""
+
+NOT_INSTALLED = "is not installed"
+"""Why a program was not run that is in no folder of the PATH."""
+
 _CHUNK_BYTES = 1 << 16
 _SLOW, _FULL = "slow", "full"
 _LAST_WORDS_S = 0.5
@@ -112,25 +121,26 @@ def run(
     """
     program = _found(command[0], environment)
     if program is None:
-        return Stopped(reason="is not installed")
+        return Stopped(reason=NOT_INSTALLED)
     output = subprocess.DEVNULL if may_stay else subprocess.PIPE
     try:
-        with _as_stdin(stdin) as source:
-            process = subprocess.Popen(  # noqa: S603  no shell; callers choose from fixed programs
-                [program, *command[1:]],
-                cwd=folder,
-                env=dict(environment),
-                stdin=source,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
+        process = subprocess.Popen(  # noqa: S603  no shell; callers choose from fixed programs
+            [program, *command[1:]],
+            cwd=folder,
+            env=dict(environment),
+            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
     except (OSError, ValueError) as error:  # ValueError: a NUL in an argument
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         return Stopped(reason=f"could not be started ({reason})")
     # Called at the exit of this program, too, where a thread that waits below just stops.
     kill = weakref.finalize(process, _kill_group, process.pid)
     try:
+        if process.stdin is not None:
+            _in_background(_write, process.stdin, stdin)
         outcome = _Running(process, max_bytes).outcome(timeout_s, may_stay=may_stay)
     except BaseException:
         kill()
@@ -147,17 +157,6 @@ def _found(name: str, environment: Mapping[str, str]) -> str | None:
         if found := shutil.which(os.path.join(folder, name)):  # noqa: PTH118  a plain text
             return found
     return None
-
-
-@contextlib.contextmanager
-def _as_stdin(content: bytes) -> Iterator[int | IO[bytes]]:
-    if not content:
-        yield subprocess.DEVNULL
-        return
-    with tempfile.TemporaryFile() as file:
-        file.write(content)
-        file.seek(0)
-        yield file
 
 
 class _Running:
@@ -220,6 +219,11 @@ class _Running:
             if fault:
                 return fault
         return ""
+
+
+def _write(stream: IO[bytes], content: bytes) -> None:
+    with contextlib.suppress(OSError), stream:  # it need not read what it is given
+        stream.write(content)
 
 
 def _in_background(work: Callable[..., None], *arguments: object) -> None:

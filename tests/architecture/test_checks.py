@@ -86,3 +86,21 @@ def test_all_that_the_wheel_needs_is_declared():
     included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
     assert set(included) == {"plugin.toml", "static", "templates"}
     assert all((ROOT / name).exists() for name in included)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["import subprocess", "from subprocess import run", "import pty", "import multiprocessing"],
+)
+def test_programs_are_started_in_one_place(line):
+    command = [SCRIPTS / "ruff", "check", "--select", "TID251", "--stdin-filename"]
+    done = subprocess.run(
+        [*command, "smart_context/cli/made_up.py", "-"],
+        input=f"{line}\n",
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Run " in done.stdout
+    assert "processes/" in done.stdout

@@ -1,11 +1,13 @@
+import json
 import os
-import select
+import shutil
+import subprocess
 
 import pytest
 
 from smart_context.packing import ContextPacker, RoleConfig, RoleContext
 from smart_context.packing.repomix import RepomixFailed, pack_with_repomix
-from tests.patience import PATIENCE_S
+from tests.patience import has_ended
 
 ROLE = RoleConfig("r", context=RoleContext(include=("*.py",), exclude=("b.py",)))
 
@@ -51,7 +53,7 @@ def test_its_output_is_the_section_and_says_so(repo, npx):
     assert "## Repository Context\n\nPacked by repomix@0.2.20.\n\n```xml\n<file>" in packed
     assert "--yes repomix@0.2.20 --style xml" in packed
     assert "--include=**/*.py,**/*.py/**" in packed
-    assert f"in {repo}" in packed
+    assert f" {repo} --include" in packed
 
 
 def test_auto_downloads_nothing(repo, npx):
@@ -86,18 +88,6 @@ def test_a_repomix_that_takes_too_long_is_killed_with_all_that_it_started(repo, 
         pack_with_repomix(repo, ["*"], [], may_download=False, timeout_s=3)
     child = int((tmp_path / "pid").read_text())
     assert has_ended(child)
-
-
-def has_ended(process_id: int) -> bool:
-    """Whether a process is gone, or goes while it is waited for."""
-    try:
-        watched = os.pidfd_open(process_id)
-    except ProcessLookupError:
-        return True
-    try:
-        return bool(select.select([watched], [], [], PATIENCE_S)[0])
-    finally:
-        os.close(watched)
 
 
 OURS = 'for a in "$@"; do case "$a" in --config=*) cat "${a#--config=}";; esac; done\n'
@@ -148,3 +138,64 @@ def test_why_it_failed_is_told_in_its_own_words(repo, npx):
     npx("echo 'npm warn odd' >&2; echo 'npm error code X' >&2; echo 'npm error gone' >&2; exit 1")
     with pytest.raises(RepomixFailed, match="with exit code 1: npm error gone"):
         pack_with_repomix(repo, ["*"], [], may_download=True)
+
+
+def test_npx_runs_in_an_empty_folder_outside_of_the_repository(repo, npx):
+    (repo / ".npmrc").write_text("node-options=--require ./evil.js")
+    npx('echo "at $PWD:"; ls -A; echo end')
+    packed = pack_with_repomix(repo, ["*"], [], may_download=False)
+    place, *listed, _ = packed.splitlines()
+    assert str(repo) not in place
+    assert listed == ["repomix.config.json"]
+
+
+@pytest.mark.parametrize("variable", ["npm_config_prefix", "NPM_CONFIG_NODE_OPTIONS", "NODE_PATH"])
+def test_variables_that_could_name_a_program_do_not_reach_npx(repo, npx, monkeypatch, variable):
+    monkeypatch.setenv(variable, str(repo))
+    npx("env; echo end")
+    assert str(repo) not in pack_with_repomix(repo, [], [], may_download=False)
+
+
+def test_an_npx_of_the_repository_is_not_run(repo, npx, monkeypatch):
+    npx("echo the users own")
+    own = os.environ["PATH"]
+    binaries = repo / "node_modules" / ".bin"
+    binaries.mkdir(parents=True)
+    (binaries / "npx").write_text("#!/bin/sh\necho the repositorys\n")
+    (binaries / "npx").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{binaries}:node_modules/.bin:{own}")
+    assert pack_with_repomix(repo, ["*"], [], may_download=False) == "the users own\n"
+
+
+def test_npx_is_not_run_where_it_would_take_programs_of_the_repository(repo, npx, monkeypatch):
+    npx("echo never")
+    (repo / "node_modules").mkdir()
+    (repo / "scratch").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(repo / "scratch"))
+    with pytest.raises(RepomixFailed, match=r"npx would run programs of .*repo/node_modules"):
+        pack_with_repomix(repo, ["*"], [], may_download=False)
+
+
+@pytest.mark.skipif(shutil.which("npx") is None, reason="npx is not installed")
+def test_the_real_npx_takes_no_repomix_of_the_repository(repo, tmp_path, monkeypatch):
+    """As `npx --no-install repomix@0.2.20` does in the repository itself."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".npmrc").write_text("offline=true\n")
+    mark = tmp_path / "mark"
+    package = repo / "node_modules" / "repomix"
+    package.mkdir(parents=True)
+    (repo / "node_modules" / ".bin").mkdir()
+    script = f"#!/usr/bin/env node\nrequire('fs').writeFileSync({json.dumps(str(mark))}, '')\n"
+    (package / "cli.js").write_text(script)
+    (package / "cli.js").chmod(0o755)
+    (repo / "node_modules" / ".bin" / "repomix").symlink_to("../repomix/cli.js")
+    described = {"name": "repomix", "version": "0.2.20", "bin": {"repomix": "cli.js"}}
+    (package / "package.json").write_text(json.dumps(described))
+    (repo / "package.json").write_text('{"dependencies": {"repomix": "0.2.20"}}')
+    command = ["npx", "--no-install", "repomix@0.2.20"]
+    subprocess.run(command, cwd=repo, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    assert mark.exists(), "npx would run it there"
+    mark.unlink()
+    with pytest.raises(RepomixFailed):
+        pack_with_repomix(repo, ["*"], [], may_download=False)
+    assert not mark.exists()

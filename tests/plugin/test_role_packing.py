@@ -116,3 +116,14 @@ def test_a_role_that_is_gone_says_so_and_adds_nothing(vault):
     gone = part(RolePacking(vault, ()), name="pirate")
     assert (gone.text, gone.tokens) == ("", 0)
     assert "there is no role 'pirate'" in gone.problem
+
+
+def test_where_git_may_not_run_a_role_has_no_changes_and_says_so(vault):
+    git(vault, "init", "-q")
+    git(vault, "add", "a.md")
+    packing = RolePacking(vault, ())
+    options = {"budget": lambda wanted: wanted, "model": "m", "count_tokens": estimate}
+    without = packing.part("sailor", git="never", **options)
+    assert "## Git Diff" not in without.text
+    assert any("git may not run here" in problem for problem in without.problems)
+    assert "## Git Diff" in packing.part("sailor", git="guarded", **options).text

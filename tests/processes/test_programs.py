@@ -1,5 +1,4 @@
 import os
-import select
 import subprocess
 import sys
 import threading
@@ -7,7 +6,7 @@ import threading
 import pytest
 
 from smart_context.processes.programs import Ended, Stopped, clean_environment, run
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, has_ended
 
 SYSTEM_PATH = "/usr/bin:/bin"
 
@@ -39,18 +38,6 @@ def install(tmp_path):
         program.chmod(0o755)
 
     return write
-
-
-def has_ended(process_id: int) -> bool:
-    """Whether a process is gone, or goes while it is waited for."""
-    try:
-        watched = os.pidfd_open(process_id)
-    except ProcessLookupError:
-        return True
-    try:
-        return bool(select.select([watched], [], [], PATIENCE_S)[0])
-    finally:
-        os.close(watched)
 
 
 def test_what_a_program_prints_and_how_it_ends_is_told(shell):

