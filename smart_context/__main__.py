@@ -1,5 +1,6 @@
 """Starts the command line; `--version` answers without loading anything else."""
 
+import os
 import sys
 
 from smart_context import __version__
@@ -7,12 +8,28 @@ from smart_context import __version__
 
 def main() -> None:
     """Run `smart-context`; ends with exit code 0, 1 (failed) or 2 (bad usage or config)."""
+    _import_nothing_from_here()
     if sys.argv[1:] in (["--version"], ["-V"]):
         sys.stdout.write(f"smart-context {__version__}\n")
         return
     from smart_context.cli.root import smart_context  # noqa: PLC0415 - keeps --version fast
 
     smart_context(prog_name="smart-context")
+
+
+def _import_nothing_from_here() -> None:
+    """Take the current folder off the path of imports: it may be a vault with a `click.py` in it.
+
+    It is there with `python -m`, with `python -c`, and with an empty entry in PYTHONPATH. It stays
+    if it is the program's own.
+    """
+    try:
+        here = os.getcwd()  # noqa: PTH109  pathlib would be imported from the path as it is
+    except OSError:  # it was removed
+        return
+    own = {os.path.dirname(os.path.dirname(__file__)), os.path.dirname(os.__file__)}  # noqa: PTH120
+    if here not in own:
+        sys.path[:] = [folder for folder in sys.path if folder not in {"", here}]
 
 
 if __name__ == "__main__":

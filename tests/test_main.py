@@ -1,0 +1,72 @@
+"""The program started in a folder that is full of modules of a stranger."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+HOSTILE = (
+    *("click", "numpy", "json", "asyncio", "logging", "jinja2", "openai", "tomllib", "pathlib"),
+    *("starlette", "uvicorn", "pydantic", "sitecustomize", "usercustomize", "typing_extensions"),
+)
+CONSOLE_SCRIPT = Path(sys.executable).with_name("smart-context")
+CALL = "from smart_context.__main__ import main; main()"
+
+
+@pytest.fixture
+def vault(tmp_path):
+    """A vault whose modules leave a mark when they are imported."""
+    folder = tmp_path / "vault"
+    folder.mkdir()
+    for name in HOSTILE:
+        mark = folder / f"ran-{name}"
+        (folder / f"{name}.py").write_text(f"open({str(mark)!r}, 'w').close()\n")
+    return folder
+
+
+def run(*command, cwd, **environ):
+    return subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env=os.environ | environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param([sys.executable, "-m", "smart_context", "pack", "--task", "x"], id="-m"),
+        pytest.param([sys.executable, "-m", "smart_context", "doctor"], id="-m, of a vault"),
+        pytest.param([sys.executable, "-c", CALL, "pack", "--task", "x"], id="-c"),
+        pytest.param([CONSOLE_SCRIPT, "pack", "--task", "x"], id="the installed command"),
+    ],
+)
+def test_no_module_of_the_current_folder_is_imported(vault, command):
+    done = run(*command, cwd=vault)
+    assert done.returncode == 0, done.stderr
+    assert not list(vault.glob("ran-*"))
+
+
+def test_nor_with_an_empty_entry_in_the_path_of_imports(vault):
+    shutil.rmtree(vault)  # Python itself imports sitecustomize from there, before any program
+    vault.mkdir()
+    mark = vault / "ran"
+    (vault / "click.py").write_text(f"open({str(mark)!r}, 'w').close()\n")
+    done = run(CONSOLE_SCRIPT, "pack", "--task", "x", cwd=vault, PYTHONPATH=f":{ROOT}")
+    assert done.returncode == 0, done.stderr
+    assert not mark.exists()
+
+
+def test_the_folder_that_the_program_itself_is_in_stays_on_the_path(tmp_path):
+    """As a checkout does that is not installed, or what `pip install --target` makes."""
+    (tmp_path / "smart_context").symlink_to(ROOT / "smart_context")
+    (tmp_path / "click.py").write_text("raise SystemExit(7)\n")
+    command = [sys.executable, "-m", "smart_context", "pack", "--task", "x"]
+    assert run(*command, cwd=tmp_path).returncode == 7
