@@ -26,6 +26,7 @@ from smart_context.processes.children import Children
 from smart_context.vault.followed import FollowedVault
 
 _FILE_READERS = ("smart_context.chat.file_text",)
+_FORMATTERS = ("smart_context.web.message_html", "pygments.lexers", "pygments.formatters.html")
 
 _logger = logging.getLogger(__name__)
 
@@ -148,7 +149,9 @@ def plugin_files(root: Path) -> Fingerprint:
 
 def _children() -> Children:
     environ = environment()
-    return Children(files=Child(_FILE_READERS, environ=environ), texts=Child(environ=environ))
+    return Children(
+        files=Child(_FILE_READERS, environ=environ), texts=Child(_FORMATTERS, environ=environ)
+    )
 
 
 def _chat_model(endpoint: EndpointSettings, closing: AsyncExitStack) -> ChatModel:

@@ -47,7 +47,7 @@ async def serve_vault(
         vault_host = make_host(parts, repairs=True)
         register_status(vault_host)
         pages = [
-            *page_routes(vault_host),
+            *page_routes(vault_host, vault_host.children.texts),
             *panel_routes(vault_host.panels),
             *file_routes(vault_host.files),
         ]

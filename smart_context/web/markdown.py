@@ -8,7 +8,7 @@ allow-list (`nh3`) on top of that.
 
 import html
 import re
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from typing import Any
 
 import nh3
@@ -20,11 +20,18 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
+from smart_context.web.highlighting import highlight
+
 MAX_MARKDOWN_CHARS = 200_000
 """A longer text is shown as it is, unrendered: no message may keep the page from opening."""
 
-MAX_HIGHLIGHTED_CHARS = 20_000
-"""Longer code is shown without colours."""
+MAX_COLOURED_CHARS = 60_000
+"""The code of a message that is longer in all is shown without colours from there on."""
+
+TOO_LONG = "Shown as plain text: too long to format."
+
+Colour = Callable[[str, str], str]
+"""Makes safe HTML of code in a language."""
 
 _DIRECTION_CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _FORMULA_MARKS = {"$$": "$$", r"\[": r"\]", r"\(": r"\)"}
@@ -56,17 +63,32 @@ def visible(text: str) -> str:
     return _DIRECTION_CONTROLS.sub(lambda match: f"⟦U+{ord(match[0]):04X}⟧", text)
 
 
-class Markdown:
-    """Renders messages; make one and keep it, building the parser costs milliseconds."""
+def uncoloured(code: str, _language: str) -> str:
+    """Code as it was written."""
+    return html.escape(code)
 
-    def __init__(self) -> None:
+
+def plain(text: str, note: str = "") -> str:
+    """Safe HTML of a text as it was written, behind a note."""
+    said = f'<p class="unformatted">{html.escape(note)}</p>' if note else ""
+    return f'{said}<div class="plain" dir="auto">{html.escape(text)}</div>'
+
+
+class Markdown:
+    """Renders messages; make one and keep it, building the parser costs milliseconds.
+
+    Args:
+        colour: Makes HTML of code and its language.
+    """
+
+    def __init__(self, colour: Colour = highlight) -> None:
         parser = _Parser("commonmark", {"html": False})
         parser.enable(["table", "strikethrough"])
         parser.inline.ruler.before("escape", "formula", _formula)
         parser.block.ruler.before("fence", "formula_lines", _formula_lines, {"alt": ["paragraph"]})
         parser.core.ruler.push("tame", _tame)
-        parser.add_render_rule("fence", _code_block)
-        parser.add_render_rule("code_block", _code_block)
+        parser.add_render_rule("fence", _code_blocks(colour))
+        parser.add_render_rule("code_block", _code_blocks(colour))
         parser.add_render_rule("formula_lines", _display)
         parser.add_render_rule("image", _image)
         parser.add_render_rule("table_open", _table_open)
@@ -77,8 +99,12 @@ class Markdown:
         """Safe HTML of a message; empty for nothing but white space."""
         shown = visible(text)
         if len(shown) > MAX_MARKDOWN_CHARS:
-            return f'<div class="plain" dir="auto">{html.escape(shown)}</div>'
-        return _clean(self._parser.render(shown))
+            return plain(shown)
+        return clean(self.unsafe(shown))
+
+    def unsafe(self, text: str) -> str:
+        """HTML that is still to go through `clean`."""
+        return str(self._parser.render(text))
 
 
 class _Parser(MarkdownIt):
@@ -88,24 +114,8 @@ class _Parser(MarkdownIt):
         return True
 
 
-def highlight(code: str, language: str) -> str:
-    """Code as HTML with classes for its parts; plain, escaped text for an unknown language."""
-    if not language or len(code) > MAX_HIGHLIGHTED_CHARS:
-        return html.escape(code)
-    # Pygments takes 60 ms to import, and most chats open without a line of code; it has no types.
-    from pygments import highlight as colour  # type: ignore[import-untyped]  # noqa: PLC0415
-    from pygments.formatters.html import HtmlFormatter  # type: ignore[import-untyped]  # noqa: PLC0415
-    from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]  # noqa: PLC0415
-    from pygments.util import ClassNotFound  # type: ignore[import-untyped]  # noqa: PLC0415
-
-    try:
-        lexer = get_lexer_by_name(language, stripnl=False)
-    except ClassNotFound:
-        return html.escape(code)
-    return str(colour(code, lexer, HtmlFormatter(nowrap=True)))
-
-
-def _clean(unsafe: str) -> str:
+def clean(unsafe: str) -> str:
+    """The HTML with only what messages are made of."""
     return nh3.clean(
         unsafe,
         tags=_TAGS,
@@ -186,22 +196,28 @@ def _tame_links(tokens: Sequence[Token]) -> None:
             token.tag = "span"
 
 
-def _code_block(
-    _renderer: RendererHTML,
-    tokens: Sequence[Token],
-    index: int,
-    _options: OptionsDict,
-    _env: MutableMapping[str, Any],
-) -> str:
-    token = tokens[index]
-    named = _LANGUAGE.match(token.info.strip())
-    language = named[0].lower() if named else ""
-    label = html.escape(language or "code")
-    coloured = highlight(token.content, language)
-    return (
-        f'<div class="code" data-language="{label}" dir="ltr">'
-        f'<pre tabindex="0"><code>{coloured}</code></pre></div>\n'
-    )
+def _code_blocks(colour: Colour) -> Callable[..., str]:
+    def code_block(
+        _renderer: RendererHTML,
+        tokens: Sequence[Token],
+        index: int,
+        _options: OptionsDict,
+        env: MutableMapping[str, Any],
+    ) -> str:
+        token = tokens[index]
+        named = _LANGUAGE.match(token.info.strip())
+        language = named[0].lower() if named else ""
+        label = html.escape(language or "code")
+        env["code"] = env.get("code", 0) + len(token.content)
+        coloured = (colour if env["code"] <= MAX_COLOURED_CHARS else uncoloured)(
+            token.content, language
+        )
+        return (
+            f'<div class="code" data-language="{label}" dir="ltr">'
+            f'<pre tabindex="0"><code>{coloured}</code></pre></div>\n'
+        )
+
+    return code_block
 
 
 def _display(

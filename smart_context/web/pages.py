@@ -17,7 +17,6 @@ sanitised here; the content security policy that the gate sends stands behind th
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, Protocol
 
 import anyio
@@ -34,16 +33,15 @@ from smart_context.chat.messages import Message, messages_of
 from smart_context.chat.store import ChatStore
 from smart_context.errors import ChatIdInvalid, SmartContextError, UnknownCommand
 from smart_context.host.commands import Caller, CommandRegistry
+from smart_context.processes.child import Child
 from smart_context.resources import asset
 from smart_context.web import message_views, panel_view, turn_view
 from smart_context.web.limits import MAX_UPLOAD_BYTES
-from smart_context.web.markdown import Markdown, visible
+from smart_context.web.markdown import visible
+from smart_context.web.message_html import MessageHtml
 from smart_context.web.summary_views import compaction_view
 
 _HEADERS = {"Cache-Control": "no-store"}
-_RENDERED_MESSAGES = 1024
-"""How many rendered messages are remembered: a page of a chat is asked for again and again."""
-
 _FILTER_PATIENCE_S = 0.4
 """How long a page waits for the filter; the script asks again when that was not enough."""
 
@@ -64,9 +62,14 @@ class PageHost(Protocol):
         ...
 
 
-def page_routes(host: PageHost) -> list[BaseRoute]:
-    """Every page, ready to be served; the caller adds security in front of them."""
-    pages = _Pages(host)
+def page_routes(host: PageHost, child: Child | None = None) -> list[BaseRoute]:
+    """Every page, ready to be served; the caller adds security in front of them.
+
+    Args:
+        host: Whose chats are shown.
+        child: Where messages are rendered that may take long; `None` renders all of them here.
+    """
+    pages = _Pages(host, child)
     return [
         Route("/", pages.home),
         Route("/new", pages.new_chat),
@@ -84,11 +87,11 @@ def page_routes(host: PageHost) -> list[BaseRoute]:
 
 
 class _Pages:
-    def __init__(self, host: PageHost) -> None:
+    def __init__(self, host: PageHost, child: Child | None) -> None:
         self._store = host.store
         self._commands = host.commands
-        render = lru_cache(_RENDERED_MESSAGES)(Markdown().render)
-        self._templates = _templates(lambda message: message_views.message_view(message, render))
+        self._messages = MessageHtml(child)
+        self._templates = _templates()
 
     async def home(self, _request: Request) -> Response:
         chats = await self._store.list_chats()
@@ -230,7 +233,9 @@ class _Pages:
 
     async def _page(self, template: str, *, status_code: int = 200, **values: Any) -> Response:
         page = self._templates.get_template(template)
-        content = await run_in_threadpool(page.render, values)
+        content = await run_in_threadpool(
+            lambda: page.render(values, render_message=self._messages.for_page())
+        )
         return HTMLResponse(content, status_code=status_code, headers=_HEADERS)
 
 
@@ -297,7 +302,12 @@ def _ids(values: Sequence[str]) -> list[str]:
     return [message_id for value in values for message_id in (value, *value.split(","))]
 
 
-def _templates(view: Callable[[Message], message_views.MessageView]) -> jinja2.Environment:
+@jinja2.pass_context
+def _view(context: jinja2.runtime.Context, message: Message) -> message_views.MessageView:
+    return message_views.message_view(message, context["render_message"])
+
+
+def _templates() -> jinja2.Environment:
     templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader(asset("templates")),
         autoescape=True,
@@ -306,7 +316,7 @@ def _templates(view: Callable[[Message], message_views.MessageView]) -> jinja2.E
         undefined=jinja2.StrictUndefined,
     )
     templates.filters["visible"] = lambda text: visible(str(text))
-    templates.filters["view"] = view
+    templates.filters["view"] = _view
     templates.filters["messages"] = panel_view.messages_counted
     templates.globals["version"] = __version__
     return templates

@@ -13,6 +13,7 @@ from tests import hostile_files
 from tests.patience import PATIENCE_S
 from tests.serving import serving
 from tests.system_processes import children, has_ended, peak_bytes, worked_ticks
+from tests.vaults import write_chat
 
 PROMPTLY_S = 0.25
 WATCHED_S = 0.5
@@ -31,9 +32,26 @@ SLOW_FILES = [
 ]
 
 
+CODE = "```python\nx = 1\n```"
+COSTLY_CODE = ("```java\n" + "a " * 9_900 + "\n```\n") * 9
+SLOW_CHATS = {
+    "colours": [COSTLY_CODE] * 4,
+    "short-markdown": ["![" * 9_900] * 9,
+    "long-markdown": ["![" * 99_000] * 4,
+    "long-plain": ["\u202e![" * 1_600_000],
+}
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("vault")) as running:
+    vault = tmp_path_factory.mktemp("vault")
+    for chat_id, texts in {"warm": [CODE], **SLOW_CHATS}.items():
+        messages = [
+            {"id": f"m{number}", "role": "user", "content": f"{text}\n\n{number}"}
+            for number, text in enumerate(texts)
+        ]
+        write_chat(vault, chat_id, messages)
+    with serving(vault) as running:
         yield running
 
 
@@ -43,8 +61,8 @@ def upload(server, name, content):
 
 def children_at_work(server):
     """The pids of the children, all of them started and idle, with what they have worked."""
-    status, answer = upload(server, "a.html", b"<p>warm")
-    assert status == 200, answer
+    assert upload(server, "a.html", b"<p>warm")[0] == 200
+    assert server.request("GET", "/chats/warm")[0] == 200
     return {pid: worked_ticks(pid) for pid in children(server.process.pid)}
 
 
@@ -97,6 +115,24 @@ def test_an_upload_that_costs_much_holds_up_nobody(server, name, content):
     ((status, answer),) = told
     assert status in {200, 422}
     assert status == 200 or "can't be read" in answer["error"]["message"]
+
+
+@pytest.mark.parametrize("chat_id", SLOW_CHATS)
+def test_a_page_that_costs_much_holds_up_nobody(server, chat_id):
+    before = peak_bytes(server.process.pid)
+    told = []
+    page = threading.Thread(
+        target=lambda: told.append(server.request("GET", f"/chats/{chat_id}")), daemon=True
+    )
+    page.start()
+    assert slowest_answer(server) < PROMPTLY_S
+    grown = peak_bytes(server.process.pid) - before
+    used = sum(map(peak_bytes, children(server.process.pid)))
+    assert grown + used < MAX_MEMORY_BYTES
+    page.join(PATIENCE_S)
+    ((status, html),) = told
+    assert status == 200
+    assert "too long to format" in html or not chat_id.startswith("long")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.web.markdown import MAX_MARKDOWN_CHARS, Markdown, highlight, visible
+from smart_context.web.highlighting import highlight
+from smart_context.web.markdown import MAX_MARKDOWN_CHARS, Markdown, visible
+from smart_context.web.message_html import QUICK_CHARS
 
 MARKDOWN = Markdown()
 HOSTILE = st.lists(
@@ -134,12 +136,12 @@ def test_whatever_is_written_no_script_or_foreign_content_comes_out(text):
 @pytest.mark.parametrize(
     "piece", ["\\(a ", "$a ", "$$a\n", "\\[a\n\n", "![](", "[a](b", "_a*", "> "]
 )
-def test_no_text_keeps_the_page_from_opening(piece):
+def test_no_text_that_is_rendered_in_the_server_takes_long(piece):
     started = time.process_time()
 
-    MARKDOWN.render(piece * (MAX_MARKDOWN_CHARS // len(piece)))
+    MARKDOWN.render(piece * (QUICK_CHARS // len(piece)))
 
-    assert time.process_time() - started < 20
+    assert time.process_time() - started < 2
 
 
 def test_all_direction_controls_are_visible():
