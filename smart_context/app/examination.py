@@ -12,6 +12,7 @@ from smart_context.disk.files import open_file
 from smart_context.disk.folders import names_inside
 from smart_context.errors import ConfigInvalid, ModelFailed, SmartContextError
 from smart_context.llm.models import ChatModel, Embedder
+from smart_context.vault.walk import cut_words, file_stamps
 
 PROBE = [{"role": "user", "content": "Answer with the word OK."}]
 
@@ -44,6 +45,7 @@ async def examine(root: Path) -> list[Finding]:
         _settings(config),
         *_effective(config),
         _write_access(config),
+        *_ignore_files(config),
         *[finding async for finding in _models(config)],
         *[finding async for finding in _chats(config)],
         *await _plugins(root),
@@ -85,6 +87,16 @@ def _write_access(config: VaultConfig) -> Finding:
         found=f"{folder} can't be written, so chats can't be saved",
         next_step="Change its permissions, or set vault.memory_dir to another folder.",
     )
+
+
+def _ignore_files(config: VaultConfig) -> list[Finding]:
+    found: list[Finding] = []
+
+    def cut(folder: str, lines: int) -> None:
+        found.append(Finding(what="ignore files", state="note", found=cut_words(folder, lines)))
+
+    file_stamps(config.root, on_cut=cut)
+    return found
 
 
 async def _models(config: VaultConfig) -> AsyncIterator[Finding]:

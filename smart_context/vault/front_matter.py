@@ -8,14 +8,15 @@ import re
 from typing import Any
 
 _MAX_CHARACTERS = 1 << 16
-_END = re.compile(r"\n(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)")
-_KEY = re.compile(r"([^\W\d][\w .-]*?)[ \t]*:(?:[ \t]+(.*))?")
-_ENTRY = re.compile(r"[ \t]*-[ \t]+(.*)")
-_PLAIN = re.compile(r"[^\s\[\]{}&*!|>'\"%@`#,?:-][^#:\[\]{},]*")
-_QUOTED = re.compile(r"\"([^\"\\]*)\"|'([^']*)'")
-_FLOW_ENTRY = re.compile(rf"[ \t]*(?:(?:{_QUOTED.pattern})|({_PLAIN.pattern}))[ \t]*(?:,|$)")
+_HUGE = 10**20
+_END = re.compile(r"\n(?:---|\.\.\.)[ \t]*+(?:\r?\n|\Z)")
+_KEY = re.compile(r"([^\W\d](?:[\w.-]++| ++(?=[\w.-]))*)[ \t]*+:(?:[ \t]++(.*+))?")
+_ENTRY = re.compile(r"[ \t]*+-[ \t]++(.*+)")
+_PLAIN = re.compile(r"[^\s\[\]{}&*!|>'\"%@`#,?:-][^#:\[\]{},]*+")
+_QUOTED = re.compile(r"\"([^\"\\]*+)\"|'([^']*+)'")
+_FLOW_ENTRY = re.compile(rf"[ \t]*+(?:(?:{_QUOTED.pattern})|({_PLAIN.pattern}))[ \t]*+(?:,|$)")
 _LINK = re.compile(
-    r"(?:[:,\[]|[\n ]-)[ \t]*([\"'])(\[\[([^\[\]\n]+)\]\])\1(?=[ \t]*(?:[,\]#]|\r?\n|\Z))"
+    r"(?:[:,\[]|[\n ]-)[ \t]*+([\"'])(\[\[([^\[\]\n]++)\]\])\1(?=[ \t]*+(?:[,\]#]|\r?\n|\Z))"
 )
 
 Properties = dict[str, Any]
@@ -46,8 +47,13 @@ def names_in(properties: Properties, *keys: str) -> tuple[str, ...]:
         value = properties.get(key)
         entries = value.split(",") if isinstance(value, str) else value
         if isinstance(entries, list):
-            found += (str(entry).strip() for entry in entries if isinstance(entry, str | int))
+            found += (str(entry).strip() for entry in entries if _is_name(entry))
     return tuple(dict.fromkeys(whole_characters(name) for name in found if name))
+
+
+def _is_name(entry: object) -> bool:
+    """Text, or a number of a length that Python agrees to write."""
+    return isinstance(entry, str) or (isinstance(entry, int) and -_HUGE < entry < _HUGE)
 
 
 def whole_characters(text: str) -> str:
@@ -113,13 +119,8 @@ def _scalar(text: str) -> str | None:
 
 
 def _from_yaml(source: str) -> Properties:
-    from ruamel.yaml import YAML  # noqa: PLC0415 — 60 ms, and most vaults never need it
-    from ruamel.yaml.error import YAMLError  # noqa: PLC0415 — the same
+    from smart_context.vault.properties_in_yaml import (  # noqa: PLC0415 — 60 ms, and most vaults never need it
+        read_yaml,
+    )
 
-    reader = YAML(typ="safe")
-    reader.allow_duplicate_keys = True
-    try:
-        loaded = reader.load(source)
-    except (YAMLError, ValueError, TypeError, AttributeError, RecursionError):
-        return {}
-    return {str(key): value for key, value in loaded.items()} if isinstance(loaded, dict) else {}
+    return read_yaml(source)

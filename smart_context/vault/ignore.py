@@ -1,13 +1,33 @@
 """What `.gitignore` and `.scignore` leave out, with git's meaning of their patterns.
 
-One ignore file becomes one regular expression, so a file is looked up once per ignore file above
-it, however many patterns there are. No pattern can make the match backtrack without bound.
+Plain names are looked up, however many there are; what has wildcards becomes a few regular
+expressions. No pattern can make a match backtrack without bound, and of those with wildcards only
+so many count: a path is held against each of them.
 """
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
+from typing import Final
 
+MAX_GLOBS: Final = 1_000
+"""Most patterns with wildcards of one folder that count; those of real repositories have 200."""
+
+MAX_LINES: Final = 100_000
+
+_MAX_GLOB_CHARACTERS = 32_000  # of all of them
+_LONGEST_GLOB = 4_096  # no path is longer
+_MAX_CHARACTERS = 1 << 20
+_REMEMBERED = 8
+_AT_ONCE = 4_000  # characters of one regular expression: other threads run between two
+_WILDCARDS = frozenset("*?[\\")
 _CLASS = re.compile(r"\[(?P<negated>[!^])?(?P<members>\]?(?:\\.|[^\]\\])*)\]", re.DOTALL)
+_ESCAPED = re.compile(r"\\(.)")
+_MEANING = re.compile(r"([\\\]\[^&~|])")
+
+_Together = tuple[re.Pattern[str], tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,12 +35,17 @@ class IgnoreRules:
     """The rules of one folder's ignore files.
 
     Attributes:
-        pattern: One group for each rule, the last rule first.
-        excluding: For each group, whether its rule leaves out (`True`) or takes back in.
+        excluding: Of each rule, in their order, whether it leaves out or takes back in.
+        named: The last rule about a name, or about a path that begins with `/`.
+        globs: Regular expressions with one group for each rule, and the rules' numbers; the last
+            rule first.
+        left_out: How many lines were too many, or too long, to count.
     """
 
-    pattern: re.Pattern[str]
     excluding: tuple[bool, ...]
+    named: Mapping[str, int]
+    globs: tuple[_Together, ...]
+    left_out: int = 0
 
     def verdict(self, path: str) -> bool | None:
         """Whether the path is left out; `None` when no rule is about it.
@@ -28,46 +53,98 @@ class IgnoreRules:
         Args:
             path: Relative to the folder of the ignore file, with `/`; a folder ends in `/`.
         """
-        match = self.pattern.fullmatch(path)
-        if match is None or match.lastindex is None:
-            return None
-        return self.excluding[match.lastindex - 1]
+        name = path[path.rfind("/", 0, -1) + 1 :]
+        last = max(self.named.get(name, -1), self.named.get(f"/{path}", -1))
+        for pattern, numbers in self.globs:
+            if numbers[0] < last:
+                break
+            match = pattern.fullmatch(path)
+            if match is not None and match.lastindex is not None:
+                last = max(last, numbers[match.lastindex - 1])
+                break
+        return None if last < 0 else self.excluding[last]
 
 
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    segments: tuple[str, ...]
+    is_excluding: bool
+    folders_only: bool
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """What it is looked up by; empty when it has wildcards."""
+        anywhere = self.segments[0] == "**"
+        plain = self.segments[anywhere:]
+        if (anywhere and len(plain) != 1) or not _WILDCARDS.isdisjoint("".join(plain)):
+            return ()
+        name = plain[0] if anywhere else "/" + "/".join(plain)
+        return (f"{name}/",) if self.folders_only else (name, f"{name}/")
+
+    @property
+    def length(self) -> int:
+        """In characters, about."""
+        return sum(map(len, self.segments))
+
+    @property
+    def regex(self) -> str:
+        """What its paths match; empty when it is no valid pattern."""
+        try:
+            regex = _path_regex(self.segments)
+            re.compile(regex)
+        except (re.error, OverflowError):
+            return ""
+        return regex + ("/" if self.folders_only else "/?")
+
+
+@lru_cache(_REMEMBERED)
 def parse_ignore(text: str) -> IgnoreRules | None:
     """The rules of an ignore file; `None` when it holds none.
 
     Lines that are no valid pattern are passed over, as git does.
     """
-    rules = [rule for line in text.split("\n") if (rule := _rule(line)) is not None]
-    if not rules:
+    lines = text[:_MAX_CHARACTERS].split("\n")
+    rules = [rule for line in lines[:MAX_LINES] if (rule := _rule(line)) is not None]
+    named = {key: number for number, rule in enumerate(rules) for key in rule.keys}
+    globs = [(number, rule) for number, rule in enumerate(rules) if not rule.keys]
+    lengths = accumulate(rule.length for _, rule in globs[:MAX_GLOBS])
+    counting = [
+        (number, rule.regex)
+        for (number, rule), length in zip(globs, lengths, strict=False)
+        if length <= _MAX_GLOB_CHARACTERS and rule.length <= _LONGEST_GLOB
+    ]
+    cut_lines = max(0, len(lines) - MAX_LINES) + text.count("\n", _MAX_CHARACTERS)
+    left_out = len(globs) - len(counting) + cut_lines
+    valid = [(number, regex) for number, regex in reversed(counting) if regex]
+    if not named and not valid and not left_out:
         return None
-    rules.reverse()
-    return IgnoreRules(
-        re.compile("|".join(f"({regex})" for regex, _ in rules), re.DOTALL),
-        tuple(excluding for _, excluding in rules),
-    )
+    excluding = tuple(rule.is_excluding for rule in rules)
+    return IgnoreRules(excluding, named, tuple(_together(valid)), left_out)
 
 
-def _rule(line: str) -> tuple[str, bool] | None:
+def _together(globs: Sequence[tuple[int, str]]) -> Iterator[_Together]:
+    start = length = 0
+    for end, (_, regex) in enumerate(globs, 1):
+        length += len(regex)
+        if length > _AT_ONCE or end == len(globs):
+            numbers, regexes = zip(*globs[start:end], strict=True)
+            pattern = re.compile("|".join(f"({regex})" for regex in regexes), re.DOTALL)
+            yield pattern, numbers
+            start, length = end, 0
+
+
+def _rule(line: str) -> _Rule | None:
     line = _without_trailing_spaces(line.removeprefix("\ufeff").removesuffix("\r"))
     if not line or line.startswith("#"):
         return None
     excluding = not line.startswith("!")
     glob = line if excluding else line[1:]
-    folders_only = glob.endswith("/")
-    anchored = "/" in glob[:-1]
     segments = [segment for segment in glob.strip("/").split("/") if segment]
     if not segments:
         return None
-    if not anchored:
+    if "/" not in glob[:-1]:
         segments.insert(0, "**")
-    try:
-        regex = _path_regex(segments)
-        re.compile(regex)
-    except (re.error, OverflowError):
-        return None
-    return regex + ("/" if folders_only else "/?"), excluding
+    return _Rule(tuple(segments), excluding, folders_only=glob.endswith("/"))
 
 
 def _without_trailing_spaces(line: str) -> str:
@@ -76,7 +153,7 @@ def _without_trailing_spaces(line: str) -> str:
     return stripped + line[len(stripped) : len(stripped) + 1] if escaped % 2 else stripped
 
 
-def _path_regex(segments: list[str]) -> str:
+def _path_regex(segments: Sequence[str]) -> str:
     """Each `**` but the last takes the nearest match and holds on to it: that is enough."""
     runs: list[list[str]] = [[]]
     for segment in segments:
@@ -101,6 +178,7 @@ def _segment_regex(glob: str) -> str:
     """One path segment; each `*` but the last holds on to the nearest match, as above."""
     chunks: list[str] = [""]
     position = 0
+    may_close = True  # once a "[" finds no "]", no later one does
     while position < len(glob):
         character = glob[position]
         position += 1
@@ -112,10 +190,11 @@ def _segment_regex(glob: str) -> str:
         elif character == "\\" and position < len(glob):
             chunks[-1] += re.escape(glob[position])
             position += 1
-        elif character == "[" and (found := _CLASS.match(glob, position - 1)):
+        elif character == "[" and may_close and (found := _CLASS.match(glob, position - 1)):
             chunks[-1] += _class_regex(found)
             position = found.end()
         else:
+            may_close &= character != "["
             chunks[-1] += re.escape(character)
     first, *later = chunks
     if not later:
@@ -124,6 +203,6 @@ def _segment_regex(glob: str) -> str:
 
 
 def _class_regex(found: re.Match[str]) -> str:
-    members = re.sub(r"\\(.)", r"\1", found["members"])
-    safe = re.sub(r"([\\\]\[^&~|])", r"\\\1", members)
+    members = _ESCAPED.sub(r"\1", found["members"])
+    safe = _MEANING.sub(r"\\\1", members)
     return f"(?!/)[{'^' if found['negated'] else ''}{safe}]"

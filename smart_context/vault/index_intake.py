@@ -1,5 +1,6 @@
 """From the disk into the index: which files changed since they were read, and what they hold."""
 
+import logging
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -9,7 +10,15 @@ from smart_context.vault.entries import digest_of, entry_of, is_note
 from smart_context.vault.files import FileText, read_text
 from smart_context.vault.index_cache import Changes
 from smart_context.vault.index_store import Entry, IndexStore
-from smart_context.vault.walk import IGNORE_FILES, FileStamp, file_stamps, stamp_of
+from smart_context.vault.walk import (
+    IGNORE_FILES,
+    FileStamp,
+    cut_words,
+    file_stamps,
+    stamp_of,
+)
+
+_logger = logging.getLogger(__name__)
 
 Progress = Callable[[int, int], None]
 """Told how many of the new files were read, and how many there are."""
@@ -34,10 +43,17 @@ class Intake:
         self._root = root
         self._without = without
         self._is_settled = True
+        self._cut: set[str] = set()
 
     def stamps(self) -> list[FileStamp]:
         """The stamps of all files as they are on disk now."""
-        return file_stamps(self._root, without=self._without)
+        return file_stamps(self._root, without=self._without, on_cut=self._log_cut)
+
+    def _log_cut(self, folder: str, lines: int) -> None:
+        """Once for each folder: the vault is looked at again and again."""
+        if folder not in self._cut:
+            self._cut.add(folder)
+            _logger.warning(cut_words(folder, lines))
 
     def all(
         self, store: IndexStore, stamps: list[FileStamp], on_progress: Progress | None = None

@@ -3,13 +3,19 @@
 import re
 from bisect import bisect_left
 
-_SPECIAL = re.compile(r"\\.|``*|\$\$?|%%|<!--|~~~~*|\[\[", re.DOTALL)
-_WIKI_LINK = re.compile(r"\[\[[^\[\]\n]+\]\]")
-_BLANK_LINE = re.compile(r"\n[ \t>]*\r?\n")
-_LINE_START = re.compile(r"[ \t>]*(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]+)*[ \t>]*")
+# Whoever writes a note can make a pattern slow that tries the same characters in several ways, so
+# no repetition here gives back what it took.
+_SPECIAL = re.compile(r"\\.|``*+|\$\$?|%%|<!--|~~~~*+|\[\[", re.DOTALL)
+_WIKI_LINK = re.compile(r"\[\[[^\[\]\n]++\]\]")
+_BLANK_LINE = re.compile(r"\n[ \t>]*+\r?\n")
+_LINE_START = re.compile(r"[ \t>]*+(?:(?:[-*+]|[0-9]{1,9}+[.)])[ \t]++)*[ \t>]*+")
 _MATH_END = re.compile(r"(?<=[^\s\\])\$(?![0-9])")
-_BACKTICKS = re.compile(r"``*")
-_NOT_QUOTED = re.compile(r"\n(?![ \t]*>)")
+_BACKTICKS = re.compile(r"``*+")
+_NOT_QUOTED = re.compile(r"\n(?![ \t]*+>)")
+_FENCE_ENDS = {
+    "`": re.compile(r"\n[ \t>]*+(```+)[ \t]*+\r?(?=\n|\Z)"),
+    "~": re.compile(r"\n[ \t>]*+(~~~+)[ \t]*+\r?(?=\n|\Z)"),
+}
 _COMMENTS = {"%%": "%%", "<!--": "-->"}
 
 
@@ -48,6 +54,9 @@ class _Scan:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._line = self._looked_to = 0
+        self._line_begins_at = _end_of(_LINE_START.match(text))
+        self._nearest: dict[str, int] = {}
         self._paragraph_end = -1
         self._quote_end = -1
         self._no_math_before = -1
@@ -81,8 +90,13 @@ class _Scan:
         return self._end_of_code(run, after) if end is None and run[0] == "`" else end
 
     def _starts_line(self, position: int) -> bool:
-        line = self._text.rfind("\n", 0, position) + 1
-        return _LINE_START.fullmatch(self._text, line, position) is not None
+        """Asked from left to right, so nothing is looked through twice."""
+        newline = self._text.rfind("\n", self._looked_to, position)
+        self._looked_to = position
+        if newline >= 0:
+            self._line = newline + 1
+            self._line_begins_at = _end_of(_LINE_START.match(self._text, self._line))
+        return position == self._line_begins_at
 
     def _paragraph(self, position: int) -> int:
         if position > self._paragraph_end:
@@ -98,8 +112,15 @@ class _Scan:
 
     def _close(self, closing: str, after: int, *, anywhere: bool) -> int | None:
         limit = len(self._text) if anywhere else self._paragraph(after)
-        found = self._text.find(closing, after, limit)
-        return None if found < 0 else found + len(closing)
+        end = self._next(closing, after) + len(closing)
+        return end if end <= limit else None
+
+    def _next(self, mark: str, after: int) -> int:
+        """Where a mark comes next; the end of the text if it doesn't. Asked from left to right."""
+        if self._nearest.get(mark, -1) < after:
+            found = self._text.find(mark, after)
+            self._nearest[mark] = found if found >= 0 else len(self._text)
+        return self._nearest[mark]
 
     def _end_of_comment(self, begin: int, after: int, closing: str) -> int | None:
         starts_line = self._starts_line(begin)
@@ -129,11 +150,10 @@ class _Scan:
             return len(self._text)
         if run[0] == "`" and "`" in self._text[after:line_end]:
             return None
-        closing = re.compile(rf"\n[ \t>]*{run[0]}{{{len(run)},}}[ \t]*\r?(?=\n|\Z)")
-        line = self._text[self._text.rfind("\n", 0, begin) + 1 : begin]
-        limit = self._quote(line_end) if ">" in line else len(self._text)
-        found = closing.search(self._text, line_end, limit)
-        return found.end() if found else limit
+        is_quoted = ">" in self._text[self._line : begin]
+        limit = self._quote(line_end) if is_quoted else len(self._text)
+        fences = _FENCE_ENDS[run[0]].finditer(self._text, line_end, limit)
+        return next((found.end() for found in fences if len(found[1]) >= len(run)), limit)
 
     def _end_of_code(self, run: str, after: int) -> int | None:
         if self._runs is None:
@@ -145,3 +165,7 @@ class _Scan:
         if index == len(starts) or starts[index] >= self._paragraph(after):
             return None
         return starts[index] + len(run)
+
+
+def _end_of(found: re.Match[str] | None) -> int:
+    return found.end() if found else -1

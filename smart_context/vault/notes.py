@@ -87,20 +87,21 @@ class Outline(NamedTuple):
         )
 
 
-_WIKI_LINK = re.compile(r"\[\[([^\[\]\n|]+)(?:\|(?:[^\[\]\n]++|\[(?!\[)|\](?!\]))*+)?\]\]")
+# No repetition gives back what it took: so each is linear in a text, whatever that holds.
+_WIKI_LINK = re.compile(r"\[\[([^\[\]\n|]++)(?:\|(?>(?:[^\[\]\n]++|\[(?!\[)|\](?!\]))*))?\]\]")
 _MARKDOWN_LINK = re.compile(
-    r"\]\([ \t]*(?:<([^<>\n]*)>|([^\s()<>]*(?:\([^\s()]*\)[^\s()]*)*))"
-    r"(?:[ \t]+(?:\"[^\"\n]*\"|'[^'\n]*'))?[ \t]*\)"
+    r"\]\([ \t]*+(?:<([^<>\n]*+)>|([^\s()<>]*+(?:\([^\s()]*+\)[^\s()]*+)*))"
+    r"(?:[ \t]++(?:\"[^\"\n]*+\"|'[^'\n]*+'))?[ \t]*+\)"
 )
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
-_HEADING = re.compile(r"\n {0,3}(#{1,6})(?![^ \t\r\n])([^\n]*)")
-_FIRST_HEADING = re.compile(r" {0,3}(#{1,6})(?![^ \t\r\n])([^\n]*)")
-_UNDERLINE = re.compile(r"\n {0,3}(===*|----*)[ \t]*(?=\r?\n|\Z)")
-_NOT_A_PARAGRAPH = re.compile(r"\s*(?:[#>|]|[-*+][ \t]|[0-9]{1,9}[.)][ \t]|\Z)")
-_TAG = re.compile(r"#([^\s!-,.:-@\[-^`{-~\u2000-\u206f\u3000-\u303f]+)")
-_BLOCK_NAME = re.compile(r"\^([A-Za-z0-9-]+)[ \t]*(?=\r?\n|\Z)")
-_CLOSES_BLOCK = re.compile(r"[ \t]*(?:\r?\n|\Z)| {0,3}#{1,6}(?![^ \t\r\n])")
-_OPENS_BLOCK = re.compile(rf"{_CLOSES_BLOCK.pattern}|[ \t>]*(?:[-*+]|[0-9]{{1,9}}[.)])[ \t]")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+:|//")
+_HEADING = re.compile(r"\n {0,3}(#{1,6})(?![^ \t\r\n])([^\n]*+)")
+_FIRST_HEADING = re.compile(r" {0,3}(#{1,6})(?![^ \t\r\n])([^\n]*+)")
+_UNDERLINE = re.compile(r"\n {0,3}(===*+|----*+)[ \t]*+(?=\r?\n|\Z)")
+_NOT_A_PARAGRAPH = re.compile(r"\s*+(?:[#>|]|[-*+][ \t]|[0-9]{1,9}[.)][ \t]|\Z)")
+_TAG = re.compile(r"#([^\s!-,.:-@\[-^`{-~\u2000-\u206f\u3000-\u303f]++)")
+_BLOCK_NAME = re.compile(r"\^([A-Za-z0-9-]++)[ \t]*+(?=\r?\n|\Z)")
+_CLOSES_BLOCK = re.compile(r"[ \t]*+(?:\r?\n|\Z)| {0,3}#{1,6}(?![^ \t\r\n])")
+_OPENS_BLOCK = re.compile(rf"{_CLOSES_BLOCK.pattern}|[ \t>]*+(?:[-*+]|[0-9]{{1,9}}[.)])[ \t]")
 _TEXT_BEFORE_LINK = 2_000
 
 

@@ -2,18 +2,19 @@
 
 import os
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from smart_context.text.names import shown
 from smart_context.vault.files import SIGNED
-from smart_context.vault.ignore import IgnoreRules, parse_ignore
+from smart_context.vault.ignore import MAX_GLOBS, MAX_LINES, IgnoreRules, parse_ignore
 from smart_context.vault.paths import is_inside
 
 IGNORE_FILES = (".gitignore", ".scignore")
 """In any folder; the second is ours and has the last word."""
 
-_MAX_IGNORE_BYTES = 1 << 20
+_MAX_IGNORE_CHARACTERS = 5 << 20
 
 _QUICK_S = 0.25
 _QUICK_WORK_S = 0.025
@@ -22,6 +23,9 @@ _REST = 20
 FileStamp = tuple[str, int, int, int]
 """Path relative to the vault, time of change in ns, size in bytes, inode: the same stamp, the
 same text."""
+
+OnCut = Callable[[str, int], None]
+"""Called with a folder, which ends in `/`, and how many lines of its ignore files don't count."""
 
 _Scopes = tuple[tuple[int, IgnoreRules], ...]
 """The ignore rules in force, innermost first, each with the length of its folder's prefix."""
@@ -47,13 +51,27 @@ def readable_files(
 
 
 def file_stamps(
-    root: Path, *, below: str = "", without: Collection[str] = (), hidden: bool = False
+    root: Path,
+    *,
+    below: str = "",
+    without: Collection[str] = (),
+    hidden: bool = False,
+    on_cut: OnCut | None = None,
 ) -> list[FileStamp]:
     """The stamps of `readable_files`, in no order. Folders that can't be read are empty."""
-    walk = _Walk(root, frozenset(without), hidden)
+    walk = _Walk(root, frozenset(without), hidden, on_cut)
     folder = below.strip("/") + "/" if below.strip("/") else ""
     scopes = walk.scopes_above(folder)
     return [] if scopes is None else walk.stamps_below(folder, scopes)
+
+
+def cut_words(folder: str, lines: int) -> str:
+    """Says that lines of a folder's ignore files don't count, as `OnCut` is told."""
+    where = shown(folder) if folder else "the vault's top folder"
+    return (
+        f"{lines:,} lines of {' and '.join(IGNORE_FILES)} in {where} don't count:"
+        f" at most {MAX_GLOBS:,} patterns with wildcards and {MAX_LINES:,} lines do"
+    )
 
 
 def rest_after(look_s: float, work_s: float) -> float:
@@ -90,6 +108,7 @@ class _Walk:
     root: Path
     without: frozenset[str]
     hidden: bool
+    on_cut: OnCut | None = None
 
     def leaves_out(self, folder: str, name: str, scopes: _Scopes) -> bool:
         return (
@@ -116,6 +135,8 @@ class _Walk:
 
     def scopes_of(self, folder: str, scopes: _Scopes) -> _Scopes:
         rules = _rules_in(self.root / folder)
+        if rules is not None and rules.left_out and self.on_cut is not None:
+            self.on_cut(folder, rules.left_out)
         return scopes if rules is None else ((len(folder), rules), *scopes)
 
     def stamps_below(self, folder: str, scopes: _Scopes) -> list[FileStamp]:
@@ -196,8 +217,9 @@ def _rules_in(folder: Path) -> IgnoreRules | None:
 
 def _ignore_text(path: Path) -> str:
     try:
-        if not path.is_file() or path.stat().st_size > _MAX_IGNORE_BYTES:
+        if not path.is_file():
             return ""
-        return path.read_text(encoding="utf-8", errors="surrogateescape")
+        with path.open(encoding="utf-8", errors="surrogateescape") as file:
+            return file.read(_MAX_IGNORE_CHARACTERS)
     except OSError:
         return ""

@@ -176,6 +176,12 @@ def test_doctor_changes_nothing_in_the_vault(smart_context, vault):
     assert tree(vault) == before
 
 
+def test_doctor_says_how_many_lines_of_ignore_files_do_not_count(smart_context, vault):
+    (vault / ".gitignore").write_text("".join(f"*{number}\n" for number in range(1_500)))
+    _, out, _ = smart_context("doctor", vault)
+    assert "500 lines of .gitignore and .scignore in the vault's top folder don't count" in out
+
+
 def test_doctor_says_which_endpoint_is_down_and_what_to_do(smart_context, tmp_path):
     (tmp_path / ".vault.toml").write_text(
         '[llm]\nbase_url = "http://127.0.0.1:1/v1"\nmax_retries = 0\n[llm.categories]\nchat = "m"\n'

@@ -140,6 +140,23 @@ def test_properties(source, expected):
     assert properties_of(f"---\n{source}\n---\ntext") == expected
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param("x: &x [a]\ny: *x", id="copies"),
+        pytest.param(f"x: {'[' * 60}{']' * 60}", id="is nested deep"),
+        pytest.param(f"x: {{a: {'b' * 9_000}}}", id="is long"),
+    ],
+)
+def test_what_needs_yaml_and_copies_or_is_nested_or_long_is_no_properties(source):
+    assert properties_of(f"---\ntags: {{}}\n{source}\n---\n") == {}
+
+
+def test_a_number_that_python_does_not_write_is_no_tag():
+    source = f"tags: [0x{'9' * 5_000}, a, 7]\nx: {{a: b}}"
+    assert outline_of(f"---\n{source}\n---\n").tags == ("a", "7")
+
+
 def test_aliases_are_other_names():
     assert outline_of("---\naliases: [A, B c]\nalias: D\n---\n").aliases == ("A", "B c", "D")
 

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from smart_context.vault.ignore import parse_ignore
-from smart_context.vault.walk import readable_files, rest_after
+from smart_context.vault.walk import file_stamps, readable_files, rest_after
 
 
 @pytest.fixture
@@ -145,6 +145,43 @@ def test_no_pattern_makes_the_match_slow(pattern):
     rules = parse_ignore(pattern + "\nlast")
     assert rules is not None
     assert rules.verdict("a" * 250 + "/" + "a/" * 1000 + "c") is None
+
+
+def test_names_without_wildcards_all_count_and_the_last_rule_about_a_path_decides():
+    names = "".join(f"name{number}\n" for number in range(50_000))
+    rules = parse_ignore(f"{names}!name7\n/top/file\n*.log\n!a.log\na.log/\n")
+    paths = ["name49999", "x/name3/", "name7", "top/file", "x/top/file", "b.log", "a.log", "a.log/"]
+    assert [rules.verdict(path) for path in paths] == [
+        True,
+        True,
+        False,
+        True,
+        None,
+        True,
+        False,
+        True,
+    ]
+    assert rules.left_out == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "left_out"),
+    [
+        pytest.param("".join(f"*{number}\n" for number in range(1_500)), 500, id="wildcards"),
+        pytest.param("*" + "a*" * 3_000 + "\n*.log", 1, id="a long pattern"),
+        pytest.param("a\n" * 100_005, 6, id="lines"),
+        pytest.param("#" * (1 << 20) + "\n*.log\n*.txt\n", 3, id="after a megabyte"),
+    ],
+)
+def test_what_does_not_count_is_counted(text, left_out):
+    assert parse_ignore(text).left_out == left_out
+
+
+def test_a_walk_tells_of_lines_that_do_not_count(vault):
+    root = vault({"sub/.gitignore": "".join(f"*{n}\n" for n in range(1_500)), "a": ""})
+    told = []
+    file_stamps(root, on_cut=lambda *cut: told.append(cut))
+    assert told == [("sub/", 500)]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,65 @@
+"""How the time of a function grows with the length of what it is given."""
+
+import gc
+import signal
+import time
+from collections.abc import Callable
+
+TIMES = 8
+MOST_GROWTH = 14.0
+"""When a text is 8 times as long; what is linear takes 8 times as long then, what is quadratic 64
+times, or less when its quadratic part is fast."""
+
+_PATIENCE_S = 2.0
+_MEASURABLE_S = 0.005
+_ATTEMPTS = 4
+
+Text = Callable[[int], str]
+"""A worst case of about that length."""
+
+
+class _TooLongError(BaseException):
+    """Not an `Exception`: what is measured may catch those."""
+
+
+def growth(run: Callable[[str], object], make: Text, *, longest: int) -> float:
+    """How many times longer a text takes that is 8 times as long; about 8 when linear.
+
+    What takes no measurable time for the longest text counts as linear. Other work on the machine
+    makes a measurement longer, never shorter, so the least of several is right.
+    """
+    for length in (longest // 64, longest // 8):  # what is quadratic need not be waited for
+        if seconds(run, make(length)) >= _PATIENCE_S / 4:
+            return float("inf")
+    found = float("inf")
+    for _ in range(_ATTEMPTS):
+        longer = seconds(run, make(longest))
+        if longer < _MEASURABLE_S:
+            return 0.0
+        if longer >= _PATIENCE_S:
+            return float("inf")
+        found = min(found, longer / seconds(run, make(longest // TIMES)))
+        if found < MOST_GROWTH:
+            break
+    return found
+
+
+def seconds(run: Callable[[str], object], text: str) -> float:
+    """The processor time that it takes, up to two seconds: then it is interrupted."""
+    former = signal.signal(signal.SIGVTALRM, _interrupt)
+    signal.setitimer(signal.ITIMER_VIRTUAL, _PATIENCE_S)
+    gc.disable()
+    began = time.thread_time()
+    try:
+        run(text)
+    except _TooLongError:
+        return _PATIENCE_S
+    finally:
+        gc.enable()
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, former)
+    return time.thread_time() - began
+
+
+def _interrupt(*_: object) -> None:
+    raise _TooLongError

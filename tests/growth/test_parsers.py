@@ -1,0 +1,186 @@
+"""What reads a stranger's text takes time in proportion to its length, whatever it holds."""
+
+import pytest
+
+from smart_context.packing.secret_scan import find_secret, find_secrets, secret_in
+from smart_context.vault.canvas import canvas_outline
+from smart_context.vault.front_matter import links_in_properties, names_in, properties_of
+from smart_context.vault.ignore import parse_ignore
+from smart_context.vault.notes import outline_of
+from tests.growth.clock import MOST_GROWTH, growth
+
+
+def repeated(piece, *, before="", after=""):
+    """A worst case: a text of about that length that says one thing again and again."""
+
+    def make(length):
+        return before + piece * max(1, (length - len(before) - len(after)) // len(piece)) + after
+
+    return make
+
+
+def cases(function, *texts, longest=1 << 18):
+    """A table's rows: a function, and the texts that may be worst for it."""
+    return [
+        pytest.param(function, make, longest, id=f"{function.__name__}-{shown(make)}")
+        for make in (repeated(text) if isinstance(text, str) else text for text in texts)
+    ]
+
+
+def shown(make):
+    text = make(120)
+    return ascii(text if len(text) <= 24 else f"{text[:16]}…{text[-6:]}")[1:-1].replace("::", ": :")
+
+
+def tags_of(text):
+    return names_in(properties_of(text), "tags")
+
+
+def property_links(text):
+    return links_in_properties(text, len(text))
+
+
+def ignored(text):
+    """A file held against an ignore file that grows."""
+    parse_ignore.cache_clear()
+    rules = parse_ignore(text)
+    return rules and [rules.verdict(f"src/abc/{name}.component.tsx") for name in "abcdefghij"]
+
+
+def ignored_deep(text):
+    """A path that grows held against hostile patterns."""
+    rules = parse_ignore("*a*b*c*d\n**/a/**/b/**/c\n/a/*/b/**\n[!a]*[b-z]*\n")
+    return rules.verdict(text)
+
+
+def secrets_in_many(text):
+    return find_secrets((f"{number}.py", text[:5000]) for number in range(len(text) // 5000))
+
+
+def secrets_of_environment(text):
+    return find_secret(".env", text)
+
+
+MARKS = ("<!--", "$$", "%%", "`", "``", "```", "$a", "$1", "\\a", "~~~", "[[", "- ", "%%%", "` ``")
+NOTES = (
+    *MARKS,
+    *(repeated(f"{mark} ", before="x") for mark in MARKS),
+    *(repeated(f"{mark}\n") for mark in MARKS),
+    *(repeated(f"> {mark}\n", before="> ") for mark in MARKS),
+    *("[[a", "[[a|", "[[a]]", "![[a#b]] ", "[[\n", "](", "](a)", "[a](b)", '](a "b" ', "](<"),
+    *(
+        "](a(b)",
+        "](a](b)",
+        "]('",
+        "](%20)",
+        "#",
+        " #a",
+        "\n#",
+        "\n# a",
+        "a\n===\n",
+        "\n==",
+        "---\n",
+    ),
+    *(" ^a", "\n^a\n", "a\n^a\n", "x ^a\n", "- ", "> ", "1. ", "- ```\n", "```a`\n"),
+    *("\n", " ", "\t", "\r", "a", "é", "- a ^b\n", "\n\n"),
+    *(repeated(" ", before="[a]("), repeated("\t", before="[a](b", after="x")),
+    *(repeated(" ", before="# "), repeated(" ", before="a\n===", after="x")),
+    *(repeated(" ", before="^a", after="x"), repeated(" ", before="```", after="`")),
+    *(repeated(" <!--", before="x"), repeated("~~~ ", before="- "), repeated("[[", after="]]")),
+    *(repeated(" ", before="$a", after="$"), repeated("`` `", before="x ")),
+)
+LONGEST_PROPERTIES = 60_000  # longer ones are not read
+PROPERTIES = (
+    *(
+        repeated(" ", before="---\na", after="\n---\n"),
+        repeated(": ", before="---\n", after="\n---\n"),
+    ),
+    *(repeated(" ", before="---\na:", after="\n---\n"), repeated("a: b\n", before="---\n")),
+    *(
+        repeated(' "[[b]]"', before="---\na:", after="\n---\n"),
+        repeated("\n---", before="---\na: b"),
+    ),
+    *(repeated("- a\n", before="---\ntags:\n", after="---\n"),),
+    *(repeated("a, ", before="---\ntags: [", after="]\n---\n"), repeated("- ", before="---\n")),
+    *(repeated("a ", before="---\ntags: [", after="#]\n---\n"), repeated("'", before="---\na: ")),
+)
+
+
+@pytest.mark.parametrize(
+    ("function", "make", "longest"),
+    [
+        *cases(outline_of, *NOTES, *PROPERTIES),
+        *cases(outline_of, *(repeated(mark, before="x") for mark in MARKS), longest=1 << 19),
+        *cases(properties_of, *PROPERTIES, longest=LONGEST_PROPERTIES),
+        *cases(
+            property_links,
+            ": ",
+            "[",
+            '"[[a]]"',
+            ' "[[a',
+            "\n- ",
+            '["[[a]]"',
+            repeated(" ", before=":"),
+        ),
+        *cases(tags_of, *PROPERTIES, longest=LONGEST_PROPERTIES),
+        *cases(canvas_outline, "[", '{"nodes":[', '{"nodes":[{"type":"text","text":"[["}]}'),
+        *cases(
+            ignored,
+            *(
+                "*a*b*c*d\n",
+                "a\n",
+                "!a\n",
+                "[",
+                "[\\]",
+                "[a-",
+                "*",
+                "**/",
+                "a/",
+                "\\",
+                "?",
+                "# a\n",
+            ),
+            *(
+                repeated("*a", after="b\n"),
+                repeated("**/a/", after="b\n"),
+                repeated(" ", after="x"),
+            ),
+            longest=1 << 16,
+        ),
+        *cases(ignored_deep, "a", "a/", "abc", "b/a/", longest=1 << 12),
+        *cases(
+            secret_in,
+            *("sk-", "-sk-", "sk-A1", "glpat-", "xoxb-", "AKIA", "AIza", "pypi-AgE", "gh_", "ghp_"),
+            *(
+                "github_pat_",
+                "_aaaaaaaaaaaaaaaa",
+                "hf_",
+                "-----BEGIN ",
+                "PRIVATE KEY-----",
+                "T",
+                "=",
+            ),
+            *("hooks.slack.com/services/TAAAAAA", '="aaaaaaaaaaaaaaaaaaaaaaaa', ' "', ": '"),
+            *('token="aaaaaaaaaaaaaaaaaaaaaaaa"', 'token = "a1B2c3D4e5F6g7H8i9J0k1L2"'),
+            *(
+                repeated(" ", before="-----BEGIN PRIVATE KEY-----"),
+                repeated("PRIVATE KEY ", before="-----BEGIN "),
+            ),
+            *(repeated("a", before='="'), repeated("sk-", before="1A ")),
+        ),
+        *cases(secrets_in_many, "sk-", '="aaaaaaaaaaaaaaaaaaaaaaaa" '),
+        *cases(
+            secrets_of_environment,
+            "\n",
+            " ",
+            "a\n",
+            "export ",
+            "export\n",
+            "a=\n",
+            "a= #\n",
+            "\r\n",
+        ),
+    ],
+)
+def test_the_time_grows_with_the_length(function, make, longest):
+    assert growth(function, make, longest=longest) < MOST_GROWTH
