@@ -27,6 +27,9 @@ _KEPT = (
     *("SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "PROGRAMDATA"),
     *("USERPROFILE", "HOMEDRIVE", "HOMEPATH", "APPDATA", "LOCALAPPDATA"),
 )
+_FOLDER_LISTS = ("PATH", "LD_LIBRARY_PATH")
+"""Where programs, and the libraries that they load, are looked for."""
+
 NETWORK_VARIABLES = (
     *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
     *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
@@ -85,12 +88,15 @@ def clean_environment(
         for name, value in environ.items()
         if any(fnmatchcase(name, pattern) for pattern in wanted)
     }
-    return {**kept, "PATH": os.pathsep.join(_safe_folders(environ.get("PATH", ""), away_from))}
+    lists = {name: [*_safe_folders(environ.get(name, ""), away_from)] for name in _FOLDER_LISTS}
+    return kept | {name: os.pathsep.join(folders) for name, folders in lists.items() if folders}
 
 
 def _safe_folders(path: str, away_from: Path | None) -> Iterator[str]:
     """The absolute folders on a PATH; a relative one is wherever the program is run."""
     avoided = None if away_from is None else away_from.resolve()
+    if avoided is not None and avoided.parent == avoided:
+        avoided = None  # everything is in there, so it is nobody else's
     for folder in path.split(os.pathsep):
         if not os.path.isabs(folder):  # noqa: PTH117  an empty entry is no path
             continue

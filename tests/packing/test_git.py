@@ -338,6 +338,33 @@ def test_a_git_that_hangs_is_given_up(repo, tmp_path, monkeypatch, caplog):
     assert "git took longer than 0.05 s" in caplog.text
 
 
+def _endless_configuration(root):
+    git(root, "config", "include.path", str(root / "pipe"))
+
+
+def _endless_attributes(root):
+    git(root, "config", "core.attributesFile", str(root / "pipe"))
+
+
+@pytest.mark.parametrize("name_it", [_endless_configuration, _endless_attributes])
+def test_a_file_without_end_holds_up_nobody(repo, name_it, caplog):
+    root, _ = repo
+    os.mkfifo(root / "pipe")
+    name_it(root)
+    (root / "gone.py").write_text("changed")
+    assert Changes(root, timeout_s=0.3).diff(staged=False) == ""
+    assert "git took longer than 0.3 s" in caplog.text
+
+
+def test_a_huge_file_is_named_but_not_shown(repo):
+    root, run = repo
+    (root / "huge.txt").write_text("line\n" * (4 << 20))
+    run("add", "huge.txt")
+    diff = Changes(root).diff(staged=True)
+    assert "Binary files /dev/null and b/huge.txt differ" in diff
+    assert len(diff) < 1000
+
+
 def test_git_is_asked_for_its_configuration_once(repo, tmp_path, monkeypatch):
     log = tmp_path / "log"
     program = tmp_path / "tools" / "git"

@@ -2,6 +2,7 @@ import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -168,6 +169,10 @@ def test_a_program_is_never_found_where_a_stranger_could_put_it(
         assert outcome.stdout.decode() == runs.format(root=tmp_path)
 
 
+def test_the_root_of_all_files_is_no_strangers_folder():
+    assert clean_environment({"PATH": "/bin"}, away_from=Path("/"))["PATH"] == "/bin"
+
+
 def test_few_variables_are_passed_on():
     environ = {
         "HOME": "/h",
@@ -179,6 +184,7 @@ def test_few_variables_are_passed_on():
         "DISPLAY": ":0",
         "npm_config_prefix": "x",
     }
+    assert clean_environment({"LD_LIBRARY_PATH": ":/lib:lib"}) == {"LD_LIBRARY_PATH": "/lib"}
     assert clean_environment(environ) == {"HOME": "/h", "LC_ALL": "C", "PATH": "/bin"}
     assert clean_environment(environ, keep=("DISPLAY", "AWS_*")).keys() == {
         *("HOME", "LC_ALL", "PATH"),
