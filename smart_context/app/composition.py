@@ -11,7 +11,8 @@ from smart_context.app.digests import Digests
 from smart_context.app.histories import Histories
 from smart_context.chat.file_store import FILES_FOLDER, FileStore
 from smart_context.chat.store import ChatStore
-from smart_context.config import EndpointSettings, VaultConfig, environment, read_config
+from smart_context.config import EndpointSettings, VaultConfig, read_config
+from smart_context.environment import environment
 from smart_context.host.commands import Caller
 from smart_context.host.host import Host, HostOptions
 from smart_context.host.loader import declared_settings

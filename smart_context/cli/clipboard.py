@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from smart_context.config.environment import environment
+from smart_context.environment import environment
 from smart_context.errors import CommandFailed
 from smart_context.processes.programs import NOT_INSTALLED, Stopped, clean_environment, run
 

@@ -11,8 +11,8 @@ import click
 from smart_context.cli.failures import BadUsage
 from smart_context.cli.output import json_format, show, table
 from smart_context.cli.vault import vault_argument, vault_option, vault_root
-from smart_context.config import environment
 from smart_context.disk.files import atomic_write
+from smart_context.environment import environment
 from smart_context.errors import CommandFailed
 from smart_context.evaluation.formats import KINDS, read_dialogues
 

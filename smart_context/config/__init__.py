@@ -1,10 +1,10 @@
 """What the user has set: `.vault.toml`, read once and passed on as values."""
 
 from smart_context.config.endpoints import EndpointSettings
-from smart_context.config.environment import environment, refuse_onnxruntime_telemetry
 from smart_context.config.settings import SettingSpec
 from smart_context.config.starter import starter_config
 from smart_context.config.vault import CONFIG_NAME, VaultConfig, read_config, read_memory_dir
+from smart_context.environment import environment
 
 __all__ = [
     "CONFIG_NAME",
@@ -14,6 +14,5 @@ __all__ = [
     "environment",
     "read_config",
     "read_memory_dir",
-    "refuse_onnxruntime_telemetry",
     "starter_config",
 ]

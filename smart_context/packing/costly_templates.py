@@ -3,13 +3,15 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from smart_context.config.environment import environment
 from smart_context.disk.places import Place
+from smart_context.environment import environment
 from smart_context.packing.allowed_templates import check_allowed
 from smart_context.packing.own_templates import OwnTemplates, read_own
-from smart_context.processes.child import Child, ChildFailed
+
+if TYPE_CHECKING:  # 15 ms, and only templates that are not ours need it
+    from smart_context.processes.child import Child
 
 RENDER_DEADLINE_S = 2.0
 """How much processor time a template may take."""
@@ -21,7 +23,7 @@ _PLAIN_ERRORS = {"SecurityError", "TemplateError", "TemplateRuntimeError", "Unde
 
 
 @contextmanager
-def renderer(folder: Place | None, child: Child | None) -> Iterator[Render]:
+def renderer(folder: Place | None, child: "Child | None") -> Iterator[Render]:
     """What renders a template by its name with values, those of a folder before the shipped ones.
 
     Args:
@@ -35,6 +37,8 @@ def renderer(folder: Place | None, child: Child | None) -> Iterator[Render]:
 
         yield partial(render, own)
         return
+    from smart_context.processes.child import Child, ChildFailed  # noqa: PLC0415  15 ms
+
     with ExitStack() as closing:
         ready = child or closing.enter_context(Child(environ=environment()))
         with suppress(ChildFailed):  # rendering will say it
@@ -43,7 +47,7 @@ def renderer(folder: Place | None, child: Child | None) -> Iterator[Render]:
 
 
 def render_in(
-    child: Child,
+    child: "Child",
     own: OwnTemplates,
     name: str,
     values: Mapping[str, Any],
@@ -57,6 +61,8 @@ def render_in(
         jinja2.TemplateError: If it can't be loaded, lacks a variable, or does too much.
         RecursionError: If it includes itself.
     """
+    from smart_context.processes.child import ChildFailed  # noqa: PLC0415  15 ms
+
     check_allowed(name)
     try:
         outcome = child.run(_outcome, own, name, dict(values), deadline_s=deadline_s)

@@ -5,15 +5,16 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
-from smart_context.config.environment import environment
+from smart_context.environment import environment
 from smart_context.packing.git_folder import WorkTree, why_not_its_own, work_tree_of
 from smart_context.packing.git_guard import (
     FIXED_SETTINGS,
+    KEPT,
     guarded_environment,
     read_listed,
     safe_settings,
 )
-from smart_context.processes.programs import Stopped, run
+from smart_context.processes.programs import Stopped, clean_environment, run
 from smart_context.text.names import shown
 
 _LOGGER = logging.getLogger(__name__)
@@ -72,14 +73,14 @@ class Changes:
         tree = work_tree_of(self._folder)
         if tree is None:
             raise _NotTold("it is in no work tree of a git repository")
-        environ = environment()
-        unfiltered = guarded_environment(environ, tree, FIXED_SETTINGS)
+        cleaned = clean_environment(environment(), keep=KEPT, away_from=tree.top)
+        unfiltered = guarded_environment(cleaned, tree, FIXED_SETTINGS)
         listed = read_listed(self._run(tree, _LIST_CONFIG, unfiltered))
         if listed is None:
             raise _NotTold("git 2.31 or newer is needed")
         if reason := why_not_its_own(tree, listed):
             raise _NotTold(reason)
-        return tree, guarded_environment(environ, tree, safe_settings(listed))
+        return tree, guarded_environment(cleaned, tree, safe_settings(listed))
 
     def _run(self, tree: WorkTree, arguments: Sequence[str], variables: dict[str, str]) -> bytes:
         outcome = run(

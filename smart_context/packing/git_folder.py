@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from smart_context.disk.files import read_file
-from smart_context.errors import StoreFailed
+from smart_context.disk.folders import read_inside
 
 _PARTS = ("index", "packed-refs", "refs", "reftable")
 """What leads git to the contents that it shows, with HEAD, which git takes for no link out."""
 _MAX_REFERENCES = 5  # as git has it: HEAD names a branch, which may name another
+_MAX_LINE_BYTES = 1 << 16
 _TRUE = {"true", "yes", "on", "1"}
 
 
@@ -91,8 +91,9 @@ def _branches(git: Path, common: Path) -> Iterator[str]:
 def _value(path: Path, prefix: str = "") -> str:
     """The line of one of git's small files; empty if there is none."""
     try:
-        found = read_file(path.resolve())
-    except StoreFailed:
+        place = path.resolve()
+        line = os.fsdecode(read_inside(place.parent, place.name, max_bytes=_MAX_LINE_BYTES))
+    except OSError:
         return ""
-    line = "" if found is None else os.fsdecode(found[1]).rstrip("\r\n")
+    line = line.rstrip("\r\n")
     return line.removeprefix(prefix) if line.startswith(prefix) else ""

@@ -9,10 +9,10 @@ import os
 from collections.abc import Mapping
 
 from smart_context.packing.git_folder import WorkTree
-from smart_context.processes.programs import clean_environment
 
-# Where the user keeps the configuration of git, and whose repositories are taken for the user's.
-_KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "SUDO_UID")
+KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "SUDO_UID")
+"""Where the user keeps the configuration of git, and who else owns the user's repositories."""
+
 
 Settings = Mapping[str, str]
 """Values by the keys of git's configuration."""
@@ -28,7 +28,7 @@ FIXED_SETTINGS: Settings = {
 
 
 def guarded_environment(
-    environ: Mapping[str, str], tree: WorkTree, settings: Settings
+    cleaned: Mapping[str, str], tree: WorkTree, settings: Settings
 ) -> dict[str, str]:
     """The variables with which git runs in a work tree; it looks for a repository only there."""
     numbered = {
@@ -37,7 +37,7 @@ def guarded_environment(
         for name, text in ((f"GIT_CONFIG_KEY_{number}", key), (f"GIT_CONFIG_VALUE_{number}", value))
     }
     return {
-        **clean_environment(environ, keep=_KEPT, away_from=tree.top),
+        **cleaned,
         **numbered,
         "GIT_CONFIG_COUNT": str(len(settings)),
         "GIT_WORK_TREE": str(tree.top),

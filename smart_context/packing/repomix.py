@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from smart_context.config.environment import environment
+from smart_context.environment import environment
 from smart_context.processes.programs import NETWORK_VARIABLES, Stopped, clean_environment, run
 
 REPOMIX = "repomix@0.2.20"

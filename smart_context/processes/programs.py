@@ -8,16 +8,12 @@ which is killed as a whole when the program ends, takes too long or prints too m
 
 import contextlib
 import os
-import queue
-import shutil
 import signal
 import subprocess  # noqa: TID251  the one place that may
 import threading
-import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import IO
 
@@ -41,7 +37,6 @@ NOT_INSTALLED = "is not installed"
 """Why a program was not run that is in no folder of the PATH."""
 
 _CHUNK_BYTES = 1 << 16
-_SLOW, _FULL = "slow", "full"
 _LAST_WORDS_S = 0.5
 """How long the output of a program that has ended may take to arrive."""
 
@@ -79,14 +74,15 @@ def clean_environment(
 
     Args:
         environ: This program's environment.
-        keep: Names to pass on besides those that most programs need; `*` stands for any letters.
+        keep: Names to pass on besides those that most programs need; `X_*` is all that begin so.
         away_from: A folder with files of others; the PATH leads to no program in it.
     """
-    wanted = (*_KEPT, *keep)
+    names = {*_KEPT, *keep}
+    beginnings = tuple(name.removesuffix("*") for name in names if name.endswith("*"))
     kept = {
         name: value
         for name, value in environ.items()
-        if any(fnmatchcase(name, pattern) for pattern in wanted)
+        if name in names or name.startswith(beginnings)
     }
     lists = {name: [*_safe_folders(environ.get(name, ""), away_from)] for name in _FOLDER_LISTS}
     return kept | {name: os.pathsep.join(folders) for name, folders in lists.items() if folders}
@@ -158,10 +154,13 @@ def run(
 def _found(name: str, environment: Mapping[str, str]) -> str | None:
     if os.path.isabs(name):  # noqa: PTH117  by its letters
         return name
+    # Not by `shutil.which`: on Windows it looks into the current folder first.
+    endings = ("", *environment.get("PATHEXT", "").split(os.pathsep))
     for folder in _safe_folders(environment.get("PATH", ""), None):
-        # By a path with a folder: a bare name would be looked for in the current folder on Windows.
-        if found := shutil.which(os.path.join(folder, name)):  # noqa: PTH118  a plain text
-            return found
+        for ending in endings:
+            path = f"{folder}{os.sep}{name}{ending}"
+            if os.access(path, os.X_OK) and os.path.isfile(path):  # noqa: PTH113  a plain text
+                return path
     return None
 
 
@@ -173,20 +172,21 @@ class _Running:
         self._max_bytes = max_bytes
         self._printed = {"stdout": bytearray(), "stderr": bytearray()}
         self._awaited = {"exit"}
-        self._news: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
+        self._is_full = False
+        self._news = threading.Condition()
 
     def outcome(self, timeout_s: float, *, may_stay: bool) -> Ended | Stopped:
         """How it ends. What it has started is killed too, unless that may stay."""
         self._start_threads()
-        fault = self._wait_for({"exit"}, timeout_s)
-        if fault or not may_stay:
+        is_in_time = self._wait_for({"exit"}, timeout_s)
+        if self._is_full or not (is_in_time and may_stay):
             _kill_group(self._process.pid)
         exit_code = self._process.wait()
         # The killed hold no pipe open. One that left the group might, for as long as it likes.
-        last_fault = self._wait_for({"stdout", "stderr"}, _LAST_WORDS_S)
-        if _FULL in {fault, last_fault}:
+        self._wait_for({"stdout", "stderr"}, _LAST_WORDS_S)
+        if self._is_full:
             return Stopped(reason=f"printed more than {self._max_bytes:,} bytes")
-        if fault:
+        if not is_in_time:
             return Stopped(reason=f"took longer than {timeout_s:g} s")
         stdout, stderr = (bytes(self._printed[name]) for name in ("stdout", "stderr"))
         return Ended(exit_code=exit_code, stdout=stdout, stderr=stderr)
@@ -201,30 +201,30 @@ class _Running:
 
     def _await_exit(self) -> None:
         self._process.wait()
-        self._news.put(("exit", ""))
+        self._note("exit")
 
     def _read(self, name: str, stream: IO[bytes]) -> None:
         printed = self._printed[name]
         with stream:
-            while chunk := os.read(stream.fileno(), _CHUNK_BYTES):
+            while len(printed) <= self._max_bytes:
+                chunk = os.read(stream.fileno(), _CHUNK_BYTES)
+                if not chunk:
+                    break
                 printed += chunk
-                if len(printed) > self._max_bytes:
-                    self._news.put((name, _FULL))
-                    return
-        self._news.put((name, ""))
+        self._note(name, is_full=len(printed) > self._max_bytes)
 
-    def _wait_for(self, names: set[str], timeout_s: float) -> str:
-        """Wait until all of these are through; gives what came first instead."""
-        deadline = time.monotonic() + timeout_s
-        while names & self._awaited:
-            try:
-                name, fault = self._news.get(timeout=max(0.0, deadline - time.monotonic()))
-            except queue.Empty:
-                return _SLOW
+    def _note(self, name: str, *, is_full: bool = False) -> None:
+        with self._news:
             self._awaited.discard(name)
-            if fault:
-                return fault
-        return ""
+            self._is_full = self._is_full or is_full
+            self._news.notify()
+
+    def _wait_for(self, names: set[str], timeout_s: float) -> bool:
+        """Whether all of these are through in time, or too much has been printed."""
+        with self._news:
+            return self._news.wait_for(
+                lambda: self._is_full or not names & self._awaited, timeout_s
+            )
 
 
 def _write(stream: IO[bytes], content: bytes) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from smart_context.config.environment import environment
+from smart_context.environment import environment
 from smart_context.errors import CommandFailed
 from smart_context.llm.minilm import files, tensors
 from smart_context.processes.programs import NETWORK_VARIABLES, Stopped, clean_environment, run
