@@ -8,7 +8,8 @@ plain text that says so.
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cache
 
 from smart_context.processes.child import Child, ChildFailed
@@ -63,6 +64,12 @@ class MessageHtml:
         self._characters = 0
         self._changing = threading.Lock()
 
+    def expect(self, texts: Iterable[str]) -> None:
+        """Start the child if these messages need it, while the page does something else."""
+        if self.child is not None and any(map(_has_code, texts)):
+            with suppress(ChildFailed):  # then they have no colours
+                self.child.start()
+
     def for_page(self) -> Render:
         """What renders the messages of one page, in one thread."""
         return _Page(self).render
@@ -108,7 +115,7 @@ class _Page:
             return plain(text, TOO_LONG), True
         if self._left <= 0:
             return plain(text, TOO_LONG), False
-        if any(fence in text for fence in _FENCES):
+        if _has_code(text):
             return self._coloured(text)
         return self._uncoloured(text)
 
@@ -148,6 +155,10 @@ class _Page:
             wait_s=min(_COLOURS_TURN_S, left) if is_coloured else left,
         )
         return clean(str(unsafe))
+
+
+def _has_code(text: str) -> bool:
+    return any(fence in text for fence in _FENCES)
 
 
 def unsafe_html(text: str, is_coloured: bool) -> str:

@@ -105,6 +105,7 @@ class _Pages:
         document, problem = await self._load(chat_id)
         if document is None:
             return await self._failed(problem)
+        messages = await run_in_threadpool(self._window_values, document, request)
         chats = await self._store.list_chats()
         return await self._page(
             "chat.html",
@@ -113,7 +114,7 @@ class _Pages:
             chats=chats[:_LISTED_CHATS],
             panel=await self._panel(chat_id, document),
             max_file_bytes=MAX_UPLOAD_BYTES,
-            **await run_in_threadpool(_window_values, document, request),
+            **messages,
             system=await self._ask("system.status", {}),
         )
 
@@ -124,7 +125,7 @@ class _Pages:
         return await self._page(
             "messages.html",
             panel=None,
-            **await run_in_threadpool(_window_values, document, request),
+            **await run_in_threadpool(self._window_values, document, request),
         )
 
     async def text(self, request: Request) -> Response:
@@ -197,6 +198,17 @@ class _Pages:
             system=await self._ask("system.status", {}),
         )
 
+    def _window_values(self, document: Mapping[str, Any], request: Request) -> dict[str, Any]:
+        messages = messages_of(document)
+        window = _window(messages, request)
+        self._messages.expect(message.text for message in window.messages)
+        return {
+            "window": window,
+            "older_digest": message_views.digest(messages[: window.older]),
+            "total": len(messages),
+            "compaction": compaction_view(messages, window.messages),
+        }
+
     async def _load(self, chat_id: str) -> tuple[dict[str, Any] | None, str]:
         """The chat's document, or `None` and why not."""
         try:
@@ -261,17 +273,6 @@ def _is_chat_id(text: str) -> bool:
 
 def _favicon(_request: Request) -> Response:
     return RedirectResponse("/static/favicon.svg", status_code=301)
-
-
-def _window_values(document: Mapping[str, Any], request: Request) -> dict[str, Any]:
-    messages = messages_of(document)
-    window = _window(messages, request)
-    return {
-        "window": window,
-        "older_digest": message_views.digest(messages[: window.older]),
-        "total": len(messages),
-        "compaction": compaction_view(messages, window.messages),
-    }
 
 
 def _window(messages: Sequence[Message], request: Request) -> message_views.Window:
