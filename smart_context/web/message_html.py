@@ -8,7 +8,7 @@ plain text that says so.
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 
@@ -38,6 +38,9 @@ _CHARS_PER_S = 100_000
 _COLOURED_CHARS_PER_S = 400_000
 """How much processor time a message may take: half a second, and more the longer it is."""
 
+_BATCH_CHARS = 100_000
+"""How much is sent to the child at once."""
+
 _COLOURS_TURN_S = 0.2
 """How long a message waits for its colours while others are coloured."""
 
@@ -65,10 +68,23 @@ class MessageHtml:
         self._changing = threading.Lock()
 
     def expect(self, texts: Iterable[str]) -> None:
-        """Start the child if these messages need it, while the page does something else."""
-        if self.child is not None and any(map(_has_code, texts)):
-            with suppress(ChildFailed):  # then they have no colours
-                self.child.start()
+        """Colour the code of a page's messages together: asking the child for each takes longer.
+
+        What can't be done together is left for later, message by message.
+        """
+        if self.child is None:
+            return
+        wanted = [text for text in texts if _has_code(text) and self.known(text) is None]
+        with suppress(ChildFailed):
+            for batch in _batches(wanted):
+                made = self.child.run(
+                    unsafe_htmls,
+                    [visible(text) for text in batch],
+                    deadline_s=_LEAST_S + _BATCH_CHARS / _COLOURED_CHARS_PER_S,
+                    wait_s=_COLOURS_TURN_S,
+                )
+                for text, unsafe in zip(batch, made, strict=True):
+                    self.remember(text, clean(str(unsafe)))
 
     def for_page(self) -> Render:
         """What renders the messages of one page, in one thread."""
@@ -164,6 +180,27 @@ def _has_code(text: str) -> bool:
 def unsafe_html(text: str, is_coloured: bool) -> str:
     """In the child: HTML of a message, which the parent cleans as it would a stranger's."""
     return _markdown(is_coloured).unsafe(text)
+
+
+def unsafe_htmls(texts: Sequence[str]) -> list[str]:
+    """In the child: HTML of some messages, their code coloured."""
+    return [unsafe_html(text, is_coloured=True) for text in texts]
+
+
+def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
+    """The texts in groups of a sensible length; those that are longer are left out."""
+    batch: list[str] = []
+    length = 0
+    for text in texts:
+        if len(text) > _BATCH_CHARS:
+            continue
+        if length + len(text) > _BATCH_CHARS:
+            yield batch
+            batch, length = [], 0
+        batch.append(text)
+        length += len(text)
+    if batch:
+        yield batch
 
 
 @cache

@@ -16,6 +16,7 @@ Everything is readable before any script runs. What is shown of messages and lab
 sanitised here; the content security policy that the gate sends stands behind that.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -105,14 +106,17 @@ class _Pages:
         document, problem = await self._load(chat_id)
         if document is None:
             return await self._failed(problem)
-        messages = await run_in_threadpool(self._window_values, document, request)
-        chats = await self._store.list_chats()
+        messages, panel, chats = await asyncio.gather(
+            run_in_threadpool(self._window_values, document, request),
+            self._panel(chat_id, document),
+            self._store.list_chats(),
+        )
         return await self._page(
             "chat.html",
             chat_id=chat_id,
             title=next((chat.title for chat in chats if chat.id == chat_id), ""),
             chats=chats[:_LISTED_CHATS],
-            panel=await self._panel(chat_id, document),
+            panel=panel,
             max_file_bytes=MAX_UPLOAD_BYTES,
             **messages,
             system=await self._ask("system.status", {}),

@@ -91,6 +91,25 @@ def test_what_is_not_the_fault_of_a_message_is_not_remembered(child, reason):
     assert TOO_LONG not in messages.for_page()(LONG)
 
 
+def test_the_code_of_a_page_is_coloured_together(child):
+    messages = MessageHtml(child)
+    texts = [f"{CODE}\n\n{number}" for number in range(9)]
+    messages.expect([*texts, "*a*", CODE + "a" * 150_000])
+    messages.child = StubbornChild()
+    for text in texts:
+        assert messages.for_page()(text) == Markdown().render(text)
+    assert not messages.child.asked
+    assert messages.known("*a*") is None
+
+
+def test_one_costly_message_does_not_take_the_colours_of_others(child):
+    messages = MessageHtml(child)
+    messages.expect([CODE, COSTLY_CODE])
+    render = messages.for_page()
+    assert "<span" not in render(COSTLY_CODE)
+    assert '<span class="k">def</span>' in render(CODE)
+
+
 def test_nothing_that_a_child_says_reaches_the_page_as_it_is():
     child = StubbornChild(answer='<script>x</script><p onclick="x">a</p>')
     assert MessageHtml(child).for_page()(CODE) == "<p>a</p>"
