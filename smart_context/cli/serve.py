@@ -1,6 +1,5 @@
 """`smart-context serve` and `smart-context demo`."""
 
-import asyncio
 import shutil
 import sys
 import tempfile
@@ -12,6 +11,7 @@ from pathlib import Path
 import click
 
 from smart_context.cli.vault import vault_argument, vault_root
+from smart_context.event_loop import run
 
 DEFAULT_PORT = 8377
 DEMO_VAULT = Path(__file__).resolve().parent.parent / "demo_vault"
@@ -100,4 +100,4 @@ def _run(root: Path, *, port: int, host: str, token: str | None, no_browser: boo
         if not no_browser:
             webbrowser.open(new_link())
 
-    asyncio.run(serve_vault(root, host=host, port=port, token=token, on_ready=announce))
+    run(serve_vault(root, host=host, port=port, token=token, on_ready=announce))
