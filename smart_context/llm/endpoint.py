@@ -1,31 +1,27 @@
 """One model at one endpoint: sends requests, again where that helps, and explains failures.
 
-`openai` takes half a second to import, so it is imported in a thread when first used. Its own
-retries are off: ours are those of contract A4.
+The retries of `openai` are off: ours know when another request helps.
 """
 
 import asyncio
 import importlib
-import ipaddress
 import logging
 import random
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
-from urllib.parse import urlsplit
 
 from smart_context.config import EndpointSettings
 from smart_context.errors import ModelFailed
+from smart_context.llm.connection import bounded, interrupted, make_client
 from smart_context.llm.failures import (
     Failure,
     ModelKind,
+    RequestFailed,
     explained,
     is_address,
-    parsed_error,
-    system_words,
 )
-from smart_context.llm.retries import retry_after_s, wait_s
+from smart_context.llm.retries import wait_s
 
 if TYPE_CHECKING:
     import openai
@@ -36,9 +32,16 @@ Sleep = Callable[[float], Awaitable[None]]
 Body = Mapping[str, Any]
 
 _LOG = logging.getLogger(__name__)
-_CONNECT_S = 10.0
-_NO_KEY = "not-needed"
-_LARGEST_ANSWER = 200_000_000
+LARGEST_BODY = 2 << 20
+"""Bytes of an answer that is read at once; it takes a tenth of a second to parse at worst."""
+
+_LARGEST_STREAM = 256 << 20
+"""Bytes of a stream; what it says is bounded more closely where it is read."""
+
+_PATIENCE = 10
+_UPLOAD_AND_WAIT = 2
+"""How many times `timeout_s` an answer may take to begin: the request goes there first."""
+
 _OPTIONAL: Mapping[str, tuple[str, ...]] = {
     "stream_options": ("stream_options", "include_usage"),
     "response_format": ("response_format", "json_object", "json mode"),
@@ -48,14 +51,6 @@ _OPTIONAL: Mapping[str, tuple[str, ...]] = {
 
 _INSTEAD: Body = {"encoding_format": "float"}
 """What is sent in place of a refused field; the library would fill in what is left out."""
-
-
-class RequestFailed(Exception):
-    """A request came to nothing; `failure` says how."""
-
-    def __init__(self, failure: Failure) -> None:
-        self.failure = failure
-        super().__init__(failure.trouble)
 
 
 class Endpoint:
@@ -84,7 +79,12 @@ class Endpoint:
         self._connecting = asyncio.Lock()
         self._refused_fields: set[str] = set()
 
-    async def fetch(self, route: Route, body: Body) -> bytes:
+    @property
+    def patience_s(self) -> float:
+        """How long an endpoint may give signs of life, but no answer."""
+        return _PATIENCE * self.settings.timeout_s
+
+    async def fetch(self, route: Route, body: Body, *, most_bytes: int = LARGEST_BODY) -> bytes:
         """The whole body of the answer.
 
         Raises:
@@ -92,8 +92,12 @@ class Endpoint:
         """
 
         async def attempt(stack: AsyncExitStack, body: Body) -> bytes:
-            chunks = await self._open(stack, route, body)
-            return b"".join([chunk async for chunk in _bounded(chunks)])
+            whole = bytearray()
+            chunks = await self._open(stack, route, body, most_bytes)
+            async with _until(self.patience_s):
+                async for chunk in chunks:
+                    whole += chunk
+            return bytes(whole)
 
         async with AsyncExitStack() as stack:
             return await self._persist(stack, attempt, body)
@@ -109,7 +113,7 @@ class Endpoint:
         """
 
         async def attempt(stack: AsyncExitStack, body: Body) -> AsyncIterator[bytes]:
-            return await self._open(stack, "chat", body)
+            return await self._open(stack, "chat", body, _LARGEST_STREAM)
 
         async with AsyncExitStack() as stack:
             yield await self._persist(stack, attempt, body)
@@ -172,13 +176,16 @@ class Endpoint:
         self._refused_fields |= unknown
         return bool(unknown)
 
-    async def _open(self, stack: AsyncExitStack, route: Route, body: Body) -> AsyncIterator[bytes]:
+    async def _open(
+        self, stack: AsyncExitStack, route: Route, body: Body, most_bytes: int
+    ) -> AsyncIterator[bytes]:
         client = await self._connected()
         try:
-            response = await stack.enter_async_context(_request(client, route, body))
-        except _library().APIError as error:
+            async with _until(_UPLOAD_AND_WAIT * self.settings.timeout_s):
+                response = await stack.enter_async_context(_request(client, route, body))
+        except _api_error() as error:
             raise RequestFailed(_failure(error)) from None
-        chunks = _chunks(response.iter_bytes())
+        chunks = bounded(response.iter_bytes(), most_bytes)
         return await stack.enter_async_context(aclosing(chunks))
 
     async def _connected(self) -> "openai.AsyncOpenAI":
@@ -191,35 +198,22 @@ class Endpoint:
             raise RequestFailed(Failure(trouble="unusable key", words=words))
         async with self._connecting:
             if self._client is None:
-                self._client = await asyncio.to_thread(_client, self.settings)
+                self._client = await asyncio.to_thread(make_client, self.settings)
             return self._client
 
 
-def _library() -> Any:
-    return importlib.import_module("openai")
-
-
-def _client(settings: EndpointSettings) -> "openai.AsyncOpenAI":
-    library = _library()
-    timeout = library.Timeout(settings.timeout_s, connect=min(_CONNECT_S, settings.timeout_s))
-    # A proxy of the environment is no way to a server on this machine.
-    near = library.DefaultAsyncHttpxClient(trust_env=False, timeout=timeout)
-    client: openai.AsyncOpenAI = library.AsyncOpenAI(
-        base_url=settings.base_url,
-        api_key=settings.api_key or _NO_KEY,
-        timeout=timeout,
-        max_retries=0,
-        http_client=near if _is_loopback(settings.base_url) else None,
-    )
-    return client
-
-
-def _is_loopback(base_url: str) -> bool:
-    host = urlsplit(base_url).hostname or ""
+@asynccontextmanager
+async def _until(seconds: float) -> AsyncIterator[None]:
     try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError:
+        raise RequestFailed(Failure(trouble="slow")) from None
+
+
+def _api_error() -> type[Exception]:
+    kind: type[Exception] = importlib.import_module("openai").APIError
+    return kind
 
 
 def _request(
@@ -237,44 +231,9 @@ def _request(
     return opened
 
 
-async def _chunks(source: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
-    while True:
-        try:
-            chunk = await anext(source)
-        except StopAsyncIteration:
-            return
-        except Exception as error:  # noqa: BLE001 - of httpx or httpx2, whichever openai brought
-            raise RequestFailed(_interrupted(error)) from None
-        yield chunk
-
-
-async def _bounded(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    size = 0
-    async for chunk in chunks:
-        size += len(chunk)
-        if size > _LARGEST_ANSWER:
-            raise RequestFailed(Failure(trouble="nonsense", words=f"more than {size} bytes"))
-        yield chunk
-
-
 def _failure(error: Exception) -> Failure:
-    """What an exception of `openai` means."""
-    response = getattr(error, "response", None)
-    if response is not None:
-        return Failure(
-            trouble="refused",
-            words=parsed_error(getattr(error, "body", None)),
-            status=response.status_code,
-            retry_after_s=retry_after_s(response.headers, datetime.now(UTC)),
-        )
-    return _interrupted(error.__cause__ if isinstance(error.__cause__, Exception) else error)
-
-
-def _interrupted(error: Exception) -> Failure:
-    """What an exception of the HTTP library means; `openai` brings one of two with equal names."""
-    name = type(error).__name__
-    if name in {"ConnectError", "ConnectTimeout", "InvalidURL", "UnsupportedProtocol"}:
-        return Failure(trouble="unreachable", words=system_words(error))
-    if "Timeout" in name:
-        return Failure(trouble="slow")
-    return Failure(trouble="broken", words=str(error))
+    """What an exception of `openai` means; some of its versions wrap ours."""
+    cause = error.__cause__
+    if isinstance(cause, RequestFailed):
+        return cause.failure
+    return interrupted(cause if isinstance(cause, Exception) else error)

@@ -13,11 +13,15 @@ from urllib.parse import urlsplit, urlunsplit
 
 from smart_context.config import EndpointSettings
 from smart_context.errors import ModelFailed
+from smart_context.llm.redaction import redacted
 
 ModelKind = Literal["chat model", "embedding model"]
-Trouble = Literal["refused", "unreachable", "slow", "broken", "nonsense", "unusable key"]
+Trouble = Literal[
+    "refused", "redirected", "unreachable", "slow", "broken", "nonsense", "endless", "unusable key"
+]
 
 _MOST_WORDS = 300
+_MOST_READ = 10_000
 _PLACES_OF_WORDS = ("error", "message", "detail")
 _TOO_LONG = re.compile(
     r"context.{0,3}(length|window|size)|too (long|large|many tokens)|maximum.{0,20}(token|length)",
@@ -30,9 +34,10 @@ class Failure:
     """One request that came to nothing.
 
     Attributes:
-        trouble: `refused` has a status, `unreachable` no connection, `slow` ran into the timeout,
-            `broken` lost the connection, `nonsense` is an answer that can't be understood.
-        words: What the vendor or the system said, of any length.
+        trouble: `refused` has a status, `redirected` one and an address, `unreachable` no
+            connection, `slow` ran into the timeout, `broken` lost the connection, `nonsense` is an
+            answer that can't be understood, `endless` one that was larger than any answer.
+        words: What the vendor or the system said, of any length; of a redirect, where to.
         status: The HTTP status, when there was one.
         retry_after_s: How long the endpoint asks us to wait, when it does.
     """
@@ -45,7 +50,17 @@ class Failure:
     @property
     def is_too_long(self) -> bool:
         """Whether the endpoint found the prompt or a text too long for the model."""
-        return self.status in {400, 413, 422, 500} and bool(_TOO_LONG.search(self.words))
+        return self.status in {400, 413, 422, 500} and bool(
+            _TOO_LONG.search(self.words[:_MOST_READ])
+        )
+
+
+class RequestFailed(Exception):
+    """A request came to nothing; `failure` says how."""
+
+    def __init__(self, failure: Failure) -> None:
+        self.failure = failure
+        super().__init__(failure.trouble)
 
 
 class AnswerNotUnderstood(ValueError):
@@ -64,8 +79,9 @@ def vendor_words(body: object, *, depth: int = 3) -> str:
 
 def shortened(words: str, *, secret: str | None = None) -> str:
     """One line of at most 300 characters, without control characters and without the key."""
+    words = words[:_MOST_READ]
     if secret:
-        words = words.replace(secret, "[key]")
+        words = redacted(words, secret)
     line = " ".join("".join(c if c.isprintable() else " " for c in words).split())
     return line if len(line) <= _MOST_WORDS else f"{line[: _MOST_WORDS - 1]}…"
 
@@ -106,10 +122,12 @@ def explained(failure: Failure, endpoint: EndpointSettings, kind: ModelKind) -> 
 def _happened(failure: Failure, endpoint: EndpointSettings) -> str:
     happenings: dict[Trouble, str] = {
         "refused": f"refused the request with status {failure.status}",
+        "redirected": f"sends requests on to another address (status {failure.status})",
         "unreachable": "can't be reached",
         "slow": f"did not answer within {endpoint.timeout_s:g} s",
         "broken": "broke off in the middle of its answer",
         "nonsense": "gave an answer that is not what the OpenAI API promises",
+        "endless": "went on after more than any answer has",
         "unusable key": "was not asked",
     }
     return happenings[failure.trouble]
@@ -118,12 +136,15 @@ def _happened(failure: Failure, endpoint: EndpointSettings) -> str:
 def _next_step(failure: Failure, endpoint: EndpointSettings) -> str:
     steps: dict[Trouble, str] = {
         "refused": _after_refusal(failure, endpoint),
+        "redirected": "Nothing was sent there. If you trust that address, set it as base_url in the"
+        " [llm] table of .vault.toml.",
         "unreachable": "Is the server running? Check base_url in the [llm] table of .vault.toml.",
         "slow": "Try again, or raise timeout_s in the [llm] table of .vault.toml: slow local models"
         " can need minutes for their first answer.",
         "broken": "What had arrived is kept. Try again.",
         "nonsense": "Check that base_url in the [llm] table of .vault.toml is the address of the"
         " API; it usually ends with /v1.",
+        "endless": "What had arrived of a streamed answer is kept. Ask for less at a time.",
         "unusable key": _check_key(endpoint),
     }
     return steps[failure.trouble]

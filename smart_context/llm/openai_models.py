@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from smart_context.config import EndpointSettings
-from smart_context.llm.endpoint import Endpoint, RequestFailed, Sleep
-from smart_context.llm.failures import AnswerNotUnderstood, Failure, shown_url
+from smart_context.llm.endpoint import LARGEST_BODY, Endpoint, Sleep
+from smart_context.llm.failures import AnswerNotUnderstood, Failure, RequestFailed, shown_url
 from smart_context.llm.models import Completion, Matrix, Piece, PromptMessage
 from smart_context.llm.openai_replies import (
     StreamReader,
@@ -17,10 +17,14 @@ from smart_context.llm.openai_replies import (
     read_completion,
     read_vectors,
 )
+from smart_context.llm.silence import Silence
 from smart_context.llm.tokens import beginning
 
 _BATCH_TEXTS = 128
 _BATCH_CHARACTERS = 200_000
+_LARGEST_VECTOR = 96 << 10
+"""Bytes of one embedding: 4,096 numbers, written out with all their digits."""
+
 _TEXT_TOKENS = 1_800
 _SHORT_TEXT_TOKENS = 400
 
@@ -63,11 +67,13 @@ class OpenAIChatModel:
         body = {**self._body(messages, tools), "stream": True}
         body["stream_options"] = {"include_usage": True}
         reader = StreamReader()
+        silence = Silence(self._endpoint.patience_s, asyncio.get_running_loop().time)
         try:
             async with self._endpoint.stream(body) as chunks:
                 async for chunk in chunks:
                     for piece in reader.feed(chunk):
                         yield piece
+                    silence.check(reader.characters)
                 for piece in reader.last():
                     yield piece
                 _check_ended(reader)
@@ -178,7 +184,9 @@ class OpenAIEmbedder:
             "input": [encodable(beginning(text, self._most_tokens)) for text in texts],
             "encoding_format": "base64",
         }
-        return read_vectors(await self._endpoint.fetch("embeddings", body), len(texts))
+        most_bytes = LARGEST_BODY + len(texts) * _LARGEST_VECTOR
+        found = await self._endpoint.fetch("embeddings", body, most_bytes=most_bytes)
+        return read_vectors(found, len(texts))
 
 
 def _check_ended(reader: StreamReader) -> None:

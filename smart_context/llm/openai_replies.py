@@ -8,17 +8,32 @@ import base64
 import binascii
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from smart_context.llm.failures import AnswerNotUnderstood, vendor_words
-from smart_context.llm.models import Completion, Matrix, Piece, ToolCall, Usage
+from smart_context.llm.failures import (
+    AnswerNotUnderstood,
+    Failure,
+    RequestFailed,
+    vendor_words,
+)
+from smart_context.llm.models import Completion, Matrix, Piece, Usage
 from smart_context.llm.thinking import Thinking, split_thoughts
+from smart_context.llm.tool_calls import ToolCalls
 
 _SHOWN = 200
-_LONGEST_LINE = 16_000_000
+_LONGEST_LINE = 2 << 20
+_MANY_LINES = 32
+"""Lines that came at once and are passed on as one piece: each piece costs a frame and a write."""
+
+_MOST_NUMBERS = 16_384
+_MARKS_OF_A_VECTOR = 40
+"""Quotes and brackets around one embedding, and some more for other fields."""
+
+MOST_CHARACTERS = 4_000_000
+"""Of an answer and the thoughts before it: a million tokens, more than any model writes."""
+
 _NOTHING = ("", "")
 
 
@@ -38,7 +53,7 @@ def read_completion(body: bytes) -> Completion:
     message = choice.get("message") if choice else None
     if not isinstance(message, Mapping):
         raise AnswerNotUnderstood(_beginning(body))
-    calls = _ToolCalls()
+    calls = ToolCalls()
     for call in _objects(message.get("tool_calls")):
         calls.add(call)
     thoughts, text = split_thoughts(_text(message))
@@ -57,6 +72,9 @@ def read_vectors(body: bytes, count: int) -> Matrix:
         AnswerNotUnderstood: If rows are missing, of different lengths, or not finite numbers.
         VendorError: If it is an error in disguise.
     """
+    marks = max(body.count(mark) for mark in (b'"', b"{", b"["))
+    if marks > _MARKS_OF_A_VECTOR * (count + 2):
+        raise AnswerNotUnderstood(_beginning(body))
     rows = _objects(_json_object(body).get("data"))
     if len(rows) != count:
         raise AnswerNotUnderstood(f"expected {count} embeddings, found {len(rows)}")
@@ -79,31 +97,40 @@ class StreamReader:
 
     Attributes:
         ended: The endpoint said that the answer is whole; without that it was cut off.
+        characters: How many were said, thought or asked of tools; signs of life don't count.
     """
 
     def __init__(self) -> None:
         self.ended = False
-        self._rest = b""
-        self._calls = _ToolCalls()
+        self.characters = 0
+        self._rest = bytearray()
+        self._calls = ToolCalls()
         self._thinking = Thinking()
         self._usage: Usage | None = None
         self._saw_event = False
-        self._strays = b""
+        self._strays = bytearray()
 
     def feed(self, chunk: bytes) -> Iterator[Piece]:
         """The pieces of text that are complete now, up to an event that can't be understood.
 
         Raises:
             AnswerNotUnderstood: At an event that is not JSON, or a line without end.
+            RequestFailed: When the answer is longer than any.
             VendorError: If the endpoint reports an error in mid-stream.
         """
-        *lines, self._rest = (self._rest + chunk).split(b"\n")
-        if len(self._rest) > _LONGEST_LINE:
-            raise AnswerNotUnderstood(_beginning(self._rest))
-        for line in lines:
-            reasoning, text = self._line(line.strip())
+        *lines, rest = chunk.split(b"\n")
+        if lines:
+            lines[0] = bytes(self._rest + lines[0])
+            self._rest.clear()
+        self._rest += rest
+        said, failure = self._said(lines)
+        for reasoning, text in said:
             if reasoning or text:
                 yield Piece(text=text, reasoning=reasoning)
+        if failure:
+            raise failure
+        if len(self._rest) > _LONGEST_LINE:
+            raise AnswerNotUnderstood(_beginning(self._rest))
 
     def last(self) -> Iterator[Piece]:
         """What was left when the bytes ended: text, then one piece with tool calls and usage.
@@ -114,7 +141,7 @@ class StreamReader:
         """
         yield from self.feed(b"\n")
         if not self._saw_event:
-            whole = read_completion(self._strays)
+            whole = read_completion(bytes(self._strays))
             self.ended = True
             yield Piece(
                 text=whole.text,
@@ -129,10 +156,26 @@ class StreamReader:
                 text=text, reasoning=reasoning, tool_calls=self._calls.whole, usage=self._usage
             )
 
+    def _said(self, lines: Sequence[bytes]) -> tuple[list[tuple[str, str]], Exception | None]:
+        """What is thought and said in each line, or in all when they are many; and what failed."""
+        said: list[tuple[str, str]] = []
+        failure = None
+        for line in lines:
+            try:
+                said.append(self._line(line.strip()))
+            except (AnswerNotUnderstood, RequestFailed, VendorError) as error:
+                failure = error
+                break
+        if len(said) > _MANY_LINES:
+            thoughts, texts = zip(*said, strict=True)
+            said = [("".join(thoughts), "".join(texts))]
+        return said, failure
+
     def _line(self, line: bytes) -> tuple[str, str]:
         """What is thought, and what is said, in one line."""
         if not line.startswith(b"data:"):
-            self._strays += line[: _LONGEST_LINE - len(self._strays)]
+            if not self._saw_event:
+                self._strays += line[: max(0, _LONGEST_LINE - len(self._strays))]
             return _NOTHING
         payload = line[len(b"data:") :].strip()
         self._saw_event = True
@@ -152,53 +195,13 @@ class StreamReader:
         if not isinstance(delta, Mapping):
             return _NOTHING
         for call in _objects(delta.get("tool_calls")):
-            self._calls.add(call)
+            self.characters += self._calls.add(call)
         thoughts, text = self._thinking.split(_text(delta))
-        return _reasoning(delta) + thoughts, text
-
-
-@dataclass(slots=True)
-class _Call:
-    id: str
-    index: object
-    name: str = ""
-    arguments: str = ""
-
-
-@dataclass(slots=True)
-class _ToolCalls:
-    """Tool calls put together from fragments, by id where there is one, else by index."""
-
-    calls: list[_Call] = field(default_factory=list)
-
-    def add(self, fragment: Mapping[str, Any]) -> None:
-        call = self._call(str(fragment.get("id") or ""), fragment.get("index"))
-        function = fragment.get("function")
-        if isinstance(function, Mapping):
-            call.name = call.name or str(function.get("name") or "")
-            call.arguments += _arguments(function.get("arguments"))
-
-    def _call(self, call_id: str, index: object) -> _Call:
-        for call in reversed(self.calls):
-            if (call_id and call.id == call_id) or (not call_id and call.index == index):
-                return call
-        if not call_id and index is None and self.calls:
-            return self.calls[-1]
-        self.calls.append(_Call(call_id, index))
-        return self.calls[-1]
-
-    @property
-    def whole(self) -> tuple[ToolCall, ...]:
-        return tuple(
-            ToolCall(id=call.id or f"call_{number}", name=call.name, arguments=call.arguments)
-            for number, call in enumerate(self.calls)
-        )
-
-
-def _arguments(value: object) -> str:
-    if isinstance(value, str):
-        return value
-    return "" if value is None else json.dumps(value)
+        thoughts = _reasoning(delta) + thoughts
+        self.characters += len(thoughts) + len(text)
+        if self.characters > MOST_CHARACTERS:
+            raise RequestFailed(Failure(trouble="endless"))
+        return thoughts, text
 
 
 def _json_object(body: bytes) -> Mapping[str, Any]:
@@ -248,12 +251,16 @@ def _vector(embedding: object) -> Matrix:
     try:
         if isinstance(embedding, str):
             return np.frombuffer(base64.b64decode(embedding, validate=True), "<f4")
-        if isinstance(embedding, list):
+        if isinstance(embedding, list) and len(embedding) <= _MOST_NUMBERS:
             with np.errstate(over="ignore"):
                 return np.array(embedding, np.float32).reshape(-1)
     except (ValueError, TypeError, OverflowError, binascii.Error):
         pass
-    raise AnswerNotUnderstood(f"expected an embedding, found {embedding!s:.80}")
+    raise AnswerNotUnderstood(f"expected an embedding, found {_shown(embedding)}")
+
+
+def _shown(value: object) -> str:
+    return f"{len(value)} entries" if isinstance(value, list) else str(value)[:80]
 
 
 def _objects(value: object) -> Sequence[Mapping[str, Any]]:
@@ -262,5 +269,5 @@ def _objects(value: object) -> Sequence[Mapping[str, Any]]:
     )
 
 
-def _beginning(body: bytes) -> str:
+def _beginning(body: bytes | bytearray) -> str:
     return body[:_SHOWN].decode("utf-8", "replace").strip() or "an empty body"

@@ -9,6 +9,7 @@ from typing import Literal
 
 _OPENS = "<think>"
 _CLOSES = "</think>"
+_MOST_HELD = 1_000
 
 
 @dataclass(slots=True)
@@ -41,7 +42,7 @@ class Thinking:
     def _begin(self, text: str) -> tuple[str, str]:
         self._held += text
         begun = self._held.lstrip()
-        if begun != _OPENS and _OPENS.startswith(begun):
+        if begun != _OPENS and _OPENS.startswith(begun) and len(self._held) <= _MOST_HELD:
             return "", ""
         held, self._held = self._held, ""
         if begun.startswith(_OPENS):

@@ -50,6 +50,31 @@ def test_any_bytes_are_pieces_or_one_of_two_errors(body):
         read([body])
 
 
+def said(text):
+    return f"data: {json.dumps({'choices': [{'delta': {'content': text}}]})}\n".encode()
+
+
+def test_a_great_many_events_that_came_at_once_are_one_piece():
+    reader = StreamReader()
+    pieces = list(reader.feed(said("no ") * 1_000 + b"data: nonsense"))
+    assert [len(piece.text) for piece in pieces] == [3_000]
+    with pytest.raises(AnswerNotUnderstood, match="nonsense"):
+        list(reader.feed(b"\n"))
+
+
+def test_what_was_said_before_an_event_that_is_nonsense_is_passed_on():
+    stream = StreamReader().feed(said("one") * 100 + b"data: nonsense\n" + said("two"))
+    assert next(stream).text == "one" * 100
+    with pytest.raises(AnswerNotUnderstood, match="nonsense"):
+        next(stream)
+
+
+def test_signs_of_life_are_no_characters():
+    reader = StreamReader()
+    list(reader.feed(b": wait\n\n" + said("") + said("語") + call(function={"arguments": "{}"})))
+    assert reader.characters == 3
+
+
 def call(**fragment):
     event = {"choices": [{"delta": {"tool_calls": [fragment]}}]}
     return f"data: {json.dumps(event)}\n".encode()

@@ -32,3 +32,10 @@ def test_an_answer_is_split_the_same_however_it_is_cut(pieces):
     parts = [thinking.split(piece) for piece in pieces] + [thinking.rest()]
     found = tuple("".join(column) for column in zip(*parts, strict=True))
     assert found == split_thoughts("".join(pieces))
+
+
+def test_space_without_end_is_passed_on_and_not_looked_through_again_and_again():
+    thinking = Thinking()
+    said = [thinking.split(" ")[1] for _ in range(5_000)]
+    assert len("".join(said)) == 5_000
+    assert said[-1] == " "
