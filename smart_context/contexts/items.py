@@ -107,4 +107,6 @@ def _look(root: Path, name: str) -> tuple[int, str]:
 
 
 def _composed(name: str, form: str) -> str:
+    if name.isascii():
+        return name
     return unicodedata.normalize("NFC" if form == "NFC" else "NFD", name)

@@ -62,4 +62,4 @@ def _check(folder: Folder, name: str, max_bytes: int | None) -> None:
         if not stat.S_ISREG(status.st_mode):
             raise NotPlain(folder.path / name)
         if max_bytes is not None and status.st_size > max_bytes:
-            raise TooLarge(folder.path / name, status.st_size, max_bytes)
+            raise TooLarge(status.st_size, max_bytes)

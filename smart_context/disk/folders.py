@@ -23,64 +23,41 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
+from smart_context.disk.descriptors import OPEN_FLAGS, NotPlain, TooLarge, explained, read_open
 from smart_context.disk.places import Place
+
+__all__ = [
+    "Folder",
+    "NotPlain",
+    "TooLarge",
+    "is_folder",
+    "names_inside",
+    "opened",
+    "read_inside",
+]
 
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
+_CLOSED = -1
 
 _BY_DESCRIPTOR = {os.open, os.stat, os.mkdir, os.unlink, os.rename} <= os.supports_dir_fd
-_FLAGS = (
-    getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_NONBLOCK", 0)  # a FIFO must not block the thread for ever
-    | getattr(os, "O_NOCTTY", 0)
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_BINARY", 0)
-)
-_FOLDER_FLAGS = _FLAGS | os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
-_SPECIAL = {  # what systems say of a link, a socket, or a pipe that nobody reads
-    errno.ELOOP,
-    errno.EMLINK,
-    errno.ENOTDIR,
-    errno.EISDIR,
-    errno.ENXIO,
-    errno.EOPNOTSUPP,
-    getattr(errno, "EFTYPE", errno.ELOOP),  # NetBSD
-}
-_BLOCK = 1 << 20
-
-
-class NotPlain(OSError):
-    """A link, a pipe, a socket or a device; or a folder for a file, or a file for a folder."""
-
-    def __init__(self, path: Path, wanted: str = "file") -> None:
-        self.wanted = wanted
-        other = "folder" if wanted == "file" else "file"
-        super().__init__(
-            errno.ELOOP, f"not a plain {wanted} (a link, a {other} or a device)", str(path)
-        )
-
-
-class TooLarge(OSError):
-    """A file of more bytes than its reader takes."""
-
-    def __init__(self, path: Path, size: int, max_bytes: int) -> None:
-        self.size = size
-        super().__init__(
-            errno.EFBIG, f"holds {size:,} bytes; at most {max_bytes:,} are read", str(path)
-        )
+_FOLDER_FLAGS = OPEN_FLAGS | os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
+_TOP_FLAGS = _FOLDER_FLAGS & ~getattr(os, "O_NOFOLLOW", 0)
 
 
 class Folder:
     """An open folder: every name is one in it, and no link is followed.
 
     Attributes:
-        path: Where it was opened, for messages.
+        descriptor: Of the folder; `None` where folders can't be opened.
     """
 
-    def __init__(self, path: Path, descriptor: int | None) -> None:
-        self.path = path
-        self.descriptor = descriptor
+    __slots__ = ("_path", "_prefix", "descriptor")
+
+    def __init__(self, path: str, descriptor: int | None) -> None:
+        self._path = path
         self._prefix = f"{path}{os.sep}" if descriptor is None else ""
+        self.descriptor = descriptor
 
     def __enter__(self) -> Self:
         return self
@@ -88,11 +65,16 @@ class Folder:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def path(self) -> Path:
+        """Where it was opened, for messages."""
+        return Path(self._path)
+
     def close(self) -> None:
         """Close it."""
-        if self.descriptor is not None:
+        if self.descriptor is not None and self.descriptor != _CLOSED:
             os.close(self.descriptor)
-            self.descriptor = None
+            self.descriptor = _CLOSED  # not `None`: names would be those of the working directory
 
     def open(self, name: str, flags: int = os.O_RDONLY, mode: int = PRIVATE_FILE) -> int:
         """The descriptor of a plain file, for its caller to close.
@@ -113,14 +95,9 @@ class Folder:
         """
         descriptor, status = self._open(name)
         try:
-            if status.st_size > max_bytes:
-                raise TooLarge(self.path / name, status.st_size, max_bytes)
-            content = _read(descriptor, status.st_size, max_bytes)
+            return status, read_open(descriptor, status.st_size, max_bytes)
         finally:
             os.close(descriptor)
-        if len(content) > max_bytes:
-            raise TooLarge(self.path / name, len(content), max_bytes)
-        return status, content
 
     def status(self, name: str) -> os.stat_result:
         """The status of whatever has that name, of a link itself; opens nothing.
@@ -136,7 +113,7 @@ class Folder:
 
     def names(self) -> list[str]:
         """The names in it, in no order; nothing is opened or looked at."""
-        listed = self.path if self.descriptor is None else self.descriptor
+        listed = self._path if self.descriptor is None else self.descriptor
         return os.listdir(listed)  # noqa: PTH208 - a Path can't be made of a descriptor
 
     def folder(self, name: str, *, make: bool = False) -> "Folder":
@@ -150,16 +127,16 @@ class Folder:
         if make:
             with contextlib.suppress(FileExistsError):
                 self.make_folder(name)
-        path = self.path / name
+        path = f"{self._path}{os.sep}{name}"
         if self.descriptor is None:
             self._refuse_link(name)
             if not stat.S_ISDIR(self.status(name).st_mode):
-                raise NotPlain(path, "folder")
+                raise NotPlain(Path(path), "folder")
             return Folder(path, None)
         try:
             return Folder(path, os.open(name, _FOLDER_FLAGS, dir_fd=self.descriptor))
         except OSError as error:
-            raise _explained(error, path, "folder") from error
+            raise explained(error, Path(path), "folder") from error
 
     def make_folder(self, name: str) -> None:
         """Make a folder that only its owner may look into.
@@ -223,16 +200,15 @@ class Folder:
         if self.descriptor is None:
             self._refuse_link(name)
         try:
-            descriptor = os.open(self._prefix + name, flags | _FLAGS, mode, dir_fd=self.descriptor)
+            descriptor = os.open(
+                self._prefix + name, flags | OPEN_FLAGS, mode, dir_fd=self.descriptor
+            )
         except OSError as error:
-            raise _explained(error, self.path / name, "file") from error
-        try:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                raise NotPlain(self.path / name)
-        except OSError:
+            raise explained(error, self.path / name, "file") from error
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             os.close(descriptor)
-            raise
+            raise NotPlain(self.path / name)
         return descriptor, status
 
     def _refuse_link(self, name: str) -> None:
@@ -257,8 +233,11 @@ def opened(place: Place, *, make: bool = False) -> Folder:
     """
     folder = _top(place.top, make=make)
     for name in place.way:
-        with folder:
-            folder = folder.folder(name, make=make)
+        try:
+            inner = folder.folder(name, make=make)
+        finally:
+            folder.close()
+        folder = inner
     return folder
 
 
@@ -304,23 +283,5 @@ def _top(path: Path, *, make: bool) -> Folder:
     if not _BY_DESCRIPTOR:
         if not path.is_dir():
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-        return Folder(path, None)
-    flags = _FOLDER_FLAGS & ~getattr(os, "O_NOFOLLOW", 0)
-    return Folder(path, os.open(path, flags))
-
-
-def _read(descriptor: int, size: int, max_bytes: int) -> bytes:
-    """All there is, also when the file grows meanwhile; one byte more than allowed at most."""
-    content = os.read(descriptor, size + 1)
-    if len(content) == size:
-        return content
-    pieces = [content]
-    left = max_bytes + 1 - len(content)
-    while left > 0 and (piece := os.read(descriptor, min(left, _BLOCK))):
-        pieces.append(piece)
-        left -= len(piece)
-    return b"".join(pieces)
-
-
-def _explained(error: OSError, path: Path, wanted: str) -> OSError:
-    return NotPlain(path, wanted) if error.errno in _SPECIAL else error
+        return Folder(str(path), None)
+    return Folder(str(path), os.open(path, _TOP_FLAGS))

@@ -4,6 +4,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+_NO_NAMES = frozenset({"", ".", ".."})
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -27,9 +29,8 @@ class Place:
             ValueError: If a part of it is empty, `.` or `..`, or holds a NUL or a separator.
         """
         names = tuple(relative.split("/"))
-        for name in names:
-            if name in {"", ".", ".."} or "\0" in name or (os.sep == "\\" and set(name) & {*"\\:"}):
-                raise ValueError(f"not a path below a folder: {relative!r}")
+        if "\0" in relative or not _NO_NAMES.isdisjoint(names) or _is_foreign(relative):
+            raise ValueError(f"not a path below a folder: {relative!r}")
         return Place(self.top, self.way + names)
 
     def __str__(self) -> str:
@@ -73,3 +74,8 @@ def place_below(top: Path, folder: Path) -> Place:
     if real.is_relative_to(real_top):
         return Place(real_top, real.relative_to(real_top).parts)
     return Place(top, folder.relative_to(top).parts)
+
+
+def _is_foreign(relative: str) -> bool:
+    """Whether it holds what separates names, drives or streams on Windows, there."""
+    return os.sep == "\\" and ("\\" in relative or ":" in relative)

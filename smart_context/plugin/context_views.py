@@ -123,8 +123,10 @@ def share_view(share: Share, problem: str = "") -> JsonObject:
 def why_missing(contexts: SmartContexts, name: str) -> str:
     """Why there is nothing under a name that a user listed, in words."""
     try:
-        for file in (confine(contexts.root, spelled) for spelled in (name, f"{name}.md")):
-            if file.is_file() and isinstance(found := read_text(file), Unreadable):
+        for spelled in (name, f"{name}.md"):
+            if confine(contexts.root, spelled).is_file() and isinstance(
+                found := read_text(contexts.root, spelled), Unreadable
+            ):
                 return f"It is no text: {found.reason}."
         file = confine(contexts.root, path_of(name) if ".md#" in name else name.partition("#")[0])
         is_note = "#" in name and (file.is_file() or file.with_name(f"{file.name}.md").is_file())

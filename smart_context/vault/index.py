@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from smart_context.disk.places import place_below
 from smart_context.vault.entries import entry_of
-from smart_context.vault.files import SIGNED, FileText, Unreadable, read_text
+from smart_context.vault.files import SIGNED, FileText, Unreadable, VaultFiles
 from smart_context.vault.index_answers import Answers
 from smart_context.vault.index_cache import Changes, IndexCache
 from smart_context.vault.index_intake import Intake, Progress, Taken
@@ -57,6 +57,7 @@ class VaultIndex:
         self.is_watched = False
         self.revision = 0
         self.without = _below(root, memory_dir)
+        self._files = VaultFiles(root)
         self._intake = Intake(root, self.without)
         self._lock = threading.RLock()
         memory = None if memory_dir is None else place_below(root, memory_dir)
@@ -135,7 +136,7 @@ class VaultIndex:
 
         `None` when it is not there or no text. The caller has confined the path.
         """
-        found = read_text(f"{self.root}{os.sep}{path}", is_plain=True)
+        found = self._files.read(path)
         return self._ask(lambda store: self._take_in_read(store, path, found))
 
     def resolve(self, target: str, source: str) -> Resolution:
@@ -256,7 +257,7 @@ class VaultIndex:
         full_path = f"{self.root}{os.sep}{path}"
         if entry is not None and entry.is_known and self._is_unchanged(entry.stamp, full_path):
             return entry.outline
-        read = self._take_in_read(store, path, read_text(full_path))
+        read = self._take_in_read(store, path, self._files.read(path))
         return None if read is None else read[1]
 
     def _known(self, store: IndexStore, path: str) -> Entry | None:

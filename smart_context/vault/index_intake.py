@@ -1,13 +1,12 @@
 """From the disk into the index: which files changed since they were read, and what they hold."""
 
 import logging
-import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from smart_context.vault.entries import digest_of, entry_of, is_note
-from smart_context.vault.files import FileText, read_text
+from smart_context.vault.files import FileText, VaultFiles
 from smart_context.vault.index_cache import Changes
 from smart_context.vault.index_store import Entry, IndexStore
 from smart_context.vault.walk import (
@@ -41,6 +40,7 @@ class Intake:
 
     def __init__(self, root: Path, without: tuple[str, ...]) -> None:
         self._root = root
+        self._files = VaultFiles(root)
         self._without = without
         self._is_settled = True
         self._cut: set[str] = set()
@@ -121,7 +121,7 @@ class Intake:
         path = stamp[0]
         if not is_note(path):
             return Entry(stamp, is_known=False)
-        found = read_text(f"{self._root}{os.sep}{path}", is_plain=True)
+        found = self._files.read(path)
         entry = entry_of(path, found) if isinstance(found, FileText) else Entry(stamp)
         if entry.stamp != stamp:  # it changes right now: the next look has to look at it again
             self._is_settled = False

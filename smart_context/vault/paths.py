@@ -15,7 +15,8 @@ from smart_context.errors import PathRefused
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _SEPARATORS = re.compile(r"[\\/]")
 _DEVICE = re.compile(
-    r"(?:con|prn|aux|nul|conin\$|conout\$|com[0-9]|lpt[0-9])\s*(?:[.:].*)?", re.IGNORECASE
+    r"(?:^|[\\/])(?:con|prn|aux|nul|conin\$|conout\$|com[0-9]|lpt[0-9])\s*(?:[.:][^\\/]*)?(?:$|[\\/])",
+    re.IGNORECASE,
 )
 _SHOWN_CHARACTERS = 200
 
@@ -35,7 +36,9 @@ def confine(root: Path, request: str) -> Path:
         PathRefused: If the request is absolute, holds `..` or a NUL, names a device, is no
             possible file name, or leads out of the vault through a link.
     """
-    _confine(root, request)
+    _check_words(request)
+    if _plain_status(root, request) is None:
+        _check_links(root, request)
     return root / request
 
 
@@ -46,37 +49,48 @@ def status_of(root: Path, request: str) -> os.stat_result:
         PathRefused: As `confine`.
         OSError: If there is no such file.
     """
-    _confine(root, request)
+    _check_words(request)
+    status = _plain_status(root, request)
+    if status is not None:
+        return status
+    _check_links(root, request)
     return os.stat(f"{root}{os.sep}{request}")  # noqa: PTH116 — a path costs more than its stat
 
 
-def _confine(root: Path, request: str) -> None:
+def _check_words(request: str) -> None:
     if "\0" in request:
         raise PathRefused(_refusal(request, "it holds a NUL character"))
     if request.startswith(("/", "\\")) or _DRIVE.match(request):
         raise PathRefused(_refusal(request, "it is absolute; name it relative to the vault"))
-    parts = _SEPARATORS.split(request)
-    if ".." in parts:
+    if ".." in request and ".." in _SEPARATORS.split(request):
         raise PathRefused(_refusal(request, "it climbs with '..'"))
-    if any(_DEVICE.fullmatch(part) for part in parts):
+    if _DEVICE.search(request):
         raise PathRefused(_refusal(request, "it names a device"))
-    if _may_lead_elsewhere(root, request) and not is_inside(root, root / request):
+
+
+def _check_links(root: Path, request: str) -> None:
+    if not is_inside(root, root / request):
         raise PathRefused(_refusal(request, "it leads out of the vault"))
 
 
-def _may_lead_elsewhere(root: Path, request: str) -> bool:
-    """Whether any part is a link, or can't be looked at; most requests need no more than that."""
+def _plain_status(root: Path, request: str) -> os.stat_result | None:
+    """The status of what is reached without a link; `None` also for what can't be looked at.
+
+    Most requests need no more than that.
+    """
     if "\\" in request:  # a separator on some systems
-        return True
+        return None
     path = str(root)
+    status = None
     for part in request.split("/"):
         path = f"{path}{os.sep}{part}"
         try:
-            if stat.S_ISLNK(os.lstat(path).st_mode):
-                return True
+            status = os.lstat(path)
         except (OSError, ValueError):
-            return True
-    return False
+            return None
+        if stat.S_ISLNK(status.st_mode):
+            return None
+    return status
 
 
 def is_inside(root: Path, path: Path) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from smart_context.vault.files import MAX_TEXT_BYTES, FileText, read_text
+from smart_context.vault.files import MAX_TEXT_BYTES, FileText, Unreadable, read_text
 from smart_context.vault.match import build_matcher
 from smart_context.vault.paths import is_inside
 
@@ -72,7 +72,7 @@ class _Guard:
         if self.root is not None and not is_inside(self.root, Path(full_path)):
             return "[Error reading file: the path leads outside of the folder that may be read]"
         limit = MAX_TEXT_BYTES if self.max_bytes is None else min(self.max_bytes, MAX_TEXT_BYTES)
-        outcome = read_text(full_path, max_bytes=limit)
+        outcome = self._read(full_path, limit)
         if isinstance(outcome, FileText):
             return outcome.text
         if (
@@ -82,6 +82,15 @@ class _Guard:
         ):
             return f"[Skipped: file size {outcome.size} bytes exceeds maxFileSize {self.max_bytes}]"
         return f"[Error reading file: {outcome.reason}]"
+
+    def _read(self, full_path: str, limit: int) -> FileText | Unreadable:
+        """Links were followed by whoever may: what they lead to is read as what it is."""
+        try:
+            real = os.path.realpath(full_path)
+            top = os.path.dirname(real) if self.root is None else os.path.realpath(self.root)  # noqa: PTH120 — by letters
+            return read_text(top, os.path.relpath(real, top).replace(os.sep, "/"), max_bytes=limit)
+        except (OSError, ValueError):
+            return Unreadable("not a possible file name")
 
 
 def _paths(given: object) -> list[str]:

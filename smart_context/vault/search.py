@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from smart_context.vault.files import FileText, read_text
+from smart_context.vault.files import FileText, VaultFiles
 
 _TERM = re.compile(r'(-?)(?:"([^"]+)"|(\S+))')
 _SUFFIXES = (".md", ".canvas", ".txt")
@@ -68,8 +68,9 @@ def search_notes(root: Path, paths: Iterable[str], query: Query) -> Iterator[Hit
         paths: Files to look into, relative to the vault.
         query: What is looked for; nothing holds an empty one.
     """
+    files = VaultFiles(root)
     for path in paths if query.wanted else ():
-        found = read_text(root / path)
+        found = files.read(path)
         if isinstance(found, FileText) and (hit := hit_in(path, found.text, query)):
             yield hit
 

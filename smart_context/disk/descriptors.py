@@ -1,0 +1,92 @@
+"""Opening one file: with which flags, what may go wrong, and how it is read."""
+
+import errno
+import os
+import sys
+from pathlib import Path
+
+if sys.platform == "darwin":
+    import fcntl
+
+OPEN_FLAGS = (
+    getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)  # a FIFO must not block the thread for ever
+    | getattr(os, "O_NOCTTY", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+"""Follows no link as the last name, and waits for nothing."""
+
+_SPECIAL = {  # what systems say of a link, a socket, or a pipe that nobody reads
+    errno.ELOOP,
+    errno.EMLINK,
+    errno.ENOTDIR,
+    errno.EISDIR,
+    errno.ENXIO,
+    errno.EOPNOTSUPP,
+    getattr(errno, "EFTYPE", errno.ELOOP),  # NetBSD
+}
+_BLOCK = 1 << 20
+
+
+class NotPlain(OSError):
+    """A link, a pipe, a socket or a device; or a folder for a file, or a file for a folder."""
+
+    def __init__(self, path: Path, wanted: str = "file") -> None:
+        self.wanted = wanted
+        other = "folder" if wanted == "file" else "file"
+        super().__init__(
+            errno.ELOOP, f"not a plain {wanted} (a link, a {other} or a device)", str(path)
+        )
+
+
+class TooLarge(OSError):
+    """A file of more bytes than its reader takes."""
+
+    def __init__(self, size: int, max_bytes: int) -> None:
+        self.size = size
+        super().__init__(errno.EFBIG, f"holds {size:,} bytes; at most {max_bytes:,} are read")
+
+
+def read_open(descriptor: int, size: int, max_bytes: int) -> bytes:
+    """All that an open file holds, also when it grows meanwhile.
+
+    Args:
+        descriptor: Of the file, from its beginning.
+        size: What its status says.
+        max_bytes: Of a larger file no more than one byte beyond is read.
+
+    Raises:
+        TooLarge: It holds more.
+        OSError: The system refuses.
+    """
+    if size > max_bytes:
+        raise TooLarge(size, max_bytes)
+    content = os.read(descriptor, size + 1)
+    if len(content) == size:
+        return content
+    pieces, length = [content], len(content)
+    while length <= max_bytes and (
+        piece := os.read(descriptor, min(max_bytes + 1 - length, _BLOCK))
+    ):
+        pieces.append(piece)
+        length += len(piece)
+    if length > max_bytes:
+        raise TooLarge(length, max_bytes)
+    return b"".join(pieces)
+
+
+def path_of_open(descriptor: int) -> str | None:
+    """The path of an open file without any link, where the system says it."""
+    try:
+        if sys.platform == "darwin":
+            found = fcntl.fcntl(descriptor, fcntl.F_GETPATH, bytes(1024))
+            return os.fsdecode(found.rstrip(b"\0"))
+        return os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115 - a path costs more
+    except OSError:
+        return None
+
+
+def explained(error: OSError, path: Path, wanted: str) -> OSError:
+    """The error of opening something, as `NotPlain` where that is what it means."""
+    return NotPlain(path, wanted) if error.errno in _SPECIAL else error
