@@ -116,6 +116,11 @@ class Folder:
         listed = self._path if self.descriptor is None else self.descriptor
         return os.listdir(listed)  # noqa: PTH208 - a Path can't be made of a descriptor
 
+    def entries(self) -> "list[os.DirEntry[str]]":
+        """What is in it, in no order; only names and kinds are known while nobody asks for more."""
+        with os.scandir(self._path if self.descriptor is None else self.descriptor) as listing:
+            return list(listing)
+
     def folder(self, name: str, *, make: bool = False) -> "Folder":
         """A folder in it, for its caller to close.
 

@@ -11,6 +11,7 @@ from smart_context.chat.threads import to_end
 from smart_context.errors import CommandFailed, InvalidParams
 from smart_context.host.commands import CommandRegistry
 from smart_context.host.histories import HistoryBuilder
+from smart_context.vault.files import VaultFiles
 from smart_context.vault.paths import confine
 from smart_context.vault.walk import stamp_of
 
@@ -158,6 +159,6 @@ def _content(root: Path, path: str) -> bytes:
     if stamp[2] > MAX_FILE_BYTES:
         raise CommandFailed(f"{path!r} is larger than {MAX_FILE_BYTES >> 20} MiB.")
     try:
-        return (root / path).read_bytes()
+        return VaultFiles(root).content(path, max_bytes=MAX_FILE_BYTES)
     except OSError as error:
         raise CommandFailed(f"{path!r} can't be read: {error.strerror}.") from error

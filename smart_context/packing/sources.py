@@ -1,18 +1,19 @@
 """Reads the files of one prompt: each once, within the limits, and nothing that holds a secret."""
 
 import math
-import os
 import re
-import stat
+import sys
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+from smart_context.disk.folders import TooLarge
 from smart_context.errors import PathRefused
 from smart_context.packing.patterns import PatternSet, is_glob
 from smart_context.packing.secret_scan import find_secrets
+from smart_context.vault.files import VaultFiles
 from smart_context.vault.paths import confine
 from smart_context.vault.walk import file_stamps
 
@@ -28,7 +29,6 @@ _SPECIAL = re.compile(r"([*?\[\\])")
 _ESCAPED = r"\\\1"
 _INVISIBLE = re.compile("[\u200b\u2060\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 _BINARY_PROBE = 8192
-_WITHOUT_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _LFS_POINTER = "version https://git-lfs.github.com/spec/"
 
 
@@ -129,6 +129,10 @@ class Sources:
         return Allowance.of(self.limits, "file")
 
     @cached_property
+    def _files(self) -> VaultFiles:
+        return VaultFiles(self.root)
+
+    @cached_property
     def sizes(self) -> dict[str, int]:
         """All files but ignored and hidden ones, sorted by path, with their sizes in bytes."""
         return self._walked(hidden=False)
@@ -186,7 +190,8 @@ class Sources:
             paths: As requests: one is refused when it would leave the repository.
             allowance: A second limit beside that of the whole prompt.
         """
-        files = [self._read(path, allowance) for path in paths]
+        with self._files:
+            files = [self._read(path, allowance) for path in paths]
         self.warnings += [
             f"{file.path} holds invisible or direction-changing characters"
             for file in files
@@ -237,12 +242,18 @@ class Sources:
             return None
 
     def _content(self, path: str, at_most: float) -> bytes | int:
+        """The bytes of a regular file, or its size when that is more than `at_most`."""
         size = self.sizes.get(path)
         if size is None:
             if ".git" in path.lower().split("/"):
                 raise PathRefused(f"The path {path!r} was refused: it is git's own.")
-            return _content(str(confine(self.root, path)), at_most)
-        return size if size > at_most else _content(f"{self.root}{os.sep}{path}", at_most)
+            confine(self.root, path)
+        elif size > at_most:
+            return size
+        try:
+            return self._files.content(normal(path), max_bytes=int(min(at_most, sys.maxsize)))
+        except TooLarge as error:
+            return error.size
 
 
 def _judged(path: str, content: bytes) -> SourceFile:
@@ -256,18 +267,6 @@ def _judged(path: str, content: bytes) -> SourceFile:
     if text.startswith(_LFS_POINTER):
         return SourceFile(path=path, size=size, reason=BINARY, detail="a Git LFS pointer")
     return SourceFile(path=path, size=size, text=text.removeprefix("\ufeff"))
-
-
-def _content(path: str, at_most: float) -> bytes | int:
-    """The bytes of a regular file, or its size when that is more than `at_most`."""
-    descriptor = os.open(path, os.O_RDONLY | _WITHOUT_WAITING)
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError("it is no regular file")
-        return status.st_size if status.st_size > at_most else os.read(descriptor, status.st_size)
-    finally:
-        os.close(descriptor)
 
 
 def _words(error: Exception) -> str:

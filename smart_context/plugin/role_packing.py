@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from smart_context.errors import ConfigInvalid
+from smart_context.errors import ConfigInvalid, PathRefused
 from smart_context.packing import RoleConfig, RoleContext, RoleLoader
 from smart_context.packing.git import Changes
 from smart_context.packing.git_folder import work_tree_of
 from smart_context.packing.patterns import PatternSet
 from smart_context.packing.sections import STAGED_DIFF, UNSTAGED_DIFF, GitUse
 from smart_context.plugin.role_part import NO_ROLE, CountTokens, RolePart, pack_role
+from smart_context.vault.paths import status_of
 from smart_context.vault.walk import file_stamps, rest_after
 
 MAX_PACKED = 8
@@ -166,8 +167,8 @@ def _plain(role: RoleConfig) -> str:
 def _stamps(root: Path, paths: Iterable[str]) -> Iterable[tuple[int, int, int] | None]:
     for path in paths:
         try:
-            status = (root / path).stat()
-        except (OSError, ValueError):
+            status = status_of(root, path)
+        except (PathRefused, OSError, ValueError):
             yield None
         else:
             yield status.st_mtime_ns, status.st_size, status.st_ino

@@ -40,7 +40,6 @@ class Intake:
 
     def __init__(self, root: Path, without: tuple[str, ...]) -> None:
         self._root = root
-        self._files = VaultFiles(root)
         self._without = without
         self._is_settled = True
         self._cut: set[str] = set()
@@ -112,16 +111,17 @@ class Intake:
             tuple(sorted(former - present)),
         )
         keys = store.remove(changes.removed)
-        keys |= store.change(self._entry(fresh[path]) for path in changes.changed)
-        come = (self._entry(fresh[path]) for path in changes.added)
-        keys |= store.add(_counted(come, len(changes.added), on_progress))
+        with VaultFiles(self._root) as files:
+            keys |= store.change(self._entry(fresh[path], files) for path in changes.changed)
+            come = (self._entry(fresh[path], files) for path in changes.added)
+            keys |= store.add(_counted(come, len(changes.added), on_progress))
         return Taken(changes, frozenset(keys))
 
-    def _entry(self, stamp: FileStamp) -> Entry:
+    def _entry(self, stamp: FileStamp, files: VaultFiles) -> Entry:
         path = stamp[0]
         if not is_note(path):
             return Entry(stamp, is_known=False)
-        found = self._files.read(path)
+        found = files.read(path)
         entry = entry_of(path, found) if isinstance(found, FileText) else Entry(stamp)
         if entry.stamp != stamp:  # it changes right now: the next look has to look at it again
             self._is_settled = False

@@ -17,7 +17,7 @@ import numpy as np
 
 from smart_context.text.bm25 import Bm25
 from smart_context.text.words import content_words, words
-from smart_context.vault.files import FileText, VaultFiles
+from smart_context.vault.files import FileText, VaultFiles, read_text
 from smart_context.vault.index import VaultIndex
 from smart_context.vault.notes import Heading, outline_of
 from smart_context.vault.walk import FileStamp
@@ -57,7 +57,6 @@ class VaultPassages:
 
     def __init__(self, index: VaultIndex) -> None:
         self._index = index
-        self._files = VaultFiles(index.root)
         self._lock = threading.Lock()
         self._words = Bm25()
         self._vocabulary = _Vocabulary()
@@ -104,7 +103,7 @@ class VaultPassages:
         return found
 
     def _passages_in(self, path: str) -> list[Passage]:
-        found = self._files.read(path)
+        found = read_text(self._index.root, path)
         return passages_of(path, found.text) if isinstance(found, FileText) else []
 
     def _catch_up(self) -> None:
@@ -120,12 +119,13 @@ class VaultPassages:
             self._stamps[self._places.pop(stamp[0])] = None
         if len(self._stamps) - len(self._places) > max(len(self._places), _FEWEST_DEAD):
             self._words, self._stamps, self._places, stays = Bm25(), [], {}, set()
-        for stamp in sorted(found - stays):
-            self._add(stamp)
+        with VaultFiles(self._index.root) as files:
+            for stamp in sorted(found - stays):
+                self._add(stamp, files)
         self._revision = revision
 
-    def _add(self, stamp: FileStamp) -> None:
-        found = self._files.read(stamp[0])
+    def _add(self, stamp: FileStamp, files: VaultFiles) -> None:
+        found = files.read(stamp[0])
         name = posixpath.splitext(stamp[0])[0]
         text = found.text[:_MAX_CHARACTERS] if isinstance(found, FileText) else ""
         self._words.add(self._vocabulary.words(f"{name}\n{text}") if text else [])

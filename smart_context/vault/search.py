@@ -68,11 +68,11 @@ def search_notes(root: Path, paths: Iterable[str], query: Query) -> Iterator[Hit
         paths: Files to look into, relative to the vault.
         query: What is looked for; nothing holds an empty one.
     """
-    files = VaultFiles(root)
-    for path in paths if query.wanted else ():
-        found = files.read(path)
-        if isinstance(found, FileText) and (hit := hit_in(path, found.text, query)):
-            yield hit
+    with VaultFiles(root) as files:
+        for path in paths if query.wanted else ():
+            found = files.read(path)
+            if isinstance(found, FileText) and (hit := hit_in(path, found.text, query)):
+                yield hit
 
 
 def hit_in(path: str, text: str, query: Query) -> Hit | None:

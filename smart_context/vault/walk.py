@@ -1,11 +1,14 @@
 """The files of a vault: what is looked at, and what is never looked at."""
 
+import contextlib
 import os
 import stat
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from smart_context.disk.folders import Folder, opened
+from smart_context.disk.places import Place
 from smart_context.text.names import shown
 from smart_context.vault.files import SIGNED
 from smart_context.vault.ignore import MAX_GLOBS, MAX_LINES, IgnoreRules, parse_ignore
@@ -14,7 +17,8 @@ from smart_context.vault.paths import is_inside
 IGNORE_FILES = (".gitignore", ".scignore")
 """In any folder; the second is ours and has the last word."""
 
-_MAX_IGNORE_CHARACTERS = 5 << 20
+_MAX_IGNORE_BYTES = 5 << 20
+_DEEPEST = 128  # folders in folders; each is open while those below it are looked at
 
 _QUICK_S = 0.25
 _QUICK_WORK_S = 0.025
@@ -59,10 +63,13 @@ def file_stamps(
     on_cut: OnCut | None = None,
 ) -> list[FileStamp]:
     """The stamps of `readable_files`, in no order. Folders that can't be read are empty."""
-    walk = _Walk(root, frozenset(without), hidden, on_cut)
-    folder = below.strip("/") + "/" if below.strip("/") else ""
-    scopes = walk.scopes_above(folder)
-    return [] if scopes is None else walk.stamps_below(folder, scopes)
+    return _found(_Walk(root, frozenset(without), hidden, on_cut), below).stamps
+
+
+def readable_folders(root: Path, *, without: Collection[str] = ()) -> list[str]:
+    """The folders that `readable_files` looks into, in no order; `""` is the vault itself."""
+    found = _found(_Walk(root, frozenset(without), hidden=False))
+    return [folder for folder in found.folders if _is_unicode(folder)]
 
 
 def cut_words(folder: str, lines: int) -> str:
@@ -90,17 +97,29 @@ def rest_after(look_s: float, work_s: float) -> float:
 def stamp_of(root: Path, path: str, *, without: Collection[str] = ()) -> FileStamp | None:
     """The stamp of one file; `None` when `readable_files` would not give it."""
     walk = _Walk(root, frozenset(without), hidden=False)
-    folder = path.rpartition("/")[0]
-    prefix = folder + "/" if folder else ""
-    scopes = walk.scopes_above(prefix)
-    if scopes is None:
-        return None
-    scopes = walk.scopes_of(prefix, scopes)
-    full_path = root / path
-    try:
-        return walk.stamp(path, scopes, full_path.stat(), is_link=full_path.is_symlink())
-    except (OSError, ValueError):
-        return None
+    way, _, name = path.rpartition("/")
+    with contextlib.suppress(OSError, ValueError):
+        folder, prefix, scopes = walk.reach(way)
+        with folder:
+            scopes = walk.with_rules_of(folder, prefix, scopes)
+            status = folder.status(name)
+        return walk.stamp(path, scopes, None if stat.S_ISLNK(status.st_mode) else status)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    stamps: list[FileStamp] = field(default_factory=list)
+    folders: list[str] = field(default_factory=list)
+
+
+def _found(walk: "_Walk", below: str = "") -> _Found:
+    found = _Found()
+    with contextlib.suppress(OSError, ValueError):
+        folder, prefix, scopes = walk.reach(below.strip("/"))
+        with folder:
+            walk.collect(folder, prefix, scopes, found)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,45 +141,58 @@ class _Walk:
             return False
         return not self.hidden or name == ".git" or name in IGNORE_FILES
 
-    def scopes_above(self, folder: str) -> _Scopes | None:
-        """The rules from outside a folder; `None` when the folder itself is left out."""
+    def reach(self, way: str) -> tuple[Folder, str, _Scopes]:
+        """A folder, its prefix, and the rules from outside it; the caller closes it.
+
+        Raises:
+            OSError: It is not there, it is left out, or a link is on the way.
+            ValueError: It is no possible way.
+        """
+        folder, prefix = opened(Place(self.root)), ""
         scopes: _Scopes = ()
-        prefix = ""
-        for part in folder.split("/")[:-1]:
-            scopes = self.scopes_of(prefix, scopes)
-            prefix += part + "/"
-            if self.leaves_out(prefix, part, scopes) or (self.root / prefix).is_symlink():
-                return None
-        return scopes
+        for part in (Place(self.root) / way).way if way else ():
+            with folder:
+                scopes = self.with_rules_of(folder, prefix, scopes)
+                prefix += part + "/"
+                if self.leaves_out(prefix, part, scopes):
+                    raise FileNotFoundError(prefix)
+                inner = folder.folder(part)
+            folder = inner
+        return folder, prefix, scopes
 
-    def scopes_of(self, folder: str, scopes: _Scopes) -> _Scopes:
-        rules = _rules_in(self.root / folder)
+    def with_rules_of(self, folder: Folder, prefix: str, scopes: _Scopes) -> _Scopes:
+        texts = [text for name in IGNORE_FILES if (text := _ignore_text(folder, name))]
+        rules = parse_ignore("\n".join(texts)) if texts else None
         if rules is not None and rules.left_out and self.on_cut is not None:
-            self.on_cut(folder, rules.left_out)
-        return scopes if rules is None else ((len(folder), rules), *scopes)
+            self.on_cut(prefix, rules.left_out)
+        return scopes if rules is None else ((len(prefix), rules), *scopes)
 
-    def stamps_below(self, folder: str, scopes: _Scopes) -> list[FileStamp]:
-        stamps: list[FileStamp] = []
-        pending = [(folder, scopes)]
-        while pending:
-            prefix, outer = pending.pop()
-            try:
-                with os.scandir(f"{self.root}{os.sep}{prefix}") as listing:
-                    entries = list(listing)
-            except OSError:
+    def collect(
+        self,
+        folder: Folder,
+        prefix: str,
+        outer: _Scopes,
+        found: _Found,
+        depth: int = _DEEPEST,
+    ) -> None:
+        """Add what is in a folder and in those below it; nothing of one that can't be read."""
+        try:
+            entries = folder.entries()
+        except OSError:
+            return
+        found.folders.append(prefix[:-1])
+        scopes = outer
+        if any(entry.name in IGNORE_FILES for entry in entries):
+            scopes = self.with_rules_of(folder, prefix, outer)
+        for entry in entries:
+            if not entry.is_dir(follow_symlinks=False):
+                if stamp := self._stamp_of(entry, prefix, scopes):
+                    found.stamps.append(stamp)
                 continue
-            inner = outer
-            if any(entry.name in IGNORE_FILES for entry in entries):
-                inner = self.scopes_of(prefix, outer)
-            for entry in entries:
-                name = entry.name
-                if entry.is_dir(follow_symlinks=False):
-                    child = f"{prefix}{name}/"
-                    if not self.leaves_out(child, name, inner):
-                        pending.append((child, inner))
-                elif stamp := self._stamp_of(entry, prefix, inner):
-                    stamps.append(stamp)
-        return stamps
+            child = f"{prefix}{entry.name}/"
+            if depth and not self.leaves_out(child, entry.name, scopes):
+                with contextlib.suppress(OSError), folder.folder(entry.name) as inner:
+                    self.collect(inner, child, scopes, found, depth - 1)
 
     def _stamp_of(
         self, entry: "os.DirEntry[str]", prefix: str, scopes: _Scopes
@@ -168,26 +200,28 @@ class _Walk:
         """As `stamp`; most files are plain, and are told so without asking much."""
         name = entry.name
         path = prefix + name
-        is_link = entry.is_symlink()
         try:
-            if is_link or name[0] == "." or not path.isascii():
-                return self.stamp(path, scopes, entry.stat(), is_link=is_link)
+            if entry.is_symlink():
+                return self.stamp(path, scopes, None)
             if scopes and _is_ignored(path, scopes):
                 return None
             status = entry.stat()
+            if name[0] == "." or not path.isascii():
+                return self.stamp(path, scopes, status)
         except OSError:
             return None
-        if not stat.S_ISREG(status.st_mode):
-            return None
-        return path, status.st_mtime_ns, status.st_size, status.st_ino & SIGNED
+        is_plain = stat.S_ISREG(status.st_mode)
+        stamp = path, status.st_mtime_ns, status.st_size, status.st_ino & SIGNED
+        return stamp if is_plain else None
 
-    def stamp(
-        self, path: str, scopes: _Scopes, status: os.stat_result, *, is_link: bool
-    ) -> FileStamp | None:
+    def stamp(self, path: str, scopes: _Scopes, status: os.stat_result | None) -> FileStamp | None:
+        """The stamp of a file of that status; of a link (`None`), that of what it leads to."""
         if self._hides(path.rpartition("/")[2]) or (scopes and _is_ignored(path, scopes)):
             return None
-        if is_link and not is_inside(self.root, self.root / path):
-            return None
+        if status is None:
+            if not is_inside(self.root, self.root / path):
+                return None
+            status = (self.root / path).stat()
         if not stat.S_ISREG(status.st_mode) or not (path.isascii() or _is_unicode(path)):
             return None
         return path, status.st_mtime_ns, status.st_size, status.st_ino & SIGNED
@@ -210,16 +244,9 @@ def _is_ignored(path: str, scopes: _Scopes) -> bool:
     return False
 
 
-def _rules_in(folder: Path) -> IgnoreRules | None:
-    texts = [text for name in IGNORE_FILES if (text := _ignore_text(folder / name))]
-    return parse_ignore("\n".join(texts)) if texts else None
-
-
-def _ignore_text(path: Path) -> str:
+def _ignore_text(folder: Folder, name: str) -> str:
     try:
-        if not path.is_file():
-            return ""
-        with path.open(encoding="utf-8", errors="surrogateescape") as file:
-            return file.read(_MAX_IGNORE_CHARACTERS)
+        text = folder.read(name, _MAX_IGNORE_BYTES)[1].decode("utf-8", "surrogateescape")
+        return text.replace("\r\n", "\n")
     except OSError:
         return ""

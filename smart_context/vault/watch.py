@@ -1,14 +1,25 @@
-"""Keeps an index right while somebody edits the vault."""
+"""Keeps an index right while somebody edits the vault.
+
+The folders are watched one by one: who watches a whole tree (notify on Linux) follows the links in
+it, so one link to `/` would have everything looked at.
+"""
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 
 from watchfiles import Change, awatch
 
 from smart_context.vault.index import VaultIndex
 from smart_context.vault.index_cache import Changes
-from smart_context.vault.walk import IGNORE_FILES
+from smart_context.vault.walk import IGNORE_FILES, readable_folders
+
+_AGAIN_S = 0.05
+_Batch = set[tuple[Change, str]]
 
 
 async def watch_vault(index: VaultIndex, on_change: Callable[[Changes], None]) -> None:
@@ -19,25 +30,56 @@ async def watch_vault(index: VaultIndex, on_change: Callable[[Changes], None]) -
         on_change: Told what changed, the first look included; not called for nothing.
     """
     root = await asyncio.to_thread(Path(index.root).resolve)
+    while True:  # again whenever there may be other folders
+        folders = await asyncio.to_thread(readable_folders, root, without=index.without)
+        if not folders:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(root))
+        try:
+            await _follow(index, root, folders, on_change)
+        except FileNotFoundError:  # a folder that was there a moment ago
+            await asyncio.sleep(_AGAIN_S)
 
+
+async def _follow(
+    index: VaultIndex, root: Path, folders: list[str], on_change: Callable[[Changes], None]
+) -> None:
+    """Take in what changes in these folders, until there may be others."""
+    reports = _reports(root, folders)
+    try:
+        await anext(reports)  # the watch has begun: from here on nothing is missed
+        _tell(on_change, await asyncio.to_thread(index.refresh))
+        index.is_watched = True
+        async for batch in reports:
+            if not batch:
+                continue
+            paths = [Path(path).relative_to(root).as_posix() for _, path in batch]
+            _tell(on_change, await asyncio.to_thread(index.update, paths))
+            if await asyncio.to_thread(_changes_folders, batch):
+                return
+    finally:
+        index.is_watched = False
+        await reports.aclose()
+
+
+def _reports(root: Path, folders: list[str]) -> AsyncGenerator[_Batch, None]:
     def matters(_change: Change, path: str) -> bool:
         return _is_shown(Path(path).relative_to(root))
 
-    changes_of_files = awatch(
-        root, watch_filter=matters, step=20, debounce=200, ignore_permission_denied=True,
-        yield_on_timeout=True, rust_timeout=20,
+    return awatch(
+        *(root / folder for folder in folders), recursive=False, watch_filter=matters, step=20,
+        debounce=200, ignore_permission_denied=True, yield_on_timeout=True, rust_timeout=20,
     )  # fmt: skip
-    try:
-        await anext(changes_of_files)  # the watch has begun: from here on nothing is missed
-        _tell(on_change, await asyncio.to_thread(index.refresh))
-        index.is_watched = True
-        async for batch in changes_of_files:
-            if batch:
-                paths = [Path(path).relative_to(root).as_posix() for _, path in batch]
-                _tell(on_change, await asyncio.to_thread(index.update, paths))
-    finally:
-        index.is_watched = False
-        await changes_of_files.aclose()
+
+
+def _changes_folders(batch: _Batch) -> bool:
+    """Whether a folder came, or an ignore file changed, which may leave out others."""
+    for change, path in batch:
+        if os.path.basename(path) in IGNORE_FILES:  # noqa: PTH119 - asked for each change
+            return True
+        with contextlib.suppress(OSError):
+            if change == Change.added and stat.S_ISDIR(os.lstat(path).st_mode):
+                return True
+    return False
 
 
 def _is_shown(path: Path) -> bool:
