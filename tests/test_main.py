@@ -54,6 +54,14 @@ def test_no_module_of_the_current_folder_is_imported(vault, command):
     assert not list(vault.glob("ran-*"))
 
 
+def test_nor_are_those_that_python_itself_imports_before_us_if_it_is_told_so(vault):
+    for name in ("importlib", "contextlib", "warnings"):
+        (vault / f"{name}.py").write_text((vault / "click.py").read_text())
+    done = run(sys.executable, "-P", "-m", "smart_context", "pack", "--task", "x", cwd=vault)
+    assert done.returncode == 0, done.stderr
+    assert not list(vault.glob("ran-*"))
+
+
 def test_nor_with_an_empty_entry_in_the_path_of_imports(vault):
     shutil.rmtree(vault)  # Python itself imports sitecustomize from there, before any program
     vault.mkdir()

@@ -119,6 +119,16 @@ def test_a_git_that_heeds_none_of_our_settings_is_not_asked(repo, tmp_path, monk
     assert "git 2.31 or newer is needed" in caplog.text
 
 
+def test_more_filters_than_can_be_switched_off_are_no_way_in(tmp_path, caplog):
+    trap = set_trap(tmp_path)
+    trap.filter("f", "clean")
+    with (trap.root / ".git" / "config").open("a") as config:
+        config.writelines(f'[filter "{number}"]\n\tclean = x\n' for number in range(30_000))
+    assert Changes(trap.root).diff(staged=False) == ""
+    assert "git could not be started" in caplog.text
+    assert not trap.is_sprung()
+
+
 def test_a_bare_repository_among_the_files_is_just_files(tmp_path):
     trap = set_trap(tmp_path)
     inner = trap.root / "docs"
