@@ -35,8 +35,11 @@ def main() -> None:
                 browser = playwright.chromium.launch(
                     executable_path="/usr/bin/chromium", args=FLAGS
                 )
+                with browser.new_context() as context:
+                    context.new_page().goto(link)  # works once; the other pages share its session
+                    shared = {"storage_state": context.storage_state()}
                 for name, options in SHOTS.items():
-                    take(browser, link, name, options)
+                    take(browser, link, name, {**options, **shared})
         finally:
             demo.terminate()
 
@@ -45,7 +48,6 @@ def take(browser: Browser, link: str, name: str, options: dict[str, object]) -> 
     """One picture: the long chat with its first topic picked."""
     context = browser.new_context(**options, reduced_motion="reduce", device_scale_factor=1.5)
     page = context.new_page()
-    page.goto(link)
     page.goto(re.match(r"http://[^/]+", link).group() + CHAT)
     bubble = page.locator("bubble-cloud .bubble").first
     bubble.wait_for(state="attached", timeout=60_000)

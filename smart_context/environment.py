@@ -2,11 +2,19 @@
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 
 
 def environment() -> Mapping[str, str]:
     """The process's environment variables, as they are now."""
     return dict(os.environ)  # noqa: TID251 - this is the place that the rule points to
+
+
+def user_folder(environ: Mapping[str, str], home: Path) -> Path:
+    """The folder of the user's own settings for all vaults; may not exist."""
+    configured = environ.get("XDG_CONFIG_HOME") or environ.get("APPDATA") or ""
+    folder = Path(configured) if Path(configured).is_absolute() else home / ".config"
+    return folder / "smart-context"
 
 
 def refuse_onnxruntime_telemetry() -> None:

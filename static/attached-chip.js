@@ -51,7 +51,8 @@ function picture(chip, icon, key) {
   box.dataset.shown = wanted;
   if (!icon) {
     const image = new Image();
-    Object.assign(image, { src: `/api/files/${key}`, alt: "", decoding: "async" });
+    const pass = document.documentElement.dataset.filePass;
+    Object.assign(image, { src: `/api/files/${key}${pass ? `?pass=${pass}` : ""}`, alt: "", decoding: "async" });
     box.replaceChildren(image);
     return;
   }

@@ -31,6 +31,6 @@ function show(bar, attempt) {
   bar.textContent =
     attempt < MANY_ATTEMPTS
       ? "Connection lost – reconnecting…"
-      : "Connection lost – still trying. If the server was started again, open the link that it printed.";
+      : "Connection lost – still trying. If the server runs, reload this page.";
   bar.hidden = false;
 }

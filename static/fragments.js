@@ -1,6 +1,8 @@
 // @ts-check
 /** Pieces of pages made by the server, where they are already escaped and sanitised. */
 
+import { keyHeaders } from "./key.js";
+
 /**
  * The first element of a fragment.
  * @param {string} address
@@ -16,7 +18,7 @@ export async function fetchFragment(address) {
 
 /** @param {string} address @returns {Promise<string>} */
 export async function fetchText(address) {
-  const response = await fetch(address, { headers: { Accept: "text/html" } });
+  const response = await fetch(address, { headers: { Accept: "text/html", ...keyHeaders() } });
   if (!response.ok) throw new Error((await response.text()).slice(0, 300) || `The server answered ${response.status}.`);
   return response.text();
 }

@@ -1,6 +1,8 @@
 // @ts-check
 /** Sends one file to the server, where it is kept for messages. */
 
+import { keyHeaders } from "./key.js";
+
 /** @typedef {import("./attached.js").Stored} Stored */
 
 const REFUSED = new Set([400, 413, 422]);
@@ -27,6 +29,7 @@ export function upload(file, onProgress) {
   const done = new Promise((resolve, reject) => {
     request.open("POST", "/api/files");
     request.responseType = "text";
+    for (const [name, value] of Object.entries(keyHeaders())) request.setRequestHeader(name, value);
     request.setRequestHeader("X-File-Name", encodeURIComponent(file.name || "file"));
     request.setRequestHeader("Content-Type", "application/octet-stream");
     request.upload.onprogress = ({ loaded, total }) => total && onProgress(loaded / total);

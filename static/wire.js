@@ -1,6 +1,8 @@
 // @ts-check
 /** One socket to the server: commands, their answers, and events. Reconnects by itself. */
 
+import { keyProtocols } from "./key.js";
+
 const OPEN = 1;
 const FIRST_WAIT_MS = 400;
 const LONGEST_WAIT_MS = 15_000;
@@ -44,7 +46,7 @@ export class Wire {
    * @param {string} url
    * @param {Partial<Ports>} [ports]
    */
-  constructor(url, { open = (address) => new WebSocket(address), random = Math.random, report = reportError } = {}) {
+  constructor(url, { open = (address) => new WebSocket(address, keyProtocols()), random = Math.random, report = reportError } = {}) {
     this.#url = url;
     this.#open = open;
     this.#random = random;

@@ -10,6 +10,14 @@ hypothesis.settings.register_profile("unhurried", deadline=None)
 hypothesis.settings.load_profile("unhurried")
 
 
+@pytest.fixture(autouse=True, scope="session")
+def own_settings_folder(tmp_path_factory):
+    """Keeps what tests record of trust and of browsers out of the user's own folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
+        yield
+
+
 @pytest.fixture
 def anyio_backend():
     return "asyncio"

@@ -1,6 +1,6 @@
 """A real server process, and a client that speaks its wire, for tests that use it as users do."""
 
-import http.cookiejar
+import http.client
 import itertools
 import json
 import os
@@ -16,6 +16,7 @@ import urllib.request
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
@@ -30,12 +31,17 @@ OWN_PORTS = range(20_000, 30_000)
 
 @dataclass
 class Server:
-    """A running `smart-context serve`."""
+    """A running `smart-context serve`.
+
+    Attributes:
+        storage: What a browser keeps once it has followed the link, which works once.
+    """
 
     process: Program
     link: str
     vault: Path
     errors: list[str] = field(default_factory=list)
+    storage: dict | None = None
 
     @property
     def origin(self):
@@ -93,9 +99,10 @@ def _decoded(response):
 
 
 @contextmanager
-def serving(vault, *, env=None, args=(), port=0, descriptors=None):
+def serving(vault, *, env=None, args=(), port=0, descriptors=None, token=TOKEN):
     """Serve a vault in a process of its own, on a free port, until the block ends."""
-    command = ["serve", vault, "--port", port, "--token", TOKEN, "--no-browser", *args]
+    secret = ["--token", token] if token else []
+    command = ["serve", vault, "--port", port, *secret, "--no-browser", *args]
     process = start(command, env={**os.environ, **(env or {})}, descriptors=descriptors)
     errors: list[str] = []
     readers = [threading.Thread(target=lambda: errors.extend(process.stderr), daemon=True)]
@@ -207,8 +214,42 @@ class WireClient:
             return found()
 
 
-def cookie_opener():
-    """A browser-like opener that keeps cookies."""
-    return urllib.request.build_opener(
-        urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
-    )
+class Browser:
+    """What a browser keeps of a start link: a cookie, and the key of the pages of this origin."""
+
+    def __init__(self, link):
+        opened = urlsplit(link)
+        self.authority = opened.netloc
+        self.cookie = self.key = ""
+        status, headers, _ = self.request("GET", f"{opened.path}?{opened.query}")
+        assert status == 303, status
+        self.landed, _, code = headers["location"].partition("#enter=")
+        self.cookie = headers["set-cookie"].split(";")[0]
+        claim = {"X-Smart-Context-Code": code}
+        self.claim = lambda: self.request("POST", "/api/session", claim)
+        self.key = json.loads(self.claim()[2])["key"]
+
+    @property
+    def keyed(self):
+        """What its pages' scripts send; the cookie goes by itself."""
+        return {"X-Smart-Context-Key": self.key}
+
+    def request(self, method, path, headers=None, body=None):
+        """Ask as a page's `fetch` does, with the cookie but without the key."""
+        connection = http.client.HTTPConnection(self.authority, timeout=PATIENCE_S)
+        try:
+            connection.request(method, path, body, {"Cookie": self.cookie, **(headers or {})})
+            response = connection.getresponse()
+            found = {name.lower(): value for name, value in response.getheaders()}
+            return response.status, found, response.read().decode()
+        finally:
+            connection.close()
+
+    def connect(self, *protocols, **headers):
+        """Open a socket as `new WebSocket(url, protocols)` does."""
+        return connect(
+            f"ws://{self.authority}/ws",
+            additional_headers={"Cookie": self.cookie, **headers},
+            subprotocols=protocols or None,
+            open_timeout=PATIENCE_S,
+        )

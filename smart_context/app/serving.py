@@ -6,16 +6,19 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+from smart_context.app.browsers import session_file
 from smart_context.app.composition import composed, make_host, models_of, read_vault
 from smart_context.app.status import register_status
 from smart_context.config import CONFIG_NAME, VaultConfig
 from smart_context.errors import ConfigInvalid
 from smart_context.host.host import Host
+from smart_context.web.access import Access
 from smart_context.web.pages import page_routes
 from smart_context.web.plugin_panels import panel_routes
 from smart_context.web.routes import create_web_app
 from smart_context.web.security import check_exposure
 from smart_context.web.server import serve
+from smart_context.web.session_book import SessionBook
 from smart_context.web.uploads import file_routes
 
 _logger = logging.getLogger(__name__)
@@ -51,13 +54,20 @@ async def serve_vault(
             *panel_routes(vault_host.panels),
             *file_routes(vault_host.files),
         ]
-        app = create_web_app(vault_host, token=token, allowed_hosts=[host], pages=pages)
+        app = create_web_app(
+            vault_host, access=_access(root, token), allowed_hosts=[host], pages=pages
+        )
         watching = asyncio.create_task(_follow_config(root, vault_host, replaced))
         try:
             await serve(app, host, port, on_ready)
         finally:
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
+
+
+def _access(root: Path, token: str | None) -> Access:
+    book = SessionBook(str(root.resolve()), session_file(), outlives_server=bool(token))
+    return Access(token, book)
 
 
 async def _follow_config(root: Path, host: Host, replaced: AsyncExitStack) -> None:

@@ -10,8 +10,11 @@ from pathlib import Path
 
 import click
 
+from smart_context.cli.failures import BadUsage
 from smart_context.cli.vault import vault_argument, vault_root
+from smart_context.errors import CommandFailed
 from smart_context.event_loop import run
+from smart_context.web.limits import MIN_TOKEN_CHARS
 
 DEFAULT_PORT = 8377
 DEMO_VAULT = Path(__file__).resolve().parent.parent / "demo_vault"
@@ -20,13 +23,28 @@ DEMO_VAULT = Path(__file__).resolve().parent.parent / "demo_vault"
 Command = Callable[..., None]
 
 
+def _check_token(
+    _context: click.Context, _option: click.Parameter, token: str | None
+) -> str | None:
+    if token is None:
+        return None
+    chars = len(token.strip())
+    if chars < MIN_TOKEN_CHARS:
+        raise click.BadParameter(
+            f"expected at least {MIN_TOKEN_CHARS} characters, since a shorter one can be guessed; "
+            f"found {chars}. Make one with: openssl rand -hex 16"
+        )
+    return token.strip()
+
+
 def _serving(command: Command) -> Command:
     options: tuple[Callable[[Command], Command], ...] = (
         click.option("--no-browser", is_flag=True, help="Print the link; don't open a browser."),
         click.option(
             "--token",
             envvar="SMART_CONTEXT_TOKEN",
-            help="The session's secret; needed with --host. Default: a new one at each start.",
+            callback=_check_token,
+            help="What programs send, and --host needs: 16 characters or more. Default: a new one.",
         ),
         click.option("--host", default="127.0.0.1", show_default=True, help="Address to bind."),
         click.option(
@@ -93,6 +111,12 @@ def _copy_demo(root: Path) -> None:
 
 def _run(root: Path, *, port: int, host: str, token: str | None, no_browser: bool) -> None:
     from smart_context.app.serving import serve_vault  # noqa: PLC0415 - keeps --help fast
+    from smart_context.web.security import check_exposure  # noqa: PLC0415 - the same
+
+    try:
+        check_exposure(host, token)
+    except CommandFailed as error:
+        raise BadUsage(str(error)) from error
 
     def announce(new_link: Callable[[], str]) -> None:
         click.echo(f"Smart Context serves {root}\n\n  {new_link()}\n\nStop it with Ctrl+C.")

@@ -45,7 +45,7 @@ class ConnectionLimits:
     def within(
         cls, descriptors: int, *, head_s: float = HEAD_DEADLINE_S, idle_s: float = KEEP_ALIVE_S
     ) -> "ConnectionLimits":
-        """Limits for a process that may have so many descriptors open."""
+        """Limits for a process that may have this many descriptors open."""
         spare = max(SPARE_DESCRIPTORS, descriptors // _SPARE_SHARE)
         total = max(_FEWEST, descriptors - spare)
         strangers = min(MAX_STRANGERS, total // 2)

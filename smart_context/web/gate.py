@@ -4,38 +4,50 @@ import logging
 from collections.abc import Collection, Mapping
 
 from starlette.datastructures import MutableHeaders
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from smart_context.web.access import Access
-from smart_context.web.guarded_http import let_in
-from smart_context.web.refusals import refuse
-from smart_context.web.security import (
+from smart_context.web.door import (
     OPEN_PATH,
+    Admitted,
+    Door,
+    KeyGiven,
     Redirect,
-    Refusal,
-    Visit,
-    host_is_allowed,
-    judge,
-    security_headers,
+    Verdict,
 )
+from smart_context.web.entrance import ENTRANCE
+from smart_context.web.guarded_http import let_in
+from smart_context.web.headers import security_headers
+from smart_context.web.refusals import forward, refuse
+from smart_context.web.security import Refusal, check_site
+from smart_context.web.throttle import Throttle
+from smart_context.web.visits import Visit, named_host
 
 _log = logging.getLogger(__name__)
 _POLICY_VIOLATION = 1008
+_NO_STORE = {"Cache-Control": "no-store"}
+_ADMITTED = "smart_context.admitted"
+
+
+def admitted(scope: Scope) -> Admitted:
+    """As whom the request of a scope was let in."""
+    found = scope.get(_ADMITTED)
+    return found if isinstance(found, Admitted) else Admitted()
 
 
 class Gate:
-    """ASGI middleware that lets in only who may come in (`security.judge`).
+    """ASGI middleware that lets in only who may come in (`security.py`, `door.py`).
 
     Args:
         app: What lies behind the gate.
         access: The server's secrets.
-        allowed_hosts: Names beside loopback that the server goes by.
+        allowed_hosts: Names other than loopback that the server goes by.
     """
 
     def __init__(self, app: ASGIApp, *, access: Access, allowed_hosts: Collection[str]) -> None:
         self._app = app
-        self._access = access
+        self._door = Door(access, Throttle())
         self._allowed_hosts = tuple(allowed_hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -44,44 +56,47 @@ class Gate:
             await self._app(scope, receive, send)
             return
         visit = Visit.of(scope)
-        verdict = judge(visit, self._access, self._allowed_hosts)
+        verdict = check_site(visit, self._allowed_hosts) or await self._door.admit(visit)
         if isinstance(verdict, Refusal):
             _log.info("Refused %s %s: %s", visit.method, visit.path, verdict.title)
         elif visit.path != OPEN_PATH:
             let_in(scope)
+        scope[_ADMITTED] = verdict
+        app = self._app if isinstance(verdict, Admitted) else _response(visit, verdict)
         if visit.is_socket:
-            await self._pass_socket(verdict, visit, scope, receive, send)
+            await _answer_socket(app, scope, receive, send, is_admitted=app is self._app)
         else:
-            guarded = _with_headers(send, self._headers(visit))
-            app = self._app if verdict is None else _response(visit, verdict)
-            await app(scope, receive, guarded)
+            await app(scope, receive, _with_headers(send, self._headers(visit)))
 
     def _headers(self, visit: Visit) -> Mapping[str, str]:
-        host = visit.header("host")
-        if not host_is_allowed(host, visit, self._allowed_hosts):
-            host = ""
-        return security_headers(visit.path, host.lower(), is_secure=visit.is_secure)
-
-    async def _pass_socket(
-        self,
-        verdict: Refusal | Redirect | None,
-        visit: Visit,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-    ) -> None:
-        if verdict is None:
-            await self._app(scope, receive, send)
-        elif "websocket.http.response" in scope.get("extensions", {}):
-            await _response(visit, verdict)(scope, receive, send)
-        else:
-            await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
+        host = named_host(visit, self._allowed_hosts)
+        return security_headers(visit.path, host, is_secure=visit.is_secure)
 
 
-def _response(visit: Visit, verdict: Refusal | Redirect) -> Response:
+async def _answer_socket(
+    app: ASGIApp, scope: Scope, receive: Receive, send: Send, *, is_admitted: bool
+) -> None:
+    if is_admitted or "websocket.http.response" in scope.get("extensions", {}):
+        await app(scope, receive, send)
+    else:
+        await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
+
+
+def _response(visit: Visit, verdict: Verdict) -> Response:
     if isinstance(verdict, Refusal):
         return refuse(visit, verdict)
-    response = RedirectResponse(verdict.location, 303, {"Cache-Control": "no-store"})
+    if isinstance(verdict, KeyGiven):
+        return JSONResponse({"key": verdict.key}, headers=_NO_STORE)
+    if isinstance(verdict, Redirect):
+        return _redirect(verdict)
+    return HTMLResponse(ENTRANCE, headers=_NO_STORE)
+
+
+def _redirect(verdict: Redirect) -> Response:
+    if verdict.is_from_elsewhere:
+        response = forward(verdict.location)
+    else:
+        response = RedirectResponse(verdict.location, 303, _NO_STORE)
     if verdict.cookie is not None:
         response.headers.append("Set-Cookie", verdict.cookie)
     return response

@@ -50,6 +50,12 @@ QUIET_S = 60.0
 PING_INTERVAL_S = 20.0
 PING_TIMEOUT_S = 20.0
 
+SESSIONS_POLL_S = 2.0
+"""How often it is looked whether somebody has ended a browser's session."""
+
+MIN_TOKEN_CHARS = 16
+"""A shorter token of the user's could be guessed."""
+
 STOP_HOST_S = 3.2
 """How long the host may take to stop: it keeps the parts of running answers."""
 

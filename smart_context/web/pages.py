@@ -37,6 +37,8 @@ from smart_context.host.commands import Caller, CommandRegistry
 from smart_context.processes.child import Child
 from smart_context.resources import asset
 from smart_context.web import message_views, panel_view, turn_view
+from smart_context.web.entrance import SHEETS
+from smart_context.web.gate import admitted
 from smart_context.web.limits import MAX_UPLOAD_BYTES
 from smart_context.web.markdown import visible
 from smart_context.web.message_html import MessageHtml
@@ -211,6 +213,7 @@ class _Pages:
             "older_digest": message_views.digest(messages[: window.older]),
             "total": len(messages),
             "compaction": compaction_view(messages, window.messages),
+            "file_pass": admitted(request.scope).file_pass,
         }
 
     async def _load(self, chat_id: str) -> tuple[dict[str, Any] | None, str]:
@@ -324,4 +327,5 @@ def _templates() -> jinja2.Environment:
     templates.filters["view"] = _view
     templates.filters["messages"] = panel_view.messages_counted
     templates.globals["version"] = __version__
+    templates.globals["sheets"] = SHEETS
     return templates

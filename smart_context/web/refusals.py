@@ -1,23 +1,17 @@
 """Answers to requests that come to nothing: a small page for people, JSON for programs."""
 
-import base64
-import hashlib
 from collections.abc import Mapping
 from html import escape
 
 from starlette.responses import Response
 
 from smart_context.web.frames import render_json
-from smart_context.web.security import Refusal, Visit, clean_url
+from smart_context.web.headers import PLAIN_STYLE, PLAIN_STYLE_SOURCE
+from smart_context.web.security import Refusal
+from smart_context.web.visits import Visit, clean_url
 
-_STYLE = (
-    ":root{color-scheme:light dark;font:1rem/1.6 system-ui,sans-serif}"
-    "main{max-width:36rem;margin:15vh auto;padding:0 1.5rem}"
-    "h1{font-size:1.4rem;line-height:1.3}"
-)
-_STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 _POLICY = (
-    f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; "
+    f"default-src 'none'; style-src {PLAIN_STYLE_SOURCE}; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _PAGE = """<!doctype html>
@@ -32,7 +26,7 @@ _PAGE = """<!doctype html>
 <main>
 <h1>{title}</h1>
 <p>{advice}</p>
-{link}</main>
+{command}{link}</main>
 </body>
 </html>
 """
@@ -43,16 +37,33 @@ def refuse(visit: Visit, refusal: Refusal, headers: Mapping[str, str] | None = N
     every = {"Cache-Control": "no-store", **(headers or {})}
     if refusal.status == 401:  # noqa: PLR2004  (Unauthorized)
         every["WWW-Authenticate"] = 'Bearer realm="Smart Context"'
+    if refusal.retry_after_s:
+        every["Retry-After"] = str(refusal.retry_after_s)
     if visit.path.startswith("/api/") or "text/html" not in visit.header("accept"):
         return error_response(refusal.status, refusal.status, _sentence(refusal), every)
     page = _PAGE.format(
         title=escape(refusal.title),
         advice=escape(refusal.advice),
-        style=_STYLE,
+        style=PLAIN_STYLE,
+        command=f"<p><code>{escape(refusal.command)}</code></p>\n" if refusal.command else "",
         link=_link_back(visit, refusal),
     )
     every["Content-Security-Policy"] = _POLICY
     return Response(page, refusal.status, every, media_type="text/html")
+
+
+def forward(location: str) -> Response:
+    """A page that leads on by itself, so that the browser sends its strict cookies there."""
+    refresh = f'<meta http-equiv="refresh" content="0; url={escape(location)}">'
+    page = _PAGE.replace("<title>", f"{refresh}\n<title>").format(
+        title="Opening Smart Context",
+        advice="One moment.",
+        style=PLAIN_STYLE,
+        command="",
+        link=f'<p><a href="{escape(location)}">Open Smart Context</a></p>\n',
+    )
+    headers = {"Cache-Control": "no-store", "Content-Security-Policy": _POLICY}
+    return Response(page, headers=headers, media_type="text/html")
 
 
 def error_response(
@@ -68,7 +79,7 @@ def _link_back(visit: Visit, refusal: Refusal) -> str:
 
     Such a visit lacks the `SameSite=Strict` cookie; one that starts on our own page has it.
     """
-    if refusal.status == 401:  # noqa: PLR2004  (Unauthorized)
+    if refusal.may_lack_cookie:
         href, text = clean_url(visit), "This browser was let in before: open Smart Context"
     elif refusal.status == 404:  # noqa: PLR2004  (Not Found)
         href, text = "/", "Open Smart Context"
@@ -78,4 +89,5 @@ def _link_back(visit: Visit, refusal: Refusal) -> str:
 
 
 def _sentence(refusal: Refusal) -> str:
-    return f"{refusal.title}. {refusal.advice}"
+    command = f" {refusal.command}" if refusal.command else ""
+    return f"{refusal.title}. {refusal.advice}{command}"

@@ -8,20 +8,24 @@ from typing import Any, Protocol
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from smart_context.web import session
 from smart_context.web.access import Access
+from smart_context.web.door import OPEN_PATH
 from smart_context.web.gate import Gate
 from smart_context.web.gateway import Gateway, healthz
+from smart_context.web.headers import security_headers
 from smart_context.web.refusals import refuse
-from smart_context.web.security import OPEN_PATH, Refusal, Visit, security_headers
+from smart_context.web.security import Refusal
 from smart_context.web.session import Sessions
+from smart_context.web.visits import Visit
 
 _log = logging.getLogger(__name__)
 _NOT_FOUND = 404
+_CLIENT_LEFT = 499
 
 Listener = Callable[[str, dict[str, Any]], None]
 
@@ -42,25 +46,24 @@ class Host(session.Host, Protocol):
 def create_web_app(
     host: Host,
     *,
-    token: str | None,
+    access: Access,
     allowed_hosts: Collection[str] = (),
     pages: Sequence[BaseRoute] = (),
     not_found: Callable[[Request], Response] | None = None,
 ) -> Starlette:
     """The application that serves one host's vault.
 
-    Its lifespan starts and stops the host. `app.state.access` holds the secrets, from which
-    `server.serve` makes start links.
+    Its lifespan starts and stops the host. `app.state` holds `access`, from which
+    `server.serve` makes start links, and `clients`, those of the socket.
 
     Args:
         host: Whose commands are run and whose events are told.
-        token: The user's token; `None` makes a random one that lives as long as the app.
+        access: The server's secrets.
         allowed_hosts: Names and addresses, beside loopback, that `Host` headers may hold. The
             port is always the one that the request came in on.
         pages: The routes of pages and static files; they come after the app's own.
         not_found: Makes the page for an address that doesn't exist.
     """
-    access = Access.of(token)
     sessions = Sessions(host)
 
     @asynccontextmanager
@@ -82,10 +85,15 @@ def create_web_app(
             *pages,
         ],
         middleware=[Middleware(Gate, access=access, allowed_hosts=allowed_hosts)],
-        exception_handlers={HTTPException: _on_http_error(not_found), Exception: _on_fault},
+        exception_handlers={
+            HTTPException: _on_http_error(not_found),
+            ClientDisconnect: _on_departure,
+            Exception: _on_fault,
+        },
         lifespan=lifespan,
     )
     app.state.access = access
+    app.state.clients = sessions
     return app
 
 
@@ -112,6 +120,11 @@ def _refusal_of(error: HTTPException) -> Refusal:
             advice="It may have been moved or deleted.",
         )
     return Refusal(status=error.status_code, title=error.detail, advice="")
+
+
+async def _on_departure(_request: Request, _error: Exception) -> Response:
+    """A client that left before it had sent all: nobody reads the answer, and it is no fault."""
+    return Response(status_code=_CLIENT_LEFT)
 
 
 async def _on_fault(request: Request, error: Exception) -> Response:

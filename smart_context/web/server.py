@@ -6,17 +6,16 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from types import FrameType
-from urllib.parse import quote
 
 import uvicorn
 from starlette.applications import Starlette
 
 from smart_context.errors import CommandFailed
 from smart_context.web.accepting import accept_all
-from smart_context.web.access import Access
+from smart_context.web.access import Access, start_link
 from smart_context.web.connections import ConnectionLimits, Connections
 from smart_context.web.descriptors import raised_limit
 from smart_context.web.guarded_http import GuardedHttp
@@ -25,9 +24,11 @@ from smart_context.web.limits import (
     MAX_WIRE_FRAME_BYTES,
     PING_INTERVAL_S,
     PING_TIMEOUT_S,
+    SESSIONS_POLL_S,
     STOP_CONNECTIONS_S,
     STOP_HOST_S,
 )
+from smart_context.web.session import Sessions
 
 _log = logging.getLogger(__name__)
 _BACKLOG = 2048
@@ -64,19 +65,40 @@ async def serve(
         access: Access = app.state.access
 
         def new_link() -> str:
-            return f"{address}/?token={quote(access.new_link_token(), safe='')}"
+            return start_link(address, access.new_link_token())
 
         async with AsyncExitStack() as running:
             await running.enter_async_context(app.router.lifespan_context(app))
             connections = Connections(limits or ConnectionLimits.within(raised_limit()))
             settings = _settings(app, connections.limits)
             server = _Server(settings, connections, running, lambda: on_ready(new_link))
-            try:
-                await server.serve(sockets=[bound])
-            except asyncio.CancelledError:
-                if server.started:
-                    await server.shutdown([bound])
-                raise
+            async with _known_as(address, access, app.state.clients):
+                try:
+                    await server.serve(sockets=[bound])
+                except asyncio.CancelledError:
+                    if server.started:
+                        await server.shutdown([bound])
+                    raise
+
+
+@asynccontextmanager
+async def _known_as(address: str, access: Access, clients: Sessions) -> AsyncIterator[None]:
+    """Keep this server in the user's record, and follow what the record says of browsers."""
+    await access.book.open(address)
+    following = asyncio.create_task(_follow(access, clients))
+    try:
+        yield
+    finally:
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+        await access.book.close()
+
+
+async def _follow(access: Access, clients: Sessions) -> None:
+    while True:
+        await asyncio.sleep(SESSIONS_POLL_S)
+        access.book.mark_seen(clients.browsers())
+        clients.end(await access.book.refresh())
 
 
 def bind(host: str, port: int) -> socket.socket:

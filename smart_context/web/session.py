@@ -23,11 +23,15 @@ from smart_context.web.frames import (
     parse_frame,
     render_error,
 )
+from smart_context.web.gate import admitted
 from smart_context.web.limits import MAX_RUNNING_COMMANDS, MAX_STALL_S, STOP_GRACE_S
 from smart_context.web.outbox import Frame, Outbox, event_frame
 from smart_context.web.shared_frames import WriteShared, shared_writer, wire_frame
 
 _log = logging.getLogger(__name__)
+
+SUBPROTOCOL = "smart-context"
+"""What our pages offer beside their key, since an offer has to be taken up."""
 
 Run = Callable[[Coroutine[Any, Any, None]], None]
 """Runs a command beside everything else."""
@@ -53,15 +57,23 @@ class Session:
     Attributes:
         id: Names the client while it is connected.
         chat_id: The chat that it opened last; `None` before the first.
+        browser: The browser's session; empty for a program.
         gone: Done once nothing can be sent any more.
         drained: Set while nothing waits to be sent.
     """
 
     def __init__(
-        self, receive: Receive, send: Send, write_shared: WriteShared, *, max_stall_s: float
+        self,
+        receive: Receive,
+        send: Send,
+        write_shared: WriteShared,
+        *,
+        max_stall_s: float,
+        browser: str = "",
     ) -> None:
         self.id = uuid4().hex
         self.chat_id: ChatId | None = None
+        self.browser = browser
         self._receive = receive
         self._send = send
         self._write_shared = write_shared
@@ -186,6 +198,16 @@ class Sessions:
         for session in self._sessions:
             session.put_shared(frame, wire)
 
+    def browsers(self) -> frozenset[str]:
+        """The browsers' sessions that have a client here."""
+        return frozenset(session.browser for session in self._sessions if session.browser)
+
+    def end(self, browsers: frozenset[str]) -> None:
+        """Disconnect all clients of these browsers' sessions."""
+        for session in tuple(self._sessions):
+            if session.browser in browsers:
+                session.leave()
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one client from its handshake until it goes.
 
@@ -194,8 +216,15 @@ class Sessions:
         """
         if (await receive())["type"] != "websocket.connect":
             return
-        await send({"type": "websocket.accept"})
-        session = Session(receive, send, shared_writer(scope), max_stall_s=self._max_stall_s)
+        protocol = SUBPROTOCOL if SUBPROTOCOL in scope.get("subprotocols", ()) else None
+        await send({"type": "websocket.accept", "subprotocol": protocol})
+        session = Session(
+            receive,
+            send,
+            shared_writer(scope),
+            max_stall_s=self._max_stall_s,
+            browser=admitted(scope).session_id,
+        )
         self._sessions.add(session)
         greeting = self._tasks.spawn(self._greet(session))
         try:

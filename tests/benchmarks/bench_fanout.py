@@ -21,6 +21,7 @@ from collections.abc import Awaitable, Callable
 from websockets.asyncio.server import broadcast
 from websockets.asyncio.server import serve as serve_peer
 
+from smart_context.web.access import Access
 from smart_context.web.outbox import event_frame
 from smart_context.web.routes import create_web_app
 from smart_context.web.server import serve
@@ -91,7 +92,7 @@ class Server:
 @contextlib.asynccontextmanager
 async def ours():
     host = QuietHost()
-    app = create_web_app(host, token=TOKEN)
+    app = create_web_app(host, access=Access(TOKEN))
     sessions = next(r.endpoint for r in app.routes if isinstance(r.endpoint, Sessions))
     ready = asyncio.get_running_loop().create_future()
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from tests.browser.conftest import CHROMIUM, FLAGS
+from tests.browser.conftest import CHROMIUM, FLAGS, let_in
 from tests.browser.steps import open_chat
 from tests.fake_openai import FakeOpenAI
 from tests.serving import serving
@@ -156,11 +156,12 @@ def main():
             write_chat(vault, "long", messages(count), topics=topics)
             with serving(vault, env=KEY) as server:
                 browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-                context = browser.new_context(viewport={"width": 1280, "height": 800})
+                context = browser.new_context(
+                    viewport={"width": 1280, "height": 800}, storage_state=let_in(browser, server)
+                )
                 context.set_default_timeout(PATIENCE_MS)
 
                 def new_page(server, path, *, context=context):
-                    context.request.get(server.link)
                     page = context.new_page()
                     page.goto(server.origin + path)
                     return page

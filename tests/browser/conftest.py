@@ -39,6 +39,15 @@ def is_fault(message):
     return message.type == "error" and not is_lost and not is_refused
 
 
+def let_in(browser, server):
+    """What a browser keeps that has followed the server's start link, which works once."""
+    if server.storage is None:
+        with browser.new_context() as context:
+            context.new_page().goto(server.link)
+            server.storage = context.storage_state()
+    return server.storage
+
+
 @pytest.fixture
 def serve():
     """Serves vaults until the test, and every page that it opened, has ended."""
@@ -60,13 +69,13 @@ def new_page(chromium, serve):
             faults.append(message.text)
 
     def open_page(server, path="/", **options):
-        context = chromium.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
+        usual = {"viewport": {"width": 1280, "height": 800}}
+        context = chromium.new_context(**usual | options, storage_state=let_in(chromium, server))
         contexts.append(context)
         context.set_default_timeout(PATIENCE_S * 1000)
         page = context.new_page()
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("console", hear)
-        assert context.request.get(server.link).ok  # the cookie that the start link brings
         page.goto(server.origin + path)
         return page
 

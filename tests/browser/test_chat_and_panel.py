@@ -54,9 +54,12 @@ def test_what_is_highlighted_is_sent_without_streaming_too(new_page, server, end
     expect(status(page)).to_have_text("3 of 6 messages in context")
     highlighted = lit(page)
     page.evaluate(
-        """message => fetch("/api/commands/chat.send", {
+        """async message => fetch("/api/commands/chat.send", {
             method: "POST",
-            headers: { "Content-Type": "application/json" },
+            headers: {
+                "Content-Type": "application/json",
+                ...(await import("/static/key.js")).keyHeaders(),
+            },
             body: JSON.stringify({ chat_id: "mixed", message, stream: false }),
         })""",
         "and kittens?",

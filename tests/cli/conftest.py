@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 
+from smart_context.cli.logs import LOGGERS
 from smart_context.cli.serve import DEMO_VAULT
 from tests.preloaded import run_to_end
 
@@ -24,11 +25,12 @@ def vault(tmp_path):
 @pytest.fixture(autouse=True)
 def the_log_as_it_was():
     """A verb that is run within the tests' own process sets up its log; that ends with the test."""
-    log = logging.getLogger("smart_context")
-    level, handlers = log.level, [*log.handlers]
+    logs = [logging.getLogger(name) for name in LOGGERS]
+    before = [(log.level, [*log.handlers]) for log in logs]
     yield
-    log.setLevel(level)
-    log.handlers[:] = handlers
+    for log, (level, handlers) in zip(logs, before, strict=True):
+        log.setLevel(level)
+        log.handlers[:] = handlers
 
 
 @pytest.fixture

@@ -238,8 +238,22 @@ def test_a_port_in_use_is_said_and_not_a_traceback(smart_context, tmp_path):
 
 def test_another_address_needs_a_token(smart_context, tmp_path):
     code, _, err = smart_context("serve", tmp_path, "--host", "0.0.0.0", "--no-browser")
-    assert code in {1, 2}
+    assert code == 2
     assert "token" in err
+
+
+@pytest.mark.parametrize("token", ["", "   ", "a", "fifteen-letters", " fifteen-letters\n"])
+@pytest.mark.parametrize("verb", ["serve", "demo"])
+def test_a_token_that_can_be_guessed_is_bad_usage(smart_context, tmp_path, verb, token):
+    folder = [tmp_path] if verb == "serve" else []
+    for options, env in (["--token", token], {}), ([], {"SMART_CONTEXT_TOKEN": token}):
+        if not token and env:
+            continue  # an empty variable counts as none, everywhere
+        code, out, err = smart_context(verb, *folder, "--no-browser", *options, env=env)
+        assert (code, out) == (2, "")
+        assert "at least 16 characters" in err
+        assert f"found {len(token.strip())}" in err
+        assert "fifteen" not in err
 
 
 def test_a_folder_that_is_not_there_is_bad_usage(smart_context):

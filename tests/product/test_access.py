@@ -1,13 +1,20 @@
 """Who may come in, and what is refused (contract A10, A11; DESIGN: security)."""
 
+import http.cookiejar
 import json
+import subprocess
+import sys
+import time
 import urllib.error
 import urllib.request
 
 import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from tests.serving import TOKEN, cookie_opener, lasting_port, serving
+from smart_context.web.throttle import FREE_FAILURES
+from tests.patience import PATIENCE_S
+from tests.serving import TOKEN, Browser, lasting_port, serving
 
 
 @pytest.fixture(scope="module")
@@ -17,15 +24,101 @@ def bare(tmp_path_factory):
         yield running
 
 
-def test_the_start_link_opens_the_page_and_the_cookie_outlives_a_restart(vault):
+def test_the_start_link_opens_the_page_and_the_session_outlives_a_restart(vault):
     port = lasting_port()
     with serving(vault, port=port) as server:
-        opener = cookie_opener()
-        with opener.open(server.link) as page:
-            assert page.status == 200
-            assert "token" not in page.url
-    with serving(vault, port=port) as again, opener.open(again.origin + "/") as page:
-        assert page.status == 200
+        browser = Browser(server.link)
+        assert TOKEN not in server.link
+        assert browser.landed == "/"
+    with serving(vault, port=port) as again:
+        assert browser.request("GET", "/chats/x", browser.keyed)[0] == 200
+        with browser.connect("smart-context", f"smart-context.key.{browser.key}") as socket:
+            assert json.loads(socket.recv())["method"]
+        assert again.request("GET", "/chats/x")[0] == 200
+
+
+def test_a_client_that_only_keeps_cookies_can_follow_the_link(vault):
+    jar = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
+    with serving(vault) as server:
+        opener = urllib.request.build_opener(jar)
+        for address in (server.link, server.origin + "/"):
+            with opener.open(address) as page:
+                assert page.status == 200
+                assert "token" not in page.url
+
+
+def test_what_goes_to_every_port_opens_nothing_of_the_vault(bare):
+    """A program on another port of this machine is sent the browser's cookie, and only that."""
+    secret = "nobody else's business"
+    bare.ask("memory.save_chat", chat_id="x", data={"messages": [question(secret)]})
+    browser = Browser(link_of(bare))
+    status, _, text = browser.request("GET", "/chats/x", browser.keyed)
+    assert (status, "business" in text) == (200, True)
+    for path in ("/", "/chats", "/chats/x", "/chats/x/messages", "/chats/x/text?message=a",
+                 "/panels/smart_context?chat_id=x", "/contexts"):  # fmt: skip
+        status, _, text = browser.request("GET", path)
+        assert status == 200
+        assert "business" not in text
+        assert "static/enter.js" in text
+    load = "/api/commands/memory.load_chat"
+    assert browser.request("POST", load, body='{"chat_id": "x"}')[0] == 401
+    assert browser.request("POST", "/api/session")[0] == 401
+    assert browser.claim()[0] == 401
+    for offered in ((), ("smart-context", "smart-context.key.guess")):
+        with pytest.raises(InvalidStatus) as caught:
+            browser.connect(*offered)
+        assert caught.value.response.status_code == 401
+
+
+def question(text):
+    return {"id": "a", "role": "user", "content": text}
+
+
+def link_of(server):
+    """A new start link of a server, as its user gets one in a terminal."""
+    done = run("sessions", "link", str(server.vault))
+    return done.stdout.strip()
+
+
+def run(*args):
+    command = [sys.executable, "-m", "smart_context", *args]
+    return subprocess.run(command, capture_output=True, text=True, check=True)
+
+
+def test_a_session_that_is_ended_in_a_terminal_is_over_in_the_server(bare):
+    browser = Browser(link_of(bare))
+    ours = browser.cookie.partition("=")[2].partition(".")[0]
+    listed = json.loads(run("sessions", "list", "--format", "json").stdout)
+    assert ours in {session["id"] for session in listed}
+    with browser.connect("smart-context", f"smart-context.key.{browser.key}") as socket:
+        begun = time.monotonic()
+        assert run("sessions", "end", ours).stdout == "Ended 1 session.\n"
+        with pytest.raises(ConnectionClosed):
+            read_to_the_end(socket)
+    assert time.monotonic() - begun < 5
+    assert browser.request("GET", "/", browser.keyed)[0] == 401
+
+
+def read_to_the_end(socket):
+    while True:
+        socket.recv(PATIENCE_S)
+
+
+def test_wrong_tokens_are_delayed_and_logged_without_being_told(vault):
+    wrong = "a-wrong-token-0123456789"
+    with serving(vault) as server:
+        begun = time.monotonic()
+        for _ in range(FREE_FAILURES + 2):
+            headers = {"Authorization": f"Bearer {wrong}"}
+            assert server.request("GET", "/", headers=headers)[0] == 401
+        assert time.monotonic() - begun > 0.25 + 0.5
+        begun = time.monotonic()
+        assert server.request("GET", "/chats/x")[0] == 200
+        assert time.monotonic() - begun < 0.5
+    told = "".join(server.errors)
+    assert "Wrong token" in told
+    assert "127.0.0.1" in told
+    assert wrong not in told
 
 
 def test_without_a_token_there_is_only_the_health_check(bare):

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 from smart_context.errors import ChatIdInvalid, CommandFailed, InvalidParams
 from smart_context.host.commands import Caller, CommandRegistry
+from smart_context.web.access import Access
 from smart_context.web.routes import create_web_app
 from smart_context.web.server import serve
 from tests.patience import PATIENCE_S
@@ -148,7 +149,7 @@ class RunningServer:
         self.host = SmallHost()
         self._loop = asyncio.get_running_loop()
         self._task = asyncio.current_task()
-        app = create_web_app(self.host, token=self.token)
+        app = create_web_app(self.host, access=Access(self.token))
         await serve(app, "127.0.0.1", 0, self._announce, limits=self.limits)
 
     def _announce(self, new_link):

@@ -1,46 +1,60 @@
 import pytest
 
-from smart_context.web.access import Access
+from smart_context.web.access import CLAIM_S, Access
+from smart_context.web.browser_sessions import LINK_S
+from tests.web.let_in import PORT, let_in, welcome_of
 
 TOKEN = "a-token-of-the-user"
 
 
-def value_of(cookie):
-    return cookie.split(";")[0].encode()
+class Clock:
+    def __init__(self):
+        self.now = 1_800_000_000.0
+
+    def __call__(self):
+        return self.now
 
 
-def test_a_random_link_works_once():
-    access = Access.of(None)
+tokens = pytest.mark.parametrize("token", [None, TOKEN], ids=["no token", "a token"])
+
+
+@tokens
+def test_a_start_link_works_once(token):
+    access = Access(token)
     link_token = access.new_link_token()
-    assert access.redeem(link_token)
-    assert not access.redeem(link_token)
+    assert welcome_of(access, link_token)
+    assert welcome_of(access, link_token) is None
 
 
-def test_each_random_link_works_by_itself():
-    access = Access.of(None)
+def test_each_start_link_works_by_itself_and_holds_nothing_of_the_token():
+    access = Access(TOKEN)
     first, second = access.new_link_token(), access.new_link_token()
-    assert first != second
-    assert access.redeem(second)
-    assert access.redeem(first)
+    assert len({first, second, TOKEN}) == 3
+    assert TOKEN not in first
+    assert welcome_of(access, second)
+    assert welcome_of(access, first)
 
 
-@pytest.mark.parametrize("guess", ["", "x", "\ud800", "日本"])
-def test_a_guessed_link_does_not_work(guess):
-    access = Access.of(None)
+def test_a_start_link_works_for_a_while():
+    clock = Clock()
+    access = Access(clock=clock)
+    in_time, late = access.new_link_token(), access.new_link_token()
+    clock.now += LINK_S
+    assert welcome_of(access, in_time)
+    clock.now += 1
+    assert welcome_of(access, late) is None
+
+
+@tokens
+@pytest.mark.parametrize("guess", ["x", "\ud800", "日本", TOKEN])
+def test_a_guessed_link_does_not_work(guess, token):
+    access = Access(token)
     access.new_link_token()
-    assert not access.redeem(guess)
-    assert not Access.of(TOKEN).redeem(guess)
-
-
-def test_a_link_of_the_users_token_works_as_often_as_it_is_opened():
-    access = Access.of(TOKEN)
-    assert access.new_link_token() == TOKEN
-    assert access.redeem(TOKEN)
-    assert access.redeem(TOKEN)
+    assert welcome_of(access, guess) is None
 
 
 def test_a_link_token_is_no_bearer_token():
-    access = Access.of(None)
+    access = Access()
     assert not access.accepts_bearer(b"Bearer " + access.new_link_token().encode())
 
 
@@ -58,54 +72,88 @@ def test_a_link_token_is_no_bearer_token():
     ],
 )
 def test_only_the_token_is_accepted_as_bearer(authorization, is_accepted):
-    assert Access.of(TOKEN).accepts_bearer(authorization) is is_accepted
+    assert Access(TOKEN).accepts_bearer(authorization) is is_accepted
 
 
 def test_blanks_around_a_token_do_not_count():
-    assert Access.of(f" {TOKEN}\n").accepts_bearer(f"Bearer {TOKEN}".encode())
-    assert not Access.of(" \n").accepts_bearer(b"Bearer ")
+    assert Access(f" {TOKEN}\n").accepts_bearer(f"Bearer {TOKEN}".encode())
+    assert not Access(" \n").accepts_bearer(b"Bearer ")
 
 
 def test_a_token_need_not_be_ascii():
-    assert Access.of("日本").accepts_bearer("Bearer 日本".encode())
+    assert Access("日本").accepts_bearer("Bearer 日本".encode())
 
 
-def test_the_cookie_goes_on_working_after_a_restart_with_the_same_token():
-    cookie = Access.of(TOKEN).cookie(8000, is_secure=False)
-    assert Access.of(TOKEN).accepts_cookie([value_of(cookie)], 8000)
+def test_each_browser_has_secrets_of_its_own():
+    access = Access(TOKEN)
+    one, other = let_in(access), let_in(access)
+    assert len({one.cookie, other.cookie, one.key, other.key, TOKEN}) == 5
+    assert access.accepts_key(one.guest, one.key)
+    assert not access.accepts_key(one.guest, other.key)
+    assert not access.accepts_key(one.guest, "")
+    assert access.file_pass(one.guest) != access.file_pass(other.guest)
 
 
-def test_the_cookie_of_another_token_is_not_accepted():
-    cookie = Access.of("another token").cookie(8000, is_secure=False)
-    assert not Access.of(TOKEN).accepts_cookie([value_of(cookie)], 8000)
+def test_a_key_is_given_out_once_and_only_with_the_cookie_it_belongs_to():
+    access = Access()
+    welcome = welcome_of(access)
+    cookie = access.cookie(welcome.cookie, PORT, is_secure=False).split(";")[0]
+    guest = access.guest_of([cookie.encode()], PORT)
+    stranger = let_in(access).guest
+    assert access.claim_key(stranger, welcome.code) is None
+    assert access.claim_key(guest, "guess") is None
+    assert access.claim_key(guest, welcome.code)
+    assert access.claim_key(guest, welcome.code) is None
 
 
-def test_without_a_token_each_start_has_another_cookie():
-    cookie = Access.of(None).cookie(8000, is_secure=False)
-    assert not Access.of(None).accepts_cookie([value_of(cookie)], 8000)
-    assert not Access.of("").accepts_cookie([value_of(cookie)], 8000)
+def test_a_key_that_is_not_claimed_soon_is_not_given_out():
+    clock = Clock()
+    access = Access(clock=clock)
+    welcome = welcome_of(access)
+    cookie = access.cookie(welcome.cookie, PORT, is_secure=False).split(";")[0]
+    guest = access.guest_of([cookie.encode()], PORT)
+    clock.now += CLAIM_S + 1
+    assert access.claim_key(guest, welcome.code) is None
+
+
+def test_a_browser_that_is_let_in_again_has_one_session():
+    access = Access()
+    before = let_in(access)
+    after = let_in(access, previous=before.guest)
+    assert access.guest_of([before.cookie.encode()], PORT) is None
+    assert access.guest_of([after.cookie.encode()], PORT)
+
+
+def test_a_session_under_another_token_is_none():
+    access = Access(TOKEN)
+    browser = let_in(access)
+    again = Access(TOKEN, access.book)
+    assert again.accepts_key(again.guest_of([browser.cookie.encode()], PORT), browser.key)
+    assert (
+        Access("another-token-of-the-user", access.book).guest_of([browser.cookie.encode()], PORT)
+        is None
+    )
 
 
 def test_the_cookie_is_found_among_others():
-    access = Access.of(TOKEN)
-    cookie = value_of(access.cookie(8000, is_secure=False))
-    stale = b"smart_context_8000=stale"
-    assert access.accepts_cookie([b"a=b; " + stale + b"; " + cookie + b"; c"], 8000)
-    assert access.accepts_cookie([stale, cookie], 8000)
-    assert not access.accepts_cookie([b"a=b", stale, b"=", b""], 8000)
+    access = Access(TOKEN)
+    cookie = let_in(access).cookie.encode()
+    stale = b"smart_context_8000=stale.stale"
+    assert access.guest_of([b"a=b; " + stale + b"; " + cookie + b"; c"], PORT)
+    assert access.guest_of([stale, cookie], PORT)
+    assert not access.guest_of([b"a=b", stale, b"=", b"", b"smart_context_8000=\xff.\xff"], PORT)
 
 
 def test_servers_on_two_ports_keep_their_cookies_apart():
-    access = Access.of(TOKEN)
-    assert not access.accepts_cookie([value_of(access.cookie(8000, is_secure=False))], 8001)
+    access = Access(TOKEN)
+    assert not access.guest_of([let_in(access).cookie.encode()], PORT + 1)
 
 
 def test_the_cookie_is_out_of_reach_of_scripts_and_other_sites():
-    lasting = Access.of(TOKEN).cookie(8000, is_secure=False)
+    lasting = Access(TOKEN).cookie("value", PORT, is_secure=False)
     assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(lasting.split("; "))
     assert "Max-Age=" in lasting
     assert "Secure" not in lasting
-    assert TOKEN not in lasting
-    passing = Access.of(None).cookie(8000, is_secure=True)
+    passing = Access().cookie("value", PORT, is_secure=True)
     assert "Max-Age=" not in passing
     assert "Secure" in passing.split("; ")

@@ -1,12 +1,18 @@
+import asyncio
 import json
+import re
 
 import pytest
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient, WebSocketDenialResponse
 
+from smart_context.web.access import Access
+from smart_context.web.door import TOO_MANY
 from smart_context.web.limits import MAX_FRAME_BYTES
+from smart_context.web.refusals import refuse
 from smart_context.web.routes import create_web_app
+from smart_context.web.visits import Visit
 from tests.web.small_host import TOKEN, SmallHost, StrictCommands
 
 BASE = "http://127.0.0.1:8000"
@@ -15,7 +21,7 @@ BEARER = {"Authorization": f"Bearer {TOKEN}"}
 
 @pytest.fixture
 def client():
-    with TestClient(create_web_app(SmallHost(), token=TOKEN), base_url=BASE) as client:
+    with TestClient(create_web_app(SmallHost(), access=Access(TOKEN)), base_url=BASE) as client:
         client.headers.update(BEARER)
         yield client
 
@@ -76,7 +82,9 @@ def test_a_failure_is_told_in_its_own_words(client):
 def test_what_commands_must_not_raise_is_still_an_answer(caplog):
     host = SmallHost()
     host.commands = StrictCommands()
-    with TestClient(create_web_app(host, token=TOKEN), base_url=BASE, headers=BEARER) as client:
+    with TestClient(
+        create_web_app(host, access=Access(TOKEN)), base_url=BASE, headers=BEARER
+    ) as client:
         assert run(client, "params")[0] == 422
         status, answer = run(client, "other")
         assert status == 500
@@ -111,7 +119,7 @@ def test_a_body_that_announces_too_much_is_not_read():
     async def send(message):
         messages.append(message)
 
-    app = create_web_app(SmallHost(), token=TOKEN)
+    app = create_web_app(SmallHost(), access=Access(TOKEN))
     with pytest.raises(StopIteration):
         app(scope, body_is_read, send).send(None)
     assert messages[0]["status"] == 413
@@ -126,10 +134,10 @@ def test_commands_are_posted_only(client, method):
 
 
 def test_another_site_cannot_run_a_command_with_the_browsers_cookie(client):
-    del client.headers["Authorization"]
-    client.get(f"/?token={TOKEN}", follow_redirects=False)
-    assert run(client, "test.echo")[0] == 200
-    status, answer = run(client, "test.echo", headers={"Origin": "http://evil.example"})
+    key = enter(client)
+    assert run(client, "test.echo", headers=key)[0] == 200
+    assert run(client, "test.echo")[0] == 401
+    status, answer = run(client, "test.echo", headers=key | {"Origin": "http://evil.example"})
     assert (status, answer["error"]["code"]) == (403, 403)
 
 
@@ -148,17 +156,75 @@ def test_health_is_told_to_anybody(client):
 
 
 def test_a_start_link_lets_the_browser_in():
-    app = create_web_app(SmallHost(), token=None, pages=[Route("/", page)])
+    app = create_web_app(SmallHost(), access=Access(), pages=[Route("/", page)])
     with TestClient(app, base_url=BASE) as client:
         link = f"/?token={app.state.access.new_link_token()}"
         assert client.get("/").status_code == 401
-        opened = client.get(link, follow_redirects=False)
-        assert (opened.status_code, opened.headers["location"]) == (303, "/")
-        assert client.get("/").text == "a page"
-        assert run(client, "test.echo")[0] == 200
-        assert client.get(link).text == "a page"
+        key = enter(client, link)
+        assert client.get("/", headers=key).text == "a page"
+        assert run(client, "test.echo", headers=key)[0] == 200
+        assert client.get(link, headers=key).text == "a page"
         client.cookies.clear()
         assert client.get(link).status_code == 401
+
+
+def test_the_cookie_alone_gets_a_page_that_fetches_the_one_that_was_asked_for():
+    app = create_web_app(SmallHost(), access=Access(), pages=[Route("/", page)])
+    with TestClient(app, base_url=BASE) as client:
+        enter(client)
+        entrance = client.get("/")
+        assert entrance.status_code == 200
+        assert "a page" not in entrance.text
+        assert entrance.text[-41:] == '<script src="/static/enter.js"></script>\n'
+        assert entrance.headers["cache-control"] == "no-store"
+        assert_guarded(entrance)
+
+
+def test_from_another_site_a_start_link_leads_on_in_a_way_that_strict_cookies_follow():
+    with TestClient(create_web_app(SmallHost(), access=Access()), base_url=BASE) as client:
+        link = f"/?token={client.app.state.access.new_link_token()}"
+        elsewhere = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+        opened = client.get(link, headers=elsewhere)
+        assert opened.status_code == 200
+        assert "set-cookie" in opened.headers
+        assert re.search(r'http-equiv="refresh" content="0; url=/#enter=[\w-]+"', opened.text)
+
+
+def test_too_many_wrong_tokens_are_told_when_to_come_back():
+    answer = refuse(Visit.of({"path": "/", "headers": []}), TOO_MANY)
+    assert (answer.status_code, answer.headers["retry-after"]) == (429, "5")
+
+
+def test_a_client_that_leaves_while_it_sends_is_no_fault(caplog):
+    async def leaves():
+        return {"type": "http.disconnect"}
+
+    scope = {
+        "type": "http", "method": "POST", "path": "/api/commands/test.echo", "scheme": "http",
+        "query_string": b"", "server": ("127.0.0.1", 8000), "root_path": "",
+        "headers": [(b"host", b"127.0.0.1:8000"), (b"content-length", b"10"),
+                    (b"authorization", BEARER["Authorization"].encode())],
+    }  # fmt: skip
+    messages = []
+
+    async def send(message):
+        messages.append(message)
+
+    asyncio.run(create_web_app(SmallHost(), access=Access(TOKEN))(scope, leaves, send))
+    assert messages[0]["status"] == 499
+    assert not caplog.records
+
+
+def enter(client, link=None):
+    """Follow a start link as a browser does; gives the header that its pages send."""
+    client.headers.pop("Authorization", None)
+    link = link or f"/?token={client.app.state.access.new_link_token()}"
+    opened = client.get(link, follow_redirects=False)
+    assert opened.status_code == 303
+    location, _, code = opened.headers["location"].partition("#enter=")
+    assert location == "/"
+    given = client.post("/api/session", headers={"X-Smart-Context-Code": code})
+    return {"X-Smart-Context-Key": given.json()["key"]}
 
 
 async def page(request):
@@ -170,7 +236,7 @@ async def broken(request):
 
 
 def test_a_browser_that_is_refused_gets_a_page_that_says_what_to_do():
-    with TestClient(create_web_app(SmallHost(), token=TOKEN), base_url=BASE) as client:
+    with TestClient(create_web_app(SmallHost(), access=Access(TOKEN)), base_url=BASE) as client:
         response = client.get('/chats/"><script>', headers={"Accept": "text/html"})
         assert response.status_code == 401
         assert response.headers["content-type"].startswith("text/html")
@@ -193,14 +259,14 @@ def test_the_page_for_unknown_addresses_can_be_designed():
     def designed(request):
         return PlainTextResponse(f"no {request.url.path}", 404)
 
-    app = create_web_app(SmallHost(), token=TOKEN, not_found=designed)
+    app = create_web_app(SmallHost(), access=Access(TOKEN), not_found=designed)
     with TestClient(app, base_url=BASE, headers=BEARER) as client:
         assert client.get("/x", headers={"Accept": "text/html"}).text == "no /x"
         assert client.get("/x").json()["error"]["code"] == 404
 
 
 def test_a_fault_in_a_page_is_told_without_its_details(caplog):
-    app = create_web_app(SmallHost(), token=TOKEN, pages=[Route("/broken", broken)])
+    app = create_web_app(SmallHost(), access=Access(TOKEN), pages=[Route("/broken", broken)])
     client = TestClient(app, base_url=BASE, headers=BEARER, raise_server_exceptions=False)
     response = client.get("/broken", headers={"Accept": "text/html"})
     assert response.status_code == 500
@@ -227,7 +293,7 @@ def test_a_page_may_bring_a_policy_of_its_own():
     async def own(request):
         return PlainTextResponse("x", headers={"Content-Security-Policy": "default-src 'self'"})
 
-    app = create_web_app(SmallHost(), token=TOKEN, pages=[Route("/own", own)])
+    app = create_web_app(SmallHost(), access=Access(TOKEN), pages=[Route("/own", own)])
     with TestClient(app, base_url=BASE, headers=BEARER) as client:
         response = client.get("/own")
         assert response.headers.get_list("content-security-policy") == ["default-src 'self'"]
@@ -266,7 +332,7 @@ def test_a_socket_is_refused_where_no_reason_can_be_given():
         messages.append(message)
 
     with pytest.raises(StopIteration):
-        create_web_app(SmallHost(), token=TOKEN)(scope, None, send).send(None)
+        create_web_app(SmallHost(), access=Access(TOKEN))(scope, None, send).send(None)
     assert messages == [{"type": "websocket.close", "code": 1008}]
 
 
@@ -281,7 +347,7 @@ def test_the_host_is_started_before_the_first_request_and_stopped_after_the_last
             happened.append(f"stop with {len(self.listeners)} listening")
 
     host = Watched()
-    with TestClient(create_web_app(host, token=TOKEN), base_url=BASE) as client:
+    with TestClient(create_web_app(host, access=Access(TOKEN)), base_url=BASE) as client:
         happened.append(client.get("/healthz").text)
     assert happened == ["start with 1 listening", "ok\n", "stop with 1 listening"]
     assert host.listeners == []

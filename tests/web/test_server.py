@@ -21,6 +21,7 @@ from smart_context.web.limits import (
 )
 from smart_context.web.server import bind
 from tests.patience import PATIENCE_S
+from tests.serving import Browser
 from tests.web.small_host import TOKEN, running
 
 
@@ -145,32 +146,29 @@ def test_another_host_is_refused_before_anything_else(server):
         assert get(server, path, Host=f"evil.example:{server.port}")[0] == 403
 
 
-def test_the_start_link_lets_a_browser_open_a_socket(server):
-    path = server.link.removeprefix(f"http://{server.authority}")
-    status, headers, _ = get(server, path)
-    assert (status, headers["location"]) == (303, "/")
-    cookie = headers["set-cookie"].split(";")[0]
-    own = {"Cookie": cookie, "Origin": f"http://{server.authority}"}
-    with connect(server.socket_url, additional_headers=own) as client:
-        assert read(client)["method"] == "ui.register_panel"
-    assert refusal_of(server, **(own | {"Origin": "http://evil.example"})).status_code == 403
-
-
-def test_a_cookie_goes_on_working_after_a_restart_with_the_same_token():
-    with running() as first:
-        cookie = get(first, f"/?token={TOKEN}")[1]["set-cookie"].split(";")[0]
-        _, _, value = cookie.partition("=")
-    with running() as second:
-        renamed = f"smart_context_{second.port}={value}"
-        with connect(second.socket_url, additional_headers={"Cookie": renamed}) as client:
+def test_the_start_link_lets_a_browser_open_a_socket():
+    with running() as server:
+        browser = Browser(server.link)
+        protocols = ("smart-context", f"smart-context.key.{browser.key}")
+        own = {"Origin": f"http://{server.authority}"}
+        with browser.connect(*protocols, **own) as client:
+            assert client.subprotocol == "smart-context"
             assert read(client)["method"] == "ui.register_panel"
+        for offered, headers, status in [
+            ((), own, 401),
+            (("smart-context",), own, 401),
+            (("smart-context", "smart-context.key.guess"), own, 401),
+            (protocols, {"Origin": "http://evil.example"}, 403),
+        ]:
+            with pytest.raises(InvalidStatus) as caught:
+                browser.connect(*offered, **headers)
+            assert caught.value.response.status_code == status
 
 
 def test_a_token_with_any_characters_makes_a_link_that_works():
     with running(token="日本 &token=#%") as server:
         assert server.link.isascii()
-        path = server.link.removeprefix(f"http://{server.authority}")
-        assert get(server, path)[1]["location"] == "/"
+        assert Browser(server.link).landed == "/"
 
 
 def test_a_random_start_link_works_once():
@@ -306,6 +304,7 @@ def test_all_that_is_waited_for_at_the_end_is_less_than_5_s():
 
 PROGRAM = """
 import asyncio, sys
+from smart_context.web.access import Access
 from smart_context.web.routes import create_web_app
 from smart_context.web.server import serve
 from tests.web.small_host import SmallHost, TOKEN
@@ -320,7 +319,7 @@ class Slow(SmallHost):
 def announce(new_link):
     print(new_link(), flush=True)
 
-asyncio.run(serve(create_web_app(Slow(), token=TOKEN), "127.0.0.1", 0, announce))
+asyncio.run(serve(create_web_app(Slow(), access=Access(TOKEN)), "127.0.0.1", 0, announce))
 """
 
 

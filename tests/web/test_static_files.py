@@ -5,6 +5,7 @@ import re
 import pytest
 
 from smart_context.resources import asset
+from smart_context.web.entrance import SHEETS
 
 STATIC, TEMPLATES = asset("static"), asset("templates")
 SCRIPTS = sorted(STATIC.glob("*.js"))
@@ -22,7 +23,9 @@ def test_a_script_is_short_typed_and_makes_no_html(script):
 
     assert text.startswith("// @ts-check\n")
     assert len(text.splitlines()) <= 220
-    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(", text)
+    makers = re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(", text)
+    # The entrance writes the page that the server sent in its own place.
+    assert makers == (["document.write"] if script.name == "enter.js" else [])
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
@@ -46,9 +49,8 @@ def test_every_icon_in_use_is_drawn():
 
 
 def test_every_style_sheet_is_linked():
-    linked = re.search(r"for sheet in \[(.*?)\]", (TEMPLATES / "layout.html").read_text("utf-8"))[1]
-
-    assert set(re.findall(r'"(\w+)"', linked)) == {path.stem for path in STYLES}
+    assert "for sheet in sheets" in (TEMPLATES / "layout.html").read_text("utf-8")
+    assert sorted(SHEETS) == sorted(path.stem for path in STYLES)
 
 
 def test_every_custom_property_in_use_is_defined():

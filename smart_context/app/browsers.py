@@ -1,0 +1,115 @@
+"""What can be done from a terminal about the browsers that servers of this user let in."""
+
+import secrets
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from smart_context.environment import environment, user_folder
+from smart_context.errors import CommandFailed
+from smart_context.web.access import link_digest, start_link
+from smart_context.web.browser_sessions import LINK_S, BrowserSession, Record, StartLink
+from smart_context.web.door import OPEN_PATH
+from smart_context.web.session_file import SessionFile
+
+_ANSWER_S = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewLink:
+    """A start link that was made now.
+
+    Attributes:
+        address: What to open.
+        vault: The folder of the vault that it lets in to.
+    """
+
+    address: str
+    vault: str
+
+
+def session_file() -> SessionFile:
+    """Where it is recorded which browsers were let in."""
+    return SessionFile(user_folder(environment(), Path.home()))
+
+
+def live_sessions() -> dict[str, BrowserSession]:
+    """The sessions that still let in, the latest used first."""
+    file = session_file()
+    gone = _gone_servers(file.read()[1])
+    _, record = file.update(lambda now: now.pruned(time.time()).without_servers(gone))
+    return dict(record.sessions)
+
+
+def end_sessions(ids: Iterable[str] | None) -> int:
+    """End sessions; running servers know within seconds. Gives how many there were.
+
+    Args:
+        ids: Which; `None` ends all.
+
+    Raises:
+        CommandFailed: If one of them does not exist; none is ended then.
+    """
+    ended = 0
+
+    def change(record: Record) -> Record:
+        nonlocal ended
+        chosen = frozenset(record.sessions if ids is None else ids)
+        if unknown := sorted(chosen - record.sessions.keys()):
+            raise CommandFailed(
+                f"session {unknown[0]!r} not found; see: smart-context sessions list"
+            )
+        ended = len(chosen)
+        return record.without_sessions(chosen)
+
+    session_file().update(change)
+    return ended
+
+
+def new_links(vault: Path | None) -> list[NewLink]:
+    """One start link for each running server, or for those of one vault.
+
+    Raises:
+        CommandFailed: If no such server runs.
+    """
+    file = session_file()
+    gone = _gone_servers(file.read()[1])
+    made: list[NewLink] = []
+
+    def change(record: Record) -> Record:
+        made.clear()
+        record = record.without_servers(gone)
+        for key, server in record.servers.items():
+            if vault is None or Path(server.vault) == vault:
+                link_token = secrets.token_urlsafe(24)
+                link = StartLink(server=key, expires_at=int(time.time()) + LINK_S)
+                record = replace(record, links={**record.links, link_digest(link_token): link})
+                address = start_link(server.address, link_token)
+                made.append(NewLink(address=address, vault=server.vault))
+        return record
+
+    file.update(change)
+    if not made:
+        which = f"serves {vault}" if vault else "runs"
+        raise CommandFailed(f"no server {which}; start one with: smart-context serve")
+    return made
+
+
+def _gone_servers(record: Record) -> frozenset[str]:
+    """Servers that were killed, and so are still in the record."""
+    return frozenset(key for key, server in record.servers.items() if not _answers(server.address))
+
+
+def _answers(address: str) -> bool:
+    place = urlsplit(address)
+    connection = HTTPConnection(place.hostname or "", place.port, timeout=_ANSWER_S)
+    try:
+        connection.request("GET", OPEN_PATH)
+        return connection.getresponse().status == 200  # noqa: PLR2004  (OK)
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()

@@ -1,0 +1,44 @@
+"""The page that a browser gets for its cookie alone: it fetches the asked one with the key.
+
+A cookie goes to every port of a host, so any program on this machine that a browser visits
+could show it. The key is in storage that only pages of our own origin can read; but a browser
+does not send it by itself. So each page is asked for twice: the browser gets the entrance, and
+`static/enter.js` fetches the page with the key and writes it in the entrance's place.
+"""
+
+SHEETS = (
+    "tokens",
+    "foundation",
+    "layout",
+    "chats",
+    "messages",
+    "prose",
+    "code",
+    "composer",
+    "chips",
+    "menus",
+    "attached",
+    "compaction",
+    "contexts",
+    "panel",
+    "bubbles",
+    "sends",
+    "turn",
+    "print",
+)
+"""The style sheets of our pages, in order."""
+
+_PRELOADS = "\n".join(
+    f'<link rel="preload" as="style" href="/static/css/{name}.css">' for name in SHEETS
+)
+
+ENTRANCE = f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="color-scheme" content="light dark">
+{_PRELOADS}
+<noscript>Smart Context needs JavaScript: a script fetches its pages with a key.</noscript>
+<script src="/static/enter.js"></script>
+"""
+"""Ends with the script, so that nothing of it follows the page that is written."""

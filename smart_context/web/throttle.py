@@ -1,0 +1,121 @@
+"""Slows down guessing: after a few wrong secrets, an address waits for each answer.
+
+A right token is answered at once, unless its own address has all its turns taken by guesses.
+Whoever goes away without waiting has still used up a turn, so guessing gets no faster by it.
+"""
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from smart_context.web.seldom import Seldom
+
+_log = logging.getLogger(__name__)
+
+FREE_FAILURES = 5
+"""How many wrong secrets are answered at once."""
+
+FORGIVEN_AFTER_S = 10.0
+"""How long it takes until one of them is forgotten."""
+
+FIRST_DELAY_S = 0.25
+LONGEST_DELAY_S = 5.0
+
+TURNS = 32
+"""How many attempts of one address are looked at, or wait for their answer, at a time."""
+
+MAX_QUEUE = 64
+"""How many more may wait for a turn; the rest is not looked at."""
+
+MAX_PEERS = 1024
+_OTHERS = "many addresses"
+
+
+class TooManyAttempts(Exception):
+    """So many attempts wait that this one was not looked at."""
+
+
+class Throttle:
+    """Counts wrong secrets by address.
+
+    Args:
+        first_delay_s: How long the first delayed answer takes; each further one twice as long.
+        clock: The time in seconds.
+    """
+
+    def __init__(
+        self,
+        first_delay_s: float = FIRST_DELAY_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._first_delay_s = first_delay_s
+        self._clock = clock
+        self._peers: dict[str, _Peer] = {}
+
+    @asynccontextmanager
+    async def attempt(self, peer: str) -> AsyncIterator["Attempt"]:
+        """Wait for a turn to look at a secret; the caller reports a wrong one.
+
+        Raises:
+            TooManyAttempts: If too many wait already.
+        """
+        known = self._peer(peer)
+        if known.inside >= TURNS + MAX_QUEUE:
+            raise TooManyAttempts(peer)
+        known.inside += 1
+        try:
+            async with known.turns:
+                yield Attempt(known, self._clock, self._first_delay_s)
+        finally:
+            known.inside -= 1
+
+    def _peer(self, name: str) -> "_Peer":
+        if name not in self._peers and len(self._peers) >= MAX_PEERS:
+            now = self._clock()
+            self._peers = {key: peer for key, peer in self._peers.items() if not peer.is_past(now)}
+        if name not in self._peers and len(self._peers) >= MAX_PEERS:
+            name = _OTHERS
+        return self._peers.setdefault(name, _Peer(name, self._clock))
+
+
+class Attempt:
+    """One look at a secret."""
+
+    def __init__(self, peer: "_Peer", clock: Callable[[], float], first_delay_s: float) -> None:
+        self._peer = peer
+        self._clock = clock
+        self._first_delay_s = first_delay_s
+
+    async def fail(self) -> None:
+        """The secret was wrong: log it once in a while and wait; the turn is kept meanwhile."""
+        excess = self._peer.count_failure(self._clock()) - FREE_FAILURES
+        if excess > 0:
+            delay_s = self._first_delay_s * 2.0 ** min(excess - 1, 16)
+            await asyncio.sleep(min(delay_s, LONGEST_DELAY_S))
+
+
+class _Peer:
+    def __init__(self, name: str, clock: Callable[[], float]) -> None:
+        self.inside = 0
+        self.turns = asyncio.Semaphore(TURNS)
+        self._name = name
+        self._failures = 0.0
+        self._failed_at = 0.0
+        self._lines = Seldom(clock=clock)
+
+    def count_failure(self, now: float) -> int:
+        """How many there are now."""
+        self._failures = self._failures_left(now) + 1
+        self._failed_at = now
+        if count := self._lines.count():
+            _log.warning("Wrong token or start link from %s; attempts: %d", self._name, count)
+        return math.ceil(self._failures)
+
+    def is_past(self, now: float) -> bool:
+        return not self.inside and not self._failures_left(now)
+
+    def _failures_left(self, now: float) -> float:
+        return max(0.0, self._failures - (now - self._failed_at) / FORGIVEN_AFTER_S)

@@ -1,0 +1,132 @@
+"""How a browser gets in, and what another port of the same host can do with its cookie."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import is_fault, let_in
+from tests.browser.steps import open_chat
+from tests.browser.test_attachments import PICTURE, from_menu, send
+from tests.patience import PATIENCE_S
+from tests.vaults import about, write_chat
+
+pytestmark = pytest.mark.browser
+
+LOAD = "/api/commands/memory.load_chat"
+SOCKET = """(offered) => new Promise((resolve) => {
+    const socket = new WebSocket(`ws://${location.host}/ws`, offered);
+    socket.onopen = () => resolve("open");
+    socket.onclose = () => resolve("closed");
+})"""
+
+
+@pytest.fixture
+def server(configured, serve):
+    folder = configured()
+    (folder / "Chart.png").write_bytes(PICTURE)
+    write_chat(folder, "mixed", about("cats purr", "yes"), title="Cats and boats")
+    return serve(folder)
+
+
+@pytest.fixture
+def context(chromium, server):
+    with chromium.new_context() as context:
+        context.set_default_timeout(PATIENCE_S * 1000)
+        yield context
+
+
+def connected(page):
+    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    return page
+
+
+def sessions(*args):
+    command = [sys.executable, "-m", "smart_context", "sessions", *args]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_a_start_link_opens_the_page_for_all_tabs_and_for_good(server, context):
+    faults = []
+    page = context.new_page()
+    page.on("console", lambda message: is_fault(message) and faults.append(message.text))
+    page.goto(server.link)
+    # At once, as if the page had come whole.
+    assert page.locator("[data-message-id]").count() == 2
+    assert page.title() == "Cats and boats · Meine Notizen 笔记"
+    assert page.url == f"{server.origin}/chats/mixed"
+    connected(page).reload()
+    connected(page)
+    second = context.new_page()
+    second.goto(f"{server.origin}/panels/smart_context?chat_id=mixed")
+    connected(second)
+    page.goto(f"{server.origin}/new")
+    assert re.fullmatch(r"/chats/[\w-]+", page.url.removeprefix(server.origin))
+    assert page.url != f"{server.origin}/chats/mixed"
+    connected(page).go_back()
+    assert page.locator("[data-message-id]").count() == 2
+    assert faults == []
+
+
+def test_what_goes_to_every_port_opens_neither_the_api_nor_the_socket(server, context):
+    page = context.new_page()
+    page.goto(server.link)
+    connected(page)
+    asked = context.request.post(server.origin + LOAD, data={"chat_id": "mixed"})
+    assert asked.status == 401
+    assert "purr" not in context.request.get(f"{server.origin}/chats/mixed").text()
+    for offered in ([], ["smart-context"], ["smart-context", "smart-context.key.guess"]):
+        assert page.evaluate(SOCKET, offered) == "closed"
+    own = "async () => (await import('/static/key.js')).keyProtocols()"
+    assert page.evaluate(SOCKET, page.evaluate(own)) == "open"
+
+
+def test_a_browser_whose_storage_was_cleared_is_told_how_to_get_in_again(server, context):
+    page = context.new_page()
+    page.goto(server.link)
+    connected(page).evaluate("localStorage.clear()")
+    page.reload()
+    expect(page.get_by_role("heading")).to_have_text("This browser has to be let in again")
+    expect(page.get_by_text("smart-context sessions link")).to_be_visible()
+    page.goto(sessions("link", str(server.vault)))
+    connected(page)
+
+
+def test_a_second_browser_gets_in_by_a_link_of_its_own(server, chromium, context):
+    let_in(chromium, server)
+    page = context.new_page()
+    page.goto(server.link)
+    expect(page.get_by_role("heading")).to_have_text("This start link does not work any more")
+    page.get_by_role("link").click()
+    expect(page.get_by_role("heading")).to_have_text("This browser has not been let in yet")
+    page.goto(sessions("link", str(server.vault)))
+    connected(page)
+
+
+def test_a_picture_is_shown_by_an_address_that_its_page_holds(new_page, server):
+    page = open_chat(new_page, server)
+    with page.expect_file_chooser() as chooser:
+        from_menu(page, "Files")
+    picture = {"name": "chart.png", "mimeType": "image/png", "buffer": PICTURE}
+    chooser.value.set_files([picture])
+    chip = page.locator(".attaching img")
+    expect(chip).to_have_js_property("naturalWidth", 1)
+    send(page, "what is this?")
+    shown = page.locator(".message .attached img")
+    expect(shown).to_have_js_property("naturalWidth", 1)
+    address = server.origin + shown.get_attribute("src")
+    assert page.context.request.get(address).status == 200
+    assert page.context.request.get(address.partition("?")[0]).status == 401
+
+
+def test_a_page_that_is_open_while_its_session_ends_says_so(server, context):
+    page = context.new_page()
+    page.goto(server.link)
+    connected(page)
+    (cookie,) = context.cookies()
+    sessions("end", cookie["value"].partition(".")[0])
+    expect(page.locator("html")).to_have_attribute("data-wire", "lost")
+    page.reload()
+    expect(page.get_by_role("heading")).to_have_text("This browser has not been let in yet")

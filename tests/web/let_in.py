@@ -1,0 +1,39 @@
+"""A browser that has followed a start link, without a server."""
+
+import asyncio
+from dataclasses import dataclass
+
+from smart_context.web.access import Access, Guest
+
+PORT = 8000
+
+
+@dataclass
+class LetIn:
+    """What a browser has then."""
+
+    guest: Guest
+    cookie: str
+    code: str
+    key: str
+
+    @property
+    def headers(self):
+        return (("cookie", self.cookie), ("x-smart-context-key", self.key))
+
+
+def welcome_of(access: Access, link_token=None, *, previous=None, agent=""):
+    """What following a start link gives."""
+    return asyncio.run(
+        access.follow_link(
+            link_token or access.new_link_token(), user_agent=agent, previous=previous
+        )
+    )
+
+
+def let_in(access: Access, **more) -> LetIn:
+    """Follow a new start link and claim the key."""
+    welcome = welcome_of(access, **more)
+    cookie = access.cookie(welcome.cookie, PORT, is_secure=False).split(";")[0]
+    guest = access.guest_of([cookie.encode()], PORT)
+    return LetIn(guest, cookie, welcome.code, access.claim_key(guest, welcome.code))
