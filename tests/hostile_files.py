@@ -4,7 +4,7 @@ import io
 import zipfile
 import zlib
 
-_WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 
 
 def docx(xml):
@@ -18,12 +18,12 @@ def docx(xml):
 def docx_bomb(mebibytes=60, element="<w:p/>"):
     """A document of a few kilobytes that unpacks to many mebibytes of elements."""
     count = (mebibytes << 20) // len(element)
-    return docx(f'<w:document xmlns:w="{_WORD}">{element * count}</w:document>')
+    return docx(f'<w:document xmlns:w="{WORD}">{element * count}</w:document>')
 
 
 def nested_docx(depth=200_000):
     """Elements within each other, as deep as a stack."""
-    return docx(f'<w:document xmlns:w="{_WORD}">{"<w:p>" * depth}')
+    return docx(f'<w:document xmlns:w="{WORD}">{"<w:p>" * depth}')
 
 
 def pdf(content):

@@ -26,8 +26,11 @@ from smart_context.processes.child import Child
 from smart_context.processes.children import Children
 from smart_context.vault.followed import FollowedVault
 
-_FILE_READERS = ("smart_context.chat.file_text",)
-_FORMATTERS = ("smart_context.web.message_html", "pygments.lexers", "pygments.formatters.html")
+FILE_READERS = ("smart_context.chat.file_text",)
+"""What the child that reads attached files imports before it is needed."""
+
+FORMATTERS = ("smart_context.web.message_html", "pygments.lexers", "pygments.formatters.html")
+"""The same for the one that formats messages."""
 
 _logger = logging.getLogger(__name__)
 
@@ -151,7 +154,7 @@ def plugin_files(root: Path) -> Fingerprint:
 def _children() -> Children:
     environ = environment()
     return Children(
-        files=Child(_FILE_READERS, environ=environ), texts=Child(_FORMATTERS, environ=environ)
+        files=Child(FILE_READERS, environ=environ), texts=Child(FORMATTERS, environ=environ)
     )
 
 
