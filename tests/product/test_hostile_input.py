@@ -40,17 +40,33 @@ SLOW_CHATS = {
     "long-markdown": ["![" * 99_000] * 4,
     "long-plain": ["\u202e![" * 1_600_000],
 }
+LOOP = "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}"
+TEMPLATES = {
+    "planning.j2": "{{ task }}",
+    "implement.j2": LOOP,
+    "review_strict.j2": "{{ ''.join(['x' * 1000000] * 3000) }}" + LOOP,
+}
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
+def vault(tmp_path_factory):
     vault = tmp_path_factory.mktemp("vault")
+    (vault / "roles/templates").mkdir(parents=True)
+    for name, source in TEMPLATES.items():
+        role = f'system_prompt = "Be brief."\ntemplate = "{name}"\n'
+        (vault / "roles" / f"{name.partition('.')[0]}.toml").write_text(role)
+        (vault / "roles/templates" / name).write_text(source)
     for chat_id, texts in {"warm": [CODE], **SLOW_CHATS}.items():
         messages = [
             {"id": f"m{number}", "role": "user", "content": f"{text}\n\n{number}"}
             for number, text in enumerate(texts)
         ]
         write_chat(vault, chat_id, messages)
+    return vault
+
+
+@pytest.fixture(scope="module")
+def server(vault):
     with serving(vault) as running:
         yield running
 
@@ -59,10 +75,14 @@ def upload(server, name, content):
     return server.request("POST", "/api/files", content, {"X-File-Name": name})
 
 
+def preview(server, role):
+    return server.ask("smart_context.preview", chat_id="new", message="Hi", role=role)
+
+
 def children_at_work(server):
     """The pids of the children, all of them started and idle, with what they have worked."""
     assert upload(server, "a.html", b"<p>warm")[0] == 200
-    assert server.request("GET", "/chats/warm")[0] == 200
+    assert preview(server, "planning")["problem"] == ""
     return {pid: worked_ticks(pid) for pid in children(server.process.pid)}
 
 
@@ -127,8 +147,7 @@ def test_a_page_that_costs_much_holds_up_nobody(server, chat_id):
     page.start()
     assert slowest_answer(server) < PROMPTLY_S
     grown = peak_bytes(server.process.pid) - before
-    used = sum(map(peak_bytes, children(server.process.pid)))
-    assert grown + used < MAX_MEMORY_BYTES
+    assert grown + sum(map(peak_bytes, children(server.process.pid))) < MAX_MEMORY_BYTES
     page.join(PATIENCE_S)
     ((status, html),) = told
     assert status == 200
@@ -157,13 +176,36 @@ def test_what_no_parser_takes_is_refused_in_plain_words(server, name, content, t
     assert "Error" not in answer["error"]["message"]
 
 
+@pytest.mark.parametrize("role", ["implement", "review_strict"])
+def test_a_template_that_costs_much_holds_up_nobody_and_the_message_goes_as_it_is(server, role):
+    before = peak_bytes(server.process.pid)
+    told = []
+    asking = threading.Thread(target=lambda: told.append(preview(server, role)), daemon=True)
+    asking.start()
+    assert slowest_answer(server) < PROMPTLY_S
+    grown = peak_bytes(server.process.pid) - before
+    assert grown + sum(map(peak_bytes, children(server.process.pid))) < MAX_MEMORY_BYTES
+    asking.join(PATIENCE_S)
+    assert "the template does too much" in told[0]["problem"]
+    assert told[0]["prompt"][-1]["content"] == "Hi"
+
+
+INTERRUPTED = {
+    "an upload": lambda server: upload(server, *SLOW_HTML),
+    "a template": lambda server: preview(server, "implement"),
+    "a page": lambda server: server.request("GET", "/chats/colours"),
+}
+
+
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL])
-def test_a_signal_ends_an_upload_and_all_processes(tmp_path, sent):
-    with serving(tmp_path) as server:
+@pytest.mark.parametrize("state", INTERRUPTED)
+def test_a_signal_ends_all_work_and_all_processes(vault, state, sent):
+    with serving(vault) as server:
 
         def interrupted():
-            with suppress(OSError):
-                upload(server, *SLOW_HTML)
+            with suppress(OSError, AssertionError):
+                INTERRUPTED[state](server)
+            return True
 
         with under_way(server, interrupted) as child:
             all_children = children(server.process.pid)
