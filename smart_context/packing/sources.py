@@ -13,6 +13,7 @@ from smart_context.disk.folders import TooLarge
 from smart_context.errors import PathRefused
 from smart_context.packing.patterns import PatternSet, is_glob
 from smart_context.packing.secret_scan import find_secrets
+from smart_context.text.hidden import hidden_spans
 from smart_context.vault.files import VaultFiles
 from smart_context.vault.paths import confine
 from smart_context.vault.walk import file_stamps
@@ -27,7 +28,6 @@ UNREADABLE = "unreadable"
 
 _SPECIAL = re.compile(r"([*?\[\\])")
 _ESCAPED = r"\\\1"
-_INVISIBLE = re.compile("[\u200b\u2060\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 _BINARY_PROBE = 8192
 _LFS_POINTER = "version https://git-lfs.github.com/spec/"
 
@@ -195,7 +195,7 @@ class Sources:
         self.warnings += [
             f"{file.path} holds invisible or direction-changing characters"
             for file in files
-            if file.text and not file.text.isascii() and _INVISIBLE.search(file.text)
+            if file.text and next(hidden_spans(file.text), None)
         ]
         if self.allow_secrets:
             return files

@@ -7,22 +7,17 @@ taken away: what is sent stays what was written.
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from smart_context.text.hidden import DIRECTION, hidden_spans
 
 UnseenKind = Literal["invisible", "direction", "comment"]
 
 SYSTEM_PROMPT = "the system prompt"
 
-_FLAG = "\U0001f3f4[\U000e0020-\U000e007f]+"  # flags such as Scotland's are written with tags
-_UNSEEN = re.compile(
-    f"(?P<flag>{_FLAG})"
-    "|(?P<direction>[\u202a-\u202e\u2066-\u2069]+)"
-    "|(?P<invisible>[\u00ad\u115f\u1160\u180e\u200b\u2060-\u2064\u206a-\u206f\u3164\ufeff\uffa0"
-    "\U000e0000-\U000e007f]+)"
-    "|(?P<comment><!--)"
-)
+_COMMENT = "<!--"
 _NOTE = re.compile(r"^File: (?P<path>.+)\n--begin-(?P<token>\S+)--$", re.MULTILINE)
 _WORDS: dict[UnseenKind, tuple[str, str]] = {
     "invisible": ("invisible character", "invisible characters"),
@@ -56,22 +51,22 @@ class Unseen:
 def unseen_in(text: str) -> tuple[Unseen, ...]:
     """What a text holds that people don't see; nothing mostly, and that is found out fast.
 
-    Joiners and variation selectors are let pass: words and emoji are written with them.
+    Characters that join, shape or order what is seen are let pass where they do so.
     """
-    if text.isascii() and "<!--" not in text:
+    if text.isascii() and _COMMENT not in text:
         return ()
     found: dict[UnseenKind, Counter[str]] = {}
     first: dict[UnseenKind, int] = {}
-    for match in _UNSEEN.finditer(text):
-        kind = _kind_of(match)
-        if kind is None:
-            continue
-        first.setdefault(kind, match.start())
-        marks = ["<!--"] if kind == "comment" else match.group()
-        found.setdefault(kind, Counter()).update(marks)
+    for start, end in hidden_spans(text):
+        for character, count in Counter(text[start:end]).items():
+            kind: UnseenKind = "direction" if character in DIRECTION else "invisible"
+            found.setdefault(kind, Counter())[character] += count
+            first.setdefault(kind, text.index(character, start))
+    if comments := text.count(_COMMENT):
+        found["comment"], first["comment"] = Counter({_COMMENT: comments}), text.index(_COMMENT)
     return tuple(
         Unseen(kind=kind, count=count.total(), names=_names(kind, count), at=first[kind])
-        for kind, count in found.items()
+        for kind, count in sorted(found.items(), key=lambda each: first[each[0]])
     )
 
 
@@ -91,11 +86,6 @@ def note_places(text: str) -> list[dict[str, Any]]:
     return [place(where, found) for where, part in _by_note(text) for found in unseen_in(part)]
 
 
-def _kind_of(match: re.Match[str]) -> UnseenKind | None:
-    kinds: Iterable[UnseenKind] = ("direction", "invisible", "comment")
-    return next((kind for kind in kinds if match.group(kind) is not None), None)
-
-
 def _names(kind: UnseenKind, count: Counter[str]) -> tuple[str, ...]:
     if kind == "comment":
         return ()
@@ -113,7 +103,7 @@ def _by_note(text: str) -> Iterator[tuple[str, str]]:
 
     What looks like a heading inside a note is none: the search goes on after the note's end mark.
     """
-    if text.isascii() and "<!--" not in text:
+    if text.isascii() and _COMMENT not in text:
         return
     rest = 0
     while heading := _NOTE.search(text, rest):

@@ -1,15 +1,106 @@
-"""Names of files as they can be shown on one line, and as they can be encoded."""
+"""Names and texts of strangers as they can be shown: nothing in them acts, hides or deceives.
+
+A terminal obeys control characters, and a reader trusts what there is to see. What is dangerous
+becomes an escape, as in Python; words of all languages and emoji stay as they are.
+"""
 
 import re
+import unicodedata
+from collections.abc import Iterator
 
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+from smart_context.text.hidden import DIRECTION, hidden_spans
+
+MAX_NAME = 240
+"""Most characters of a name that are shown."""
+
+_MOST_MARKS = 4
+"""Marks on one letter that are shown (UTS 39, 5.4: more are no letter of any language)."""
+
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]|\r(?!\n)")
+_JSON_UNSAFE = re.compile(
+    "[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
+    "\U000e0000-\U000e0fff]"
+)
 
 
-def shown(path: str) -> str:
-    """A path on one line that can be encoded: control and direction marks become escapes."""
-    return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), path)
+def shown(name: object, *, limit: int | None = MAX_NAME) -> str:
+    """A name on one line, also the spaces at its ends; the middle of a long one is left out.
+
+    Args:
+        name: Of a file, a chat, a role and so on; or a path.
+        limit: Most characters; `None` for all of them, where the name is the result.
+    """
+    whole = str(name)
+    bare = whole.strip()
+    at = whole.find(bare)
+    ends = (whole[:at], whole[at + len(bare) :]) if bare else (whole, "")
+    before, after = ("".join(map(_escape, end)) for end in ends)
+    return _cut(before + one_line(bare) + after, limit)
+
+
+def one_line(text: str) -> str:
+    """A text on one line that can be encoded."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_visible(text))
+
+
+def lines_shown(text: str) -> str:
+    """A text of several lines that can be encoded; line ends and tabs stay."""
+    return _CONTROLS.sub(lambda found: _escape(found[0]), _with_hidden_shown(text))
+
+
+def json_shown(document: str) -> str:
+    """The same JSON document, in which strings hold nothing that a terminal obeys or hides."""
+    return _JSON_UNSAFE.sub(lambda found: _json_escape(found[0]), document)
 
 
 def encodable(path: str) -> str:
     """A path with what is no UTF-8 in it as escapes, for JSON."""
     return path.encode("utf-8", "backslashreplace").decode()
+
+
+def _visible(text: str) -> Iterator[str]:
+    marks = _MOST_MARKS  # one that has no letter before it is shown as an escape
+    hidden = hidden_spans(text)
+    start, end = next(hidden, (len(text), 0))
+    for at, character in enumerate(text):
+        if at >= end > start:
+            start, end = next(hidden, (len(text), 0))
+        category = unicodedata.category(character)
+        marks = marks + 1 if category in {"Mn", "Me"} else 0
+        is_dangerous = at >= start or marks > _MOST_MARKS or _is_dangerous(character, category)
+        yield _escape(character) if is_dangerous else character
+
+
+def _is_dangerous(character: str, category: str) -> bool:
+    if category == "Cn":  # letters of a newer Unicode are none of our business
+        return ord(character) & 0xFFFE == 0xFFFE or "\ufdd0" <= character <= "\ufdef"  # noqa: PLR2004
+    return category in {"Cc", "Cs", "Co", "Zl", "Zp"} or character in DIRECTION
+
+
+def _with_hidden_shown(text: str) -> str:
+    parts: list[str] = []
+    rest = 0
+    for start, end in hidden_spans(text):
+        parts += [text[rest:start], "".join(map(_escape, text[start:end]))]
+        rest = end
+    return "".join((*parts, text[rest:])) if parts else text
+
+
+def _cut(text: str, limit: int | None) -> str:
+    if limit is None or len(text) <= limit:
+        return text
+    end = limit // 3
+    return f"{text[: limit - end - 1]}…{text[-end:]}"
+
+
+def _escape(character: str) -> str:
+    if character == " ":
+        return "\\x20"
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def _json_escape(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))

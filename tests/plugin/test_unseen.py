@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from smart_context.plugin.context_prompt import Gathered, Piece, contexts_prompt
 from smart_context.plugin.unseen import note_places, unseen_in
 
+SCOTLAND = "🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f"
+
 
 def kinds(text):
     return {found.kind: found.count for found in unseen_in(text)}
@@ -21,7 +23,13 @@ def kinds(text):
         pytest.param("x <!-- y --> <!-- z", {"comment": 2}, id="comments, one not closed"),
         pytest.param("\U000e0041\U000e0042", {"invisible": 2}, id="letters as tags"),
         pytest.param("👩\u200d💻 ❤\ufe0f می\u200cخواهم", {}, id="emoji and joiners are let pass"),
-        pytest.param("🏴\U000e0067\U000e0062\U000e0073\U000e007f", {}, id="a flag is let pass"),
+        pytest.param(f"{SCOTLAND} and on", {}, id="a flag is let pass"),
+        pytest.param(
+            f"{SCOTLAND}\U000e0068\U000e0069", {"invisible": 2}, id="but not what follows it"
+        ),
+        pytest.param("🏴\U000e0067\U000e0062\U000e007f", {"invisible": 3}, id="a flag of nowhere"),
+        pytest.param("a\u200eb \u061c", {"direction": 2}, id="marks of direction in Latin"),
+        pytest.param("😀\U000e0110\U000e0111", {"invisible": 2}, id="bytes as selectors"),
         pytest.param("简体中文，日本語", {}, id="Chinese and Japanese"),
     ],
 )
