@@ -10,7 +10,7 @@ def main() -> None:
     """Run `smart-context`; ends with exit code 0, 1 (failed) or 2 (bad usage or config)."""
     _import_nothing_from_here()
     if sys.argv[1:] in (["--version"], ["-V"]):
-        sys.stdout.write(f"smart-context {__version__}\n")
+        sys.stdout.write(f"smart-context {__version__}\n")  # noqa: TID251 - click is not loaded
         return
     from smart_context.cli.root import smart_context  # noqa: PLC0415 - keeps --version fast
 

@@ -7,8 +7,8 @@ from typing import Any
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId
 from smart_context.chat.store import ChatStore
-from smart_context.cli.output import cut
 from smart_context.errors import CommandFailed
+from smart_context.text.names import shown
 
 
 def ask_about_chat(
@@ -36,7 +36,7 @@ async def existing_chat(store: ChatStore, chat: str) -> ChatId:
     if not await store.exists(chat_id):
         known = ", ".join(summary.id for summary in (await store.list_chats())[:5])
         raise CommandFailed(
-            f"There is no chat {cut(chat, 60)} in this vault."
+            f"There is no chat {shown(chat, limit=60)} in this vault."
             + (f" Its newest chats: {known}." if known else " It has no chats yet.")
         )
     return chat_id

@@ -12,9 +12,10 @@ from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.messages import ChatId, messages_of
 from smart_context.chat.store import ChatStore
 from smart_context.cli.asking import existing_chat
-from smart_context.cli.output import json_format, show, table
+from smart_context.cli.output import deliver, json_format, say, show, table
 from smart_context.cli.vault import vault_option, vault_root
 from smart_context.errors import CommandFailed
+from smart_context.text.names import one_line, shown
 
 MAX_IMPORT_BYTES = 64 * 1024 * 1024
 
@@ -98,7 +99,7 @@ def export(chat: str, target: Path | None, form: str, vault: Path | None) -> Non
     document = asyncio.run(_existing(open_store(vault_root(vault)), chat))
     text = as_markdown(document) if form == "markdown" else _as_json(document)
     if target is None:
-        click.echo(text)
+        deliver(text + "\n")
     else:
         target.write_text(text + "\n", encoding="utf-8")
 
@@ -114,19 +115,19 @@ def import_(file: Path, chat_id: str | None, vault: Path | None) -> None:
     chosen = check_chat_id(chat_id) if chat_id else new_chat_id()
     asyncio.run(_store_new(store, chosen, document))
     count = len(document["messages"])
-    click.echo(f"Imported {count} message{'' if count == 1 else 's'} as chat {chosen}.")
+    say(f"Imported {count} message{'' if count == 1 else 's'} as chat {chosen}.")
 
 
 def as_markdown(document: dict[str, Any]) -> str:
     """A chat for reading: each message under who said it, when, and its id."""
     title = document.get("title")
-    head = [f"# {title}"] if isinstance(title, str) and title else []
+    head = [f"# {one_line(title)}"] if isinstance(title, str) and title else []
     return "\n\n".join(
         [
             *head,
             *(
-                f"## {message.role} · {message.id}"
-                f"{' · ' + message.created_at if message.created_at else ''}\n\n"
+                f"## {one_line(message.role)} · {one_line(message.id)}"
+                f"{' · ' + one_line(message.created_at) if message.created_at else ''}\n\n"
                 f"{message.text}" + (f"\n\n> failed: {message.error}" if message.error else "")
                 for message in messages_of(document)
             ),
@@ -146,16 +147,17 @@ async def _store_new(store: ChatStore, chat_id: ChatId, document: dict[str, Any]
 
 def _imported(file: Path) -> dict[str, Any]:
     if file.stat().st_size > MAX_IMPORT_BYTES:
-        raise CommandFailed(f"{file}: larger than {MAX_IMPORT_BYTES} bytes; split it first.")
+        raise CommandFailed(f"{shown(file)}: larger than {MAX_IMPORT_BYTES} bytes; split it first.")
     try:
         content = json.loads(file.read_bytes())
     except (ValueError, RecursionError) as error:
-        raise CommandFailed(f"{file}: expected JSON, found something else ({error}).") from error
+        found = f"{shown(file)}: expected JSON, found something else ({error})."
+        raise CommandFailed(found) from error
     document = {"messages": content} if isinstance(content, list) else content
     messages = document.get("messages") if isinstance(document, dict) else None
     if not isinstance(messages, list) or not all(isinstance(m, dict) for m in messages):
         raise CommandFailed(
-            f'{file}: expected {{"messages": [...]}} or a list of messages, found neither.'
+            f'{shown(file)}: expected {{"messages": [...]}} or a list of messages, found neither.'
         )
     return {**document, "messages": [message.to_dict() for message in messages_of(document)]}
 

@@ -12,14 +12,14 @@ import click
 from smart_context.cli.context_options import context_options, options_given
 from smart_context.cli.failures import BadUsage
 from smart_context.cli.notes import found_as_link, opened_index
-from smart_context.cli.output import json_format, show
+from smart_context.cli.output import ask, deliver, json_format, say, show
 from smart_context.cli.rows import print_rows, rows_format
 from smart_context.cli.vault import vault_option, vault_root
 from smart_context.cli.words import WordCommand
 from smart_context.config import read_memory_dir
 from smart_context.contexts import SmartContext, SmartContexts
 from smart_context.errors import CommandFailed, StoreFailed
-from smart_context.text.names import encodable, shown
+from smart_context.text.names import encodable, one_line, shown
 
 LARGE_CHARACTERS = 400_000
 """From here on, about 100,000 tokens, it is asked whether so much is to be copied."""
@@ -53,7 +53,7 @@ def list_(vault: Path | None, form: str) -> None:
     if faults:
         raise CommandFailed("\n".join(faults))
     if not rows:
-        click.echo("This vault has no named contexts. Make one: contexts edit NAME", err=True)
+        say("This vault has no named contexts. Make one: contexts edit NAME", err=True)
 
 
 @contexts.command("show")
@@ -112,7 +112,7 @@ def build(items: tuple[str, ...], **options: Any) -> None:
         show(account, options["output"], lambda: account_as_text(account))
         return
     if options["output"] == "text":
-        click.echo("\n".join([*remarks_on(account), sum_of(account)]), err=True)
+        say("\n".join([*remarks_on(account), sum_of(account)]), err=True)
     if not account["items"]:
         raise CommandFailed("There is nothing in this context, so nothing was written.")
     _deliver(compiled.context, account, options)
@@ -156,7 +156,7 @@ def delete(key: str, vault: Path | None) -> None:
     found = _closed(vault)
     _existing(found, key)
     found.delete(key)
-    click.echo(f"Deleted the context {shown(key)}.", err=True)
+    say(f"Deleted the context {shown(key)}.", err=True)
 
 
 def _closed(vault: Path | None) -> SmartContexts:
@@ -206,7 +206,7 @@ def _as_text(context: SmartContext) -> str:
     items = [f"{'' if flag else '(off) '}{name}" for name, flag in context.context_items.items()]
     opts = [f"{name} = {json.dumps(value)}" for name, value in context.context_opts.items()]
     lines = [context.key, *(f"  {line}" for line in items), *(f"  {line}" for line in opts)]
-    return "\n".join(map(shown, lines))
+    return "\n".join(map(one_line, lines))
 
 
 def _edit_by_hand(found: SmartContexts, key: str, context: SmartContext | None) -> None:
@@ -222,7 +222,7 @@ def _edit_by_hand(found: SmartContexts, key: str, context: SmartContext | None) 
     while True:
         edited = click.edit(text, extension=".json")
         if edited is None:
-            click.echo("Nothing was changed.", err=True)
+            say("Nothing was changed.", err=True)
             return
         text = edited
         try:
@@ -232,8 +232,8 @@ def _edit_by_hand(found: SmartContexts, key: str, context: SmartContext | None) 
             words = f"Nothing was stored: {error.message}"
             if not sys.stdin.isatty():
                 raise BadUsage(words) from error
-            click.echo(words, err=True)
-            click.confirm("Edit it again?", default=True, abort=True, err=True)
+            say(words, err=True)
+            ask("Edit it again?", default=True)
         else:
             return
 
@@ -257,7 +257,7 @@ def _store(
     except (TypeError, ValueError) as error:
         raise BadUsage(str(error)) from error
     count = len(context.context_items)
-    click.echo(f"Stored {shown(key)}: {count} item{'' if count == 1 else 's'}.", err=True)
+    say(f"Stored {shown(key)}: {count} item{'' if count == 1 else 's'}.", err=True)
 
 
 def _deliver(text: str, account: dict[str, Any], options: dict[str, Any]) -> None:
@@ -273,10 +273,7 @@ def _deliver(text: str, account: dict[str, Any], options: dict[str, Any]) -> Non
         whole = account if is_elsewhere else {"context": text, **account}
         show(whole, "json", str)
     elif not is_elsewhere:
-        sys.stdout.buffer.write(_bytes(text))
-        if sys.stdout.isatty() and not text.endswith("\n"):
-            sys.stdout.buffer.write(b"\n")
-        sys.stdout.flush()
+        deliver(text)
 
 
 def _copy(text: str, *, is_sure: bool) -> None:
@@ -285,8 +282,8 @@ def _copy(text: str, *, is_sure: bool) -> None:
     if len(text) > LARGE_CHARACTERS and not is_sure:
         if not sys.stdin.isatty():
             raise CommandFailed(f"{len(text):,} characters are a lot to copy; repeat with --yes.")
-        click.confirm(f"Copy {len(text):,} characters?", abort=True, err=True)
-    click.echo(f"Copied by {copy(text)}.", err=True)
+        ask(f"Copy {len(text):,} characters?")
+    say(f"Copied by {copy(text)}.", err=True)
 
 
 def _bytes(text: str) -> bytes:

@@ -10,11 +10,13 @@ import click
 
 from smart_context.cli.failures import BadUsage
 from smart_context.cli.output import json_format, show, table
+from smart_context.cli.progress import draw
 from smart_context.cli.vault import vault_argument, vault_option, vault_root
 from smart_context.disk.files import atomic_write
 from smart_context.environment import environment
 from smart_context.errors import CommandFailed
 from smart_context.evaluation.formats import KINDS, read_dialogues
+from smart_context.text.names import shown
 
 if TYPE_CHECKING:  # numpy and the models are imported when a verb is used
     from smart_context.evaluation.runs import Read, Result
@@ -71,7 +73,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
     Topics are found offline. The embedding model is that of the vault you are in, or of --vault.
     """
     if plot is not None and plot.suffix.lower() != ".svg":
-        raise BadUsage(f"--plot {plot}: expected a name that ends in .svg.")
+        raise BadUsage(f"--plot {shown(plot)}: expected a name that ends in .svg.")
     from smart_context.plugin.settings import FilterSettings  # noqa: PLC0415 - see above
 
     chosen = next((known for known in KINDS if known == kind), None)
@@ -134,7 +136,7 @@ async def _calibrate(root: Path, *, stores: bool) -> "tuple[Calibration, Path | 
                 found = await calibrated(parts.store, parts.models.embedder, Path(scratch))
             except NotEnough as missing:
                 raise CommandFailed(
-                    f"The chats in {config.memory_dir} can't calibrate "
+                    f"The chats in {shown(config.memory_dir)} can't calibrate "
                     f"{parts.models.embedder.name}: {missing}\nNothing was changed. Chat on, or "
                     "import chats with: smart-context chats import"
                 ) from missing
@@ -156,14 +158,14 @@ def _cache_folder() -> Path:
 
 
 def _progress(file: str, done: int, total: int) -> None:
-    click.echo(f"\r{file}: {done} of {total} dialogues", err=True, nl=done == total)
+    draw(f"{file}: {done} of {total} dialogues", ends=done == total)
 
 
 def _as_text(document: dict[str, Any]) -> str:
     from smart_context.evaluation.report import rows_of  # noqa: PLC0415
 
     files = document["files"]
-    headings = ("", *(f"{file['file']} ({file['kind']})" for file in files))
+    headings = ("", *(f"{shown(file['file'])} ({file['kind']})" for file in files))
     return (
         f"{document['model']}, {document['mode']}, threshold {document['threshold']:g}\n\n"
         + table(headings, rows_of(files))
@@ -178,7 +180,7 @@ def _calibration_as_text(calibration: "Calibration", path: Path | None) -> str:
         ("about the topic", calibration.about, *calibration.about_quantiles),
         ("about another", calibration.others, *calibration.other_quantiles),
     ]
-    end = "Nothing was stored." if path is None else f"Stored in {path}"
+    end = "Nothing was stored." if path is None else f"Stored in {shown(path)}"
     return (
         f"{calibration.model}: unrelated {scale.unrelated:.3f} → 0.10, probable "
         f"{scale.probable:.3f} → 0.40, sure {scale.sure:.3f} → 0.85\n\n"

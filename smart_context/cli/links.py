@@ -14,10 +14,11 @@ from typing import Any
 import click
 
 from smart_context.cli.notes import Named, note_filter, note_options, opened_index
+from smart_context.cli.output import say
 from smart_context.cli.rows import Row, print_rows, rows_format
 from smart_context.cli.vault import vault_option
 from smart_context.cli.words import WordCommand
-from smart_context.text.names import shown
+from smart_context.text.names import one_line
 from smart_context.vault.index import VaultIndex
 from smart_context.vault.links import fold, linkpath
 
@@ -43,11 +44,11 @@ class Listing:
     ) -> None:
         """Print the rows, as `as_lines` where people read them, or only how many there are."""
         if self.total:
-            click.echo(len(rows))
+            say(str(len(rows)))
         elif as_lines is None:
             print_rows(columns, rows, self.form)
         else:
-            print_rows(columns, rows, self.form, lambda: "\n".join(map(shown, as_lines)))
+            print_rows(columns, rows, self.form, lambda: "\n".join(map(one_line, as_lines)))
 
 
 def _listing_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from typing_extensions import override
 
-from smart_context.text.names import shown
+from smart_context.text.names import one_line
 
 TRACEBACK_HINT = " (smart-context --verbose … shows where)"
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -37,7 +37,7 @@ class Escaping(logging.Formatter):
 
     @override
     def formatMessage(self, record: logging.LogRecord) -> str:
-        return shown(super().formatMessage(record))
+        return one_line(super().formatMessage(record))
 
     @override
     def formatException(self, ei: _ExcInfo) -> str:
@@ -57,9 +57,9 @@ class OneLine(Escaping):
         if record.exc_info and record.exc_info[1] is not None:
             error = record.exc_info[1]
             line += f": {type(error).__name__}: {error}{TRACEBACK_HINT}"
-        return shown(line)
+        return one_line(line)
 
 
 def _indented(text: str) -> str:
     """Lines that can't be taken for the beginning of an event."""
-    return "\n".join(_INDENT + shown(line) for line in text.split("\n"))
+    return "\n".join(_INDENT + one_line(line) for line in text.split("\n"))

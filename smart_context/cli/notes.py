@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from smart_context.cli.output import say
 from smart_context.cli.progress import ProgressBar
 from smart_context.cli.vault import vault_root
 from smart_context.config import read_memory_dir
@@ -106,7 +107,7 @@ def found_as_link(index: VaultIndex, name: str) -> str:
         raise CommandFailed(f"There is no note {shown(name)!r} in this vault.{_near(index, name)}")
     if found.candidates:
         others = ", ".join(shown(other) for other in found.candidates[1 : _MAX_NAMED + 1])
-        click.echo(
+        say(
             f"{shown(name)!r} is taken for {shown(found.path)}; it could also mean {others}. "
             "path= names one exactly.",
             err=True,

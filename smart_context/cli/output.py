@@ -1,4 +1,10 @@
-"""Results for people and for programs: nothing but the result goes to stdout."""
+"""What the command line prints: the only way to stdout and stderr.
+
+Names, titles and texts come from strangers, and a terminal obeys what is in them. So everything
+for people is printed with escapes for what a terminal would obey and for what nobody sees; JSON
+has its own escapes. A document that is the result itself (a prompt, a context, an export) goes to
+a file or a pipe as it is, byte for byte.
+"""
 
 import sys
 import unicodedata
@@ -6,6 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
+
+from smart_context.text.names import json_shown, lines_shown, one_line
 
 json_format = click.option(
     "--format",
@@ -17,14 +25,44 @@ json_format = click.option(
 )
 
 
+def say(text: str, *, err: bool = False) -> None:
+    """Print lines for people."""
+    click.echo(lines_shown(text), err=err)
+
+
 def show(result: Any, output: str, as_text: Callable[[], str]) -> None:
     """Print a result in the chosen format."""
     if output == "json":
-        import json  # noqa: PLC0415  3 ms that text need not pay
-
-        click.echo(json.dumps(result, ensure_ascii=False, indent=2))
+        show_json(result)
     else:
-        click.echo(as_text())
+        say(as_text())
+
+
+def show_json(result: Any) -> None:
+    """Print a result for programs."""
+    import json  # noqa: PLC0415  3 ms that text need not pay
+
+    click.echo(json_shown(json.dumps(result, ensure_ascii=False, indent=2)))
+
+
+def deliver(document: str) -> None:
+    """Print a document that is the result itself: exactly, unless a terminal is to show it."""
+    if not sys.stdout.isatty():
+        _write(document.encode("utf-8", "replace"))
+        return
+    visible = lines_shown(document)
+    _write((visible if visible.endswith("\n") else f"{visible}\n").encode("utf-8", "replace"))
+    if visible != document:
+        say("Invisible and control characters are shown as escapes; a file gets them.", err=True)
+
+
+def ask(question: str, *, default: bool = False) -> None:
+    """Go on if the user says yes.
+
+    Raises:
+        click.Abort: If they don't.
+    """
+    click.confirm(lines_shown(question), default=default, abort=True, err=True)
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -52,8 +90,14 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 def width_of(text: str) -> int:
     """How many columns a terminal gives a text."""
+    if text.isascii():
+        return len(text)
     return sum(
-        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        0
+        if unicodedata.category(c) in {"Mn", "Me", "Cf"}
+        else 2
+        if unicodedata.east_asian_width(c) in "WF"
+        else 1
         for c in text
     )
 
@@ -83,4 +127,12 @@ def _padded(text: str, columns: int) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return one_line(" ".join(text.split()))
+
+
+def _write(content: bytes) -> None:
+    sys.stdout.flush()
+    rest = memoryview(content)
+    while rest:  # with PYTHONUNBUFFERED, a pipe takes it in parts
+        rest = rest[sys.stdout.buffer.write(rest) :]
+    sys.stdout.flush()

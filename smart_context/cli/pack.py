@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from smart_context.cli.failures import FAILED
+from smart_context.cli.output import deliver, say, show_json
 from smart_context.cli.pack_account import (
     as_document,
     as_text,
@@ -19,6 +20,7 @@ from smart_context.cli.pack_account import (
 from smart_context.errors import CommandFailed
 from smart_context.packing.plan import PackPlan
 from smart_context.packing.request import REPOMIX_USES, STYLES, PackRequest, plan_of
+from smart_context.text.names import shown
 
 _TEMPLATES = ("planning.j2", "implement.j2", "review_strict.j2")
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
@@ -198,7 +200,7 @@ def _planned(request: PackRequest) -> PackPlan:
 
 def _report(plan: PackPlan, options: dict[str, Any]) -> None:
     if options["form"] == "text":
-        click.echo(as_text(plan, with_tree=options["token_tree"]), err=True)
+        say(as_text(plan, with_tree=options["token_tree"]), err=True)
 
 
 def _deliver(plan: PackPlan, request: PackRequest, options: dict[str, Any]) -> None:
@@ -209,29 +211,16 @@ def _deliver(plan: PackPlan, request: PackRequest, options: dict[str, Any]) -> N
     if options["to_clipboard"]:
         from smart_context.cli.clipboard import copy  # noqa: PLC0415  only for --copy
 
-        click.echo(f"Copied by {copy(plan.render())}.", err=True)
+        say(f"Copied by {copy(plan.render())}.", err=True)
     if options["form"] == "json":
         document = as_document(plan, with_tree=options["token_tree"])
-        _print_json(document if is_elsewhere else {"prompt": plan.render(), **document})
+        show_json(document if is_elsewhere else {"prompt": plan.render(), **document})
     elif not is_elsewhere:
-        _print(plan)
-
-
-def _print(plan: PackPlan) -> None:
-    ending = b"\n" if sys.stdout.isatty() else b""
-    # With PYTHONUNBUFFERED, Python's own stdout writes in part and doesn't say so.
-    with open(sys.stdout.fileno(), "wb", closefd=False) as stdout:
-        stdout.write(_content_of(plan) + ending)
+        deliver(plan.render())
 
 
 def _content_of(plan: PackPlan) -> bytes:
     return plan.render().encode("utf-8", "replace")
-
-
-def _print_json(document: dict[str, Any]) -> None:
-    import json  # noqa: PLC0415  3 ms that a prompt need not pay
-
-    click.echo(json.dumps(document, ensure_ascii=False, indent=2))
 
 
 def _store(plan: PackPlan, request: PackRequest, target: Path) -> None:
@@ -257,15 +246,16 @@ def _check(prompt: Path, options: dict[str, Any]) -> None:
     record = read_record(prompt)
     if record.request.repomix != options["repomix"]:
         raise CommandFailed(
-            f"{prompt.name} was packed with --repomix {record.request.repomix}; repeat with that, "
-            "so that no program runs because a file says so."
+            f"{shown(prompt.name)} was packed with --repomix {record.request.repomix}; repeat with "
+            "that, so that no program runs because a file says so."
         )
     if not record.request.repo.is_dir():
-        raise CommandFailed(f"{prompt.name} was made of {record.request.repo}, which is gone.")
+        repo = shown(record.request.repo)
+        raise CommandFailed(f"{shown(prompt.name)} was made of {repo}, which is gone.")
     found = freshness(record, prompt.read_bytes(), _planned(record.request))
     if options["form"] == "json":
-        _print_json(check_as_document(found))
+        show_json(check_as_document(found))
     else:
-        click.echo(check_as_text(prompt.name, found, len(record.sources)))
+        say(check_as_text(prompt.name, found, len(record.sources)))
     if found.is_stale:
         sys.exit(FAILED)

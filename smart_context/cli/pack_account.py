@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from smart_context.cli.output import table
 from smart_context.packing.plan import NOT_SENT, PackPlan
 from smart_context.packing.request import NO_BUDGET
-from smart_context.text.names import encodable, shown
+from smart_context.text.names import encodable, one_line, shown
 
 if TYPE_CHECKING:  # only --check needs it
     from smart_context.packing.record import Freshness
@@ -34,9 +34,9 @@ def as_text(plan: PackPlan, *, with_tree: bool = False) -> str:
         blocks.append(table(("TOKENS", "PATH"), tree))
     named = {why for _, why in _left_out(plan)}
     warnings = [warning for warning in plan.warnings if warning not in named]
-    notes = [f"warning: {shown(warning)}" for warning in (*warnings, *_warnings_of(plan))]
+    notes = [f"warning: {one_line(warning)}" for warning in (*warnings, *_warnings_of(plan))]
     notes += [f"size limit: {note}" for note in _size_notes(plan)]
-    notes += _named([f"left out: {shown(path)}: {why}" for path, why in _left_out(plan)])
+    notes += _named([f"left out: {shown(path)}: {one_line(why)}" for path, why in _left_out(plan)])
     if notes:
         blocks.append("\n".join(notes))
     return "\n\n".join([*blocks, _sum(plan)])
@@ -70,8 +70,8 @@ def as_document(plan: PackPlan, *, with_tree: bool = False) -> dict[str, Any]:
             }
             for file in plan.files()
         ],
-        "warnings": [shown(warning) for warning in (*plan.warnings, *_warnings_of(plan))],
-        "size_limits": [shown(note) for note in _size_notes(plan)],
+        "warnings": [one_line(warning) for warning in (*plan.warnings, *_warnings_of(plan))],
+        "size_limits": [one_line(note) for note in _size_notes(plan)],
         "sources": {encodable(path): digest for path, digest in plan.sources().items()},
     }
     if with_tree:
@@ -86,9 +86,9 @@ def check_as_text(name: str, found: "Freshness", count: int) -> str:
     """Whether a stored prompt is up to date; if not, what has changed."""
     files = "1 file" if count == 1 else f"{count} files"
     if not found.is_stale:
-        told = f"{name} is up to date ({files})."
+        told = f"{shown(name)} is up to date ({files})."
     else:
-        told = f"{name} is out of date. Pack it again."
+        told = f"{shown(name)} is out of date. Pack it again."
     changes = [
         *(f"changed: {shown(path)}" for path in found.changed),
         *(f"new: {shown(path)}" for path in found.added),
@@ -97,7 +97,7 @@ def check_as_text(name: str, found: "Freshness", count: int) -> str:
     if found.is_stale and not changes:
         changes = ["changed: the role, the template, the tree or the staged changes"]
     if found.is_edited:
-        changes.append(f"{name} itself was edited since it was packed")
+        changes.append(f"{shown(name)} itself was edited since it was packed")
     return "\n".join([told, *(f"  {line}" for line in _named(changes))])
 
 

@@ -9,10 +9,11 @@ import click
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from smart_context.cli.output import json_format, show, table
+from smart_context.cli.output import json_format, say, show, table
 from smart_context.cli.vault import CONFIG_NAME, vault_option, vault_root
 from smart_context.disk.files import atomic_write
 from smart_context.errors import CommandFailed
+from smart_context.text.names import shown
 
 PLUGIN_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
@@ -64,15 +65,15 @@ def new(name: str, vault: Path | None) -> None:
     _check_name(name)
     folder = vault_root(vault) / "plugins" / name
     if folder.exists():
-        raise CommandFailed(f"{folder} exists already; choose another name.")
+        raise CommandFailed(f"{shown(folder)} exists already; choose another name.")
     folder.mkdir(parents=True)
     title = name.replace("_", " ").capitalize()
     for filename, text in FILES.items():
         (folder / filename).write_text(
             text.replace("NAME", name).replace("TITLE", title), encoding="utf-8"
         )
-    click.echo(
-        f"Made {folder}\n\nNext:\n"
+    say(
+        f"Made {shown(folder)}\n\nNext:\n"
         f"  smart-context trust       # plugins are code: say that you trust this vault\n"
         f"  smart-context plugins enable {name}\n"
         f"  smart-context serve"
@@ -91,7 +92,7 @@ def _set_enabled(root: Path, name: str, *, enabled: bool) -> None:
     _check_name(name)
     if name != "smart_context" and not (root / "plugins" / name / "plugin.toml").is_file():
         raise CommandFailed(
-            f"There is no plugin {name} in {root / 'plugins'}. "
+            f"There is no plugin {name} in {shown(root / 'plugins')}. "
             f"Make one with: smart-context plugins new {name}"
         )
     path = root / CONFIG_NAME
@@ -99,7 +100,7 @@ def _set_enabled(root: Path, name: str, *, enabled: bool) -> None:
     section: Any = document.setdefault("plugins", tomlkit.table(is_super_table=True))
     section.setdefault(name, tomlkit.table())["enabled"] = enabled
     atomic_write(path, tomlkit.dumps(document).encode())
-    click.echo(f"{name} is {'enabled' if enabled else 'disabled'} in {path}.")
+    say(f"{name} is {'enabled' if enabled else 'disabled'} in {shown(path)}.")
 
 
 def _read_toml(path: Path) -> Any:
@@ -108,7 +109,8 @@ def _read_toml(path: Path) -> Any:
     except FileNotFoundError:
         return tomlkit.document()
     except (TOMLKitError, UnicodeDecodeError) as error:
-        raise CommandFailed(f"{path}: not changed, since it is not valid TOML: {error}") from error
+        words = f"{shown(path)}: not changed, since it is not valid TOML: {error}"
+        raise CommandFailed(words) from error
 
 
 MANIFEST = """\

@@ -3,6 +3,8 @@
 import sys
 import time
 
+from smart_context.text.names import one_line
+
 PATIENCE_S = 1.0
 _BETWEEN_S = 0.1
 _WIDTH = 24
@@ -28,11 +30,16 @@ class ProgressBar:
         self._due = now + _BETWEEN_S
         self._is_drawn = True
         bar = ("#" * (done * _WIDTH // max(total, 1))).ljust(_WIDTH)
-        sys.stderr.write(f"\r{self._what} [{bar}] {done:,} of {total:,}")
-        sys.stderr.flush()
+        draw(f"{self._what} [{bar}] {done:,} of {total:,}")
 
     def wipe(self) -> None:
         """Take the line away again."""
         if self._is_drawn:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
+
+
+def draw(line: str, *, ends: bool = False) -> None:
+    """Draw a line in place of the one that was drawn before; after the last one it `ends`."""
+    sys.stderr.write("\r" + one_line(line) + ("\n" if ends else ""))
+    sys.stderr.flush()

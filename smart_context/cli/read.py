@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from smart_context.cli.output import json_format, show
+from smart_context.cli.output import deliver, json_format, show_json
 from smart_context.cli.vault import vault_option, vault_root
 from smart_context.text.names import encodable
 from smart_context.vault.assigns import build_context_assign_string
@@ -46,8 +46,7 @@ def read(
         await read_requested_files(files, found, folder, glob, max_files, max_file_size, root)
 
     asyncio.run(fill())
-    show(
-        {encodable(path): text for path, text in found.items()},
-        output,
-        lambda: encodable(build_context_assign_string(found, folder)),
-    )
+    if output == "json":
+        show_json({encodable(path): text for path, text in found.items()})
+    else:
+        deliver(encodable(build_context_assign_string(found, folder)) + "\n")

@@ -9,6 +9,7 @@ import click
 from smart_context.cli.asking import ask_about_chat
 from smart_context.cli.output import json_format, show, table
 from smart_context.cli.vault import vault_option, vault_root
+from smart_context.text.names import one_line
 
 _WORDS = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
 _TAKES: Mapping[str, str] = {
@@ -159,7 +160,7 @@ def _receipt_as_text(result: Mapping[str, Any]) -> str:
 
 def _heading(result: Mapping[str, Any]) -> str:
     told = (f"Turn {result['turn']}", result["at"], result["outcome"], result["model"])
-    return f"{' · '.join(told)}\n{result['text']}"
+    return f"{one_line(' · '.join(told))}\n{result['text']}"
 
 
 def _sum(result: Mapping[str, Any]) -> str:
@@ -175,7 +176,7 @@ def _sum(result: Mapping[str, Any]) -> str:
 
 
 def _notes(result: Mapping[str, Any]) -> list[str]:
-    notes = [f"{place['where']}: {place['what']}" for place in result["unseen"]]
+    notes = [f"{one_line(place['where'])}: {place['what']}" for place in result["unseen"]]
     return [note for note in (result["problem"], "\n".join(notes)) if note]
 
 
@@ -186,9 +187,11 @@ def _difference_as_text(difference: Mapping[str, Any]) -> str:
         for entry in difference[name]
     ]
     changed = {**difference["settings"], **difference["models"]}
-    lines = [f"{key}: {_shown(old)} → {_shown(new)}" for key, (old, new) in changed.items()]
+    lines = [
+        one_line(f"{key}: {_shown(old)} → {_shown(new)}") for key, (old, new) in changed.items()
+    ]
     lines += [
-        f"{name}: {_tokens_of(before)} → {_tokens_of(after)} tokens"
+        f"{one_line(name)}: {_tokens_of(before)} → {_tokens_of(after)} tokens"
         for name, (before, after) in difference["sections"].items()
     ]
     told = [

@@ -1,11 +1,10 @@
 """Rows of results, as people and programs want them."""
 
-import sys
 from collections.abc import Callable, Sequence
 
 import click
 
-from smart_context.cli.output import table
+from smart_context.cli.output import deliver, say, show_json, table
 from smart_context.text.names import encodable, shown
 
 FORMATS = ("text", "json", "tsv", "csv")
@@ -35,26 +34,30 @@ def print_rows(
     ends and backslashes within a cell are escapes; lists are joined by `; `.
     """
     if form == "json":
-        import json  # noqa: PLC0415  3 ms that the others need not pay
-
-        listed = [dict(zip(columns, row, strict=True)) for row in rows]
-        click.echo(encodable(json.dumps(listed, ensure_ascii=False, indent=2)))
+        show_json([dict(zip(columns, row, strict=True)) for row in rows])
     elif form == "csv":
-        import csv  # noqa: PLC0415  as above
-
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerows([columns, *([encodable(_plain(cell)) for cell in row] for row in rows)])
+        deliver(_as_csv(columns, rows))
     elif form == "tsv":
         lines = [columns, *([_escaped(_plain(cell)) for cell in row] for row in rows)]
-        click.echo("\n".join("\t".join(line) for line in lines))
+        deliver("".join("\t".join(line) + "\n" for line in lines))
     elif rows:
-        click.echo(as_text() if as_text is not None else _as_text(columns, rows))
+        say(as_text() if as_text is not None else _as_text(columns, rows))
+
+
+def _as_csv(columns: Sequence[str], rows: Sequence[Row]) -> str:
+    import csv  # noqa: PLC0415  3 ms that the others need not pay
+    import io  # noqa: PLC0415  as above
+
+    written = io.StringIO(newline="")
+    writer = csv.writer(written, lineterminator="\n")
+    writer.writerows([columns, *([encodable(_plain(cell)) for cell in row] for row in rows)])
+    return written.getvalue()
 
 
 def _as_text(columns: Sequence[str], rows: Sequence[Row]) -> str:
     if len(columns) == 1:
-        return "\n".join(shown(_plain(row[0])) for row in rows)
-    cells = [[shown(_plain(cell)) for cell in row] for row in rows]
+        return "\n".join(shown(_plain(row[0]), limit=None) for row in rows)
+    cells = [[shown(_plain(cell), limit=None) for cell in row] for row in rows]
     return table([column.upper() for column in columns], cells)
 
 

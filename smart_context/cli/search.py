@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from smart_context.cli.output import cut
+from smart_context.cli.output import cut, say
 from smart_context.cli.progress import ProgressBar
 from smart_context.cli.rows import print_rows, rows_format
 from smart_context.cli.vault import vault_option, vault_root
@@ -44,7 +44,7 @@ def search(
     paths = _searched(root, folder)
     hits = sorted(search_notes(root, _shown(paths), wanted), key=by_closeness)[: shape["limit"]]
     if shape["total"]:
-        click.echo(len(hits))
+        say(str(len(hits)))
         return
     rows = [(hit.path, hit.line, cut(hit.text, _LINE_COLUMNS)) for hit in hits]
     print_rows(("path", "line", "text"), rows, shape["form"])

@@ -11,9 +11,11 @@ from pathlib import Path
 import click
 
 from smart_context.cli.failures import BadUsage
+from smart_context.cli.output import say
 from smart_context.cli.vault import vault_argument, vault_root
 from smart_context.errors import CommandFailed
 from smart_context.event_loop import run
+from smart_context.text.names import shown
 from smart_context.web.limits import MIN_TOKEN_CHARS
 
 DEFAULT_PORT = 8377
@@ -81,7 +83,7 @@ def serve(vault: Path | None, port: int, host: str, token: str | None, no_browse
 def demo(keep: Path | None, port: int, host: str, token: str | None, no_browser: bool) -> None:
     """Try Smart Context on a vault with notes and chats. No key, no network."""
     with demo_vault(keep) as root:
-        click.echo(f"The demonstration's vault: {root}", err=True)
+        say(f"The demonstration's vault: {shown(root)}", err=True)
         _run(root, port=port, host=host, token=token, no_browser=no_browser)
 
 
@@ -119,7 +121,7 @@ def _run(root: Path, *, port: int, host: str, token: str | None, no_browser: boo
         raise BadUsage(str(error)) from error
 
     def announce(new_link: Callable[[], str]) -> None:
-        click.echo(f"Smart Context serves {root}\n\n  {new_link()}\n\nStop it with Ctrl+C.")
+        say(f"Smart Context serves {shown(root)}\n\n  {new_link()}\n\nStop it with Ctrl+C.")
         sys.stdout.flush()
         if not no_browser:
             webbrowser.open(new_link())

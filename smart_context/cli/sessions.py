@@ -6,8 +6,9 @@ from pathlib import Path
 import click
 
 from smart_context.cli.failures import BadUsage
-from smart_context.cli.output import json_format, show, table
+from smart_context.cli.output import json_format, say, show, table
 from smart_context.cli.vault import vault_argument, vault_root
+from smart_context.text.names import shown
 
 
 @click.group(invoke_without_command=True)
@@ -51,7 +52,7 @@ def end(ids: tuple[str, ...], wants_all: bool) -> None:
     if bool(ids) == wants_all:
         raise BadUsage("Name the sessions to end, or give --all; see: smart-context sessions list")
     count = end_sessions(None if wants_all else ids)
-    click.echo(f"Ended {count} session{'' if count == 1 else 's'}.")
+    say(f"Ended {count} session{'' if count == 1 else 's'}.")
 
 
 @sessions.command()
@@ -65,7 +66,7 @@ def link(vault: Path | None) -> None:
 
     links = new_links(vault_root(vault) if vault else None)
     for made in links:
-        click.echo(made.address if len(links) == 1 else f"{made.address}  {made.vault}")
+        say(made.address if len(links) == 1 else f"{made.address}  {shown(made.vault)}")
 
 
 def _as_text(rows: list[dict[str, str]]) -> str:

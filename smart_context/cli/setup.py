@@ -7,11 +7,12 @@ from pathlib import Path
 import click
 
 from smart_context.cli.failures import FAILED
-from smart_context.cli.output import json_format, show
+from smart_context.cli.output import ask, json_format, say, show
 from smart_context.cli.vault import CONFIG_NAME, vault_argument, vault_root
 from smart_context.config import starter_config
 from smart_context.disk.files import atomic_write
 from smart_context.errors import CommandFailed
+from smart_context.text.names import shown
 
 _SIGNS = {"ok": "✓", "note": "·", "failed": "✗"}
 
@@ -28,10 +29,10 @@ def init(vault: Path | None) -> None:
     path = (vault or Path.cwd()).resolve() / CONFIG_NAME
     if path.exists():
         raise CommandFailed(
-            f"{path} exists already and was not changed. Check it with: smart-context doctor"
+            f"{shown(path)} exists already and was not changed. Check it with: smart-context doctor"
         )
     atomic_write(path, starter_config().encode())
-    click.echo(f"Wrote {path}\n\nNext: open it in an editor, then run: smart-context doctor")
+    say(f"Wrote {shown(path)}\n\nNext: open it in an editor, then run: smart-context doctor")
 
 
 @click.command()
@@ -87,18 +88,18 @@ def trust(vault: Path | None, *, yes: bool) -> None:
     root = vault_root(vault)
     current = plugin_files(root)
     if not current.files and not current.refused:
-        click.echo(f"{root} has no plugins of its own; there is nothing to trust.")
+        say(f"{shown(root)} has no plugins of its own; there is nothing to trust.")
         return
     record = trust_record()
     if record.is_trusted(root, current):
-        click.echo(f"The plugins of {root} are trusted already and have not changed.")
+        say(f"The plugins of {shown(root)} are trusted already and have not changed.")
         return
-    click.echo(f"The plugins of {root} are these files:\n", err=True)
-    click.echo("\n".join(f"  plugins/{name}" for name in current.files), err=True)
+    say(f"The plugins of {shown(root)} are these files:\n", err=True)
+    say("\n".join(f"  plugins/{shown(name)}" for name in current.files), err=True)
     if not yes:
         if not sys.stdin.isatty():
             raise CommandFailed("Nobody is there to ask; repeat with --yes to trust these files.")
-        click.confirm("\nDo you trust them to run with your rights?", abort=True, err=True)
+        ask("\nDo you trust them to run with your rights?")
     record.grant(root, current)
     count = len(current.files)
-    click.echo(f"Trusted {count} file{'' if count == 1 else 's'} in {root / 'plugins'}.")
+    say(f"Trusted {count} file{'' if count == 1 else 's'} in {shown(root / 'plugins')}.")

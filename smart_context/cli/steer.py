@@ -8,6 +8,7 @@ import click
 from smart_context.cli.asking import ask_about_chat
 from smart_context.cli.output import json_format, show, table
 from smart_context.cli.vault import vault_option, vault_root
+from smart_context.text.names import shown
 
 
 @click.command()
@@ -127,7 +128,7 @@ def _roles_as_text(result: dict[str, Any]) -> str:
         )
         for role in result["roles"]
     ]
-    about = f"It is about {', '.join(result['targets'])}." if result["targets"] else ""
+    about = f"It is about {', '.join(map(shown, result['targets']))}." if result["targets"] else ""
     listed = table(("CHOSEN", "ROLE", "FROM", "WHAT IT DOES"), rows)
     return "\n\n".join(filter(None, (listed, about, result["problem"])))
 
@@ -137,9 +138,10 @@ def _preview_as_text(result: dict[str, Any]) -> str:
         (entry["id"], entry["role"], entry["tokens"], entry["reason"], entry["text"])
         for entry in result["messages"]
     ]
+    role = shown(result["role"])
     return (
         table(("MESSAGE", "ROLE", "TOKENS", "WHY", "TEXT"), rows)
         + f"\n\n{result['status']} · {result['tokens']} tokens"
-        + (f"\nRole {result['role']}: {result['parts']['role']} tokens" if result["role"] else "")
+        + (f"\nRole {role}: {result['parts']['role']} tokens" if role else "")
         + (f"\n{result['problem']}" if result["problem"] else "")
     )

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from smart_context.text.names import shown
+
 CONFIG_NAME = ".vault.toml"
 
 vault_argument = click.argument(
@@ -25,7 +27,7 @@ def vault_root(named: Path | None) -> Path:
     if named is not None:
         if not named.is_dir():
             raise click.BadParameter(
-                f"{named} is not a folder. Name the folder that holds your notes.",
+                f"{shown(named)} is not a folder. Name the folder that holds your notes.",
                 param_hint="VAULT",
             )
         return named.resolve()

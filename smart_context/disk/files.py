@@ -22,6 +22,7 @@ from smart_context.disk.folders import PRIVATE_FILE, Folder, NotPlain, TooLarge,
 from smart_context.disk.locks import try_lock, unlock
 from smart_context.disk.places import Place, folder_of, place_of
 from smart_context.errors import StoreFailed
+from smart_context.text.names import shown
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.tmp", re.DOTALL)
@@ -277,16 +278,17 @@ def _signature(found: os.stat_result) -> Signature:
 
 def could_not(verb: str, path: Path | Place, error: OSError) -> StoreFailed:
     """What users are told when a file could not be `read` or `written`."""
+    name = shown(path)
     if isinstance(error, NotPlain):
         return StoreFailed(
-            f"{error.filename} is {error.strerror}. Put the {error.wanted} itself there."
+            f"{shown(error.filename)} is {error.strerror}. Put the {error.wanted} itself there."
         )
     if isinstance(error, TooLarge):
-        return StoreFailed(f"{path} {error.strerror}. Move it elsewhere or split it.")
+        return StoreFailed(f"{name} {error.strerror}. Move it elsewhere or split it.")
     kept = "What was there before is unchanged." if verb == "written" else "Nothing was changed."
     reason = error.strerror or str(error)
     advice = _ADVICE.get(error.errno or 0, "Check the folder and try again.")
-    return StoreFailed(f"{path} could not be {verb}: {reason}. {kept} {advice}")
+    return StoreFailed(f"{name} could not be {verb}: {reason}. {kept} {advice}")
 
 
 _ADVICE = {

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from smart_context.packing.budget import Section
-from smart_context.text.names import shown
+from smart_context.text.names import one_line
 
 Style = Literal["markdown", "xml", "plain"]
 
@@ -28,7 +28,7 @@ class Markup:
     def file(self, path: str, text: str) -> tuple[str, ...]:
         """A file's text under its path."""
         ending = "" if not text or text.endswith("\n") else "\n"
-        name = shown(path)
+        name = one_line(path)
         if self.style == "markdown":
             fence = fence_for(text)
             return (f"### {name}\n\n{fence}\n", text, f"{ending}{fence}")
@@ -39,7 +39,7 @@ class Markup:
 
     def notice(self, path: str, words: str) -> tuple[str, ...]:
         """Why a file that was asked for has no text."""
-        name = shown(path)
+        name = one_line(path)
         if self.style == "markdown":
             return (f"### {name}\n\n{words}",)
         if self.style == "xml":
@@ -91,9 +91,9 @@ def tree_of(paths: Sequence[str]) -> str:
         common = 0
         while common < len(folders) and folders[: common + 1] == open_folders[: common + 1]:
             common += 1
-        lines += [f"{'  ' * at}{shown(folders[at])}/" for at in range(common, len(folders))]
+        lines += [f"{'  ' * at}{one_line(folders[at])}/" for at in range(common, len(folders))]
         open_folders = folders
-        lines.append(f"{'  ' * len(folders)}{shown(name)}")
+        lines.append(f"{'  ' * len(folders)}{one_line(name)}")
     return "\n".join(lines)
 
 

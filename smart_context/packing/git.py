@@ -15,7 +15,7 @@ from smart_context.packing.git_guard import (
     safe_settings,
 )
 from smart_context.processes.programs import Stopped, clean_environment, run
-from smart_context.text.names import shown
+from smart_context.text.names import one_line, shown
 
 _LOGGER = logging.getLogger(__name__)
 _TIMEOUT_S = 10.0
@@ -58,7 +58,7 @@ class Changes:
             return self._answer(options)
         except _NotTold as failed:
             level = logging.WARNING if failed.is_surprise else refusal_level
-            place, reason = shown(str(self._folder)), shown(str(failed))
+            place, reason = shown(str(self._folder)), one_line(str(failed))
             _LOGGER.log(level, "git did not tell what changed in %s: %s", place, reason)
             return b""
 

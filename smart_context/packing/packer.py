@@ -17,7 +17,7 @@ from smart_context.packing.roles import RoleConfig
 from smart_context.packing.section_names import heading_of
 from smart_context.packing.sections import Gathered, Gathering, GitUse, RepomixUse
 from smart_context.packing.sources import SizeLimits, Sources
-from smart_context.text.names import shown
+from smart_context.text.names import one_line
 
 if TYPE_CHECKING:  # jinja2 takes 50 ms, and only templates need it
     from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -205,7 +205,7 @@ class ContextPacker:
             values = {
                 **{key: value for key, value in extra_context.items() if key.isidentifier()},
                 "context": plan.render(),
-                "target_files": tuple(shown(str(target)) for target in target_files),
+                "target_files": tuple(one_line(str(target)) for target in target_files),
                 "extra_context": dict(extra_context),
             }
             try:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from smart_context.contexts import ContextOptions, SmartContext, SmartContexts, Snapshot, Template
 from smart_context.contexts.render import WHOLE, file_tree, path_of
 from smart_context.llm.tokens import beginning, estimate
+from smart_context.text.names import one_line
 from smart_context.vault.assigns import build_here_doc_token
 
 MAX_CHARACTERS = 2_000_000
@@ -164,14 +165,6 @@ def fenced(text: str) -> str:
     return f"--begin-{token}--\n{text}{ending}--end-{token}--"
 
 
-def shown(name: str) -> str:
-    """A name on one line: what is no visible character becomes an escape."""
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode()
-        for character in name
-    )
-
-
 class _Room:
     """What is left of the budget."""
 
@@ -206,7 +199,7 @@ class _Room:
 
 def _section(context: Gathered, room: _Room) -> tuple[str, Share]:
     """One context with what fits of it; the words around its pieces only with one of them."""
-    heading = f"## {shown(context.key)}"
+    heading = f"## {one_line(context.key)}"
     frame = "\n\n".join(part for part in (heading, context.before, context.after) if part.strip())
     tokens = room.take(frame)
     left_out = [*context.left_out]
@@ -257,7 +250,7 @@ def _fitted(piece: Piece, room: _Room) -> tuple[str, int]:
 
 
 def _block(piece: Piece) -> str:
-    return f"File: {shown(piece.key)}\n{fenced(piece.text)}"
+    return f"File: {one_line(piece.key)}\n{fenced(piece.text)}"
 
 
 def _pieces(

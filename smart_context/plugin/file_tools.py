@@ -15,7 +15,8 @@ from typing import Any, Protocol
 
 from smart_context.errors import CommandFailed
 from smart_context.host.tools import Tool
-from smart_context.plugin.context_prompt import fenced, shown
+from smart_context.plugin.context_prompt import fenced
+from smart_context.text.names import one_line
 from smart_context.threads import in_daemon_thread
 from smart_context.vault.assigns import build_context_assign_string
 from smart_context.vault.match import build_matcher
@@ -121,7 +122,7 @@ class FileTools:
 
     async def _search(self, arguments: JsonObject) -> str:
         passages = await self._nearest(arguments["query"], MAX_PASSAGES)
-        found = [f"File: {shown(passage.source)}\n{fenced(passage.text)}" for passage in passages]
+        found = [f"File: {one_line(each.source)}\n{fenced(each.text)}" for each in passages]
         return "\n\n".join(found) or "No passage of the vault shares a word with the query."
 
     async def _list(self, arguments: JsonObject) -> str:
@@ -133,12 +134,12 @@ class FileTools:
             return [path for path in paths if matches(posixpath.basename(path))]
 
         paths = await in_daemon_thread(listed, name="files")
-        where = f"in {shown(folder)}" if folder else "in the vault"
+        where = f"in {one_line(folder)}" if folder else "in the vault"
         if not paths:
             return f"There are no such files {where}."
         count = f"{len(paths)} files {where}" if len(paths) > 1 else f"1 file {where}"
         left = f"; the first {MAX_LISTED} of them" if len(paths) > MAX_LISTED else ""
-        return f"{count}{left}:\n{fenced(chr(10).join(map(shown, paths[:MAX_LISTED])))}"
+        return f"{count}{left}:\n{fenced(chr(10).join(map(one_line, paths[:MAX_LISTED])))}"
 
 
 @dataclass(slots=True)

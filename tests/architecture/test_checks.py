@@ -35,6 +35,32 @@ def test_the_linters_are_content(command):
     assert code == 0, output
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "click.echo(name)",
+        "click.secho(name)",
+        "click.confirm(name)",
+        "sys.stdout.write(name)",
+        "sys.stdout.buffer.write(name)",
+        "sys.stderr.write(name)",
+        "print(name)",
+    ],
+)
+def test_nothing_is_printed_but_by_the_output_module(line):
+    code = f"import sys\nimport click\nname = sys.argv[0]\n{line}\n"
+    rules = ["--select", "TID251,T201", "--stdin-filename", "smart_context/cli/other.py", "-"]
+    done = subprocess.run(
+        [SCRIPTS / "ruff", "check", *rules],
+        input=code,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "TID251" in done.stdout or "T201" in done.stdout
+
+
 def test_the_scripts_of_the_page_pass_their_own_tests():
     node = shutil.which("node")
     if node is None:

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smart_context.llm.tokens import estimate
-from smart_context.plugin.context_prompt import Gathered, Piece, contexts_prompt, fenced, shown
+from smart_context.plugin.context_prompt import Gathered, Piece, contexts_prompt, fenced
+from smart_context.text.names import one_line
 
 texts = st.lists(
     st.sampled_from(
@@ -57,8 +58,8 @@ def test_no_text_closes_its_own_fence(text):
 
 @given(texts)
 def test_a_name_takes_one_line_whatever_it_holds(text):
-    assert len(shown(text).splitlines()) <= 1
-    assert "\u202e" not in shown(text)
+    assert len(one_line(text).splitlines()) <= 1
+    assert "\u202e" not in one_line(text)
 
 
 @given(contexts, st.integers(1, 400))
