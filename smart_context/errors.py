@@ -13,7 +13,7 @@ SmartContextError
  ├─ InvalidParams        a command was called with wrong parameters
  ├─ CommandFailed        a command could not do what was asked
  ├─ NameTaken            a name (command, panel) that somebody else registered
- └─ TrustRequired        plugins of a vault that the user has not trusted yet
+ └─ TrustRequired        what a vault wants and the user has not trusted, or can't
 
 A message says what happened, where, what was expected and found, and what to do next.
 Programmers' mistakes are `ValueError` or `TypeError` and are not in the tree.
@@ -114,4 +114,4 @@ class NameTaken(SmartContextError):
 
 
 class TrustRequired(SmartContextError):
-    """The vault brings plugins of its own, which run only once the user trusts them."""
+    """A part of a vault that acts only once the user trusts it, or that can't be trusted."""

@@ -23,6 +23,7 @@ from websockets.sync.client import connect
 
 from tests.patience import PATIENCE_S
 from tests.preloaded import Program, start
+from tests.trusting import trust
 
 TOKEN = "a-token-for-tests-0123456789"
 OWN_PORTS = range(20_000, 30_000)
@@ -99,8 +100,13 @@ def _decoded(response):
 
 
 @contextmanager
-def serving(vault, *, env=None, args=(), port=0, descriptors=None, token=TOKEN):
-    """Serve a vault in a process of its own, on a free port, until the block ends."""
+def serving(vault, *, env=None, args=(), port=0, descriptors=None, token=TOKEN, trusted=True):
+    """Serve a vault in a process of its own, on a free port, until the block ends.
+
+    The vault is trusted as it is then, as its user would have done, unless it is not to be.
+    """
+    if trusted:
+        trust(vault, (env or {}).get("XDG_CONFIG_HOME"))
     secret = ["--token", token] if token else []
     command = ["serve", vault, "--port", port, *secret, "--no-browser", *args]
     process = start(command, env={**os.environ, **(env or {})}, descriptors=descriptors)

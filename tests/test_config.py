@@ -2,6 +2,7 @@
 
 import os
 import re
+from dataclasses import replace
 
 import pytest
 import tomli
@@ -35,7 +36,10 @@ KEY = "sk-proj-Ab3dEf6hIj9kLmNoPqRsTuVwXyZ012345"
 def read(root, text=None, environ=None):
     if text is not None:
         (root / ".vault.toml").write_text(text, encoding="utf-8")
-    return read_config(root, environ=environ or {}, plugin_settings=SETTINGS)
+    config = read_config(root, plugin_settings=SETTINGS)
+    assert (config.chat, config.fast, config.embedding) == (None, None, None)  # not in use yet
+    named = {name: of and of.with_key(environ or {}) for name, of in config.named.items()}
+    return replace(config, **named)
 
 
 def faults_of(root, text):
@@ -185,9 +189,16 @@ def test_a_file_that_is_not_utf_8_is_a_fault_with_its_line(tmp_path):
     assert "UTF-8" in str(error)
 
 
-def test_a_folder_in_place_of_the_file_is_a_fault(tmp_path):
-    (tmp_path / ".vault.toml").mkdir()
-    assert "expected a file" in str(faults_of(tmp_path, None))
+def link_out(path):
+    elsewhere = path.with_name("elsewhere")
+    elsewhere.write_text("[vault]\nname = 'theirs'\n")
+    path.symlink_to(elsewhere)
+
+
+@pytest.mark.parametrize("make", [lambda path: path.mkdir(), link_out, os.mkfifo])
+def test_what_is_no_plain_file_in_place_of_the_file_is_a_fault(tmp_path, make):
+    make(tmp_path / ".vault.toml")
+    assert "not a plain file" in str(faults_of(tmp_path, None))
 
 
 @pytest.mark.parametrize("text", ["\ufeff[vault]\nname = 'n'\n", "[vault]\r\nname = 'n'\r\n"])

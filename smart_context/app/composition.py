@@ -11,19 +11,30 @@ from smart_context.app.digests import Digests
 from smart_context.app.histories import Histories
 from smart_context.chat.file_store import FILES_FOLDER, FileStore
 from smart_context.chat.store import ChatStore
-from smart_context.config import EndpointSettings, VaultConfig, read_config
+from smart_context.config import (
+    CONFIG_NAME,
+    USER_CONFIG_NAME,
+    EndpointSettings,
+    UserConfig,
+    VaultConfig,
+    read_config,
+    read_user_config,
+    user_folder,
+)
 from smart_context.environment import environment
 from smart_context.host.commands import Caller
 from smart_context.host.host import Host, HostOptions
 from smart_context.host.loader import declared_settings
 from smart_context.host.models import Models
-from smart_context.host.trust import Fingerprint, TrustRecord, fingerprint, trust_path
 from smart_context.llm.embedded import EmbeddedEmbedder
 from smart_context.llm.models import ChatModel, Embedder
 from smart_context.llm.openai_models import OpenAIChatModel, OpenAIEmbedder
 from smart_context.llm.responder import PassageResponder
 from smart_context.processes.child import Child
 from smart_context.processes.children import Children
+from smart_context.trust.admission import admitted
+from smart_context.trust.record import RECORD_NAME, TrustRecord
+from smart_context.trust.vault import VaultTrust
 from smart_context.vault.followed import FollowedVault
 
 FILE_READERS = ("smart_context.chat.file_text",)
@@ -48,10 +59,22 @@ class Parts:
 def read_vault(root: Path) -> VaultConfig:
     """The settings of the vault at `root`, checked against its plugins.
 
+    Of the endpoints that it names only those are in use that the user trusts.
+
+    Raises:
+        ConfigInvalid: With every fault of `.vault.toml`, or of the user's `config.toml`.
+    """
+    config = read_config(root, plugin_settings=declared_settings(root))
+    return admitted(config, read_user(), trust_of(root).grant(), environment())
+
+
+def read_user() -> UserConfig:
+    """The user's settings for all vaults.
+
     Raises:
         ConfigInvalid: With every fault.
     """
-    return read_config(root, environ=environment(), plugin_settings=declared_settings(root))
+    return read_user_config(_user_folder())
 
 
 def open_store(root: Path) -> ChatStore:
@@ -76,7 +99,7 @@ async def models_of(config: VaultConfig, notes: FollowedVault) -> AsyncIterator[
         embedder = _embedder(config.embedding, closing)
         chat: ChatModel
         if config.chat is None:
-            chat = PassageResponder(embedder, notes)
+            chat = PassageResponder(embedder, notes, is_restricted="chat" in config.restricted)
         else:
             chat = _chat_model(config.chat, closing)
         yield Models(
@@ -123,7 +146,7 @@ def make_host(parts: Parts, *, repairs: bool = False) -> Host:
         store=parts.store,
         models=parts.models,
         notes=parts.notes,
-        trust=trust_record(),
+        trust=trust_of(parts.config.root),
         build_history=Histories(files, lambda: host.config),
         options=HostOptions(
             digest=Digests(lambda: host.config), repairs=repairs, children=_children()
@@ -141,14 +164,24 @@ async def plugin_states(root: Path) -> list[dict[str, Any]]:
         return plugins
 
 
+def trust_of(root: Path) -> VaultTrust:
+    """What the vault at `root` may do."""
+    return VaultTrust(root, trust_record())
+
+
 def trust_record() -> TrustRecord:
-    """Where it is recorded which vaults' plugins the user trusts."""
-    return TrustRecord(trust_path(environment(), Path.home()))
+    """Where it is recorded what the user trusts."""
+    return TrustRecord(_user_folder() / RECORD_NAME)
 
 
-def plugin_files(root: Path) -> Fingerprint:
-    """The files of the vault's own plugins, as they are now."""
-    return fingerprint(root)
+def settings_files(root: Path) -> tuple[Path, ...]:
+    """The files that decide what the vault at `root` may do, and how; any may be missing."""
+    folder = _user_folder()
+    return root / CONFIG_NAME, folder / USER_CONFIG_NAME, folder / RECORD_NAME
+
+
+def _user_folder() -> Path:
+    return user_folder(environment(), Path.home())
 
 
 def _children() -> Children:

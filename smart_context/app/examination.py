@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from smart_context.app.composition import composed, plugin_states, read_vault
+from smart_context.app.composition import composed, plugin_states, read_vault, trust_of
 from smart_context.config import EndpointSettings, VaultConfig
 from smart_context.disk.files import open_file
 from smart_context.disk.folders import names_inside
 from smart_context.errors import ConfigInvalid, ModelFailed, SmartContextError
 from smart_context.llm.models import ChatModel, Embedder
+from smart_context.trust.views import STATE_WORDS, standing_view
 from smart_context.vault.walk import cut_words, file_stamps
+
+_HOW_TO_CHAT = "To chat with a model, set [llm] in .vault.toml (smart-context init)."
 
 PROBE = [{"role": "user", "content": "Answer with the word OK."}]
 
@@ -35,7 +38,7 @@ class Finding:
 
 
 async def examine(root: Path) -> list[Finding]:
-    """Everything about the vault at `root`: settings, models, folders, chats, plugins.
+    """Everything about the vault at `root`: settings, trust, models, folders, chats, plugins.
 
     Raises:
         ConfigInvalid: If `.vault.toml` has faults: nothing else can be told then.
@@ -44,6 +47,7 @@ async def examine(root: Path) -> list[Finding]:
     return [
         _settings(config),
         *_effective(config),
+        *_trust(config),
         _write_access(config),
         *_ignore_files(config),
         *[finding async for finding in _models(config)],
@@ -75,6 +79,23 @@ def _effective(config: VaultConfig) -> list[Finding]:
     return [Finding(what=what, state="note", found=found) for what, found in lines]
 
 
+def _trust(config: VaultConfig) -> list[Finding]:
+    """What is off until the user trusts the vault, and how to turn it on."""
+    standing = trust_of(config.root).standing(config)
+    view = standing_view(standing, config.root)
+    in_use = {part.id for part in standing.missed}
+    return [
+        Finding(
+            what=part["title"],
+            state="failed" if part["id"] in in_use else "note",
+            found=f"off, {STATE_WORDS[part['state']]}. {part['does']}",
+            next_step=f"Review it and turn it on: smart-context trust {view['vault']}",
+        )
+        for part in view["parts"]
+        if part["state"] != "trusted"
+    ]
+
+
 def _write_access(config: VaultConfig) -> Finding:
     folder = config.memory_dir
     while not folder.exists():
@@ -101,7 +122,9 @@ def _ignore_files(config: VaultConfig) -> list[Finding]:
 
 async def _models(config: VaultConfig) -> AsyncIterator[Finding]:
     async with composed(config) as parts:
-        yield await _chat_model("chat model", parts.models.chat, config.chat)
+        yield await _chat_model(
+            "chat model", parts.models.chat, config.chat, is_restricted="chat" in config.restricted
+        )
         if parts.models.fast is None:
             yield Finding(what="fast model", state="ok", found="embedded topic extractor")
         else:
@@ -109,13 +132,19 @@ async def _models(config: VaultConfig) -> AsyncIterator[Finding]:
         yield await _embedder(parts.models.embedder)
 
 
-async def _chat_model(what: str, model: ChatModel, endpoint: EndpointSettings | None) -> Finding:
+async def _chat_model(
+    what: str,
+    model: ChatModel,
+    endpoint: EndpointSettings | None,
+    *,
+    is_restricted: bool = False,
+) -> Finding:
     if endpoint is None:
         return Finding(
             what=what,
             state="note",
-            found="none configured; answers quote the closest passages",
-            next_step="To chat with a model, set [llm] in .vault.toml (smart-context init).",
+            found="none in use; answers quote the closest passages",
+            next_step="" if is_restricted else _HOW_TO_CHAT,
         )
     try:
         completion = await model.complete(PROBE)

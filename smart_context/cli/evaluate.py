@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from smart_context.cli.failures import BadUsage
-from smart_context.cli.output import json_format, show, table
+from smart_context.cli.output import json_format, say, show, table
 from smart_context.cli.progress import draw
 from smart_context.cli.vault import vault_argument, vault_option, vault_root
+from smart_context.config import VaultConfig
 from smart_context.disk.files import atomic_write
 from smart_context.environment import environment
 from smart_context.errors import CommandFailed
@@ -112,6 +113,7 @@ async def _measure(
     from smart_context.relevance.fitting import stored_scale  # noqa: PLC0415
 
     config = read_vault(root)
+    _note_restriction(config)
     async with composed(config) as parts:
         embedder = parts.models.embedder
         return await measured_files(
@@ -130,6 +132,7 @@ async def _calibrate(root: Path, *, stores: bool) -> "tuple[Calibration, Path | 
     from smart_context.relevance.fitting import NotEnough, store_calibration  # noqa: PLC0415
 
     config = read_vault(root)
+    _note_restriction(config)
     async with composed(config) as parts:
         with tempfile.TemporaryDirectory(prefix="smart-context-") as scratch:
             try:
@@ -142,6 +145,15 @@ async def _calibrate(root: Path, *, stores: bool) -> "tuple[Calibration, Path | 
                 ) from missing
         path = await asyncio.to_thread(store_calibration, config.memory, found) if stores else None
     return found, path
+
+
+def _note_restriction(config: VaultConfig) -> None:
+    if "embedding" in config.restricted:
+        say(
+            "This vault's embedding endpoint is off until you trust it (smart-context trust); "
+            "another model embeds.",
+            err=True,
+        )
 
 
 def _is_no_side_car(path: Path) -> bool:

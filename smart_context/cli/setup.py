@@ -1,4 +1,4 @@
-"""`smart-context init`, `doctor` and `trust`."""
+"""`smart-context init` and `doctor`."""
 
 import asyncio
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from smart_context.cli.failures import FAILED
-from smart_context.cli.output import ask, json_format, say, show
+from smart_context.cli.output import json_format, say, show
 from smart_context.cli.vault import CONFIG_NAME, vault_argument, vault_root
 from smart_context.config import starter_config
 from smart_context.disk.files import atomic_write
@@ -72,34 +72,3 @@ def doctor(vault: Path | None, wants_proof: bool, output: str) -> None:
     )
     if any(row["state"] == "failed" for row in rows):
         sys.exit(FAILED)
-
-
-@click.command()
-@vault_argument
-@click.option("--yes", is_flag=True, help="Don't ask; needed without a terminal.")
-def trust(vault: Path | None, *, yes: bool) -> None:
-    """Let the plugins inside VAULT run.
-
-    Plugins are programs: they can do whatever you can. Trust holds until one of their files is
-    added, removed or changed. The record is kept outside the vault.
-    """
-    from smart_context.app.composition import plugin_files, trust_record  # noqa: PLC0415 - see above
-
-    root = vault_root(vault)
-    current = plugin_files(root)
-    if not current.files and not current.refused:
-        say(f"{shown(root)} has no plugins of its own; there is nothing to trust.")
-        return
-    record = trust_record()
-    if record.is_trusted(root, current):
-        say(f"The plugins of {shown(root)} are trusted already and have not changed.")
-        return
-    say(f"The plugins of {shown(root)} are these files:\n", err=True)
-    say("\n".join(f"  plugins/{shown(name)}" for name in current.files), err=True)
-    if not yes:
-        if not sys.stdin.isatty():
-            raise CommandFailed("Nobody is there to ask; repeat with --yes to trust these files.")
-        ask("\nDo you trust them to run with your rights?")
-    record.grant(root, current)
-    count = len(current.files)
-    say(f"Trusted {count} file{'' if count == 1 else 's'} in {shown(root / 'plugins')}.")

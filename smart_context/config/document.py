@@ -36,14 +36,18 @@ class TomlDocument:
     lines: Mapping[KeyPath, int]
 
 
-def read_toml(path: Path | Place) -> TomlDocument:
-    """The document in a file, which may be no link.
+def read_toml(path: Path | Place, *, may_be_link: bool = False) -> TomlDocument:
+    """The document in a file.
+
+    Args:
+        path: The file.
+        may_be_link: Whether a link is followed: yes for the user's own files, no for a vault's.
 
     Raises:
         FileNotFoundError: If there is no such file.
         TomlUnreadable: If it is too large, can't be read, is not UTF-8 or not TOML.
     """
-    return parse_toml(_read_text(path))
+    return parse_toml(_read_text(path, may_be_link=may_be_link))
 
 
 def parse_toml(text: str) -> TomlDocument:
@@ -64,7 +68,8 @@ def parse_toml(text: str) -> TomlDocument:
     return TomlDocument(values=values, lines=lines_of_keys(text))
 
 
-def _read_text(path: Path | Place) -> str:
+def _read_text(path: Path | Place, *, may_be_link: bool) -> str:
+    path = path.resolve() if may_be_link and isinstance(path, Path) else path
     try:
         content = read_inside(place_of(path), max_bytes=MAX_BYTES)
     except FileNotFoundError:

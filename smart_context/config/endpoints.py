@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -29,7 +29,8 @@ class EndpointSettings:
     Attributes:
         base_url: With the version and without a slash at the end: `http://127.0.0.1:11434/v1`.
         model: The model's id there.
-        api_key: From the environment; `None` when no variable is named or it is not set.
+        api_key: From the environment, by `with_key`; `None` when no variable is named, it is not
+            set, or it was not looked up.
         api_key_env: The variable's name; empty when none is named.
         timeout_s: Seconds to wait for an answer, or for the next piece of one.
         max_retries: Requests after the first, on 429, 5xx and lost connections.
@@ -46,21 +47,30 @@ class EndpointSettings:
     context_window: int | None = None
     images: bool = False
 
+    def with_key(self, environ: Mapping[str, str]) -> "EndpointSettings":
+        """The endpoint with the key that it names; the one place where a key is looked up."""
+        return replace(self, api_key=environ.get(self.api_key_env) or None)
 
-def read_endpoints(llm: Table, environ: Mapping[str, str]) -> Mapping[str, EndpointSettings | None]:
-    """The endpoint of each category; `None` where the embedded model does the work."""
+
+Endpoints = Mapping[str, EndpointSettings | None]
+"""By category; `None`: the embedded model. What is not among them was not said."""
+
+
+def read_endpoints(llm: Table) -> Endpoints:
+    """The endpoints that a settings file names, without their keys."""
     _refuse_keys(llm)
     llm.allow((*_ENDPOINT_KEYS, "categories"))
-    shared = _read_endpoint(llm, _UNSET, environ)
+    shared = _read_endpoint(llm, _UNSET)
     categories = llm.table("categories")
     _refuse_keys(categories)
     categories.allow(CATEGORIES)
-    return {name: _read_category(categories, name, shared, environ) for name in CATEGORIES}
+    return {
+        name: _read_category(categories, name, shared) for name in CATEGORIES if name in categories
+    }
 
 
 _UNSET: Mapping[str, Any] = {
     "base_url": "",
-    "api_key": None,
     "api_key_env": "",
     "timeout_s": _DEFAULT_TIMEOUT_S,
     "max_retries": _DEFAULT_MAX_RETRIES,
@@ -70,16 +80,16 @@ _UNSET: Mapping[str, Any] = {
 
 
 def _read_category(
-    categories: Table, name: str, shared: Mapping[str, Any], environ: Mapping[str, str]
+    categories: Table, name: str, shared: Mapping[str, Any]
 ) -> EndpointSettings | None:
-    value = categories.values.get(name, EMBEDDED)
+    value = categories.values[name]
     if value == EMBEDDED:
         return None
     if isinstance(value, Mapping):
         table = categories.table(name)
         _refuse_keys(table)
         table.allow(("model", *_ENDPOINT_KEYS))
-        endpoint = _read_endpoint(table, shared, environ)
+        endpoint = _read_endpoint(table, shared)
         model = table.text("model", max_chars=500)
         if "model" not in table:
             table.fault("model", "missing; expected the id of a model")
@@ -96,9 +106,7 @@ def _read_category(
     return EndpointSettings(model=model, **endpoint)
 
 
-def _read_endpoint(
-    table: Table, shared: Mapping[str, Any], environ: Mapping[str, str]
-) -> Mapping[str, Any]:
+def _read_endpoint(table: Table, shared: Mapping[str, Any]) -> Mapping[str, Any]:
     base_url = _read_base_url(table) if "base_url" in table else shared["base_url"]
     # A key goes only to the endpoint that it was named for.
     inherits_key = "api_key_env" not in table and base_url == shared["base_url"]
@@ -107,7 +115,6 @@ def _read_endpoint(
         "base_url": base_url,
         "context_window": _read_window(table, shared["context_window"]),
         "images": table.boolean("images", default=shared["images"]),
-        "api_key": environ.get(key_name) or None,
         "api_key_env": key_name,
         "timeout_s": table.number("timeout_s", shared["timeout_s"], minimum=0.1, maximum=3_600),
         "max_retries": int(

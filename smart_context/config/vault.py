@@ -3,13 +3,13 @@
 import difflib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from types import MappingProxyType
 from typing import Any
 
 from smart_context.config.document import TomlDocument, TomlUnreadable, read_toml
-from smart_context.config.endpoints import EndpointSettings, read_endpoints
+from smart_context.config.endpoints import Endpoints, EndpointSettings, read_endpoints
 from smart_context.config.lines import KeyPath
 from smart_context.config.settings import ENABLED, SettingSpec, read_settings
 from smart_context.config.table import Faults, Table, found, looks_secret
@@ -29,21 +29,28 @@ class VaultConfig:
         root: The vault's folder, absolute.
         name: What the user calls it.
         memory_dir: Where chats are kept; absolute, inside `root`, no link; may not exist yet.
-        chat: Endpoint of the chat model; `None`: the embedded one.
-        fast: Endpoint of the model that finds topics; `None`: the embedded extractor.
-        embedding: Endpoint of the embedding model; `None`: the embedded one.
         plugins: Settings by plugin id, defaults filled in; each has `enabled`.
         path: The `.vault.toml`; `None` when there is none.
+        named: The endpoints that the vault names. A vault may come from a stranger: nothing is
+            sent to these before the user trusts them.
+        chat: Endpoint of the chat model in use; `None`: the embedded one.
+        fast: Endpoint of the model that finds topics in use; `None`: the embedded extractor.
+        embedding: Endpoint of the embedding model in use; `None`: the embedded one.
+        user_roles: The folder of the user's own roles; `None` when it was not asked for.
+        restricted: The categories whose endpoints in `named` are not in use for want of trust.
     """
 
     root: Path
     name: str
     memory_dir: Path
-    chat: EndpointSettings | None
-    fast: EndpointSettings | None
-    embedding: EndpointSettings | None
     plugins: Mapping[str, Mapping[str, Any]]
     path: Path | None
+    named: Endpoints = field(default_factory=dict)
+    chat: EndpointSettings | None = None
+    fast: EndpointSettings | None = None
+    embedding: EndpointSettings | None = None
+    user_roles: Path | None = None
+    restricted: frozenset[str] = frozenset()
 
     @property
     def memory(self) -> Place:
@@ -54,10 +61,11 @@ class VaultConfig:
 def read_config(
     root: Path,
     *,
-    environ: Mapping[str, str],
     plugin_settings: Mapping[str, Mapping[str, SettingSpec]],
 ) -> VaultConfig:
     """The settings of the vault at `root`; a vault without `.vault.toml` has the defaults.
+
+    No endpoint is in use yet, and no key is looked up: see `smart_context.trust.admission`.
 
     A table `[plugins.X]` is checked against `plugin_settings["X"]`. Of a plugin that is not
     known here, `enabled` alone is accepted, since its folder may not have been synced yet (the
@@ -66,7 +74,6 @@ def read_config(
 
     Args:
         root: The vault's folder.
-        environ: Where `api_key_env` is looked up.
         plugin_settings: What each known plugin declares. Without an `enabled` of its own, a
             plugin is off unless the user turns it on.
 
@@ -78,10 +85,10 @@ def read_config(
     try:
         document = read_toml(path)
     except FileNotFoundError:
-        return _read(root, TomlDocument(values={}, lines={}), environ, plugin_settings)
+        return _read(root, TomlDocument(values={}, lines={}), plugin_settings)
     except TomlUnreadable as error:
         raise ConfigInvalid(path, [error.fault]) from error
-    return _read(root, document, environ, plugin_settings, path)
+    return _read(root, document, plugin_settings, path)
 
 
 def read_memory_dir(root: Path) -> Path:
@@ -108,7 +115,6 @@ def read_memory_dir(root: Path) -> Path:
 def _read(
     root: Path,
     document: TomlDocument,
-    environ: Mapping[str, str],
     plugin_settings: Mapping[str, Mapping[str, SettingSpec]],
     path: Path | None = None,
 ) -> VaultConfig:
@@ -117,18 +123,15 @@ def _read(
     top.allow(("vault", "llm", "plugins"))
     vault = top.table("vault")
     vault.allow(("name", "memory_dir"))
-    endpoints = read_endpoints(top.table("llm"), environ)
     config = VaultConfig(
         root=root,
         name=vault.text("name", root.name or "Vault", max_chars=200),
         memory_dir=_read_memory_dir(vault, root),
-        chat=endpoints["chat"],
-        fast=endpoints["fast"],
-        embedding=endpoints["embedding"],
         plugins=_read_plugins(top.table("plugins"), root, plugin_settings),
         path=path,
+        named=read_endpoints(top.table("llm")),
     )
-    for key in _keys_with_secrets(document.values, ()):
+    for key in keys_with_secrets(document.values, ()):
         faults.add(key, "holds what looks like an API key (not shown); keys are never kept here")
     if found_faults := faults.listed():
         raise ConfigInvalid(root / CONFIG_NAME, found_faults)
@@ -199,15 +202,15 @@ def _known_part(
     return enabled
 
 
-def _keys_with_secrets(value: object, path: KeyPath) -> Iterator[KeyPath]:
+def keys_with_secrets(value: object, path: KeyPath) -> Iterator[KeyPath]:
     """Where strings stand that look like keys; endpoints look after their own."""
     if path[:1] == ("llm",) and path[-1] in {"base_url", "api_key_env"}:
         return
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            yield from _keys_with_secrets(inner, (*path, name))
+            yield from keys_with_secrets(inner, (*path, name))
     elif isinstance(value, list):
-        if any(list(_keys_with_secrets(inner, path)) for inner in value):
+        if any(list(keys_with_secrets(inner, path)) for inner in value):
             yield path
     elif isinstance(value, str) and looks_secret(value):
         yield path

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -18,13 +19,14 @@ from smart_context.host.file_commands import drafted
 from smart_context.host.histories import HistoryBuilder
 from smart_context.host.manifest import RESERVED_IDS, Manifest
 from smart_context.host.models import Models
-from smart_context.host.panels import Panels
+from smart_context.host.panels import PanelFiles, Panels
 from smart_context.host.request import Request
 from smart_context.host.tasks import TaskOwner
 from smart_context.host.tools import ToolSupport
 from smart_context.host.window import Window
 from smart_context.processes.child import Child
 from smart_context.processes.children import Children
+from smart_context.trust.vault import VaultTrust
 from smart_context.vault.followed import FollowedVault
 
 P = TypeVar("P")
@@ -84,6 +86,10 @@ class Services(Protocol):
         """Processes for work that may take too long or too much memory."""
 
     @property
+    def trust(self) -> VaultTrust:
+        """What the vault may do."""
+
+    @property
     def tool_support(self) -> ToolSupport:
         """Which models take no tools."""
 
@@ -102,6 +108,31 @@ class Services(Protocol):
         """Tell all clients."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnFiles:
+    """The files of a vault's plugin, as the user trusts them.
+
+    Attributes:
+        folder: Where they lie.
+        pinned: The digest of each, by its path below the folder, with `/`.
+    """
+
+    folder: Path
+    pinned: Mapping[str, str]
+
+    def panel(self, page: Path) -> PanelFiles:
+        """The panel whose page is a file of the plugin.
+
+        Raises:
+            ValueError: If it is none.
+        """
+        try:
+            name = page.relative_to(self.folder).as_posix()
+        except ValueError as error:
+            raise ValueError(f"{page} is not in the plugin's folder {self.folder}") from error
+        return PanelFiles(folder=self.folder, page=name, pinned=self.pinned)
+
+
 class PluginContext:
     """One plugin's way to the host; all that is registered through it goes with the plugin.
 
@@ -111,12 +142,19 @@ class PluginContext:
         logger: Its logger.
     """
 
-    def __init__(self, manifest: Manifest, settings: Mapping[str, Any], services: Services) -> None:
+    def __init__(
+        self,
+        manifest: Manifest,
+        settings: Mapping[str, Any],
+        services: Services,
+        own_files: OwnFiles | None = None,
+    ) -> None:
         self.plugin_id = manifest.id
         self.settings = settings
         self.logger = logging.getLogger(f"smart_context.plugins.{manifest.id}")
         self._manifest = manifest
         self._services = services
+        self._own_files = own_files
         self._tasks = TaskOwner(f"plugin {manifest.id}")
         self._undo: list[Callable[[], None]] = []
 
@@ -144,6 +182,16 @@ class PluginContext:
     def notes(self) -> FollowedVault:
         """The vault's notes: one index and the words of all of them, shared by who asks."""
         return self._services.notes
+
+    @property
+    def trust(self) -> VaultTrust:
+        """What the vault may do; to be asked in a thread, each time anew."""
+        return self._services.trust
+
+    @property
+    def user_roles(self) -> Path | None:
+        """The folder of the user's own roles and templates, which may not exist."""
+        return self._services.config.user_roles
 
     @property
     def models(self) -> Models:
@@ -201,11 +249,14 @@ class PluginContext:
         """Show a panel to every client; what is left out is taken from the manifest.
 
         Args:
-            html: The page at `/panels/<id>`, or its file.
+            html: The page at `/panels/<id>`, or its file in the plugin's folder.
             title: What people read.
             icon: The name of an icon.
             position: `right`, `left` or `bottom`.
             url: The page's address, when it is not `/panels/<id>`.
+
+        Raises:
+            ValueError: If the page is a file that is not in a vault plugin's folder.
         """
         spec = self._manifest.panel
         panel = Panel(
@@ -215,7 +266,8 @@ class PluginContext:
             position=position or (spec.position if spec else "right"),
             url=url or f"/panels/{self.plugin_id}",
         )
-        return self._undoing(self._services.panels.register(panel, html))
+        page = self._page(html) if isinstance(html, Path) else html
+        return self._undoing(self._services.panels.register(panel, page))
 
     def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Run work in the background; it is cancelled when the plugin stops.
@@ -294,6 +346,11 @@ class PluginContext:
         while self._undo:
             self._undo.pop()()
         await self._tasks.close()
+
+    def _page(self, path: Path) -> PanelFiles:
+        if self._own_files is None:
+            raise ValueError("only a vault's plugin has a page of its own as a file")
+        return self._own_files.panel(path)
 
     def _undoing(self, undo: Callable[[], None]) -> Callable[[], None]:
         self._undo.append(undo)

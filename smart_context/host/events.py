@@ -111,6 +111,15 @@ class ConfigRead(TypedDict):
     faults: NotRequired[list[str]]
 
 
+class TrustChanged(TypedDict):
+    """What the vault wants and what of it is off, as `system.trust` gives it."""
+
+    vault: str
+    digest: str
+    summary: str
+    parts: list[dict[str, Any]]
+
+
 CHAT_OPENED: Event[ChatChanged] = Event("chat.opened")
 """A client opened a chat; goes to plugins only."""
 CHAT_STARTED: Event[ChatStarted] = Event("chat.started")
@@ -135,3 +144,5 @@ PLUGINS_CHANGED: Event[PluginsChanged] = Event("system.plugins_changed")
 """A plugin started, failed or stopped."""
 CONFIG_READ: Event[ConfigRead] = Event("system.config_read")
 """The settings file was read again."""
+TRUST_CHANGED: Event[TrustChanged] = Event("system.trust_changed")
+"""The user granted or revoked something, or a part of the vault changed."""

@@ -42,13 +42,13 @@ from smart_context.host.request import Request
 from smart_context.host.tasks import TaskOwner
 from smart_context.host.token_counts import TokenCounts
 from smart_context.host.tools import ToolSupport
-from smart_context.host.trust import TrustRecord
 from smart_context.host.turn import Turn
 from smart_context.host.turns import Turns
 from smart_context.host.window import Window, window_of
 from smart_context.llm.models import ChatModel
 from smart_context.processes.children import Children
 from smart_context.threads import in_daemon_thread
+from smart_context.trust.vault import VaultTrust
 from smart_context.vault.followed import FollowedVault
 
 __all__ = ["Client", "Host", "HostOptions", "Models"]
@@ -96,7 +96,7 @@ class Host:
         store: Its chats.
         models: Who answers, finds topics and embeds.
         notes: The vault's notes, followed while the host runs; its own by default.
-        trust: Whether the vault's own plugins may run.
+        trust: What the vault may do.
         build_history: Makes a history from stored messages (contract E).
         options: What rarely differs.
 
@@ -109,6 +109,7 @@ class Host:
         panels: What plugins show beside a chat.
         plugins: The plugins and what became of each.
         tool_support: Which models take no tools.
+        trust: What the vault may do.
         turns: The answers that are under way.
         compactions: Puts summaries into chats.
     """
@@ -119,7 +120,7 @@ class Host:
         config: VaultConfig,
         store: ChatStore,
         models: Models,
-        trust: TrustRecord,
+        trust: VaultTrust,
         build_history: HistoryBuilder,
         notes: FollowedVault | None = None,
         options: HostOptions | None = None,
@@ -130,6 +131,7 @@ class Host:
         self.children = options.children
         self.files = FileStore(store.home / FILES_FOLDER, reading_in(options.children.files))
         self.models = models
+        self.trust = trust
         self.notes = notes or FollowedVault(config.root, config.memory_dir)
         self.build_history = build_history
         self.bus = EventBus(handler_timeout_s=options.handler_timeout_s)

@@ -17,8 +17,8 @@ from smart_context.host.api import Plugin
 from smart_context.host.bus import is_async
 from smart_context.host.manifest import MANIFEST_NAME, Manifest, read_manifest, version_numbers
 from smart_context.host.modules import PluginModules
-from smart_context.host.trust import PLUGINS_FOLDER
 from smart_context.resources import asset
+from smart_context.trust.files import PLUGINS_FOLDER
 
 Source = Literal["built-in", "vault"]
 
@@ -54,6 +54,10 @@ def find_plugins(root: Path, *, built_in: Path | None = None) -> tuple[FoundPlug
     shipped = _found(built_in or asset(MANIFEST_NAME), "built-in")
     found = [shipped]
     for folder in _plugin_folders(root.resolve() / PLUGINS_FOLDER):
+        if folder.is_symlink():
+            link = "it is a link, which can't be trusted; put the folder itself there"
+            found.append(FoundPlugin(id=folder.name, source="vault", folder=folder, fault=link))
+            continue
         plugin = _found(folder / MANIFEST_NAME, "vault")
         if plugin.id == shipped.id:
             plugin = replace(plugin, manifest=None, fault="this id belongs to the product's plugin")
@@ -113,7 +117,7 @@ def checked_plugin(plugin: object) -> Plugin:
 
 def _plugin_folders(plugins: Path) -> list[Path]:
     try:
-        entries = sorted(plugins.iterdir())
+        entries = [] if plugins.is_symlink() else sorted(plugins.iterdir())
     except OSError:
         return []
     return [entry for entry in entries if entry.is_dir() and entry.name[0] not in "._"]

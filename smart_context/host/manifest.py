@@ -75,7 +75,7 @@ def read_manifest(path: Path, *, expected_id: str | None = None) -> Manifest:
         ManifestInvalid: With every fault and its line.
     """
     try:
-        document = read_toml(path)
+        document = read_toml(path, may_be_link=expected_id is None)
     except FileNotFoundError as error:
         raise ManifestInvalid(path, [Fault(message="there is no such file")]) from error
     except TomlUnreadable as error:

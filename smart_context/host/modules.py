@@ -15,7 +15,7 @@ from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import CodeType, ModuleType
 
-from smart_context.host.trust import file_digest
+from smart_context.trust.files import read_pinned
 
 
 class PluginModules:
@@ -77,17 +77,17 @@ class _Finder(MetaPathFinder):
         raise ModuleNotFoundError(f"the plugin has no module {fullname}", name=fullname)
 
     def _spec(self, fullname: str, path: Path, inner: list[str] | None) -> ModuleSpec | None:
-        trusted = self._trusted.get(path.relative_to(self._folder).as_posix())
-        loader = _TrustedSource(fullname, path, trusted)
+        loader = _TrustedSource(fullname, path, self._folder, self._trusted)
         return spec_from_file_location(
             fullname, path, loader=loader, submodule_search_locations=inner
         )
 
 
 class _TrustedSource(SourceLoader):
-    def __init__(self, fullname: str, path: Path, trusted: str | None) -> None:
+    def __init__(self, fullname: str, path: Path, folder: Path, trusted: Mapping[str, str]) -> None:
         self._fullname = fullname
         self._path = path
+        self._folder = folder
         self._trusted = trusted
 
     def get_filename(self, fullname: str) -> str:
@@ -95,10 +95,13 @@ class _TrustedSource(SourceLoader):
         return str(self._path)
 
     def get_data(self, path: str) -> bytes:
-        content = Path(path).read_bytes()
-        if file_digest(content) != self._trusted:
-            raise ImportError(f"{path} changed after the vault was trusted", name=self._fullname)
-        return content
+        name = Path(path).relative_to(self._folder).as_posix()
+        try:
+            return read_pinned(self._folder, name, self._trusted)
+        except OSError as error:
+            raise ImportError(
+                f"{path} changed after the vault was trusted", name=self._fullname
+            ) from error
 
     def get_code(self, fullname: str) -> CodeType | None:
         return self.source_to_code(self.get_data(self.get_filename(fullname)), str(self._path))

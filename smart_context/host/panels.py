@@ -1,10 +1,45 @@
 """The panels that plugins show beside a chat (contract A9, A11)."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from smart_context.host.events import PANEL_REGISTERED, PANEL_REMOVED, Event, Panel
+from smart_context.trust.files import read_pinned
+
+PAGE = ""
+"""The name of a panel's page itself, beside those of the files that it loads."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PanelFiles:
+    """A panel's page as a file, and what it may load from beside it.
+
+    Attributes:
+        folder: The plugin's folder.
+        page: The page, by its path below the folder, with `/`.
+        pinned: The digests of the plugin's files, which the user trusts, by such paths.
+    """
+
+    folder: Path
+    page: str
+    pinned: Mapping[str, str]
+
+    def read(self, name: str) -> bytes:
+        """The bytes of the page, or of a file beside it; never others than the trusted ones.
+
+        Args:
+            name: Relative to the page's folder; `PAGE` for the page itself.
+
+        Raises:
+            FileNotFoundError: If the plugin has no such file.
+            OSError: If it changed since it was trusted, or can't be read.
+        """
+        base = self.page.rpartition("/")
+        path = self.page if name == PAGE else f"{base[0]}{base[1]}{name}"
+        return read_pinned(self.folder, path, self.pinned)
+
 
 Emit = Callable[[Event[Any], Mapping[str, Any]], None]
 
@@ -19,9 +54,9 @@ class Panels:
     def __init__(self, emit: Emit) -> None:
         self._emit = emit
         self._panels: dict[str, Panel] = {}
-        self._pages: dict[str, str | Path] = {}
+        self._pages: dict[str, str | PanelFiles] = {}
 
-    def register(self, panel: Panel, page: str | Path | None = None) -> Callable[[], None]:
+    def register(self, panel: Panel, page: str | PanelFiles | None = None) -> Callable[[], None]:
         """Show a panel to all clients, now and when they connect.
 
         A panel that is there already is replaced; clients are told only if that changes it.
@@ -49,7 +84,7 @@ class Panels:
         """Whether there is a panel of that id."""
         return panel_id in self._panels
 
-    def page(self, panel_id: str) -> str | Path | None:
+    def page(self, panel_id: str) -> str | PanelFiles | None:
         """The page of a panel, or its file; `None` if it has none of its own."""
         return self._pages.get(panel_id)
 

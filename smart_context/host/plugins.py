@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from smart_context.config import VaultConfig
-from smart_context.host.api import Plugin, PluginContext, Services
+from smart_context.host.api import OwnFiles, Plugin, PluginContext, Services
 from smart_context.host.bus import was_cancelled
 from smart_context.host.commands import Client
 from smart_context.host.loader import FoundPlugin, checked_plugin, find_plugins, import_plugin
 from smart_context.host.manifest import Manifest
 from smart_context.host.modules import PluginModules
-from smart_context.host.trust import Fingerprint, TrustRecord, fingerprint
 from smart_context.threads import in_daemon_thread
+from smart_context.trust.parts import FileSet
+from smart_context.trust.vault import VaultTrust
 
 T = TypeVar("T")
 
@@ -53,9 +54,8 @@ class _Launch:
     """All that a running plugin was made from; when it changes, the plugin is started anew."""
 
     manifest: Manifest
-    folder: Path
     settings: Mapping[str, Any]
-    files: Mapping[str, str] | None
+    files: OwnFiles | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ class Plugins:
     def __init__(
         self,
         services: Services,
-        trust: TrustRecord,
+        trust: VaultTrust,
         *,
         built_in: Path | None = None,
         load_timeout_s: float = LOAD_TIMEOUT_S,
@@ -131,20 +131,19 @@ class Plugins:
 
     async def _trusted_files(
         self, config: VaultConfig, found: Sequence[FoundPlugin]
-    ) -> Fingerprint | None:
+    ) -> FileSet | None:
         """The files of the vault's plugins; `None` when the user does not trust them."""
         if not any(p.source == "vault" and _is_enabled(p.id, config) for p in found):
             return None
-        current = await asyncio.to_thread(fingerprint, config.root)
-        trusted = await asyncio.to_thread(self._trust.is_trusted, config.root, current)
-        return current if trusted else None
+        return await asyncio.to_thread(self._trust.plugins)
 
     async def _started(self, launch: _Launch) -> tuple[State, str]:
         plugin_id = launch.manifest.id
         if plugin_id in self._running:
             return "running", ""
-        modules = None if launch.files is None else PluginModules(launch.folder, launch.files)
-        context = PluginContext(launch.manifest, launch.settings, self._services)
+        own = launch.files
+        modules = None if own is None else PluginModules(own.folder, own.pinned)
+        context = PluginContext(launch.manifest, launch.settings, self._services, own)
         try:
             work = partial(import_plugin, launch.manifest, modules)
             plugin_class = await _guarded(
@@ -179,7 +178,7 @@ async def _loaded(plugin_class: Callable[[], object], context: PluginContext) ->
 
 
 def _verdict(
-    plugin: FoundPlugin, config: VaultConfig, trusted: Fingerprint | None
+    plugin: FoundPlugin, config: VaultConfig, trusted: FileSet | None
 ) -> _Launch | tuple[State, str]:
     """How a plugin is started, or why it is not."""
     if not _is_enabled(plugin.id, config):
@@ -191,14 +190,14 @@ def _verdict(
         if trusted is None:
             return "untrusted", f"plugins are code; to run it: smart-context trust {config.root}"
         prefix = f"{plugin.id}/"
-        files = {
+        pinned = {
             name.removeprefix(prefix): digest
             for name, digest in trusted.files.items()
             if name.startswith(prefix)
         }
+        files = OwnFiles(folder=plugin.folder, pinned=pinned)
     return _Launch(
         manifest=plugin.manifest,
-        folder=plugin.folder,
         settings=config.plugins.get(plugin.id, {}),
         files=files,
     )

@@ -24,10 +24,16 @@ from smart_context.text.words import content_words
 
 NAME = "embedded/passages"
 
-_OPENING = "No chat model is configured"
+_UNCONFIGURED = "No chat model is configured"
+_UNTRUSTED = "This vault names an endpoint that you have not trusted"
+_OPENINGS = (_UNCONFIGURED, _UNTRUSTED)
 _INTRODUCTION = (
-    f"{_OPENING}, so nobody has written an answer. To get one, name a model in the `[llm]` table"
-    " of `.vault.toml`; `smart-context init` writes a file with everything explained."
+    f"{_UNCONFIGURED}, so nobody has written an answer. To get one, name a model in the `[llm]`"
+    " table of `.vault.toml`; `smart-context init` writes a file with everything explained."
+)
+_RESTRICTED_INTRODUCTION = (
+    f"{_UNTRUSTED}, so nothing was sent to it and nobody has written an answer. To use it, choose"
+    " “Review and trust…” at the top of the page, or run `smart-context trust`."
 )
 _FOUND = "This is what your notes and this chat say that comes closest to your message:"
 _NOTHING = "Nothing in your notes or in this chat comes close to your message."
@@ -80,11 +86,15 @@ class PassageResponder:
         embedder: Puts passages in order. When it fails, shared words alone decide, and the
             answer says so.
         passages: The vault's notes.
+        is_restricted: A chat model is configured, but the user has not trusted its endpoint.
     """
 
-    def __init__(self, embedder: Embedder, passages: PassageSource) -> None:
+    def __init__(
+        self, embedder: Embedder, passages: PassageSource, *, is_restricted: bool = False
+    ) -> None:
         self._embedder = embedder
         self._passages = passages
+        self._introduction = _RESTRICTED_INTRODUCTION if is_restricted else _INTRODUCTION
 
     @property
     def name(self) -> str:
@@ -96,7 +106,7 @@ class PassageResponder:
     ) -> AsyncGenerator[Piece]:
         """The answer in pieces of a few words; tools are not used."""
         del tools
-        for text in _pieces(_INTRODUCTION):
+        for text in _pieces(self._introduction):
             yield Piece(text=text)
         for text in _pieces(await self._found(messages)):
             yield Piece(text=text)
@@ -160,7 +170,7 @@ def said_before(messages: Sequence[PromptMessage]) -> list[Passage]:
     passages = (
         Passage(_SPEAKERS[message["role"]], paragraph)
         for message in reversed(said)
-        if not (text := _text(message)).startswith(_OPENING)
+        if not (text := _text(message)).startswith(_OPENINGS)
         for paragraph in paragraphs(text[:_MESSAGE_CHARACTERS], _QUOTE_CHARACTERS)
     )
     return list(islice(passages, _MOST_FROM_CHAT))

@@ -5,10 +5,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from smart_context.disk.places import Place
 from smart_context.environment import environment
 from smart_context.packing.allowed_templates import check_allowed
-from smart_context.packing.own_templates import OwnTemplates, read_own
+from smart_context.packing.own_templates import OwnTemplates
 
 if TYPE_CHECKING:  # 15 ms, and only templates that are not ours need it
     from smart_context.processes.child import Child
@@ -23,15 +22,14 @@ _PLAIN_ERRORS = {"SecurityError", "TemplateError", "TemplateRuntimeError", "Unde
 
 
 @contextmanager
-def renderer(folder: Place | None, child: "Child | None") -> Iterator[Render]:
-    """What renders a template by its name with values, those of a folder before the shipped ones.
+def renderer(own: OwnTemplates, child: "Child | None") -> Iterator[Render]:
+    """What renders a template by its name with values, own versions before the shipped ones.
 
     Args:
-        folder: Own versions of the allowed templates.
+        own: Own versions of the allowed templates.
         child: Where these are rendered; `None` starts one, which is ready when it is needed if
             there is something else to do first.
     """
-    own = read_own(folder)
     if own.is_empty:
         from smart_context.packing.templates import render  # noqa: PLC0415  50 ms
 

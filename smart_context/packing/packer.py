@@ -11,6 +11,7 @@ from smart_context.packing.allowed_templates import check_allowed
 from smart_context.packing.budget import Meter, Section, Tokenizer, cut, joined, keep_within
 from smart_context.packing.costly_templates import renderer
 from smart_context.packing.fences import Markup, Style
+from smart_context.packing.own_templates import OwnTemplates, read_own
 from smart_context.packing.patterns import PatternSet
 from smart_context.packing.plan import OVER_BUDGET, PackPlan, SectionOutcome
 from smart_context.packing.roles import RoleConfig
@@ -33,8 +34,9 @@ class ContextPacker:
 
     Args:
         repo_path: The repository.
-        template_dir: Own versions of the allow-listed templates, looked into first. They are
-            rendered in a process that is killed when it takes too long or too much memory.
+        template_dir: Own versions of the allow-listed templates, looked into first: their folder,
+            or as they were read. They are rendered in a process that is killed when it takes too
+            long or too much memory.
         repomix: Whether Repomix packs the files of globs: "auto", if it is installed.
         tokenizer: Counts tokens, or gives them; `None`, four characters are a token.
         style: How sections and files are written.
@@ -47,7 +49,7 @@ class ContextPacker:
         self,
         repo_path: Path | str,
         *,
-        template_dir: Path | str | Place | None = None,
+        template_dir: Path | str | Place | OwnTemplates | None = None,
         repomix: RepomixUse = "never",
         tokenizer: Tokenizer | None = None,
         style: Style = "markdown",
@@ -67,10 +69,13 @@ class ContextPacker:
     @cached_property
     def jinja_env(self) -> "ImmutableSandboxedEnvironment":
         """The environment of the templates; what is rendered in it directly is not limited."""
-        from smart_context.packing.own_templates import read_own  # noqa: PLC0415  as below
         from smart_context.packing.templates import prompt_environment  # noqa: PLC0415  50 ms
 
-        return prompt_environment(read_own(self._template_dir))
+        return prompt_environment(self._own_templates())
+
+    def _own_templates(self) -> OwnTemplates:
+        own = self._template_dir
+        return own if isinstance(own, OwnTemplates) else read_own(own)
 
     def build_full_prompt(
         self,
@@ -127,7 +132,7 @@ class ContextPacker:
             jinja2.TemplateError: If it can't be loaded, lacks a variable, or does too much.
         """
         check_allowed(template_name)
-        with renderer(self._template_dir, self._child) as render:
+        with renderer(self._own_templates(), self._child) as render:
             return render(template_name, _values(role, task_description, kwargs))
 
     def get_git_diff(self, staged: bool = True) -> str:
@@ -200,7 +205,7 @@ class ContextPacker:
     ) -> PackPlan | str:
         """The prompt by the template, or why there is none."""
         check_allowed(template_name)
-        with renderer(self._template_dir, self._child) as render:
+        with renderer(self._own_templates(), self._child) as render:
             plan = self.plan_files(role, target_files, extra_context)
             values = {
                 **{key: value for key, value in extra_context.items() if key.isidentifier()},
@@ -260,10 +265,10 @@ class ContextPacker:
         )
 
 
-def _folder(template_dir: Path | str | Place | None) -> Place | None:
-    if template_dir is None or isinstance(template_dir, Place):
-        return template_dir
-    return Place(Path(template_dir))
+def _folder(
+    template_dir: Path | str | Place | OwnTemplates | None,
+) -> Place | OwnTemplates | None:
+    return Place(Path(template_dir)) if isinstance(template_dir, Path | str) else template_dir
 
 
 def _values(role: RoleConfig, task_description: str, given: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -5,16 +5,18 @@ A role is a TOML file with the fields of `RoleConfig`. Those of a vault or repos
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from smart_context.disk.folders import read_inside
 from smart_context.errors import ConfigInvalid, Fault
 from smart_context.packing.allowed_templates import TEMPLATES_OF_ROLES
 
 SHIPPED_ROLES = Path(__file__).resolve().parent / "shipped_roles"
 DEFAULT_TOKEN_BUDGET = 20_000
+MAX_ROLE_BYTES = 1024 * 1024
 
 _TEMPLATES = sorted(TEMPLATES_OF_ROLES)
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,127}")
@@ -66,34 +68,97 @@ class RoleConfig:
     template: str = ""
 
 
+RoleSource = Literal["vault", "user", "shipped"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleFolder:
+    """A folder of roles.
+
+    Attributes:
+        path: Where it is.
+        source: Whose it is. Only the user's own and the shipped roles may allow secrets.
+        contents: The bytes of each file by its name, if they were read already; `None`: they are
+            read from the folder.
+    """
+
+    path: Path
+    source: RoleSource
+    contents: Mapping[str, bytes] | None = None
+
+    def names(self) -> Iterator[str]:
+        """The names of its roles, in no order."""
+        files = self.contents if self.contents is not None else self._files()
+        names = (name.removesuffix(".toml") for name in files if name.endswith(".toml"))
+        return (name for name in names if _NAME.fullmatch(name) and self.has(name))
+
+    def has(self, name: str) -> bool:
+        """Whether there is a role of that name."""
+        if self.contents is not None:
+            return f"{name}.toml" in self.contents
+        return self.file(name).is_file()
+
+    def file(self, name: str) -> Path:
+        """Where the role of that name is, or would be."""
+        return self.path / f"{name}.toml"
+
+    def read(self, name: str) -> bytes:
+        """The bytes of a role's file.
+
+        Raises:
+            OSError: If it can't be read, or is larger than any role.
+        """
+        if self.contents is not None:
+            return self.contents[f"{name}.toml"]
+        path = self.file(name)
+        path = path if self.source == "vault" else path.resolve()
+        return read_inside(path.parent, path.name, max_bytes=MAX_ROLE_BYTES)
+
+    def _files(self) -> list[str]:
+        try:
+            return [path.name for path in self.path.iterdir()]
+        except OSError:
+            return []
+
+
+SHIPPED = RoleFolder(path=SHIPPED_ROLES, source="shipped")
+
+
 class RoleLoader:
     """Reads roles by name.
 
     Args:
         root: The vault or repository whose `roles` folder is looked into first; `None`, only the
             shipped roles.
+        folders: Looked into before the shipped roles, in place of that folder.
     """
 
-    def __init__(self, root: Path | str | None = None) -> None:
-        own = [] if root is None else [Path(root) / "roles"]
-        self._folders = (*own, SHIPPED_ROLES)
+    def __init__(
+        self, root: Path | str | None = None, *, folders: Sequence[RoleFolder] | None = None
+    ) -> None:
+        if folders is None:
+            own = [] if root is None else [RoleFolder(path=Path(root) / "roles", source="vault")]
+            folders = own
+        self._folders = (*folders, SHIPPED)
 
     def names(self) -> list[str]:
         """The names of all roles, sorted."""
-        paths = (path for folder in self._folders for path in folder.glob("*.toml"))
-        found = {path.stem for path in paths if _NAME.fullmatch(path.stem) and path.is_file()}
-        return sorted(found)
+        return sorted({name for folder in self._folders for name in folder.names()})
+
+    def source(self, name: str) -> RoleSource | None:
+        """Whose role of that name is used; `None` when there is none."""
+        return next((folder.source for folder in self._folders if folder.has(name)), None)
 
     def is_own(self, name: str) -> bool:
         """Whether the role of that name is the vault's or repository's own, not a shipped one."""
-        first = self._folders[0]
-        return first != SHIPPED_ROLES and (first / f"{name}.toml").is_file()
+        return self.source(name) == "vault"
 
     def load_role(self, name: str) -> RoleConfig:
         """The role of that name, with what it extends merged in.
 
         A role that extends its own name extends the shipped one. Lists append, tables merge,
-        other values override.
+        other values override. `allow_secrets` of a vault's or repository's role does not count,
+        nor what such a role extends.
 
         Raises:
             ConfigInvalid: If there is no such role, it extends itself in a circle, or its file,
@@ -103,6 +168,8 @@ class RoleLoader:
         merged: dict[str, Any] = {}
         for _, document in reversed(lineage):
             merged = _merged(merged, document)
+        if any(folder.source == "vault" for folder, _ in lineage):
+            merged.get("context", {}).pop("allow_secrets", None)
         context: dict[str, Any] = {
             key: tuple(value) if isinstance(value, list) else value
             for key, value in merged.pop("context", {}).items()
@@ -111,33 +178,36 @@ class RoleLoader:
         merged["name"] = lineage[0][1].get("name", name)
         return RoleConfig(**merged, context=RoleContext(**context))
 
-    def _lineage(self, name: str) -> list[tuple[Path, dict[str, Any]]]:
-        """The role's file and document, those that it extends, and so on."""
-        lineage: list[tuple[Path, dict[str, Any]]] = []
+    def _lineage(self, name: str) -> list[tuple[RoleFolder, dict[str, Any]]]:
+        """The role's folder and document, those that it extends, and so on."""
+        lineage: list[tuple[RoleFolder, dict[str, Any]]] = []
+        before: list[Path] = []
         wanted: str | None = name
         while wanted is not None:
-            before = [path for path, _ in lineage]
-            path = self._find(wanted, before)
+            folder = self._find(wanted, before)
+            path = folder.file(wanted)
             if path in before:
                 circle = " → ".join(entry.stem for entry in [*before, path])
                 raise _fault(before[-1], "extends", f"the roles extend each other: {circle}")
-            lineage.append((path, _checked(path)))
+            lineage.append((folder, _checked(path, _read(folder, wanted))))
+            before.append(path)
             wanted = lineage[-1][1].get("extends")
         return lineage
 
-    def _find(self, name: str, after: Sequence[Path]) -> Path:
+    def _find(self, name: str, after: Sequence[Path]) -> RoleFolder:
         if not _NAME.fullmatch(name):
-            place = after[-1] if after else self._folders[0]
+            place = after[-1] if after else self._folders[0].path
             raise _fault(place, "extends" if after else "name", f"{name!r} is no name of a role")
-        candidates = [folder / f"{name}.toml" for folder in self._folders]
+        candidates = [*self._folders]
         if after and after[-1].stem == name:
-            candidates = [path for path in candidates if path not in after] or candidates
-        for path in candidates:
-            if path.is_file():
-                return path
+            unseen = [folder for folder in candidates if folder.file(name) not in after]
+            candidates = unseen or candidates
+        for folder in candidates:
+            if folder.has(name):
+                return folder
         known = ", ".join(self.names())
         if not after:
-            raise _fault(self._folders[0], "", f"there is no role {name!r}; there are {known}")
+            raise _fault(self._folders[0].path, "", f"there is no role {name!r}; there are {known}")
         if after[-1].stem == name:
             message = f"no role {name!r} is shipped that this one could extend; there are {known}"
             raise _fault(after[-1], "extends", message)
@@ -157,15 +227,21 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _checked(path: Path) -> dict[str, Any]:
-    """The role file's document, with every value of the right type."""
+def _read(folder: RoleFolder, name: str) -> bytes:
+    try:
+        return folder.read(name)
+    except OSError as error:
+        reason = f"it can't be read: {error.strerror}"
+        raise _fault(folder.file(name), "", reason) from error
+
+
+def _checked(path: Path, content: bytes) -> dict[str, Any]:
+    """A role file's document, with every value of the right type."""
     import tomllib  # noqa: PLC0415  12 ms that a pack without a role's file need not pay
 
     try:
-        text = path.read_text(encoding="utf-8")
+        text = content.decode("utf-8")
         document = tomllib.loads(text)
-    except OSError as error:
-        raise _fault(path, "", f"it can't be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise _fault(path, "", "it is not UTF-8 text") from error
     except tomllib.TOMLDecodeError as error:

@@ -13,6 +13,7 @@ from smart_context.plugin.filter import FilterState
 from smart_context.plugin.named_contexts import Command
 from smart_context.plugin.role_packing import RolePacking
 from smart_context.plugin.role_part import NO_ROLE, CountTokens, RolePart
+from smart_context.plugin.role_sources import RoleSources
 from smart_context.plugin.service import ChatFilter
 from smart_context.plugin.sidecars import Sidecars
 from smart_context.threads import in_daemon_thread
@@ -29,6 +30,7 @@ class ChatRoles:
     Args:
         root: The vault.
         without: Folders that are no part of its files, relative to it.
+        sources: Gives the roles that can be used.
         sidecars: Where it is kept which role a chat has.
         chat_filter: Tells the clients of a change.
         within: What of a role's budget the model's window leaves.
@@ -42,6 +44,7 @@ class ChatRoles:
         *,
         root: Path,
         without: Sequence[str],
+        sources: RoleSources,
         sidecars: Sidecars,
         chat_filter: ChatFilter,
         within: Callable[[int], int],
@@ -49,8 +52,8 @@ class ChatRoles:
         count_tokens: CountTokens,
         logger: logging.Logger,
     ) -> None:
-        self._root = root
-        self._packing = RolePacking(root, without)
+        self._sources = sources
+        self._packing = RolePacking(root, without, sources)
         self._sidecars = sidecars
         self._filter = chat_filter
         self._within = within
@@ -64,7 +67,7 @@ class ChatRoles:
 
     async def roles(self, chat_id: str | None = None) -> JsonObject:
         """List the roles that a chat can have, and the one that it has."""
-        listed = await in_daemon_thread(lambda: [*_listed(self._root)], name="roles")
+        listed = await in_daemon_thread(lambda: [*_listed(self._sources.loader())], name="roles")
         if chat_id is None:
             return {"roles": listed, "current": "", "targets": [], "problem": ""}
         state = (await self._sidecars.of(check_chat_id(chat_id))).state
@@ -82,7 +85,7 @@ class ChatRoles:
         """
         checked = check_chat_id(chat_id)
         if role:
-            await in_daemon_thread(lambda: _check(self._root, role), name="roles")
+            await in_daemon_thread(lambda: _check(self._sources, role), name="roles")
         try:
             await self._filter.take_role(checked, role, targets or ())
         except ValueError as error:
@@ -129,28 +132,27 @@ class ChatRoles:
         return {
             "current": state.role,
             "targets": list(state.role_targets),
-            "problem": await role_problem(self._root, state),
+            "problem": await role_problem(self._sources, state),
         }
 
 
-async def role_problem(root: Path, state: FilterState) -> str:
-    """Why the role that a chat has can't be used, for people; empty when there is nothing wrong."""
+async def role_problem(sources: RoleSources, state: FilterState) -> str:
+    """What of a chat's role can't be used, for people; empty when there is nothing wrong."""
     if not state.role:
         return ""
     try:
-        await in_daemon_thread(lambda: RoleLoader(root).load_role(state.role), name="roles")
+        usable = await in_daemon_thread(lambda: sources.role(state.role), name="roles")
     except SmartContextError as failure:
         return f"The role {state.role!r} is not used: {failure}"
-    return ""
+    return "\n".join(usable.problems)
 
 
-def _listed(root: Path) -> Iterator[JsonObject]:
-    loader = RoleLoader(root)
+def _listed(loader: RoleLoader) -> Iterator[JsonObject]:
     for name in loader.names():
         described: JsonObject = {
             "name": name,
             "description": "",
-            "source": "vault" if loader.is_own(name) else "shipped",
+            "source": loader.source(name),
         }
         try:
             described["description"] = loader.load_role(name).description
@@ -159,14 +161,16 @@ def _listed(root: Path) -> Iterator[JsonObject]:
         yield described
 
 
-def _check(root: Path, name: str) -> None:
-    """Refuse a role that does not exist.
+def _check(sources: RoleSources, name: str) -> None:
+    """Refuse a role that does not exist or is off.
 
     Raises:
-        InvalidParams: If there is none of that name.
+        InvalidParams: If there is none of that name, or it is off.
         ConfigInvalid: If its file has faults.
     """
-    loader = RoleLoader(root)
+    if sources.is_off(name):
+        raise InvalidParams(f"role: this vault's role {name!r} is off until you trust the vault")
+    loader = sources.loader()
     names = loader.names()
     if name not in names:
         raise InvalidParams(f"role: there is no role {name!r}; there are {', '.join(names)}")

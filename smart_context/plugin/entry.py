@@ -22,6 +22,7 @@ from smart_context.plugin.previews import Previews
 from smart_context.plugin.receipt_commands import Receipts
 from smart_context.plugin.receipt_replay import Replays
 from smart_context.plugin.requests import Requests
+from smart_context.plugin.role_sources import RoleSources
 from smart_context.plugin.selector import ContextSelector, protected_ids
 from smart_context.plugin.service import ChatFilter
 from smart_context.plugin.settings import FilterSettings
@@ -77,6 +78,7 @@ class SmartContextPlugin:
             context.logger,
             budget,
         )
+        role_sources = RoleSources(context.trust, lambda: context.user_roles)
         self._filter = ChatFilter(
             chats=context.chats,
             sidecars=self._sidecars,
@@ -84,7 +86,7 @@ class SmartContextPlugin:
             history_of=self._history_of,
             emit=context.emit,
             undo_steps=self._undo.count,
-            role_problem=lambda state: role_problem(context.vault, state),
+            role_problem=lambda state: role_problem(role_sources, state),
         )
         self._editing = TopicEditing(
             chats=context.chats,
@@ -123,6 +125,7 @@ class SmartContextPlugin:
         self._roles = ChatRoles(
             root=context.vault,
             without=context.notes.without,
+            sources=role_sources,
             sidecars=self._sidecars,
             chat_filter=self._filter,
             within=budget.for_role,

@@ -5,16 +5,17 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from smart_context.errors import ConfigInvalid, PathRefused
-from smart_context.packing import RoleConfig, RoleContext, RoleLoader
+from smart_context.packing import RoleConfig
 from smart_context.packing.git import Changes
 from smart_context.packing.git_folder import work_tree_of
 from smart_context.packing.patterns import PatternSet
-from smart_context.packing.sections import STAGED_DIFF, UNSTAGED_DIFF, GitUse
+from smart_context.packing.sections import STAGED_DIFF, UNSTAGED_DIFF
 from smart_context.plugin.role_part import NO_ROLE, CountTokens, RolePart, pack_role
+from smart_context.plugin.role_sources import RoleSources, UsableRole, asks_git
 from smart_context.vault.paths import status_of
 from smart_context.vault.walk import file_stamps, rest_after
 
@@ -50,13 +51,20 @@ class RolePacking:
     Args:
         root: The vault.
         without: Folders that are no part of its files, relative to it.
+        sources: Gives roles and templates, and says whether git may be asked.
         clock: Seconds that only grow.
     """
 
     def __init__(
-        self, root: Path, without: Sequence[str], *, clock: Callable[[], float] = time.monotonic
+        self,
+        root: Path,
+        without: Sequence[str],
+        sources: RoleSources,
+        *,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._root = root
+        self._sources = sources
         self._without = tuple(without)
         self._clock = clock
         self._packed: OrderedDict[State, _Packed] = OrderedDict()
@@ -71,7 +79,6 @@ class RolePacking:
         budget: Callable[[int], int],
         model: str,
         count_tokens: CountTokens,
-        git: GitUse = "guarded",
     ) -> RolePart:
         """What a role adds to a turn now. A role with faults adds nothing, and says so.
 
@@ -81,19 +88,21 @@ class RolePacking:
             budget: Gives the most tokens of a role that would take so many.
             model: Whose tokens are counted.
             count_tokens: Counts them.
-            git: Whether git is asked what changed.
         """
         if not name:
             return NO_ROLE
         try:
-            role = RoleLoader(self._root).load_role(name)
+            usable = self._sources.role(name)
         except ConfigInvalid as invalid:
             problem = f"The role {name!r} is not used: {invalid}"
             return RolePart(name=name, problems=(problem,))
+        role = usable.config
+        if role is None:
+            return RolePart(name=name, problems=usable.problems)
         limit = budget(role.token_budget)
-        key = (name, _plain(role), targets, limit, model, git)
+        key = (name, _plain(usable), targets, limit, model)
         with self._one_at_a_time:
-            state = self._state(role, targets, git)
+            state = self._state(role, targets)
             known = self._packed.get(key)
             if known is None or known.state != state or known.used != self._used(known.part):
                 part = pack_role(
@@ -104,8 +113,10 @@ class RolePacking:
                     budget=limit,
                     without=self._without,
                     count_tokens=count_tokens,
-                    git=git,
+                    git=usable.git,
                 )
+                problems = (*usable.problems, *part.problems)
+                part = replace(part, templates=usable.templates, problems=problems)
                 known = _Packed(state, self._used(part), part)
             self._remember(key, known)
             return known.part
@@ -116,12 +127,11 @@ class RolePacking:
         while len(self._packed) > MAX_PACKED:
             self._packed.popitem(last=False)
 
-    def _state(self, role: RoleConfig, targets: Sequence[str], git: GitUse) -> State:
+    def _state(self, role: RoleConfig, targets: Sequence[str]) -> State:
         context = role.context
         names = (*context.include, *context.always_include)
         patterns = tuple(name for name in names if not name.startswith("$") and name not in _DIFFS)
-        wants_changes = git != "never" and _wants_changes(context)
-        changes = self._changes(unstaged=UNSTAGED_DIFF in names) if wants_changes else ""
+        changes = self._changes(unstaged=UNSTAGED_DIFF in names) if asks_git(role) else ""
         if not (patterns or targets or context.tree):
             return (changes,)
         return (changes, self._files(hidden=PatternSet(patterns).wants_hidden))
@@ -154,12 +164,7 @@ class RolePacking:
         return tuple(_stamps(self._root, paths))
 
 
-def _wants_changes(context: RoleContext) -> bool:
-    names = {*context.include, *context.always_include}
-    return context.git_diff or not names.isdisjoint(("$CHANGED_FILES", *_DIFFS))
-
-
-def _plain(role: RoleConfig) -> str:
+def _plain(role: UsableRole) -> str:
     """The role as text: equal texts, equal roles."""
     return repr(role)
 

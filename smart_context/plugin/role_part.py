@@ -4,18 +4,15 @@ The packer makes it, with its own sections and its own budget, as it does for `s
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from smart_context.disk.places import Place
 from smart_context.packing import ContextPacker, RoleConfig
+from smart_context.packing.own_templates import OwnTemplates
 from smart_context.packing.plan import PackPlan, SectionOutcome
 from smart_context.packing.sections import GitUse
 from smart_context.packing.templates import failure_of
 from smart_context.processes.child import Child
-
-OWN_TEMPLATES = "roles/templates"
-"""Where a vault keeps its own versions of the allowed templates."""
 
 CountTokens = Callable[[str], int]
 
@@ -51,7 +48,8 @@ class RolePart:
         targets: The files that its turns are about.
         sections: What the text is made of, and what was left out.
         problems: What could not be done, for people.
-        root: Whose own templates come before the shipped ones.
+        root: The vault.
+        templates: Own versions of templates, which come before the shipped ones.
     """
 
     name: str = ""
@@ -62,6 +60,7 @@ class RolePart:
     sections: tuple[RoleSection, ...] = ()
     problems: tuple[str, ...] = ()
     root: Path = Path()
+    templates: OwnTemplates = field(default_factory=OwnTemplates)
 
     @property
     def problem(self) -> str:
@@ -78,8 +77,7 @@ class RolePart:
         if self.config is None or not self.config.template or not message.strip():
             return message, ""
         template = self.config.template
-        own = Place(self.root) / OWN_TEMPLATES
-        packer = ContextPacker(self.root, template_dir=own, child=child)
+        packer = ContextPacker(self.root, template_dir=self.templates, child=child)
         bare = replace(self.config, system_prompt="")
         try:
             text = packer.render_prompt(

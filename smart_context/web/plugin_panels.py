@@ -1,7 +1,7 @@
-"""Panels of other plugins: the page that each registered, and the files beside it."""
+"""Panels of vault plugins: the page that each registered, and the files beside it."""
 
 import mimetypes
-from pathlib import Path
+from pathlib import PurePosixPath
 from typing import Protocol
 
 from starlette.concurrency import run_in_threadpool
@@ -10,23 +10,21 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from smart_context.errors import PathRefused
-from smart_context.vault.paths import confine
+from smart_context.host.panels import PAGE, PanelFiles
 
 FILE_TYPES = frozenset({".js", ".css", ".svg", ".png", ".jpg", ".webp", ".woff2", ".json"})
 """What a panel's page may load from its folder; its code is not among it."""
 
-MAX_FILE_BYTES = 8 * 1024 * 1024
-
 _HEADERS = {"Cache-Control": "no-cache"}
 _TEXT_TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
+_CHANGED = "This plugin's files changed after you trusted them. Review and trust them again."
 
 
 class Panels(Protocol):
     """What is asked of the host's panels."""
 
-    def page(self, panel_id: str) -> str | Path | None:
-        """The page of a panel, or its file; `None` if it has none of its own."""
+    def page(self, panel_id: str) -> str | PanelFiles | None:
+        """The page of a panel, or its files; `None` if it has none of its own."""
 
 
 def panel_routes(panels: Panels) -> list[BaseRoute]:
@@ -41,20 +39,17 @@ def panel_routes(panels: Panels) -> list[BaseRoute]:
             raise HTTPException(404)
         if isinstance(registered, str):
             return HTMLResponse(registered, headers=_HEADERS)
-        return HTMLResponse(await run_in_threadpool(_read, registered), headers=_HEADERS)
+        return HTMLResponse(await run_in_threadpool(_read, registered, PAGE), headers=_HEADERS)
 
     async def file(request: Request) -> Response:
         registered = panels.page(request.path_params["plugin_id"])
-        name = request.path_params["name"]
-        if not isinstance(registered, Path) or Path(name).suffix not in FILE_TYPES:
+        name: str = request.path_params["name"]
+        kind = PurePosixPath(name).suffix
+        if not isinstance(registered, PanelFiles) or kind not in FILE_TYPES:
             raise HTTPException(404)
-        try:
-            path = confine(registered.parent, name)
-        except PathRefused as error:
-            raise HTTPException(404) from error
-        content = await run_in_threadpool(_read, path)
-        kind = _TEXT_TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0]
-        return Response(content, media_type=kind, headers=_HEADERS)
+        content = await run_in_threadpool(_read, registered, name)
+        media_type = _TEXT_TYPES.get(kind) or mimetypes.guess_type(name)[0]
+        return Response(content, media_type=media_type, headers=_HEADERS)
 
     return [
         Route("/panels/{plugin_id}", page),
@@ -63,10 +58,10 @@ def panel_routes(panels: Panels) -> list[BaseRoute]:
     ]
 
 
-def _read(path: Path) -> bytes:
+def _read(files: PanelFiles, name: str) -> bytes:
     try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise HTTPException(413)
-        return path.read_bytes()
-    except OSError as error:
+        return files.read(name)
+    except FileNotFoundError as error:
         raise HTTPException(404) from error
+    except OSError as error:
+        raise HTTPException(403, _CHANGED) from error

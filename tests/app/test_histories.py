@@ -1,5 +1,7 @@
 """Histories as the settings say: attached texts and results keep within the model's window."""
 
+from dataclasses import replace
+
 import pytest
 
 from smart_context.app.digests import Digests
@@ -24,7 +26,8 @@ def config(tmp_path):
             f'[llm]\nbase_url = "http://127.0.0.1:9/v1"\n{window}\n'
             f'[llm.categories]\nchat = "local"\n{fast}\n'
         )
-        return read_config(tmp_path, environ={}, plugin_settings={})
+        config = read_config(tmp_path, plugin_settings={})
+        return replace(config, **config.named)
 
     return read
 

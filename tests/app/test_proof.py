@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from smart_context.app.composition import plugin_files, trust_record
 from smart_context.app.proof import prints, prove
+from tests.trusting import trust
 
 pytestmark = pytest.mark.anyio
 
@@ -58,7 +58,7 @@ async def test_a_plugin_that_writes_is_found_out(vault):
         'id = "w"\nname = "W"\nversion = "1.0.0"\nentry = "main:Plugin"\n'
     )
     (vault / ".vault.toml").write_text("[plugins.w]\nenabled = true\n")
-    trust_record().grant(vault, plugin_files(vault))
+    trust(vault)
     finding = (await prove(vault)).as_finding()
     assert finding.state == "failed"
     assert "a.md" in finding.found

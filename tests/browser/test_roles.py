@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.steps import asked, open_chat, send
+from tests.trusting import trust
 from tests.vaults import about, write_chat
 
 pytestmark = pytest.mark.browser
@@ -56,10 +57,12 @@ def test_a_role_that_breaks_is_told_of_and_stays_the_users_choice(new_page, serv
     (server.vault / "roles").mkdir()
     own = server.vault / "roles/pilot.toml"
     own.write_text('description = "Reads charts."\n', encoding="utf-8")
+    trust(server.vault)
     page = open_chat(new_page, server, "c1")
     role(page).select_option("pilot")
     expect(page.locator(".role-told")).to_have_text("Reads charts.")
     own.write_text('description = "Reads charts."\nbudget = 1\n', encoding="utf-8")
+    trust(server.vault)
     page.reload()
     expect(page.locator(".role-told")).to_contain_text(re.compile("pilot.*not used", re.DOTALL))
     expect(role(page)).to_have_value("pilot")

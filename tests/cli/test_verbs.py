@@ -186,6 +186,7 @@ def test_doctor_says_which_endpoint_is_down_and_what_to_do(smart_context, tmp_pa
     (tmp_path / ".vault.toml").write_text(
         '[llm]\nbase_url = "http://127.0.0.1:1/v1"\nmax_retries = 0\n[llm.categories]\nchat = "m"\n'
     )
+    smart_context("trust", tmp_path, "--yes")
     code, out, _ = smart_context("doctor", tmp_path, "--format", "json")
     assert code == 1
     failed = [row for row in json.loads(out) if row["state"] == "failed"]
@@ -277,7 +278,7 @@ def test_a_new_plugin_works_once_it_is_trusted_and_enabled(smart_context, tmp_pa
     assert smart_context("trust", vault, "--yes")[0] == 0
 
     env = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
-    with serving(vault, env=env) as server, server.connect() as client:
+    with serving(vault, env=env, trusted=False) as server, server.connect() as client:
         assert client.call("word_count.count", text="one two")["words"] == 2
         client.call("chat.send", chat_id="c", message="hello")
         assert client.wait_for("word_count.counted")["total"] > 0
@@ -286,7 +287,7 @@ def test_a_new_plugin_works_once_it_is_trusted_and_enabled(smart_context, tmp_pa
         assert server.request("GET", "/panels/word_count/main.py")[0] == 404
 
     (vault / "plugins/word_count/main.py").write_text("raise SystemExit\n")
-    with serving(vault, env=env) as server:
+    with serving(vault, env=env, trusted=False) as server:
         states = {p["id"]: p["state"] for p in server.ask("system.plugins")["plugins"]}
     assert states == {"smart_context": "running", "word_count": "untrusted"}
 

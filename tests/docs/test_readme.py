@@ -13,7 +13,7 @@ import pytest
 
 from smart_context.cli.root import VERBS
 from smart_context.cli.serve import DEMO_VAULT
-from smart_context.config import read_config
+from smart_context.config import read_config, read_user_config
 from smart_context.contexts import ContextOptions
 from smart_context.host import events
 from smart_context.host.loader import declared_settings
@@ -41,9 +41,18 @@ def rows(heading):
 
 def test_the_config_example_is_right(tmp_path):
     (tmp_path / ".vault.toml").write_text(block("the config example"), encoding="utf-8")
-    config = read_config(tmp_path, environ={}, plugin_settings=declared_settings(tmp_path))
-    assert config.chat.model == "llama3.1"
-    assert config.embedding.model == "nomic-embed-text"
+    config = read_config(tmp_path, plugin_settings=declared_settings(tmp_path))
+    assert config.named["chat"].model == "llama3.1"
+    assert config.named["embedding"].model == "nomic-embed-text"
+
+
+def test_the_users_config_example_is_right(tmp_path):
+    (tmp_path / "roles").mkdir()
+    text = block("the user config example").replace("~/roles", str(tmp_path / "roles"))
+    (tmp_path / "config.toml").write_text(text, encoding="utf-8")
+    config = read_user_config(tmp_path)
+    assert config.endpoints["chat"].model == "llama3.1"
+    assert config.roles == tmp_path / "roles"
 
 
 def test_the_table_of_settings_is_that_of_the_manifest():

@@ -10,13 +10,13 @@ import pytest
 from smart_context.chat.history import ContextBuilderOptions, build_context
 from smart_context.chat.messages import messages_of
 from smart_context.chat.store import ChatStore
-from smart_context.config import read_config
 from smart_context.host.commands import Caller
 from smart_context.host.host import Host, HostOptions, Models
-from smart_context.host.loader import declared_settings
-from smart_context.host.trust import TrustRecord, fingerprint
 from smart_context.llm.scripted import ScriptedChatModel, ScriptedEmbedder
+from smart_context.trust.record import TrustRecord
+from smart_context.trust.vault import VaultTrust
 from tests.patience import PATIENCE_S
+from tests.trusting import grant_all, settings_of
 
 BARE = """\
 id = "quiet"
@@ -50,7 +50,7 @@ class Bench:
         self.vault = vault
         self.outside = outside
         self.model = ScriptedChatModel(lambda _: "An answer in words")
-        self.trust = TrustRecord(outside / "trust.json")
+        self.trust = VaultTrust(vault, TrustRecord(outside / "trust.json"))
         self.events = []
         self.page = Page()
         manifest = outside / "plugin.toml"
@@ -61,10 +61,10 @@ class Bench:
 
     def configure(self, text):
         (self.vault / ".vault.toml").write_text(text)
+        self.trust_the_vault()
 
     def config(self):
-        settings = declared_settings(self.vault, built_in=self.options.built_in)
-        return read_config(self.vault, environ={}, plugin_settings=settings)
+        return settings_of(self.vault, self.trust, built_in=self.options.built_in)
 
     def add_plugin(self, name, code, manifest="", *, trust=True, **files):
         folder = self.vault / "plugins" / name
@@ -83,7 +83,7 @@ class Bench:
         return folder
 
     def trust_the_vault(self):
-        self.trust.grant(self.vault, fingerprint(self.vault))
+        grant_all(self.trust, self.config())
 
     def models(self):
         return Models(

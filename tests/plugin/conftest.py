@@ -7,13 +7,13 @@ import pytest
 
 from smart_context.chat.history import ContextBuilderOptions, build_context
 from smart_context.chat.store import ChatStore
-from smart_context.config import read_config
 from smart_context.host.commands import Caller
 from smart_context.host.host import Host, Models
-from smart_context.host.loader import declared_settings
-from smart_context.host.trust import TrustRecord
 from smart_context.llm.scripted import ScriptedChatModel, ScriptedEmbedder
+from smart_context.trust.record import TrustRecord
+from smart_context.trust.vault import VaultTrust
 from tests.patience import PATIENCE_S
+from tests.trusting import grant_all, settings_of
 
 
 class NoAttachments:
@@ -24,10 +24,13 @@ class NoAttachments:
 class Served:
     """A running host and what it said."""
 
-    def __init__(self, vault, trust, *, embedder=None, fast=None):
+    def __init__(self, vault, record, *, embedder=None, fast=None, trusted=True):
         self.vault = vault
+        self.trust = VaultTrust(vault, TrustRecord(record))
+        if trusted:
+            self.trust_the_vault()
         self.model = ScriptedChatModel(lambda _: "An answer")
-        config = read_config(vault, environ={}, plugin_settings=declared_settings(vault))
+        config = settings_of(vault, self.trust)
         self.host = Host(
             config=config,
             store=ChatStore(config.memory_dir),
@@ -37,13 +40,16 @@ class Served:
                 embedder=embedder or ScriptedEmbedder(),
                 chat_is_embedded=False,
             ),
-            trust=TrustRecord(trust),
+            trust=self.trust,
             build_history=lambda messages, **_more: build_context(
                 messages, ContextBuilderOptions(attachment_resolver=NoAttachments())
             ),
         )
         self.events = []
         self.host.on_event(lambda name, payload: self.events.append((name, payload)))
+
+    def trust_the_vault(self):
+        grant_all(self.trust, settings_of(self.vault, self.trust))
 
     async def call(self, verb, **params):
         name = verb if "." in verb else f"smart_context.{verb}"
@@ -81,8 +87,8 @@ def notes(vault):
 @pytest.fixture
 def served(vault, tmp_path):
     @asynccontextmanager
-    async def run(**models):
-        running = Served(vault, tmp_path / "trust.json", **models)
+    async def run(*, trusted=True, **models):
+        running = Served(vault, tmp_path / "trust.json", trusted=trusted, **models)
         await running.host.start()
         try:
             yield running

@@ -134,6 +134,7 @@ async def test_a_turn_goes_on_without_a_role_that_broke_and_says_why(notes, serv
     async with served() as running:
         await running.call("set_role", chat_id="c", role="cook")
         spoil(vault / "roles/cook.toml")
+        running.trust_the_vault()
         await send(running, "bake")
         assert running.asked == [{"role": "user", "content": "bake"}]
         assert words in (await running.call("receipt", chat_id="c"))["problem"]

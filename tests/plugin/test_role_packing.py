@@ -1,11 +1,16 @@
 """A packed role is packed again only when something that it shows has changed."""
 
 import subprocess
+from dataclasses import replace
 
 import pytest
 
 from smart_context.llm.tokens import estimate
 from smart_context.plugin.role_packing import MAX_PACKED, RolePacking
+from smart_context.plugin.role_sources import RoleSources
+from smart_context.trust.record import TrustRecord
+from smart_context.trust.vault import VaultTrust
+from tests.trusting import grant_all, settings_of
 
 ROLE = """
 system_prompt = "You sail."
@@ -17,10 +22,24 @@ git_diff = true
 
 @pytest.fixture
 def vault(tmp_path):
+    folder = tmp_path / "vault"
     for path, text in {"roles/sailor.toml": ROLE, "a.md": "one", "b.py": "B = 1\n"}.items():
-        (tmp_path / path).parent.mkdir(exist_ok=True)
-        (tmp_path / path).write_text(text)
-    return tmp_path
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    return folder
+
+
+def record(vault):
+    return VaultTrust(vault, TrustRecord(vault.parent / "trust.json"))
+
+
+def trust_again(vault):
+    grant_all(record(vault), settings_of(vault, record(vault)))
+
+
+def packing_of(vault, without=(), **options):
+    trust_again(vault)
+    return RolePacking(vault, without, RoleSources(record(vault)), **options)
 
 
 def part(packing, name="sailor", targets=(), model="m", window=10_000):
@@ -38,7 +57,7 @@ def git(folder, *arguments):
 
 
 def test_nothing_is_packed_twice_as_long_as_it_is_the_same(vault):
-    packing = RolePacking(vault, ())
+    packing = packing_of(vault)
     assert part(packing) is part(packing)
     assert part(packing).text.startswith("You sail.\n\n## Repository Context\n\n### a.md")
 
@@ -57,15 +76,16 @@ def test_nothing_is_packed_twice_as_long_as_it_is_the_same(vault):
     ],
 )
 def test_what_changes_is_seen_at_once(vault, change):
-    packing = RolePacking(vault, ())
+    packing = packing_of(vault)
     before = part(packing)
     change(vault)
+    trust_again(vault)
     assert part(packing).text != before.text
 
 
 def test_what_is_staged_is_seen_at_once(vault):
     git(vault, "init", "-q")
-    packing = RolePacking(vault, ())
+    packing = packing_of(vault)
     assert part(packing) is part(packing)
     git(vault, "add", "b.py")
     assert "## Git Diff (Staged)" in part(packing).text
@@ -73,7 +93,7 @@ def test_what_is_staged_is_seen_at_once(vault):
 
 
 def test_targets_model_and_budget_make_another_text(vault):
-    packing = RolePacking(vault, ())
+    packing = packing_of(vault)
     first = part(packing)
     assert "B = 1" in part(packing, targets=("b.py",)).text
     assert part(packing, model="other") is not first
@@ -82,7 +102,7 @@ def test_targets_model_and_budget_make_another_text(vault):
 
 
 def test_only_the_last_ones_are_remembered(vault):
-    packing = RolePacking(vault, ())
+    packing = packing_of(vault)
     first = part(packing)
     for number in range(MAX_PACKED):
         part(packing, model=f"m{number}")
@@ -92,7 +112,7 @@ def test_only_the_last_ones_are_remembered(vault):
 def test_the_memory_folder_is_no_part_of_the_files(vault):
     (vault / "memory").mkdir()
     (vault / "memory/chat.md").write_text("said before")
-    packing = RolePacking(vault, ("memory",))
+    packing = packing_of(vault, ("memory",))
     first = part(packing)
     assert "said before" not in first.text
     (vault / "memory/chat.md").write_text("and again")
@@ -102,7 +122,7 @@ def test_the_memory_folder_is_no_part_of_the_files(vault):
 def test_in_a_vast_vault_names_are_looked_at_less_often_but_texts_each_time(vault, monkeypatch):
     monkeypatch.setattr("smart_context.plugin.role_packing.rest_after", lambda *_: 6.0)
     now = [100.0]
-    packing = RolePacking(vault, (), clock=lambda: now[0])
+    packing = packing_of(vault, (), clock=lambda: now[0])
     first = part(packing)
     (vault / "new.md").write_text("new")
     assert part(packing) is first
@@ -113,7 +133,7 @@ def test_in_a_vast_vault_names_are_looked_at_less_often_but_texts_each_time(vaul
 
 
 def test_a_role_that_is_gone_says_so_and_adds_nothing(vault):
-    gone = part(RolePacking(vault, ()), name="pirate")
+    gone = part(packing_of(vault), name="pirate")
     assert (gone.text, gone.tokens) == ("", 0)
     assert "there is no role 'pirate'" in gone.problem
 
@@ -121,9 +141,13 @@ def test_a_role_that_is_gone_says_so_and_adds_nothing(vault):
 def test_where_git_may_not_run_a_role_has_no_changes_and_says_so(vault):
     git(vault, "init", "-q")
     git(vault, "add", "a.md")
-    packing = RolePacking(vault, ())
-    options = {"budget": lambda wanted: wanted, "model": "m", "count_tokens": estimate}
-    without = packing.part("sailor", git="never", **options)
+    trust_again(vault)
+    granted = record(vault).grant()
+    only_roles = frozenset(pin for pin in granted.pins if pin.kind == "roles")
+    packing = packing_of(vault)
+    assert "## Git Diff" in part(packing).text
+    TrustRecord(vault.parent / "trust.json").store(vault, replace(granted, pins=only_roles))
+    without = part(packing)
     assert "## Git Diff" not in without.text
-    assert any("git may not run here" in problem for problem in without.problems)
-    assert "## Git Diff" in packing.part("sailor", git="guarded", **options).text
+    assert without.problems == ("Git is off until you trust this vault, so changes are not sent.",)
+    assert without.text.startswith("You sail.")

@@ -1,0 +1,139 @@
+"""Keeps a served vault as its settings and the user's trust say, while both change.
+
+Three files are looked at each second: `.vault.toml`, the user's `config.toml`, and the record of
+what the user trusts. Now and then the pinned files of the vault are looked at, too, so that a
+part that changed is off on all pages, and not only where its use is refused.
+"""
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from smart_context.app.composition import models_of, read_user, read_vault, settings_files
+from smart_context.config import CONFIG_NAME, VaultConfig, environment
+from smart_context.errors import ConfigInvalid, Fault
+from smart_context.host.events import TRUST_CHANGED
+from smart_context.host.host import Host
+from smart_context.trust.admission import admitted
+from smart_context.trust.views import JsonObject, standing_view
+
+LOOK_EACH_S = 1.0
+PARTS_EACH = 4
+"""Of so many looks at the settings, one is at the pinned files, too."""
+
+Stamps = tuple[tuple[int, int, int] | None, ...]
+
+_logger = logging.getLogger(__name__)
+
+
+class Follower:
+    """Takes up changes of one served vault.
+
+    Args:
+        host: What serves it.
+        stamps: Of the settings files, from before its settings were read.
+        replaced: Closes models that are made later, at the end.
+    """
+
+    def __init__(self, host: Host, stamps: Stamps, replaced: AsyncExitStack) -> None:
+        self._host = host
+        self._root = host.config.root
+        self._replaced = replaced
+        self._stamps = stamps
+        self._user = read_user()
+        self._changing = asyncio.Lock()
+        self._seen: JsonObject | None = None
+
+    async def run(self) -> None:
+        """Look for changes until cancelled; what goes wrong is logged, and looking goes on."""
+        looks = 0
+        while True:
+            await asyncio.sleep(LOOK_EACH_S)
+            looks += 1
+            try:
+                await self._look(at_parts=looks % PARTS_EACH == 0)
+            except Exception:
+                _logger.exception("changed settings could not be taken up")
+
+    async def view(self) -> JsonObject:
+        """What the vault wants now, compared with what it was granted, for people."""
+        return await self._view_under(self._host.config)
+
+    async def take_up(self) -> None:
+        """Go on with the settings and the trust of now."""
+        async with self._changing:
+            self._stamps = await asyncio.to_thread(stamps_of, settings_files(self._root))
+            config = await self._read()
+            # What changes while plugins start is seen by the next look.
+            self._seen = await self._view_under(config)
+            if _ask_the_same(config, self._host.config):
+                await self._host.reload(config)
+            else:
+                models = models_of(config, self._host.notes)
+                await self._host.reload(config, await self._replaced.enter_async_context(models))
+            _logger.info("settings taken up from %s", config.path or config.root)
+            self._host.emit(TRUST_CHANGED, await self.view())
+
+    async def _look(self, *, at_parts: bool) -> None:
+        if await asyncio.to_thread(stamps_of, settings_files(self._root)) != self._stamps:
+            await self.take_up()
+        elif at_parts:
+            await self._look_at_parts()
+
+    async def _look_at_parts(self) -> None:
+        view, seen = await self.view(), self._seen
+        self._seen = view
+        if seen is None or view == seen:
+            return
+        if view["digest"] == seen["digest"]:
+            self._host.emit(TRUST_CHANGED, view)
+        else:
+            await self.take_up()
+
+    async def _read(self) -> VaultConfig:
+        """The settings of now; with faults the former go on, as far as they are trusted."""
+        try:
+            config = await asyncio.to_thread(read_vault, self._root)
+            self._user = await asyncio.to_thread(read_user)
+        except ConfigInvalid as error:
+            self._host.report_faults([*_placed(error)])
+            grant = await asyncio.to_thread(self._host.trust.grant)
+            return admitted(self._host.config, self._user, grant, environment())
+        return config
+
+    async def _view_under(self, config: VaultConfig) -> JsonObject:
+        standing = await asyncio.to_thread(self._host.trust.standing, config)
+        return standing_view(standing, self._root)
+
+
+def stamps_of(paths: Iterable[Path]) -> Stamps:
+    """What tells one state of files from another, without reading them."""
+    return tuple(_stamp(path) for path in paths)
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def _ask_the_same(one: VaultConfig, other: VaultConfig) -> bool:
+    """Whether both ask the same models, and leave out the same for want of trust."""
+    return (one.chat, one.fast, one.embedding, one.restricted) == (
+        other.chat,
+        other.fast,
+        other.embedding,
+        other.restricted,
+    )
+
+
+def _placed(error: ConfigInvalid) -> Iterable[Fault]:
+    """The faults, with their file where it is not the vault's."""
+    if error.path.name == CONFIG_NAME:
+        return error.faults
+    return (replace(fault, message=f"{fault.message} (in {error.path})") for fault in error.faults)

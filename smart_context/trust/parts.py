@@ -1,0 +1,150 @@
+"""What a vault wants and what the user has granted, as values; no disk, no clock."""
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+Kind = Literal["endpoint", "plugins", "roles", "git"]
+
+
+class Pin(NamedTuple):
+    """What consent is given to; another pin is another thing.
+
+    Attributes:
+        kind: What acts.
+        content: The digest of its files, or the address of the endpoint.
+        api_key_env: The environment variable whose value the endpoint is sent.
+    """
+
+    kind: Kind
+    content: str = ""
+    api_key_env: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSet:
+    """The files of a part as they are now.
+
+    Attributes:
+        digest: Of all names and contents.
+        files: The digest of each file, by its path with `/`.
+        refused: What can't be trusted: links, special files, what is too large or unreadable.
+    """
+
+    digest: str
+    files: Mapping[str, str] = field(default_factory=dict)
+    refused: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to trust."""
+        return not (self.files or self.refused)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One thing that acts for a vault; trusted as a whole or not at all.
+
+    Attributes:
+        pin: What consent is given to.
+        used_for: Of an endpoint, the categories of models; of plugins, those that are turned on.
+        files: Of plugins and roles.
+        is_in_use: Whether something is missing while it is off.
+    """
+
+    pin: Pin
+    used_for: tuple[str, ...] = ()
+    files: FileSet | None = None
+    is_in_use: bool = True
+
+    @property
+    def id(self) -> str:
+        """Names the part as it is now, on the page and in commands."""
+        return " ".join(filter(None, self.pin))
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """Files that keep the part from being trusted."""
+        return self.files.refused if self.files else ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """What the user has granted to a vault.
+
+    Attributes:
+        pins: What runs as long as it is just this.
+        granted_at: When consent was given last, as ISO 8601; empty when never.
+    """
+
+    pins: frozenset[Pin] = frozenset()
+    granted_at: str = ""
+
+    def covers(self, part: Part) -> bool:
+        """Whether the part may act as it is now."""
+        return part.pin in self.pins and not part.refused
+
+    def was_for(self, part: Part) -> bool:
+        """Whether something of its kind was granted, which is not what is there now."""
+        return any(pin.kind == part.pin.kind for pin in self.pins) and not self.covers(part)
+
+
+NOTHING_GRANTED = Grant()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What a vault wants, compared with what it was granted."""
+
+    parts: tuple[Part, ...] = ()
+    grant: Grant = NOTHING_GRANTED
+
+    @property
+    def restricted(self) -> tuple[Part, ...]:
+        """What is off."""
+        return tuple(part for part in self.parts if not self.grant.covers(part))
+
+    @property
+    def missed(self) -> tuple[Part, ...]:
+        """What is off and in use."""
+        return tuple(part for part in self.restricted if part.is_in_use)
+
+    @property
+    def digest(self) -> str:
+        """Of all that is wanted, so that what is granted is what was reviewed."""
+        listed = [[*part.pin, *part.refused] for part in self.parts]
+        return hashlib.sha256(json.dumps(listed).encode()).hexdigest()
+
+    def part(self, kind: Kind) -> Part | None:
+        """The part of a kind, if there is one."""
+        return next((part for part in self.parts if part.pin.kind == kind), None)
+
+
+def endpoint_parts(endpoints: Mapping[str, tuple[str, str]]) -> list[Part]:
+    """One part for each endpoint, from the address and variable of each category."""
+    used_for: dict[tuple[str, str], list[str]] = {}
+    for category, endpoint in endpoints.items():
+        used_for.setdefault(endpoint, []).append(category)
+    return [
+        Part(pin=Pin("endpoint", *endpoint), used_for=tuple(categories))
+        for endpoint, categories in used_for.items()
+    ]
+
+
+def granted_after(
+    former: Grant, standing: Standing, chosen: Collection[Part], *, granted_at: str
+) -> Grant:
+    """The grant once the user has chosen parts; what the vault no longer wants is dropped."""
+    kept = [part for part in standing.parts if former.covers(part)]
+    return Grant(pins=frozenset(part.pin for part in (*kept, *chosen)), granted_at=granted_at)
+
+
+def files_by_folder(names: Sequence[str]) -> Mapping[str, list[str]]:
+    """Paths by their first folder; what lies in none is under an empty name."""
+    grouped: dict[str, list[str]] = {}
+    for name in names:
+        folder, slash, _ = name.partition("/")
+        grouped.setdefault(folder if slash else "", []).append(name)
+    return grouped

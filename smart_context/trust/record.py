@@ -1,0 +1,111 @@
+"""The record of what the user trusts: `trust.json` in the user's configuration folder."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from smart_context.disk.files import atomic_write, locked
+from smart_context.disk.folders import Folder, opened
+from smart_context.disk.places import Place
+from smart_context.errors import StoreFailed
+from smart_context.trust.parts import NOTHING_GRANTED, Grant, Kind, Pin
+
+RECORD_NAME = "trust.json"
+
+_VERSION = 2
+_CONTENT_KEYS = {"endpoint": "base_url", "plugins": "digest", "roles": "digest", "git": ""}
+
+
+class TrustRecord:
+    """Remembers what the user has granted to each vault. All of it blocks.
+
+    A record that is missing, damaged or of a later version grants nothing.
+
+    Args:
+        path: The record, outside every vault; made when trust is first given.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def granted(self, root: Path) -> Grant:
+        """What the vault at `root` was granted."""
+        return self.vaults().get(root.resolve(), NOTHING_GRANTED)
+
+    def vaults(self) -> Mapping[Path, Grant]:
+        """Every vault that was granted something."""
+        entries = {Path(root): _grant_of(entry) for root, entry in self._read().items()}
+        return {root: grant for root, grant in entries.items() if grant.pins}
+
+    def store(self, root: Path, grant: Grant) -> None:
+        """Grant this to the vault at `root`, in place of what it was granted before.
+
+        Raises:
+            StoreFailed: If the record can't be written.
+        """
+        key = str(root.resolve())
+        with _opened(self.path.parent) as folder, locked(folder):
+            vaults = self._read()
+            if grant.pins:
+                vaults[key] = _entry_of(grant)
+            elif vaults.pop(key, None) is None:
+                return
+            self._write(vaults)
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            record = json.loads(self.path.read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return {}
+        if not isinstance(record, dict) or record.get("version") not in (1, _VERSION):
+            return {}
+        vaults = record.get("vaults")
+        return vaults if isinstance(vaults, dict) else {}
+
+    def _write(self, vaults: Mapping[str, Any]) -> None:
+        record = {"version": _VERSION, "vaults": vaults}
+        private = Place(self.path.parent, (self.path.name,))
+        atomic_write(private, json.dumps(record, indent=2).encode())
+
+
+def _opened(folder: Path) -> Folder:
+    try:
+        return opened(Place(folder), make=True)
+    except OSError as error:
+        reason = error.strerror or error
+        raise StoreFailed(
+            f"{folder} can't be opened: {reason}. Nothing was granted or revoked."
+        ) from error
+
+
+def _grant_of(entry: object) -> Grant:
+    """What an entry grants; one of version 1 has the digest of the plugins alone."""
+    if not isinstance(entry, dict):
+        return NOTHING_GRANTED
+    listed = entry.get("parts", [{"kind": "plugins", "digest": entry.get("digest")}])
+    pins = (_pin_of(part) for part in listed) if isinstance(listed, list) else ()
+    granted_at = entry.get("granted_at")
+    return Grant(
+        pins=frozenset(pin for pin in pins if pin is not None),
+        granted_at=granted_at if isinstance(granted_at, str) else "",
+    )
+
+
+def _pin_of(part: object) -> Pin | None:
+    kind = part.get("kind") if isinstance(part, dict) else None
+    if not isinstance(part, dict) or not isinstance(kind, str) or kind not in _CONTENT_KEYS:
+        return None
+    content, variable = part.get(_CONTENT_KEYS[kind], ""), part.get("api_key_env", "")
+    if not isinstance(content, str) or not isinstance(variable, str):
+        return None
+    return Pin(cast("Kind", kind), content, variable)
+
+
+def _entry_of(grant: Grant) -> dict[str, Any]:
+    parts = []
+    for pin in sorted(grant.pins):
+        content = {_CONTENT_KEYS[pin.kind]: pin.content} if pin.content else {}
+        variable = {"api_key_env": pin.api_key_env} if pin.kind == "endpoint" else {}
+        parts.append({"kind": pin.kind, **content, **variable})
+    return {"granted_at": grant.granted_at, "parts": parts}

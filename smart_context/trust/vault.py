@@ -1,0 +1,166 @@
+"""What one vault may do now: its files and settings held against the user's record.
+
+Everything here blocks; run it in a thread. The record is read each time, so that consent that is
+given or revoked elsewhere counts at once.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from smart_context.config import VaultConfig
+from smart_context.errors import TrustRequired
+from smart_context.text.names import shown
+from smart_context.trust.admission import endpoint_pin
+from smart_context.trust.files import (
+    Found,
+    RoleFiles,
+    find_plugin_files,
+    find_role_files,
+    plugin_files,
+    role_files,
+)
+from smart_context.trust.parts import (
+    FileSet,
+    Grant,
+    Part,
+    Pin,
+    Standing,
+    endpoint_parts,
+    files_by_folder,
+    granted_after,
+)
+from smart_context.trust.record import TrustRecord
+from smart_context.trust.repository import is_repository
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnRoles:
+    """The roles and templates of a vault, as far as they may be used.
+
+    Attributes:
+        names: The files that are there, by their paths below `roles/`.
+        contents: The bytes that consent was given to; empty while they are off.
+    """
+
+    names: frozenset[str] = frozenset()
+    contents: Mapping[str, bytes] = field(default_factory=dict)
+
+    @property
+    def are_off(self) -> bool:
+        """Whether there are some that may not be used."""
+        return bool(self.names) and not self.contents
+
+
+class VaultTrust:
+    """What one vault may do.
+
+    Args:
+        root: The vault.
+        record: What the user has granted.
+    """
+
+    def __init__(self, root: Path, record: TrustRecord) -> None:
+        self.root = root.resolve()
+        self._record = record
+        self._plugins: tuple[Found, FileSet] | None = None
+        self._roles: tuple[Found, RoleFiles] | None = None
+        self._missed_git = False
+
+    def grant(self) -> Grant:
+        """What the vault was granted."""
+        return self._record.granted(self.root)
+
+    def standing(self, config: VaultConfig) -> Standing:
+        """What the vault wants now, compared with what it was granted.
+
+        Args:
+            config: Its settings.
+        """
+        enabled = {name for name, of in config.plugins.items() if of.get("enabled") is True}
+        named = {
+            category: endpoint_pin(endpoint)
+            for category, endpoint in config.named.items()
+            if endpoint is not None
+        }
+        parts = endpoint_parts(
+            {category: (pin.content, pin.api_key_env) for category, pin in named.items()}
+        )
+        if not (plugins := self._plugin_files()).is_empty:
+            parts.append(_plugins_part(plugins, enabled))
+        if not (roles := self._role_files().set).is_empty:
+            parts.append(Part(pin=Pin("roles", roles.digest), files=roles))
+        if is_repository(self.root):
+            parts.append(Part(pin=Pin("git"), is_in_use=self._missed_git))
+        return Standing(parts=tuple(parts), grant=self.grant())
+
+    def plugins(self) -> FileSet | None:
+        """The files of the vault's plugins; `None` when they may not run."""
+        grant = self.grant()
+        if not any(pin.kind == "plugins" for pin in grant.pins):
+            return None
+        files = self._plugin_files()
+        part = Part(pin=Pin("plugins", files.digest), files=files)
+        return files if grant.covers(part) else None
+
+    def roles(self) -> OwnRoles:
+        """The vault's roles and templates; nothing of them is read while they are off."""
+        found = find_role_files(self.root)
+        names = frozenset((*found.refused, *(name for name, *_ in found.stamps)))
+        grant = self.grant()
+        if not names or not any(pin.kind == "roles" for pin in grant.pins):
+            return OwnRoles(names=names)
+        read = self._role_files()
+        part = Part(pin=Pin("roles", read.set.digest), files=read.set)
+        return OwnRoles(names=names, contents=read.contents if grant.covers(part) else {})
+
+    def allows_git(self) -> bool:
+        """Whether git may be asked about the vault; that somebody wanted to is remembered."""
+        allowed = Pin("git") in self.grant().pins
+        self._missed_git = self._missed_git or not allowed
+        return allowed
+
+    def trust(self, standing: Standing, parts: tuple[Part, ...]) -> None:
+        """Grant parts of what was reviewed.
+
+        Raises:
+            TrustRequired: If one of them has files that can't be trusted; names them.
+            StoreFailed: If the record can't be written.
+        """
+        for part in parts:
+            if part.refused:
+                names = ", ".join(shown(name) for name in part.refused)
+                raise TrustRequired(
+                    f"{self.root / part.pin.kind}: these can't be trusted, since they are links, "
+                    f"special files, too large or unreadable: {names}. Replace or remove them"
+                )
+        granted_at = datetime.now(UTC).isoformat(timespec="seconds")
+        grant = granted_after(standing.grant, standing, parts, granted_at=granted_at)
+        self._record.store(self.root, grant)
+
+    def revoke(self) -> None:
+        """Grant the vault nothing from now on.
+
+        Raises:
+            StoreFailed: If the record can't be written.
+        """
+        self._record.store(self.root, Grant())
+
+    def _plugin_files(self) -> FileSet:
+        found = find_plugin_files(self.root)
+        if self._plugins is None or self._plugins[0] != found:
+            self._plugins = found, plugin_files(found)
+        return self._plugins[1]
+
+    def _role_files(self) -> RoleFiles:
+        found = find_role_files(self.root)
+        if self._roles is None or self._roles[0] != found:
+            self._roles = found, role_files(found)
+        return self._roles[1]
+
+
+def _plugins_part(files: FileSet, enabled: set[str]) -> Part:
+    named = files_by_folder([*files.files, *files.refused])
+    used = tuple(sorted(enabled.intersection(named)))
+    return Part(pin=Pin("plugins", files.digest), files=files, used_for=used, is_in_use=bool(used))
