@@ -8,12 +8,18 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakSet
 
 from smart_context.errors import ModelFailed, SmartContextError
+from smart_context.host.tool_arguments import (
+    MAX_CHARACTERS,
+    ArgumentsInvalid,
+    check_arguments,
+    read_arguments,
+)
 from smart_context.llm.models import ChatModel, ToolCall
 
 JsonObject = dict[str, Any]
@@ -24,7 +30,6 @@ MAX_RESULT_CHARACTERS = 100_000
 
 _REFUSING = frozenset({400, 404, 422, 501})
 _NAMES_TOOLS = re.compile(r"\btools?(?:\b|_)|\bfunction[_ -]?call", re.IGNORECASE)
-_TYPES: Mapping[str, type] = {"string": str, "integer": int, "boolean": bool}
 
 _logger = logging.getLogger(__name__)
 
@@ -36,8 +41,8 @@ class Tool:
     Attributes:
         name: Letters, digits and `_`.
         description: What it does, for the model.
-        parameters: JSON Schema of an object. Its first property is the one that a request in
-            plain text means.
+        parameters: JSON Schema of an object, of which `tool_arguments` says what is checked. Its
+            first property is the one that a request in plain text means.
         run: Gets the checked arguments and gives the result. What it raises of
             `SmartContextError` is told to the model; other failures are logged.
     """
@@ -80,17 +85,15 @@ class ToolSupport:
 
 async def answered(call: ToolCall, tools: Sequence[Tool]) -> JsonObject:
     """What a call came to, as a part of the answer's message; never raises for a bad call."""
-    arguments: JsonObject | str = call.arguments
+    arguments: JsonObject | str = call.arguments[:MAX_CHARACTERS]
     try:
         tool = _named(call.name, tools)
-        arguments = _arguments(call.arguments)
+        arguments = read_arguments(call.arguments)
         _check(arguments, tool)
         async with asyncio.timeout(TOOL_TIMEOUT_S):
             result = await tool.run(arguments)
         state = "result"
-    except SmartContextError as error:
-        state, result = "error", str(error)
-    except _BadCall as error:
+    except (SmartContextError, ArgumentsInvalid, _UnknownTool) as error:
         state, result = "error", str(error)
     except TimeoutError:
         state, result = "error", f"{call.name} took longer than {TOOL_TIMEOUT_S:g} s."
@@ -118,8 +121,8 @@ def part_of(call: ToolCall, state: str, arguments: JsonObject | str, result: str
     return whole
 
 
-class _BadCall(Exception):
-    """A call that can't be made; says why."""
+class _UnknownTool(Exception):
+    """A call of a tool that there isn't; says which there are."""
 
 
 def _named(name: str, tools: Sequence[Tool]) -> Tool:
@@ -127,36 +130,11 @@ def _named(name: str, tools: Sequence[Tool]) -> Tool:
         if tool.name == name:
             return tool
     known = ", ".join(tool.name for tool in tools)
-    raise _BadCall(f"There is no tool {name!r}; there are: {known or 'none'}.")
-
-
-def _arguments(text: str) -> JsonObject:
-    try:
-        value = json.loads(text, parse_constant=_refuse) if text.strip() else {}
-    except (ValueError, RecursionError) as error:
-        raise _BadCall(f"The arguments are not JSON: {error}") from error
-    if not isinstance(value, dict):
-        raise _BadCall("The arguments are not a JSON object.")
-    return value
-
-
-def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is not JSON")
+    raise _UnknownTool(f"There is no tool {name!r}; there are: {known or 'none'}.")
 
 
 def _check(arguments: JsonObject, tool: Tool) -> None:
-    """Only what is asked for, and of the right type; models get both wrong."""
-    known: Mapping[str, Mapping[str, Any]] = tool.parameters.get("properties", {})
-    faults = [
-        f"{name}: missing" for name in tool.parameters.get("required", ()) if name not in arguments
-    ]
-    for name, value in arguments.items():
-        if name not in known:
-            faults.append(f"{name}: unknown")
-            continue
-        expected = str(known[name].get("type"))
-        wanted = _TYPES.get(expected, object)
-        if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
-            faults.append(f"{name}: expected {expected}, found {json.dumps(value)[:40]}")
-    if faults:
-        raise _BadCall(f"{tool.name} was called wrongly: {'; '.join(faults)}.")
+    try:
+        check_arguments(arguments, tool.parameters)
+    except ArgumentsInvalid as error:
+        raise ArgumentsInvalid(f"{tool.name} was called wrongly: {error}.") from error

@@ -9,6 +9,9 @@ from smart_context.llm.failures import AnswerNotUnderstood
 from smart_context.llm.models import ToolCall
 
 _MOST_CALLS = 128
+_LONGEST_NAME = 200
+_LONGEST_ID = 10_000
+"""Some gateways keep what they need for the next request in it."""
 
 
 @dataclass(slots=True)
@@ -27,11 +30,11 @@ class ToolCalls:
 
     def add(self, fragment: Mapping[str, Any]) -> int:
         """Take a fragment; gives how many characters it added."""
-        call = self._call(str(fragment.get("id") or ""), fragment.get("index"))
+        call = self._call(str(fragment.get("id") or "")[:_LONGEST_ID], fragment.get("index"))
         function = fragment.get("function")
         if not isinstance(function, Mapping):
             return 0
-        call.name = call.name or str(function.get("name") or "")
+        call.name = call.name or str(function.get("name") or "")[:_LONGEST_NAME]
         call.arguments.append(_arguments(function.get("arguments")))
         return len(call.arguments[-1])
 

@@ -152,6 +152,8 @@ async def read_worse(arguments):
         pytest.param(asks('{"path": NaN}'), reader(), "NaN is not JSON", id="NaN"),
         pytest.param(asks("[" * 100_000), reader(), "not JSON", id="deep JSON"),
         pytest.param(asks("[1]"), reader(), "not a JSON object", id="no object"),
+        pytest.param(asks('{"a":' * 900 + "1" + "}" * 900), reader(), "nested more", id="deep"),
+        pytest.param(asks(f'{{"path": "{"x" * 300_000}"}}'), reader(), "at most 200,000", id="big"),
         pytest.param(asks(""), reader(), "path: missing", id="nothing"),
         pytest.param(asks('{"path": 1}'), reader(), "path: expected string, found 1", id="type"),
         pytest.param(asks('{"path": "a", "x": 1}'), reader(), "x: unknown", id="other key"),
