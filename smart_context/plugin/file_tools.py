@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from smart_context.errors import CommandFailed
 from smart_context.host.tools import Tool
 from smart_context.plugin.context_prompt import fenced
+from smart_context.plugin.file_excerpts import excerpt, matches
 from smart_context.text.names import one_line
 from smart_context.threads import in_daemon_thread
 from smart_context.vault.assigns import build_context_assign_string
@@ -41,7 +42,6 @@ MAX_TURN_CHARACTERS = 150_000
 MAX_LISTED = 200
 MAX_PASSAGES = 8
 MAX_MATCHES = 40
-_MATCH_CHARACTERS = 300
 _NOTES = ("[Error reading file: ", "[Skipped: ")
 _LONGEST_NOTE = 400
 
@@ -90,6 +90,10 @@ class FileTools:
                 parameters=_object(
                     path=("string", "Relative to the vault, such as notes/plan.md; or a FILE_KEY"),
                     from_line=("integer", "The first line to show; 1 if left out"),
+                    from_character=(
+                        "integer",
+                        "The character of that line to begin at; 1 if left out",
+                    ),
                 ),
                 run=reading.read,
             ),
@@ -155,32 +159,22 @@ class _Reading:
 
     async def read(self, arguments: JsonObject) -> str:
         key, text = await self._text_of(arguments["path"])
-        first = max(1, arguments.get("from_line", 1))
-        lines = text.split("\n")
-        if first > len(lines):
-            raise CommandFailed(f"{arguments['path']!r} has {len(lines)} lines.")
-        piece = "\n".join(lines[first - 1 : first - 1 + MAX_LINES])
-        piece = piece[: min(MAX_SHOWN_CHARACTERS, self._room())]
-        last = first + piece.count("\n")
-        self.characters += len(piece)
-        assigns = build_context_assign_string({key: piece}, cwd=self.root)
-        if first == 1 and len(piece) == len(text):
-            return assigns
-        return (
-            f"{assigns}\n[Lines {first} to {last} of {len(lines)}. "
-            f"For more, call read_file with from_line.]"
+        part = excerpt(
+            text,
+            from_line=max(1, arguments.get("from_line", 1)),
+            from_character=max(1, arguments.get("from_character", 1)),
+            most_lines=MAX_LINES,
+            most_characters=min(MAX_SHOWN_CHARACTERS, self._room()),
         )
+        self.characters += len(part.text)
+        assigns = build_context_assign_string({key: part.text}, cwd=self.root)
+        return f"{assigns}\n[{part.note}]" if part.note else assigns
 
     async def search(self, arguments: JsonObject) -> str:
-        sought = arguments["query"].casefold()
+        sought = arguments["query"]
         _key, text = await self._text_of(arguments["path"])
-        found = (
-            f"{number}: {line.strip()[:_MATCH_CHARACTERS]}"
-            for number, line in enumerate(text.split("\n"), start=1)
-            if sought in line.casefold()
-        )
-        lines = list(islice(found, MAX_MATCHES + 1))
-        if not lines or not sought.strip():
+        lines = list(islice(matches(text, sought), MAX_MATCHES + 1)) if sought.strip() else []
+        if not lines:
             return "No line holds that text."
         more = f"\n[Only the first {MAX_MATCHES}.]" if len(lines) > MAX_MATCHES else ""
         piece = "\n".join(lines[:MAX_MATCHES])[: self._room()]
@@ -255,7 +249,9 @@ def _like(path: str, paths: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(known for name in names for known in by_name[name]))[:3]
 
 
-def _object(optional: Collection[str] = ("from_line",), **fields: tuple[str, str]) -> JsonObject:
+def _object(
+    optional: Collection[str] = ("from_line", "from_character"), **fields: tuple[str, str]
+) -> JsonObject:
     return {
         "type": "object",
         "properties": {

@@ -98,11 +98,25 @@ async def test_a_long_file_comes_in_parts(asking):
     )
     assert "line 500\n" in first["result"]
     assert "line 501" not in first["result"]
-    assert "[Lines 1 to 500 of 1200. For more, call read_file with from_line.]" in first["result"]
+    more = "[Lines 1 to 500 of 1200. For more, call read_file with from_line=501.]"
+    assert more in first["result"]
     assert "\nline 501\n" in second["result"]
-    assert "[Lines 1001 to 1200 of 1200." in last["result"]
+    assert "[Lines 1001 to 1200 of 1200.]" in last["result"]
     assert beyond["state"] == "error"
-    assert "has 1200 lines" in beyond["result"]
+    assert "has 1,200 lines" in beyond["result"]
+
+
+async def test_a_long_line_comes_in_parts(asking, monkeypatch):
+    monkeypatch.setattr(file_tools, "MAX_SHOWN_CHARACTERS", 10)
+    first, second = await asking(
+        {"long.md": "0123456789abcdef\nend"},
+        ("read_file", {"path": "long.md"}),
+        ("read_file", {"path": "long.md", "from_line": 1, "from_character": 11}),
+    )
+    assert "\n0123456789\n--end-" in first["result"]
+    assert "with from_line=1 and from_character=11.]" in first["result"]
+    assert "\nabcdef\nend\n--end-" in second["result"]
+    assert second["result"].endswith("\n[Lines 1 from character 11 to 2 of 2.]")
 
 
 async def test_one_turn_reads_only_so_many_files_and_characters(asking, monkeypatch):
