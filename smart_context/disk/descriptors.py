@@ -39,6 +39,9 @@ class NotPlain(OSError):
             errno.ELOOP, f"not a plain {wanted} (a link, a {other} or a device)", str(path)
         )
 
+    def __str__(self) -> str:
+        return f"{self.filename} is {self.strerror}"
+
 
 class TooLarge(OSError):
     """A file of more bytes than its reader takes."""
@@ -46,6 +49,9 @@ class TooLarge(OSError):
     def __init__(self, size: int, max_bytes: int) -> None:
         self.size = size
         super().__init__(errno.EFBIG, f"holds {size:,} bytes; at most {max_bytes:,} are read")
+
+    def __str__(self) -> str:
+        return f"it {self.strerror}"
 
 
 def read_open(descriptor: int, size: int, max_bytes: int) -> bytes:

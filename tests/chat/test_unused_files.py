@@ -8,6 +8,8 @@ import pytest
 from smart_context.chat.file_store import FileStore
 from smart_context.chat.unused_files import KEPT_S, remove_unused
 from smart_context.disk.folders import Folder
+from smart_context.disk.places import Place
+from tests.hostile_places import KINDS, lay, make_outside, print_of
 
 pytestmark = pytest.mark.anyio
 
@@ -80,6 +82,37 @@ async def test_what_is_no_stored_file_stays(tmp_path):
     os.utime(other, (0, 0))
     remove_unused(tmp_path, now=NOW)
     assert [path.name for path in (tmp_path / "files").iterdir()] == ["readme.txt"]
+
+
+@pytest.mark.parametrize("linked", ["the folder", "the memory folder's part", "a file"])
+async def test_nothing_behind_a_link_goes(tmp_path, linked):
+    outside, vault = tmp_path / "outside", tmp_path / "vault"
+    key = await stored(outside, "theirs")
+    before = print_of(outside)
+    memory = vault / ".memory"
+    memory.mkdir(parents=True)
+    if linked == "the folder":
+        (memory / "files").symlink_to(outside / "files")
+    elif linked == "a file":
+        (memory / "files").mkdir()
+        (memory / "files" / key).symlink_to(outside / "files" / key)
+    else:
+        memory.rmdir()
+        memory.symlink_to(outside)
+    assert remove_unused(Place(vault) / ".memory", now=NOW) == []
+    assert print_of(outside) == before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_what_is_no_document_names_no_file_and_holds_nothing_up(tmp_path, kind):
+    memory = tmp_path / "memory"
+    used, unused = await stored(memory, "used"), await stored(memory, "unused")
+    outside = make_outside(tmp_path)
+    (outside / "key.json").write_text(used)
+    (memory / "c.json").write_text(used)
+    lay(kind, memory / "x.json", outside)
+    gone = remove_unused(memory, now=NOW)
+    assert gone == ([] if kind == "a file of 5 GB" else [unused])  # it could name any of them
 
 
 def test_no_folder_is_no_fault(tmp_path):
