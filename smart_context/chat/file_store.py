@@ -31,6 +31,7 @@ MAX_FILE_BYTES = 25 << 20
 MAX_IMAGE_BYTES = 8 << 20
 """Most of an image that is passed on to a model."""
 
+_SEPARATORS = re.compile(r"[\\/]")
 _KEY = re.compile(r"[0-9a-f]{64}")
 _MAX_NAME = 200
 _MAX_ABOUT_BYTES = 1 << 16
@@ -204,7 +205,7 @@ def key_of(content: bytes) -> str:
 
 def cleaned_name(name: str) -> str:
     """A name without folders and without what can't be shown; never empty."""
-    last = re.split(r"[\\/]", name)[-1]
+    last = _SEPARATORS.split(name)[-1]
     shown = "".join(character for character in last if character.isprintable()).strip()
     return shown[:_MAX_NAME] or "file"
 

@@ -16,6 +16,7 @@ _ENDPOINT_KEYS = (
     *("context_window", "images"),
 )
 _SECRET_NAMES = frozenset({"api_key", "apikey", "api-key", "key", "token", "secret", "password"})
+_UNDERSCORES = re.compile("_+")
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _DEFAULT_TIMEOUT_S = 60.0
 _DEFAULT_MAX_RETRIES = 2
@@ -167,7 +168,7 @@ def _read_key_name(table: Table) -> str:
 def _looks_random(name: str) -> bool:
     """Whether it looks like a key rather than a variable's name."""
     mixed = name != name.upper() and name != name.lower() and any(map(str.isdigit, name))
-    long_run = max(len(run) for run in re.split("_+", name))
+    long_run = max(len(run) for run in _UNDERSCORES.split(name))
     return looks_secret(name) or (mixed and long_run >= 16) or long_run >= 32  # noqa: PLR2004 - a word of a variable's name is shorter
 
 

@@ -23,7 +23,9 @@ When you need more to answer, write one or more of the fenced blocks below and n
 the results come with the next message. One request a line, or a JSON object with the parameters. \
 Write such a block for nothing else."""
 
-_OPENING = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*(\S+)[ \t]*")
+_OPENING = re.compile(r" {0,3}(`{3,}+|~{3,}+)[ \t]*+(\S*+)[ \t]*+")
+_BACKTICKS = re.compile("`+")
+_SHORTEST_FENCE = 3
 
 
 def with_instructions(system_prompt: str, tools: Sequence[Tool]) -> str:
@@ -46,7 +48,7 @@ def requests_in(text: str, tools: Sequence[Tool]) -> tuple[str, list[tuple[str, 
     requests: list[tuple[str, str]] = []
     lines = iter(text.split("\n"))
     for line in lines:
-        opening = _OPENING.fullmatch(line.rstrip("\r"))
+        opening = _opening(line)
         block = [] if opening is None else _block(lines, opening[1])
         tool = named.get(opening[2]) if opening else None
         if tool is None:
@@ -82,10 +84,16 @@ def _with_blocks(message: PromptMessage, calls: Iterable[PromptMessage]) -> Prom
     texts = [message["content"]] if message["content"] else []
     for call in calls:
         arguments = call["function"]["arguments"]
-        longest = max(map(len, re.findall("`+", arguments)), default=0)
+        longest = max(map(len, _BACKTICKS.findall(arguments)), default=0)
         fence = "`" * max(3, longest + 1)
         texts.append(f"{fence}{call['function']['name']}\n{arguments}\n{fence}")
     return {"role": message["role"], "content": "\n\n".join(texts)}
+
+
+def _opening(line: str) -> re.Match[str] | None:
+    """The beginning of a block that has a name, or a fence long enough to hold other blocks."""
+    found = _OPENING.fullmatch(line.rstrip("\r"))
+    return found if found and (found[2] or len(found[1]) > _SHORTEST_FENCE) else None
 
 
 def _block(lines: Iterable[str], fence: str) -> list[str]:

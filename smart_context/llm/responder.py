@@ -45,7 +45,9 @@ _MOST_FROM_CHAT = 1_000
 _MESSAGE_CHARACTERS = 8_000
 _QUOTE_CHARACTERS = 500
 _COMPARED_CHARACTERS = 1_200
-_LEADING_HEADING = re.compile(r"\A#{1,6}[ \t]+([^\n]*?)[ \t#]*$", re.MULTILINE)
+_LEADING_HEADING = re.compile(r"\A#{1,6}[ \t]++([^\n]*+)")
+_BACKTICKS = re.compile("`+")
+_FEW_WORDS = re.compile(r"(?<!\s)\s*+\S{1,200}+(?: \S{1,200}+){0,3}")
 _SPEAKERS = {
     "user": "earlier in this chat: your message",
     "assistant": "earlier in this chat: an answer",
@@ -187,7 +189,7 @@ def _quoted(passages: Sequence[Found]) -> list[str]:
 
 def _as_code(source: str) -> str:
     line = " ".join(source.split())
-    longest = max((len(run) for run in re.findall("`+", line)), default=0)
+    longest = max((len(run) for run in _BACKTICKS.findall(line)), default=0)
     fence = "`" * (longest + 1)
     return f"{fence} {line} {fence}" if longest else f"`{line}`"
 
@@ -196,12 +198,17 @@ def _as_quote(text: str) -> str:
     text = text.strip()
     if len(text) > _QUOTE_CHARACTERS:
         text = next(textwise(text, _QUOTE_CHARACTERS)) + " …"
-    text = _LEADING_HEADING.sub(r"**\1**", text)
+    text = _LEADING_HEADING.sub(_in_bold, text)
     return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
 
 
+def _in_bold(heading: re.Match[str]) -> str:
+    title = heading[1].rstrip(" \t#")
+    return f"**{title}**"
+
+
 def _pieces(text: str) -> Iterator[str]:
-    return (found[0] for found in re.finditer(r"\s*\S{1,200}(?: \S{1,200}){0,3}", text))
+    return (found[0] for found in _FEW_WORDS.finditer(text))
 
 
 def _text(message: PromptMessage) -> str:

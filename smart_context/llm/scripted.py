@@ -13,6 +13,9 @@ import numpy as np
 from smart_context.errors import ModelFailed
 from smart_context.llm.models import Completion, Matrix, Piece, PromptMessage, ToolCall, Usage
 
+_PIECES = re.compile(r"\s*+\S++|\s++\Z")
+_WORDS = re.compile(r"\w++")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scripted:
@@ -123,7 +126,7 @@ class ScriptedChatModel:
             return reply
         if isinstance(reply, ModelFailed):
             return Scripted(error=reply)
-        return Scripted(pieces=tuple(re.findall(r"\s*\S+|\s+$", reply)))
+        return Scripted(pieces=tuple(_PIECES.findall(reply)))
 
 
 async def _played(reply: Scripted) -> AsyncGenerator[Piece]:
@@ -196,7 +199,7 @@ class ScriptedEmbedder:
 
     def _bag(self, text: str) -> Matrix:
         bag = np.zeros(self._dimension, np.float32)
-        for word in re.findall(r"\w+", text.lower()):
+        for word in _WORDS.findall(text.lower()):
             digest = hashlib.sha256(word.encode("utf-8", "surrogatepass")).digest()
             bag[int.from_bytes(digest[:4], "big") % self._dimension] += 1
         return bag

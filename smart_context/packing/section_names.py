@@ -31,6 +31,7 @@ _SPOKEN_KEYS = {
     "repository_context": "files",
     "repository_tree": "tree",
 }
+_NOT_LETTERS = re.compile(r"[^a-z]+")
 
 
 def section_order(priority_order: Sequence[str]) -> tuple[str, ...]:
@@ -49,5 +50,5 @@ def heading_of(key: str) -> str:
 
 
 def _key_of(name: str) -> str:
-    plain = re.sub(r"[^a-z]+", "_", name.lower()).strip("_")
+    plain = _NOT_LETTERS.sub("_", name.lower()).strip("_")
     return _SPOKEN_KEYS.get(plain, plain)

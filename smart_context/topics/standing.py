@@ -8,12 +8,13 @@ from smart_context.topics.standing_phrases import BEGIN, EAST_ASIAN, PHRASES
 
 _LONGEST, _BEGINNING = 600, 300
 _WORD = r"\b"
+_LONG_SPACE = re.compile(r"\s{3,}+")
 
 
 def _pattern(phrases: Iterable[str], before: str = "") -> re.Pattern[str]:
     """Finds any of the phrases in lower-cased text; what stands before all is tried once."""
     choices = "|".join(f"(?:{phrase.removeprefix(before)})" for phrase in phrases)
-    return re.compile(f"{before}(?:{choices})".replace(" ", r"\s+"))
+    return re.compile(f"{before}(?:{choices})".replace(" ", r"\s{1,2}"))
 
 
 # Apart by how they begin: together they would all be tried at every character.
@@ -35,10 +36,16 @@ def is_standing(text: str) -> bool:
 
     Of a long text only the beginning counts: what a pasted document demands is not meant.
     """
-    lowered = (text[:_BEGINNING] if len(text) > _LONGEST else text).lower()
+    shown = text[:_BEGINNING] if len(text) > _LONGEST else text
+    lowered = _LONG_SPACE.sub(_short_space, shown).lower()
     return bool(
         _AT_WORDS.search(lowered)
         or _AT_CLAUSES.search(lowered)
         or _OTHERS.search(lowered)
         or (not lowered.isascii() and _EAST_ASIAN.search(lowered))
     )
+
+
+def _short_space(space: re.Match[str]) -> str:
+    """Two characters of white space; the first says whether a line ended before the last."""
+    return "\n " if "\n" in space[0][:-1] else "  "
