@@ -17,6 +17,7 @@ from smart_context.cli.pack_account import (
     check_as_document,
     check_as_text,
 )
+from smart_context.environment import environment, user_folder
 from smart_context.errors import CommandFailed
 from smart_context.packing.plan import PackPlan
 from smart_context.packing.request import REPOMIX_USES, STYLES, PackRequest, plan_of
@@ -193,9 +194,18 @@ def _patterns_of(prompt: Path, repo: Path) -> tuple[str, ...]:
 
 def _planned(request: PackRequest) -> PackPlan:
     try:
-        return plan_of(request)
+        return plan_of(request, _user_roles() if request.role else None)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--template") from error
+
+
+def _user_roles() -> Path:
+    folder = user_folder(environment(), Path.home())
+    if not (folder / "config.toml").exists():
+        return folder / "roles"
+    from smart_context.config import read_user_config  # noqa: PLC0415  16 ms, and few have one
+
+    return read_user_config(folder).roles
 
 
 def _report(plan: PackPlan, options: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from smart_context.packing.budget import Tokenizer
 from smart_context.packing.fences import Style
 from smart_context.packing.packer import ContextPacker
 from smart_context.packing.plan import PackPlan
-from smart_context.packing.roles import RoleConfig, RoleLoader
+from smart_context.packing.roles import RoleConfig, RoleFolder, RoleLoader
 from smart_context.packing.sections import RepomixUse
 from smart_context.packing.sources import SizeLimits
 
@@ -72,8 +72,13 @@ class PackRequest:
         return not (self.role or self.task.strip() or self.targets or self.include)
 
 
-def plan_of(request: PackRequest) -> PackPlan:
+def plan_of(request: PackRequest, user_roles: Path | None = None) -> PackPlan:
     """The prompt that is asked for, with the account of it.
+
+    Args:
+        request: What is asked for.
+        user_roles: The folder of the user's own roles, which may allow secrets; those of the
+            repository come first, and may not.
 
     Raises:
         ConfigInvalid: If there is no such role, or its file has faults.
@@ -87,14 +92,27 @@ def plan_of(request: PackRequest) -> PackPlan:
         style=request.style,
         limits=request.limits,
     )
-    return packer.plan(
-        _role_of(request), request.task, request.targets, template_name=request.template or None
+    warnings: list[str] = []
+    plan = packer.plan(
+        _role_of(request, user_roles, warnings),
+        request.task,
+        request.targets,
+        template_name=request.template or None,
     )
+    return replace(plan, warnings=(*warnings, *plan.warnings)) if warnings else plan
 
 
-def _role_of(request: PackRequest) -> RoleConfig:
+def _role_of(request: PackRequest, user_roles: Path | None, warnings: list[str]) -> RoleConfig:
     if request.role:
-        role = RoleLoader(request.repo).load_role(request.role)
+        folders = [RoleFolder(path=request.repo / "roles", source="vault")]
+        if user_roles is not None:
+            folders.append(RoleFolder(path=user_roles, source="user"))
+        refusals: list[str] = []
+        role = RoleLoader(folders=folders, warn=refusals.append).load_role(request.role)
+        if not request.allow_secrets:
+            place = user_roles or "a folder of your own"
+            remedy = f"Pass --allow-secrets, or keep the role in {place}."
+            warnings += [f"{refusal} {remedy}" for refusal in refusals]
     else:
         role = RoleConfig(name="", token_budget=NO_BUDGET)
     context = role.context

@@ -5,7 +5,7 @@ A role is a TOML file with the fields of `RoleConfig`. Those of a vault or repos
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
@@ -131,15 +131,21 @@ class RoleLoader:
         root: The vault or repository whose `roles` folder is looked into first; `None`, only the
             shipped roles.
         folders: Looked into before the shipped roles, in place of that folder.
+        warn: Called with what of a role does not count, in words; by default that is logged.
     """
 
     def __init__(
-        self, root: Path | str | None = None, *, folders: Sequence[RoleFolder] | None = None
+        self,
+        root: Path | str | None = None,
+        *,
+        folders: Sequence[RoleFolder] | None = None,
+        warn: Callable[[str], None] | None = None,
     ) -> None:
         if folders is None:
             own = [] if root is None else [RoleFolder(path=Path(root) / "roles", source="vault")]
             folders = own
         self._folders = (*folders, SHIPPED)
+        self._warn = warn or _log
 
     def names(self) -> list[str]:
         """The names of all roles, sorted."""
@@ -168,8 +174,9 @@ class RoleLoader:
         merged: dict[str, Any] = {}
         for _, document in reversed(lineage):
             merged = _merged(merged, document)
-        if any(folder.source == "vault" for folder, _ in lineage):
-            merged.get("context", {}).pop("allow_secrets", None)
+        is_ours = all(folder.source != "vault" for folder, _ in lineage)
+        if not is_ours and merged.get("context", {}).pop("allow_secrets", False):
+            self._warn(f"Role {name!r} can't allow secrets: it is this folder's role, not yours.")
         context: dict[str, Any] = {
             key: tuple(value) if isinstance(value, list) else value
             for key, value in merged.pop("context", {}).items()
@@ -212,6 +219,12 @@ class RoleLoader:
             message = f"no role {name!r} is shipped that this one could extend; there are {known}"
             raise _fault(after[-1], "extends", message)
         raise _fault(after[-1], "extends", f"there is no role {name!r}; there are {known}")
+
+
+def _log(warning: str) -> None:
+    import logging  # noqa: PLC0415  11 ms, and only when there is something to say
+
+    logging.getLogger(__name__).warning("%s", warning)
 
 
 def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

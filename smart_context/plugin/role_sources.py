@@ -65,8 +65,8 @@ class RoleSources:
             ConfigInvalid: If there is none of that name, or it has faults.
         """
         own = self._trust.roles()
-        loader = self._loader(own)
         problems: list[str] = []
+        loader = self._loader(own, warn=problems.append)
         if own.are_off and f"{name}.toml" in own.names:
             has_other = loader.source(name) is not None
             instead = " The one of the same name is used." if has_other else ""
@@ -90,12 +90,12 @@ class RoleSources:
         is_named = own.are_off and f"{name}.toml" in own.names
         return is_named and self._loader(own).source(name) is None
 
-    def _loader(self, own: OwnRoles) -> RoleLoader:
+    def _loader(self, own: OwnRoles, warn: Callable[[str], None] = lambda _: None) -> RoleLoader:
         vault = self._trust.root / ROLES_FOLDER
         folders = [RoleFolder(path=vault, source="vault", contents=own.contents)]
         if user_roles := self._user_roles():
             folders.append(RoleFolder(path=user_roles, source="user"))
-        return RoleLoader(folders=folders)
+        return RoleLoader(folders=folders, warn=warn)
 
     def _templates(self, own: OwnRoles) -> OwnTemplates:
         contents = {name.removeprefix(_PREFIX): content for name, content in own.contents.items()}

@@ -546,3 +546,38 @@ def test_an_empty_prompt_is_not_left_unexplained(smart_context, repo):
     code, out, err = smart_context("pack", "--include", "nosuch/**", cwd=repo)
     assert (code, out) == (0, "")
     assert "warning: there is nothing of what was asked for, so the prompt is empty" in err
+
+
+@pytest.fixture
+def leaky(repo):
+    """A repository with a secret and a role that asks for it."""
+    (repo / ".env").write_text("KEY=AKIA" + "ABCDEFGHIJKLMNOP\n")
+    (repo / "roles").mkdir()
+    text = "[context]\nallow_secrets = true\nalways_include = ['.env']\n"
+    (repo / "roles" / "leaky.toml").write_text(text)
+    return repo
+
+
+def test_a_repositorys_role_gets_no_secrets_and_it_is_said_how_it_would(smart_context, leaky):
+    code, out, err = smart_context("pack", "--role", "leaky", cwd=leaky)
+    assert code == 0
+    assert "AKIA" not in out
+    assert "warning: Role 'leaky' can't allow secrets: it is this folder's role, not yours." in err
+    assert "Pass --allow-secrets, or keep the role in" in err
+
+
+def test_secrets_are_allowed_by_the_command_line_and_by_the_users_own_roles(
+    smart_context, leaky, tmp_path
+):
+    code, out, err = smart_context("pack", "--role", "leaky", "--allow-secrets", cwd=leaky)
+    assert "AKIA" in out
+    assert "can't allow" not in err
+    own = tmp_path / "config" / "smart-context"
+    (own / "roles").mkdir(parents=True)
+    (leaky / "roles" / "leaky.toml").rename(own / "roles" / "leaky.toml")
+    code, out, err = smart_context("pack", "--role", "leaky", cwd=leaky)
+    assert (code, "AKIA" in out) == (0, True)
+    (own / "roles").rename(own / "parts")
+    (own / "config.toml").write_text('[roles]\nfolder = "parts"\n')
+    code, out, _ = smart_context("pack", "--role", "leaky", cwd=leaky)
+    assert (code, "AKIA" in out) == (0, True)

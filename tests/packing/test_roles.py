@@ -2,6 +2,7 @@ import pytest
 
 from smart_context.errors import ConfigInvalid
 from smart_context.packing import RoleContext, RoleLoader
+from smart_context.packing.roles import RoleFolder
 
 
 @pytest.fixture
@@ -104,3 +105,55 @@ def test_a_folder_is_no_role(tmp_path):
     (tmp_path / "roles/odd.toml").mkdir(parents=True)
     assert "odd" not in RoleLoader(tmp_path).names()
     assert not RoleLoader(tmp_path).is_own("odd")
+
+
+ALLOWING = "[context]\nallow_secrets = true\ninclude = ['.env']"
+REFUSAL = "Role 'r' can't allow secrets: it is this folder's role, not yours."
+
+
+@pytest.mark.parametrize(
+    ("theirs", "mine", "allows"),
+    [
+        pytest.param({"r": ALLOWING}, {}, False, id="the folder's own"),
+        pytest.param({}, {"r": ALLOWING}, True, id="the user's own"),
+        pytest.param({"r": ALLOWING}, {"r": ALLOWING}, False, id="the folder's comes first"),
+        pytest.param({"r": "extends = 'm'"}, {"m": ALLOWING}, False, id="it extends the user's"),
+        pytest.param({"r": "extends = 'r'"}, {"r": ALLOWING}, False, id="of the same name"),
+        pytest.param({"t": ALLOWING}, {"r": "extends = 't'"}, False, id="the user's extends it"),
+        pytest.param(
+            {"t": "token_budget = 1"},
+            {"r": f"extends = 't'\n{ALLOWING}"},
+            False,
+            id="what the user's role includes is not only the user's choice",
+        ),
+        pytest.param(
+            {}, {"r": "extends = 'm'", "m": ALLOWING}, True, id="the user's extends the user's"
+        ),
+        pytest.param(
+            {}, {"r": f"extends = 'reviewer'\n{ALLOWING}"}, True, id="the user's extends a shipped"
+        ),
+    ],
+)
+def test_only_a_role_that_is_all_the_users_own_allows_secrets(tmp_path, theirs, mine, allows):
+    for owner, roles in (("theirs", theirs), ("mine", mine)):
+        (tmp_path / owner).mkdir()
+        for name, text in roles.items():
+            (tmp_path / owner / f"{name}.toml").write_text(text)
+    folders = [
+        RoleFolder(path=tmp_path / "theirs", source="vault"),
+        RoleFolder(path=tmp_path / "mine", source="user"),
+    ]
+    told: list[str] = []
+    role = RoleLoader(folders=folders, warn=told.append).load_role("r")
+    assert role.context.allow_secrets is allows
+    assert told == ([] if allows else [REFUSAL])
+
+
+def test_what_does_not_count_is_logged_where_nobody_asks_for_it(tmp_path, write, caplog):
+    write("r", ALLOWING)
+    assert not RoleLoader(tmp_path).load_role("r").context.allow_secrets
+    assert REFUSAL in caplog.text
+    caplog.clear()
+    write("r", "[context]\nallow_secrets = false")
+    RoleLoader(tmp_path).load_role("r")
+    assert not caplog.text

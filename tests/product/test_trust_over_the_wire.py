@@ -340,3 +340,4 @@ def test_a_trusted_vaults_role_allows_no_secrets(stranger, guest):
     shown = json.dumps(guest.call("smart_context.preview", chat_id="c", message="hello"))
     assert "Leak." in shown
     assert KEY not in shown
+    assert "Role 'leaky' can't allow secrets: it is this folder's role, not yours." in shown
