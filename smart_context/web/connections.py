@@ -107,14 +107,16 @@ class Connections:
         else:
             return visitor
         if count := self._crowded.count():
-            _log.warning("%d connections closed: too many wait without a request", count)
+            _log.warning("Too many connections without a request; closed: %d", count)
         return visitor
 
-    def make_room(self) -> None:
-        """Close the oldest stranger, if there is one."""
+    def make_room(self) -> bool:
+        """Close the oldest stranger. False if there is none."""
         oldest = next(iter(self._deadlines), None)
-        if oldest is not None:
-            self._expel(oldest)
+        if oldest is None:
+            return False
+        self._expel(oldest)
+        return True
 
     def let_in(self, visitor: Visitor) -> None:
         """Make a stranger a guest; does nothing for one that has left."""

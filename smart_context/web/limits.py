@@ -44,6 +44,9 @@ SPARE_DESCRIPTORS = 64
 MAX_STRANGERS = 1024
 """The most connections at a time on which no request has been let in yet."""
 
+ACCEPTED_IN_A_ROW = 16
+"""How many connections are taken before those that were taken are counted."""
+
 QUIET_S = 60.0
 """How long a log line about the same trouble keeps the next one back."""
 

@@ -1,6 +1,7 @@
 """Who is at the other end of a connection, as far as its address tells."""
 
 import ipaddress
+from functools import lru_cache
 
 NOWHERE = "an unknown address"
 
@@ -17,9 +18,14 @@ def peer_of(address: object) -> str:
         An IPv4 address, or the /64 network of an IPv6 address, which is one customer's.
     """
     try:
-        host = ipaddress.ip_address(str(address[0]))  # type: ignore[index] # else a TypeError
+        return _peer_at(str(address[0]))  # type: ignore[index] # else a TypeError
     except (TypeError, IndexError, ValueError):
         return NOWHERE
+
+
+@lru_cache(maxsize=256)
+def _peer_at(text: str) -> str:
+    host = ipaddress.ip_address(text)
     if isinstance(host, ipaddress.IPv4Address):
         return str(host)
     if host.ipv4_mapped is not None:

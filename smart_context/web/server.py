@@ -8,18 +8,19 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from functools import partial
 from types import FrameType
 
 import uvicorn
 from starlette.applications import Starlette
 
 from smart_context.errors import CommandFailed
-from smart_context.web.accepting import accept_all
 from smart_context.web.access import Access, start_link
 from smart_context.web.connections import ConnectionLimits, Connections
 from smart_context.web.descriptors import raised_limit
 from smart_context.web.guarded_http import GuardedHttp
 from smart_context.web.limits import (
+    ACCEPTED_IN_A_ROW,
     MAX_STALL_S,
     MAX_WIRE_FRAME_BYTES,
     PING_INTERVAL_S,
@@ -28,10 +29,10 @@ from smart_context.web.limits import (
     STOP_CONNECTIONS_S,
     STOP_HOST_S,
 )
+from smart_context.web.listener import Listener
 from smart_context.web.session import Sessions
 
 _log = logging.getLogger(__name__)
-_BACKLOG = 2048
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 NewLink = Callable[[], str]
@@ -70,8 +71,9 @@ async def serve(
         async with AsyncExitStack() as running:
             await running.enter_async_context(app.router.lifespan_context(app))
             connections = Connections(limits or ConnectionLimits.within(raised_limit()))
-            settings = _settings(app, connections.limits)
-            server = _Server(settings, connections, running, lambda: on_ready(new_link))
+            bound.relieve_by(connections.make_room)
+            settings = _settings(app, connections)
+            server = _Server(settings, running, lambda: on_ready(new_link))
             async with _known_as(address, access, app.state.clients):
                 try:
                     await server.serve(sockets=[bound])
@@ -101,7 +103,7 @@ async def _follow(access: Access, clients: Sessions) -> None:
         clients.end(await access.book.refresh())
 
 
-def bind(host: str, port: int) -> socket.socket:
+def bind(host: str, port: int) -> Listener:
     """A socket that listens on the address.
 
     Raises:
@@ -111,7 +113,7 @@ def bind(host: str, port: int) -> socket.socket:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        bound = socket.socket(family, kind, protocol)
+        bound = Listener(family, kind, protocol)
     except OSError as error:
         raise _not_bound(host, port, error) from error
     try:
@@ -119,8 +121,7 @@ def bind(host: str, port: int) -> socket.socket:
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         _limit_stalls(bound)
         bound.bind(address)
-        bound.listen(_BACKLOG)
-        bound.setblocking(False)
+        bound.listen()
     except OSError as error:
         bound.close()
         raise _not_bound(host, port, error) from error
@@ -153,17 +154,18 @@ def _named(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _settings(app: Starlette, limits: ConnectionLimits) -> uvicorn.Config:
+def _settings(app: Starlette, connections: Connections) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         lifespan="off",  # started above, so that its errors keep their words
-        http="h11",
+        http=partial(GuardedHttp, connections),  # type: ignore[arg-type] # makes one, as a class does
         ws="websockets-sansio",
+        backlog=ACCEPTED_IN_A_ROW,
         ws_max_size=MAX_WIRE_FRAME_BYTES,
         ws_per_message_deflate=False,
         ws_ping_interval=PING_INTERVAL_S,
         ws_ping_timeout=PING_TIMEOUT_S,
-        timeout_keep_alive=limits.idle_s,  # type: ignore[arg-type] # parts of a second work too
+        timeout_keep_alive=connections.limits.idle_s,  # type: ignore[arg-type] # parts of a second work too
         timeout_graceful_shutdown=STOP_CONNECTIONS_S,
         log_config=None,
         log_level="critical",  # what matters is logged by the app, without tracebacks for noise
@@ -174,7 +176,7 @@ def _settings(app: Starlette, limits: ConnectionLimits) -> uvicorn.Config:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn with our own connections, which stops the app before them.
+    """uvicorn, told when it is ready, which stops the app before the connections.
 
     Running answers then end with what they have, and who waits for one is told so.
     """
@@ -182,39 +184,19 @@ class _Server(uvicorn.Server):
     def __init__(
         self,
         config: uvicorn.Config,
-        connections: Connections,
         running: AsyncExitStack,
         on_started: Callable[[], None],
     ) -> None:
         super().__init__(config)
-        self._connections = connections
         self._running = running
         self._on_started = on_started
-        self._accepting: list[asyncio.Task[None]] = []
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup([])
-        self._accepting = [
-            asyncio.create_task(
-                accept_all(listener, self._new_protocol, self._connections.make_room)
-            )
-            for listener in sockets or []
-        ]
+        await super().startup(sockets)
         self._on_started()
 
-    def _new_protocol(self) -> GuardedHttp:
-        return GuardedHttp(
-            self._connections,
-            config=self.config,
-            server_state=self.server_state,
-            app_state=self.lifespan.state,
-        )
-
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        for accepting in self._accepting:
-            accepting.cancel()
-        await asyncio.gather(*self._accepting, return_exceptions=True)
-        for listener in sockets or []:
+        for listener in self.servers:
             listener.close()
         try:
             async with asyncio.timeout(STOP_HOST_S):

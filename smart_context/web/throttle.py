@@ -22,7 +22,7 @@ FORGIVEN_AFTER_S = 10.0
 """How long it takes until one of them is forgotten."""
 
 FIRST_DELAY_S = 0.25
-LONGEST_DELAY_S = 5.0
+LONGEST_DELAY_S = 2.0
 
 TURNS = 32
 """How many attempts of one address are looked at, or wait for their answer, at a time."""

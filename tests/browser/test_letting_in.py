@@ -1,8 +1,6 @@
 """How a browser gets in, and what another port of the same host can do with its cookie."""
 
 import re
-import subprocess
-import sys
 
 import pytest
 from playwright.sync_api import expect
@@ -11,6 +9,7 @@ from tests.browser.conftest import is_fault, let_in
 from tests.browser.steps import open_chat
 from tests.browser.test_attachments import PICTURE, from_menu, send
 from tests.patience import PATIENCE_S
+from tests.preloaded import run_to_end
 from tests.vaults import about, write_chat
 
 pytestmark = pytest.mark.browser
@@ -44,8 +43,9 @@ def connected(page):
 
 
 def sessions(*args):
-    command = [sys.executable, "-m", "smart_context", "sessions", *args]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    code, out, _ = run_to_end(["sessions", *args])
+    assert code == 0
+    return out.strip()
 
 
 def test_a_start_link_opens_the_page_for_all_tabs_and_for_good(server, context):
@@ -130,3 +130,18 @@ def test_a_page_that_is_open_while_its_session_ends_says_so(server, context):
     expect(page.locator("html")).to_have_attribute("data-wire", "lost")
     page.reload()
     expect(page.get_by_role("heading")).to_have_text("This browser has not been let in yet")
+
+
+def test_a_plugins_panel_works_in_its_frame_and_alone(new_page, vault, serve):
+    for verb in (["plugins", "new", "word_count"], ["plugins", "enable", "word_count"]):
+        assert run_to_end([*verb, "--vault", vault])[0] == 0
+    assert run_to_end(["trust", vault, "--yes"])[0] == 0
+    server = serve(vault)
+    server.ask("chat.send", chat_id="c", message="hello")
+    page = open_chat(new_page, server, "c")
+    page.get_by_role("tab", name="Word count").click()
+    total = re.compile(r"^[1-9]\d*$")
+    expect(page.frame_locator("iframe.panel-frame").locator("#total")).to_have_text(total)
+    page.goto(f"{server.origin}/panels/word_count/")
+    assert page.title() == "Word count"
+    expect(page.locator("#total")).to_have_text(total)

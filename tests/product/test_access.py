@@ -2,8 +2,6 @@
 
 import http.cookiejar
 import json
-import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -14,6 +12,7 @@ from websockets.sync.client import connect
 
 from smart_context.web.throttle import FREE_FAILURES
 from tests.patience import PATIENCE_S
+from tests.preloaded import run_to_end
 from tests.serving import TOKEN, Browser, lasting_port, serving
 
 
@@ -76,23 +75,23 @@ def question(text):
 
 def link_of(server):
     """A new start link of a server, as its user gets one in a terminal."""
-    done = run("sessions", "link", str(server.vault))
-    return done.stdout.strip()
+    return run("sessions", "link", server.vault).strip()
 
 
 def run(*args):
-    command = [sys.executable, "-m", "smart_context", *args]
-    return subprocess.run(command, capture_output=True, text=True, check=True)
+    code, out, _ = run_to_end(args)
+    assert code == 0
+    return out
 
 
 def test_a_session_that_is_ended_in_a_terminal_is_over_in_the_server(bare):
     browser = Browser(link_of(bare))
     ours = browser.cookie.partition("=")[2].partition(".")[0]
-    listed = json.loads(run("sessions", "list", "--format", "json").stdout)
+    listed = json.loads(run("sessions", "list", "--format", "json"))
     assert ours in {session["id"] for session in listed}
     with browser.connect("smart-context", f"smart-context.key.{browser.key}") as socket:
         begun = time.monotonic()
-        assert run("sessions", "end", ours).stdout == "Ended 1 session.\n"
+        assert run("sessions", "end", ours) == "Ended 1 session.\n"
         with pytest.raises(ConnectionClosed):
             read_to_the_end(socket)
     assert time.monotonic() - begun < 5

@@ -52,7 +52,7 @@ def test_the_first_wrong_secrets_are_answered_at_once_and_the_next_ever_later(na
             await guess(known)
 
     asyncio.run(scenario())
-    assert naps == [0.25, 0.5, 1.0, 2.0, 4.0, 5.0, 5.0]
+    assert naps == [0.25, 0.5, 1.0, 2.0, 2.0, 2.0, 2.0]
 
 
 def test_wrong_secrets_are_forgiven_with_time(naps, clock):
