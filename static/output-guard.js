@@ -60,23 +60,23 @@ export class OutputGuard {
    * @param {Record<string, unknown>} attached  What goes with it, as `chat.send` takes it.
    */
   async allows(message, attached) {
-    const weight = await this.#weigh({ message, ...attached });
-    if (!weight || !weight.ask_above || weight.tokens <= weight.ask_above) return true;
+    const preview = await this.#preview({ message, ...attached });
+    if (!preview || !preview.ask_above || preview.tokens <= preview.ask_above) return true;
     const key = `sent-large:${this.#chatId}`;
-    if (weight.tokens <= Number(recall("sessionStorage", key)) * GROWTH) return true;
-    const parts = [["the chat", weight.history], ["its role", weight.role], ["attached notes", weight.contexts], ["attached files", weight.attachments]]
+    if (preview.tokens <= Number(recall("sessionStorage", key)) * GROWTH) return true;
+    const parts = Object.entries(preview.parts)
       .filter(([, tokens]) => tokens)
-      .map(([name, tokens]) => `${counted(Number(tokens))} of ${name}`);
-    const words = `About ${counted(weight.tokens)} tokens would be sent${parts.length ? `: ${parts.join(", ")}` : ""}. Picking topics in the panel makes it less.`;
+      .map(([part, tokens]) => `${preview.part_names[part]} ${counted(Number(tokens))}`);
+    const words = `About ${counted(preview.tokens)} tokens would be sent. ${parts.join(", ")}. Pick topics in the panel to send less.`;
     if (!(await asked("Send this much?", words, "Send"))) return false;
-    remember("sessionStorage", key, String(weight.tokens));
+    remember("sessionStorage", key, String(preview.tokens));
     return true;
   }
 
   /** Nobody waits long for a warning. @param {Record<string, unknown>} written */
-  #weigh(written) {
+  #preview(written) {
     const late = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS, null));
-    const weighed = this.#wire.call("smart_context.weigh", { chat_id: this.#chatId, ...written });
-    return Promise.race([weighed, late]).catch(() => null);
+    const params = { chat_id: this.#chatId, brief: true, ...written };
+    return Promise.race([this.#wire.call("smart_context.preview", params), late]).catch(() => null);
   }
 }

@@ -10,7 +10,7 @@ from smart_context.host.api import PluginContext
 from smart_context.host.commands import Client
 from smart_context.host.turn import Turn
 from smart_context.llm.models import Embedder
-from smart_context.llm.tokens import count_tokens, estimate
+from smart_context.llm.tokens import count_tokens
 from smart_context.plugin.briefing import Briefings
 from smart_context.plugin.chat_contexts import ChatContexts
 from smart_context.plugin.chat_roles import ChatRoles, role_problem
@@ -152,7 +152,7 @@ class SmartContextPlugin:
             nearest=context.notes.find,
             attachments=context.files,
         )
-        self._ask_above = settings.ask_above_tokens
+        self._settings = settings
         self._show_and_keep(context)
         self._register(context)
 
@@ -178,6 +178,7 @@ class SmartContextPlugin:
             count_tokens=self._count_tokens,
             model=lambda: context.models.chat.name,
             window=lambda: context.window,
+            ask_above=self._settings.ask_above_tokens,
             draft=context.draft,
             plan=requests.planned,
         )
@@ -216,7 +217,7 @@ class SmartContextPlugin:
         context.subscribe("chat.opened", self._chat_opened)
         own = (
             *(self.set_filter, self.get_topics, self.set_similarity_mode, self.refresh_topics),
-            *(self.pin, self.hide, self.release, self.weigh),
+            *(self.pin, self.hide, self.release),
         )
         commands: tuple[Command, ...] = (
             *own,
@@ -337,28 +338,6 @@ class SmartContextPlugin:
     async def release(self, chat_id: str, message_ids: list[str]) -> JsonObject:
         """Let the filter decide about messages again."""
         return await self._filter.release(check_chat_id(chat_id), message_ids)
-
-    async def weigh(
-        self,
-        chat_id: str,
-        message: str = "",
-        files: list[dict[str, Any]] | None = None,
-        links: list[dict[str, Any]] | None = None,
-    ) -> JsonObject:
-        """About how many tokens a message would send, and from how many on the page asks first."""
-        view = await self._filter.view(check_chat_id(chat_id))
-        decision = await self._filter.decide(view)
-        draft = await self._context.draft(message, files or (), links or ())
-        briefing = await self._briefings.of(view.chat_id, draft.text)
-        history = sum(estimate(entry.text) for entry in decision.messages)
-        return {
-            "tokens": history + briefing.tokens + estimate(briefing.message),
-            "history": history,
-            "contexts": briefing.contexts.tokens,
-            "role": briefing.role.tokens,
-            "attachments": estimate(draft.text[len(message) :]),
-            "ask_above": self._ask_above,
-        }
 
     # What the parts need of the host
 

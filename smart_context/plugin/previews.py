@@ -43,11 +43,12 @@ class Previews:
         count_tokens: Counts for the model that is chatted with.
         model: Gives its name.
         window: Gives what it takes at once; `None` when that is not known.
+        ask_above: The tokens above which the page asks before it sends; 0 is never.
         draft: Makes a message as it would be sent.
         plan: Makes of a request what would be sent.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the plugin's parts, each by name
         self,
         looks: Looks,
         briefings: Briefings,
@@ -55,6 +56,7 @@ class Previews:
         count_tokens: Callable[[str], int],
         model: Callable[[], str],
         window: Callable[[], Window | None],
+        ask_above: int,
         draft: DraftOf,
         plan: Plan,
     ) -> None:
@@ -63,6 +65,7 @@ class Previews:
         self._count_tokens = count_tokens
         self._model = model
         self._window = window
+        self._ask_above = ask_above
         self._draft = draft
         self._plan = plan
 
@@ -150,6 +153,7 @@ class Previews:
             "part_names": dict(PART_NAMES),
             "model": self._model(),
             "window": window.tokens if window else None,
+            "ask_above": self._ask_above,
             "in": len(selection.kept),
             "total": len(look.view.messages),
             "threshold": selection.reasons.threshold,

@@ -202,16 +202,28 @@ async def test_clients_are_told_of_contexts_and_of_notes_that_change(notes, serv
         assert "new.md" in [entry["path"] for entry in found["entries"]]
 
 
-async def test_a_message_is_weighed_with_its_history_and_notes(notes, served):
+async def test_a_preview_counts_the_notes_and_says_from_when_on_the_page_asks(notes, served):
     notes({"a.md": "word " * 400})
     async with served() as running:
-        light = await running.call("weigh", chat_id="c", message="hello")
+        light = await running.call("preview", chat_id="c", message="hello", brief=True)
         await running.call("add_notes", chat_id="c", paths=["a.md"])
-        heavy = await running.call("weigh", chat_id="c", message="hello")
+        heavy = await running.call("preview", chat_id="c", message="hello", brief=True)
         assert light["tokens"] < 10
-        assert heavy["tokens"] == light["tokens"] + heavy["contexts"]
-        assert heavy["contexts"] > 400
+        assert heavy["tokens"] == light["tokens"] + heavy["parts"]["contexts"]
+        assert heavy["parts"]["contexts"] > 400
         assert heavy["ask_above"] == 32_000
+
+
+async def test_a_preview_counts_what_tools_gave(vault, served):
+    call = {"type": "tool_call", "state": "result", "tool_call_id": "t", "tool_name": "read_file"}
+    asked = {"id": "q", "role": "user", "content": "What?"}
+    parts = [{**call, "args": {}, "result": "word " * 25_000}, {"type": "text", "text": "This."}]
+    answer = {"id": "a", "role": "assistant", "content": parts}
+    async with served() as running:
+        await running.call("memory.save_chat", chat_id="c", data={"messages": [asked, answer]})
+        shown = await running.call("preview", chat_id="c", message="hello", brief=True)
+        assert shown["parts"]["history"] > 25_000
+        assert shown["tokens"] > shown["parts"]["history"]
 
 
 async def test_a_whole_large_vault_is_bounded_for_the_wire(notes, served):

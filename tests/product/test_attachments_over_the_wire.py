@@ -23,14 +23,15 @@ def test_an_uploaded_file_reaches_the_model_in_its_envelope(vault, server, clien
     assert question["files"][0]["name"] == "pläne .md"
 
 
-def test_a_message_is_weighed_with_its_files(server, client):
+def test_a_preview_counts_the_files_of_a_message(server, client):
     _, stored = upload(server, "a.txt", b"tide " * 900)
-    light = client.call("smart_context.weigh", chat_id="c1", message="When?")
-    heavy = client.call("smart_context.weigh", chat_id="c1", message="When?", files=[stored])
-    assert light["attachments"] == 0
-    assert heavy["attachments"] > 500
-    # Estimates of the parts are rounded each.
-    assert abs(heavy["tokens"] - light["tokens"] - heavy["attachments"]) <= 2
+    written = {"chat_id": "c1", "message": "When?", "brief": True}
+    light = client.call("smart_context.preview", **written)
+    heavy = client.call("smart_context.preview", files=[stored], **written)
+    assert light["parts"]["attachments"] == 0
+    assert heavy["parts"]["attachments"] > 500
+    # The tokens of the parts are counted each.
+    assert abs(heavy["tokens"] - light["tokens"] - heavy["parts"]["attachments"]) <= 2
 
 
 def test_a_long_file_is_cut_and_read_on_by_its_key(server, client, endpoint):
