@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -36,8 +37,8 @@ JsonObject = dict[str, Any]
 RECEIPT_KEPT = "smart_context.receipt_kept"
 """Event: a turn's receipt is stored; carries `chat_id` and `turn`."""
 
-_DRAFT = "smart_context.receipt"
-"""Where a turn's metadata holds what was decided."""
+MAX_TURNS = 256
+"""Most turns at once of which it is remembered what was decided."""
 
 
 class Receipts:
@@ -69,6 +70,7 @@ class Receipts:
         self._emit = emit
         self._logger = logger
         self._last = LastRequests()
+        self._drafts: OrderedDict[str, Draft] = OrderedDict()  # metadata is the plugins' to assign
         self._files = ReceiptFiles(lambda chat_id: chats.place(chat_id, "receipts.jsonl"), logger)
 
     def commands(self) -> tuple[Command, ...]:
@@ -79,18 +81,20 @@ class Receipts:
         self, turn: Turn, view: ChatView, decision: Decision, settings: FilterSettings
     ) -> None:
         """Note what was decided at `pipeline.context`."""
-        turn.metadata[_DRAFT] = Draft(view=view, decision=decision, settings=settings)
+        self._drafts[turn.id] = Draft(view=view, decision=decision, settings=settings)
+        while len(self._drafts) > MAX_TURNS:
+            self._drafts.popitem(last=False)
 
     def briefed(self, turn: Turn, system_prompt: str, briefing: Briefing) -> None:
         """Note what is added at `pipeline.prompt`, and the system prompt before it."""
-        draft = turn.metadata.get(_DRAFT)
-        if isinstance(draft, Draft):
+        draft = self._drafts.get(turn.id)
+        if draft is not None:
             draft.system, draft.briefing = system_prompt, briefing
 
     async def weigh(self, turn: Turn) -> None:
         """Count while the model answers, so that nobody waits for it at the end."""
-        draft = turn.metadata.get(_DRAFT)
-        if isinstance(draft, Draft):
+        draft = self._drafts.get(turn.id)
+        if draft is not None:
             await self._looks.weighed(draft.view, draft.decision)
 
     async def keep(self, turn: Turn) -> None:
@@ -98,8 +102,8 @@ class Receipts:
 
         A turn that sent nothing has none.
         """
-        draft = turn.metadata.pop(_DRAFT, None)
-        if not isinstance(draft, Draft) or (turn.aborted and not turn.sent):
+        draft = self._drafts.pop(turn.id, None)
+        if draft is None or (turn.aborted and not turn.sent):
             return
         draft.decision = draft.decision.without(turn.left_out)
         draft.attached = turn.attached

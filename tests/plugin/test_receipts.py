@@ -51,6 +51,18 @@ async def send(here, text="And now?", **more):
     return (await here.call("chat.send", chat_id=CHAT, message=text, **more))["message_ids"]
 
 
+@pytest.mark.parametrize("phase", ["pipeline.prompt", "pipeline.llm", "pipeline.output"])
+async def test_a_plugin_that_assigns_the_metadata_costs_no_receipt(served, vault, phase):
+    async def assign(turn):
+        turn.metadata = {"mine": 1}
+
+    async with served() as here:
+        here.host.bus.subscribe(phase, assign)
+        await send(here)
+        assert len((await here.call("receipts", chat_id=CHAT))["receipts"]) == 1
+    assert len(lines(vault)) == 1
+
+
 async def test_a_turn_leaves_one_line_with_all_that_was_decided(served, vault):
     write(vault, CATS_AND_BOATS)
     async with served() as here:
