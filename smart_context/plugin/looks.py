@@ -4,6 +4,7 @@ The page asks at each keystroke; what is typed changes neither the history nor t
 """
 
 import asyncio
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +20,9 @@ from smart_context.plugin.sidecars import ChatSidecar, Sidecars
 from smart_context.plugin.token_ledger import Costs, TokenLedger
 
 MAX_LOOKS = 48
+BRIEFED_S = 2.0
+"""How old the notes and files of a preview may be."""
+
 COUNTED_AT_ONCE = 20_000
 """Characters that are counted without leaving the event loop."""
 
@@ -51,6 +55,13 @@ class _Kept:
     sidecar: ChatSidecar
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Briefed:
+    chosen: object
+    briefing: Briefing
+    good_until: float
+
+
 class Looks:
     """Looks at chats, and remembers the last ones.
 
@@ -61,6 +72,7 @@ class Looks:
         briefings: What goes with their messages.
         ledger: What messages cost.
         count_tokens: Counts for the model that is chatted with.
+        clock: Seconds that only grow.
     """
 
     def __init__(
@@ -72,6 +84,7 @@ class Looks:
         briefings: Briefings,
         ledger: TokenLedger,
         count_tokens: Callable[[str], int],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._chats = chats
         self._sidecars = sidecars
@@ -80,7 +93,8 @@ class Looks:
         self._ledger = ledger
         self._count_tokens = count_tokens
         self._kept: OrderedDict[tuple[ChatId, Wish], _Kept] = OrderedDict()
-        self._briefed: dict[ChatId, tuple[object, Briefing]] = {}
+        self._briefed: dict[ChatId, _Briefed] = {}
+        self._clock = clock
 
     async def at(
         self,
@@ -107,18 +121,20 @@ class Looks:
         return look
 
     async def briefing(self, chat_id: ChatId, message: str) -> Briefing:
-        """What goes with a message, of notes and files as they were read last.
+        """What goes with a message, of notes and files as they were a moment ago.
 
-        This is good enough while somebody types.
+        They are not read at each keystroke, but again after a while: nobody tells of `git add`,
+        and some vaults can't be watched.
         """
         state = (await self._sidecars.of(chat_id)).state
         chosen = (state.contexts, state.role, state.role_targets)
         known = self._briefed.get(chat_id)
-        if known and known[0] == chosen:
-            return await self._briefings.with_message(known[1], message)
+        if known and known.chosen == chosen and self._clock() < known.good_until:
+            return await self._briefings.with_message(known.briefing, message)
         briefing = await self._briefings.of(chat_id, message)
         if any(chosen) and not (briefing.contexts.problems or briefing.role.problems):
-            self._briefed[chat_id] = (chosen, briefing)
+            good_until = self._clock() + BRIEFED_S
+            self._briefed[chat_id] = _Briefed(chosen, briefing, good_until)
         return briefing
 
     def forget_contexts(self) -> None:

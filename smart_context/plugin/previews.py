@@ -102,7 +102,7 @@ class Previews:
         if planned and planned.problem:
             result["problem"] = planned.problem
         if topics is not None or threshold is not None:
-            result["change"] = difference(await self._looks.at(checked), look)
+            result["change"] = difference(await self._as_it_is(checked, draft, attached), look)
         if planned and not brief:
             result["messages"] = rows_of(look)
             result["prompt"] = without_image_data(planned.prompt)
@@ -128,6 +128,15 @@ class Previews:
             if message.id in asked and message.id not in found:
                 found[message.id] = absent_row(message, look, self._count_tokens(message.text))
         return {"reasons": found, "threshold": look.decision.selection.reasons.threshold}
+
+    async def _as_it_is(self, chat_id: ChatId, draft: Message, attached: str) -> Look:
+        """What would be sent of a chat under its own choices."""
+        look = await self._looks.at(chat_id)
+        briefing = await self._looks.briefing(chat_id, draft.text)
+        if not self._is_near_the_window(look, briefing, attached):
+            return look
+        planned = await self._plan(_request(look, briefing, draft.files, attached))
+        return leaving_out(look, planned.left_out, self._count_tokens)
 
     async def _briefing(
         self, chat_id: ChatId, message: str, role: str | None, *, brief: bool

@@ -16,6 +16,7 @@ from smart_context.relevance.reasons import KINDS, Reason
 pytestmark = pytest.mark.anyio
 
 CHAT = "c"
+THINGS = ("cats", "boats")
 
 
 def messages(*texts):
@@ -129,6 +130,23 @@ async def test_a_preview_of_other_topics_says_what_would_change_and_picking_does
     gone = {m["id"] for m in CATS_AND_BOATS} - set(picked["message_ids"])
     assert set(change["removed"]) == gone
     assert change["added"] == []
+
+
+@pytest.mark.parametrize("brief", [True, False])
+async def test_what_would_change_is_told_of_what_the_window_lets_through(served, vault, brief):
+    (vault / ".vault.toml").write_text(
+        '[llm]\nbase_url = "http://127.0.0.1:9/v1"\n[llm.categories]\n'
+        'chat = { model = "gpt-4o", context_window = 2000 }\n'
+    )
+    write(vault, messages(*[f"{thing} {n} " + "word " * 200 for n in range(8) for thing in THINGS]))
+    async with served() as here:
+        before = await here.call("preview", chat_id=CHAT, brief=brief)
+        hovered = await here.call("preview", chat_id=CHAT, topics=["boats"], brief=brief)
+        await here.call("set_filter", chat_id=CHAT, topics=["boats"])
+        after = await here.call("preview", chat_id=CHAT, brief=brief)
+    assert before["tokens"] < 2_000 < 16 * 200
+    assert hovered["change"]["tokens"] == after["tokens"] - before["tokens"]
+    assert hovered["change"]["messages"] == after["in"] - before["in"]
 
 
 async def test_a_plugin_that_has_the_last_word_is_in_the_receipt(served, vault):
