@@ -13,6 +13,7 @@ import click
 from smart_context.cli.failures import BadUsage
 from smart_context.cli.output import say
 from smart_context.cli.vault import vault_argument, vault_root
+from smart_context.disk.folders import PRIVATE_FILE, PRIVATE_FOLDER
 from smart_context.errors import CommandFailed
 from smart_context.event_loop import run
 from smart_context.text.names import shown
@@ -94,7 +95,8 @@ def demo_vault(keep: Path | None = None) -> Iterator[Path]:
     A folder to keep that has something in it already is served as it is.
     """
     if keep is not None:
-        if not keep.is_dir() or not any(keep.iterdir()):
+        keep.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+        if not any(keep.iterdir()):
             _copy_demo(keep)
         yield keep.resolve()
         return
@@ -109,6 +111,9 @@ def demo_vault(keep: Path | None = None) -> Iterator[Path]:
 def _copy_demo(root: Path) -> None:
     shutil.copytree(DEMO_VAULT, root, dirs_exist_ok=True)
     (root / "memory").rename(root / ".memory")
+    # What was copied has the rights that it has where it is installed: all may read it.
+    for path in (root, *root.rglob("*")):
+        path.chmod(PRIVATE_FOLDER if path.is_dir() else PRIVATE_FILE)
 
 
 def _run(root: Path, *, port: int, host: str, token: str | None, no_browser: bool) -> None:

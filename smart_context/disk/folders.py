@@ -27,6 +27,8 @@ from smart_context.disk.descriptors import OPEN_FLAGS, NotPlain, TooLarge, expla
 from smart_context.disk.places import Place
 
 __all__ = [
+    "PRIVATE_FILE",
+    "PRIVATE_FOLDER",
     "Folder",
     "NotPlain",
     "TooLarge",
