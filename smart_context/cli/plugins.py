@@ -11,7 +11,10 @@ from tomlkit.exceptions import TOMLKitError
 
 from smart_context.cli.output import json_format, say, show, table
 from smart_context.cli.vault import CONFIG_NAME, vault_option, vault_root
+from smart_context.config.document import MAX_BYTES
 from smart_context.disk.files import atomic_write
+from smart_context.disk.folders import read_inside
+from smart_context.disk.places import place_of
 from smart_context.errors import CommandFailed
 from smart_context.text.names import shown
 
@@ -105,9 +108,11 @@ def _set_enabled(root: Path, name: str, *, enabled: bool) -> None:
 
 def _read_toml(path: Path) -> Any:
     try:
-        return tomlkit.parse(path.read_text(encoding="utf-8"))
+        return tomlkit.parse(read_inside(place_of(path), max_bytes=MAX_BYTES).decode())
     except FileNotFoundError:
         return tomlkit.document()
+    except OSError as error:
+        raise CommandFailed(f"{shown(path)} can't be read: {error}") from error
     except (TOMLKitError, UnicodeDecodeError) as error:
         words = f"{shown(path)}: not changed, since it is not valid TOML: {error}"
         raise CommandFailed(words) from error

@@ -1,0 +1,132 @@
+"""Files are opened by `disk/` and programs run by `processes/`; here is who else may, and why."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2] / "smart_context"
+OPENERS = ("disk/", "processes/")
+
+METHODS = {
+    *("open", "read_bytes", "read_text", "write_bytes", "write_text"),
+    *("iterdir", "glob", "rglob", "mkdir", "rmdir", "unlink", "touch", "chmod"),
+    *("symlink_to", "hardlink_to"),
+}
+"""What a `Path` does that opens, lists or changes something."""
+
+FUNCTIONS = {
+    "os": {
+        *("open", "scandir", "listdir", "walk", "fwalk", "mkdir", "makedirs", "rmdir", "unlink"),
+        *("remove", "rename", "replace", "truncate", "utime", "chmod", "link", "symlink"),
+        *("system", "popen", "execv", "execve", "fork", "posix_spawn"),
+    },
+    "shutil": {"copytree", "copy", "copy2", "copyfile", "move", "rmtree", "unpack_archive"},
+    "sqlite3": {"connect"},
+    "subprocess": {"run", "Popen", "call", "check_call", "check_output"},
+    "tempfile": {"TemporaryDirectory", "NamedTemporaryFile", "mkdtemp", "mkstemp"},
+}
+
+ALLOWED = {
+    "app/proof.py": "compares all files of a vault, links as links; the user asked for it",
+    "chat/answer_claim.py": "of an open folder",
+    "chat/file_store.py": "of an open folder",
+    "chat/file_text.py": "a part of an archive that is in memory",
+    "cli/chats.py": "files that the user names on the command line",
+    "cli/context_options.py": "a file that the user names on the command line",
+    "cli/evaluate.py": "a temporary folder",
+    "cli/pack.py": "files that the user names on the command line",
+    "cli/plugins.py": "makes a plugin's folder where the user says",
+    "cli/serve.py": "copies the demonstration's vault; opens the browser",
+    "cli/setup.py": "makes a vault where the user says",
+    "evaluation/formats.py": "files that the user names on the command line",
+    "evaluation/remembered.py": "the user's cache folder",
+    "evaluation/runs.py": "a temporary folder",
+    "host/loader.py": "the names of the plugins' folders; they run only once they are trusted",
+    "llm/blas.py": "libraries of the system",
+    "llm/minilm/convert.py": "for those who make a release",
+    "llm/minilm/files.py": "files of the package",
+    "packing/record.py": "a record beside a prompt that the user names on the command line",
+    "packing/repomix.py": "a temporary folder of its own",
+    "packing/roles.py": "the names of roles; each is read as a place",
+    "packing/templates.py": "files of the package",
+    "trust/files.py": "lists what is to be trusted, links as links",
+    "trust/record.py": "the user's config folder",
+    "vault/files.py": "reads nothing of what it opened unless it is where it was asked for",
+    "vault/index_store.py": "a database in memory",
+}
+
+
+def openings(source):
+    """The lines and names of the calls that open, list or change files, or run programs."""
+    tree = ast.parse(source)
+    awaited = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Await)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module in FUNCTIONS:
+            names = {alias.name for alias in node.names} & FUNCTIONS[node.module]
+            yield from ((node.lineno, f"{node.module}.{name}") for name in names)
+        if isinstance(node, ast.Call) and id(node) not in awaited and (name := _name(node.func)):
+            yield node.lineno, name
+
+
+def _name(function):
+    match function:
+        case ast.Name(id="open"):
+            return "open"
+        case ast.Attribute(value=ast.Name(id=module), attr=name) if module in FUNCTIONS:
+            return f"{module}.{name}" if name in FUNCTIONS[module] else None
+        case ast.Attribute(attr=name) if name in METHODS:
+            return name
+    return None
+
+
+def modules():
+    for path in sorted(ROOT.rglob("*.py")):
+        name = path.relative_to(ROOT).as_posix()
+        if not name.startswith(OPENERS):
+            yield name, path.read_text(encoding="utf-8")
+
+
+def test_files_are_opened_and_programs_run_in_one_place():
+    found = {
+        name: [f"line {line}: {call}" for line, call in calls]
+        for name, source in modules()
+        if name not in ALLOWED and (calls := list(openings(source)))
+    }
+    assert not found, "use smart_context.disk or smart_context.processes, or say why not"
+
+
+def test_whoever_is_allowed_more_makes_use_of_it():
+    sources = dict(modules())
+    assert [name for name in ALLOWED if not list(openings(sources.get(name, "")))] == []
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "open('x')",
+        "path.read_bytes()",
+        "path.read_text(encoding='utf-8')",
+        "(root / 'x').write_text('')",
+        "Path('x').open('rb')",
+        "os.open(path, os.O_RDONLY)",
+        "list(folder.iterdir())",
+        "folder.mkdir()",
+        "path.unlink(missing_ok=True)",
+        "os.replace(a, b)",
+        "sqlite3.connect(path)",
+        "subprocess.run(['git'])",
+        "from subprocess import run",
+        "shutil.rmtree(path)",
+        "async def f():\n    return await run(path.read_bytes())",
+    ],
+)
+def test_a_planted_fault_is_found(fault):
+    assert list(openings(fault))
+
+
+@pytest.mark.parametrize(
+    "other", ["await_ = store.exists()", "text.replace('a', 'b')", "read_inside(a, 'b')"]
+)
+def test_other_calls_are_not(other):
+    assert not list(openings(other))
