@@ -1,4 +1,4 @@
-"""What the README says is so."""
+"""What the README and the pages of docs/ say is so."""
 
 import json
 import os
@@ -17,26 +17,10 @@ from smart_context.config import read_config, read_user_config
 from smart_context.contexts import ContextOptions
 from smart_context.host import events
 from smart_context.host.loader import declared_settings
+from tests.docs.pages import FILES, PAGES, ROOT, block, command_rows, rows
 from tests.serving import serving
 
-ROOT = Path(__file__).resolve().parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 MANIFEST = tomllib.loads((ROOT / "plugin.toml").read_text(encoding="utf-8"))
-
-
-def block(name):
-    """The first code block after the comment that names it."""
-    match = re.search(rf"<!-- {name} -->\n```\w+\n(.*?)```", README, re.DOTALL)
-    assert match, name
-    return match.group(1)
-
-
-def rows(heading):
-    """The cells of the table whose head begins with `heading`."""
-    table = README[README.index(f"| {heading} |") :].split("\n\n")[0]
-    return [
-        [cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]
-    ]
 
 
 def test_the_config_example_is_right(tmp_path):
@@ -74,13 +58,23 @@ def test_the_table_of_events_is_that_of_the_host():
 
 
 def test_each_verb_that_is_shown_exists():
-    shown = set(re.findall(r"smart-context (\w+)", README)) - {"demo_vault"}
+    shown = set(re.findall(r"smart-context (\w+)", PAGES)) - {"demo_vault"}
     assert shown <= set(VERBS)
 
 
-def test_pictures_that_are_shown_exist():
-    for path in re.findall(r"\]\((docs/\S+)\)", README):
-        assert (ROOT / path).is_file(), path
+@pytest.mark.parametrize("page", FILES, ids=lambda page: page.name)
+def test_pictures_and_pages_that_are_linked_exist(page):
+    for path in re.findall(r"\]\(([^)\s:#%]+)\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / path).is_file(), path
+
+
+def test_the_readme_is_what_a_newcomer_needs():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 220
+
+
+def test_the_table_of_commands_is_that_of_the_program():
+    """To write it again: python -m tests.docs.pages."""
+    assert rows("command") == command_rows()
 
 
 def test_ci_runs_the_readmes_test_command():
