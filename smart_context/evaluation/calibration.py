@@ -82,7 +82,6 @@ async def _add(
     chat_id: ChatId,
     messages: Sequence[Message],
 ) -> None:
-    vectors = await cache.vectors(chat_id, messages)
     topics = await asyncio.to_thread(_stored_topics, store.place(chat_id, MEMBERS_SUFFIX))
     if not topics:
         extractor = EmbeddedTopicExtractor(ChatEmbedder(cache, chat_id, messages))
@@ -90,6 +89,7 @@ async def _add(
     member_ids = frozenset(i for topic in topics for i in topic.message_ids)
     known = np.array([message.id in member_ids for message in messages])
     labels = await cache.queries([topic.label for topic in topics])
+    vectors = await cache.vectors(chat_id, messages)
     before = pairs.topics
     for topic, label in zip(topics, labels, strict=True):
         members = np.array([message.id in topic.message_ids for message in messages])

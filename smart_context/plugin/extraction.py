@@ -41,10 +41,11 @@ class ChatEmbedder:
 
     async def embed(self, texts: Sequence[str]) -> Matrix:
         """Shape (len(texts), d), unit rows; see `Embedder`."""
+        said = {message.text for message in self._messages}
+        others = [text for text in texts if text not in said]
+        rows = iter(await self._cache.queries(others)) if others else iter(())
         vectors = await self._cache.vectors(self._chat_id, self._messages)
         known = {message.text: row for message, row in zip(self._messages, vectors, strict=True)}
-        others = [text for text in texts if text not in known]
-        rows = iter(await self._cache.queries(others)) if others else iter(())
         found = [known[text] if text in known else next(rows) for text in texts]
         return np.array(found, dtype=np.float32).reshape(len(texts), -1)
 

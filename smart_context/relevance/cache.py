@@ -18,7 +18,7 @@ from smart_context.chat.messages import ChatId, Message
 from smart_context.disk.places import Place
 from smart_context.errors import ModelFailed, StoreFailed
 from smart_context.llm.models import Embedder, Matrix
-from smart_context.relevance.sidecar import Sidecar
+from smart_context.relevance.sidecar import Sidecar, nothing_stored
 from smart_context.relevance.vectors import unit
 from smart_context.relevance.warm import WarmChat
 
@@ -63,6 +63,7 @@ class EmbeddingCache:
         self._entries: OrderedDict[ChatId, _Entry] = OrderedDict()
         self._queries: OrderedDict[str, Matrix] = OrderedDict()
         self._query_lock = asyncio.Lock()
+        self._width = 0
 
     @property
     def model(self) -> str:
@@ -95,11 +96,14 @@ class EmbeddingCache:
         """
         entry = self._entry(chat_id)
         asked = tuple(messages)
-        if (rows := _ready(entry.chat, asked, more_follow)) is not None:
+        if self._fits(entry.chat) and (rows := _ready(entry.chat, asked, more_follow)) is not None:
             return rows
         async with entry.lock:
             if entry.chat is None:
                 entry.chat = await asyncio.to_thread(self._read, chat_id)
+            if not self._fits(entry.chat):
+                _log.info("the embedding model's dimension changed; vectors are made again")
+                entry.chat = WarmChat(entry.chat.sidecar, nothing_stored())
             if (rows := _ready(entry.chat, asked, more_follow)) is not None:
                 return rows
             await self._place(entry.chat, asked, more_follow, on_progress)
@@ -112,10 +116,11 @@ class EmbeddingCache:
             ModelFailed: If the embedder fails.
         """
         async with self._query_lock:
-            new = [
-                text for text in dict.fromkeys(texts) if text.strip() and text not in self._queries
-            ]
-            if new:
+            wanted = [text for text in dict.fromkeys(texts) if text.strip()]
+            for _ in range(2):  # again if the model's dimension changed under its name
+                new = [text for text in wanted if text not in self._queries]
+                if not new:
+                    break
                 for text, vector in zip(new, await self._embed(new), strict=True):
                     self._queries[text] = vector
             rows = [self._queries.get(text) for text in texts]
@@ -199,7 +204,14 @@ class EmbeddingCache:
                 f"{self._embedder.name}: expected {len(texts)} vectors of equal length, found an "
                 f"array of shape {shape}. Check that it is an embedding model."
             )
+        if self._width not in {0, shape[1]}:
+            self._queries.clear()
+        self._width = shape[1]
         return unit(vectors)
+
+    def _fits(self, chat: WarmChat | None) -> bool:
+        """Whether a chat's vectors have the width of those that the model gives now."""
+        return chat is None or not (chat.width and self._width) or chat.width == self._width
 
     async def _write(self, chat: WarmChat) -> None:
         try:

@@ -89,11 +89,11 @@ class RelevanceScorer:
         Raises:
             ModelFailed: If the embedder fails.
         """
+        labels = tuple(topic.label for topic in topics)
+        label_vectors = await self._cache.queries(labels)  # first: they tell the model's dimension
         vectors = await self._cache.vectors(
             chat_id, messages, more_follow=more_follow, on_progress=on_progress
         )
-        labels = tuple(topic.label for topic in topics)
-        label_vectors = await self._cache.queries(labels)
         vectors = _wide(vectors, label_vectors)
         if (mode or self._mode) == "plain":
             return score_plain(labels, label_vectors, vectors)

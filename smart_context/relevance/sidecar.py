@@ -117,16 +117,16 @@ class Sidecar:
                 document = _read_patiently(content)
             return self._parsed(document)
         except FileNotFoundError:
-            return _nothing()
+            return nothing_stored()
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as fault:
             _log.warning("%s can't be used and is made anew: %s", self._path, fault)
-            return _nothing()
+            return nothing_stored()
 
     def _parsed(self, document: _Document) -> Stored:
         dimensions = document["dimensions"]
         head = {key: document[key] for key in ("version", "model", "dimensions")}
         if head != self._head(dimensions) or dimensions < 1:
-            return _nothing()
+            return nothing_stored()
         keys = list(document["vectors"])
         return keys, _rows(b"".join(document["vectors"].values()), len(keys), dimensions)
 
@@ -135,11 +135,11 @@ class Sidecar:
             content = read_inside(self._journal, max_bytes=MAX_FILE_BYTES)
         except FileNotFoundError:
             self.has_journal = False
-            return _nothing()
+            return nothing_stored()
         except OSError as fault:
             _log.warning("%s can't be used: %s", self._journal, fault)
             self.has_journal = False
-            return _nothing()
+            return nothing_stored()
         self.has_journal = True
         try:
             head, _, records = content.partition(b"\n")
@@ -147,7 +147,7 @@ class Sidecar:
             dimensions = described["dimensions"]
             if described != self._head(dimensions) or dimensions < 1:
                 remove_file(self._journal)
-                return _nothing()
+                return nothing_stored()
             keys, data, whole = _records(records, dimensions * _FLOAT_BYTES)
             if whole < len(records):
                 self._cut(len(head) + 1 + whole)
@@ -155,7 +155,7 @@ class Sidecar:
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as fault:
             _log.warning("%s can't be used and is made anew: %s", self._journal, fault)
             remove_file(self._journal)
-            return _nothing()
+            return nothing_stored()
 
     def _cut(self, size: int) -> None:
         _log.warning("%s ends in a record that is not whole; it is dropped", self._journal)
@@ -173,13 +173,16 @@ def _read_patiently(content: bytes) -> _Document:
     return cast("_Document", document | {"vectors": vectors})
 
 
-def _nothing() -> Stored:
+def nothing_stored() -> Stored:
+    """No keys and no vectors."""
     return [], np.zeros((0, 0), dtype=np.float32)
 
 
 def _rows(data: bytes, count: int, dimensions: int) -> Matrix:
-    """Raises ValueError if the data are not that many vectors."""
+    """Raises ValueError if the data are not that many vectors of numbers."""
     rows = np.frombuffer(data, dtype="<f4").reshape(count, dimensions)
+    if not np.isfinite(rows).all():
+        raise ValueError("a vector holds what is no number")
     return unit(rows.astype(np.float32, copy=False))
 
 

@@ -38,6 +38,11 @@ class WarmChat:
         return len(self._rows)
 
     @property
+    def width(self) -> int:
+        """The dimension of the vectors; 0 when none is held."""
+        return self._vectors.width if self._rows else 0
+
+    @property
     def has_leavers(self) -> bool:
         """Whether vectors are held of messages that were edited or deleted."""
         return len(self._rows) > len(self._present())

@@ -225,6 +225,43 @@ async def test_a_model_that_changes_its_dimension_under_its_name_is_embedded_ane
     assert len(stored(path_of("c"))["vectors"]) == 3
 
 
+async def test_vectors_of_another_width_are_made_again_as_soon_as_a_query_tells(path_of):
+    messages = messages_saying("a", "b")
+    await EmbeddingCache(path_of, FakeEmbedder(dimensions=4)).vectors("c", messages)
+    cache = EmbeddingCache(path_of, FakeEmbedder(dimensions=6))
+    assert (await cache.vectors("c", messages)).shape == (2, 4)  # nobody has asked the model yet
+    assert (await cache.queries(["a label"])).shape == (1, 6)
+    vectors = await cache.vectors("c", messages)
+    assert vectors.shape == (2, 6)
+    assert vectors.any(axis=1).all()
+    assert stored(path_of("c"))["dimensions"] == 6
+
+
+async def test_queries_of_another_width_are_made_again(path_of):
+    embedder = FakeEmbedder(dimensions=4)
+    cache = EmbeddingCache(path_of, embedder)
+    await cache.queries(["a", "b"])
+    embedder.dimensions = 6
+    rows = await cache.queries(["a", "c"])
+    assert rows.shape == (2, 6)
+    assert rows.any(axis=1).all()
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+async def test_a_file_with_what_is_no_number_is_damaged_and_made_again(path_of, number, caplog):
+    embedder, messages = FakeEmbedder(), messages_saying("a", "b")
+    await EmbeddingCache(path_of, embedder).vectors("c", messages)
+    document = stored(path_of("c"))
+    key = next(iter(document["vectors"]))
+    odd = np.array([number, 0, 0, 0], dtype="<f4").tobytes()
+    document["vectors"][key] = base64.b64encode(odd).decode()
+    path_of("c").write_text(json.dumps(document), encoding="utf-8")
+    vectors = await EmbeddingCache(path_of, embedder).vectors("c", messages)
+    assert vectors.any(axis=1).all()
+    assert "no number" in caplog.text
+    assert stored(path_of("c"))["vectors"][key] != document["vectors"][key]
+
+
 async def test_two_calls_at_once_embed_nothing_twice(path_of):
     embedder = FakeEmbedder()
     embedder.gate = asyncio.Event()

@@ -61,7 +61,7 @@ async def test_plain_scoring_embeds_the_bare_label_and_the_bare_message(tmp_path
     found = await scorer(tmp_path, embedder, mode="plain").scores(
         "c", messages_saying("pay vat", ""), [topic]
     )
-    assert embedder.asked == ["pay vat", "Tax"]
+    assert embedder.asked == ["Tax", "pay vat"]
     assert found.values[0].tolist() == pytest.approx([0.6, 0])
 
 
