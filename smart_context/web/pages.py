@@ -156,7 +156,8 @@ class _Pages:
         if shown is None or "turn" not in shown:
             return await self._failed((shown or {}).get("problem", "Smart Context is turned off."))
         known = await self._ask("smart_context.receipts", {"chat_id": chat_id}) or {}
-        topics = (await self._ask("smart_context.get_topics", {"chat_id": chat_id}) or {})["topics"]
+        shown_topics = await self._ask("smart_context.get_topics", {"chat_id": chat_id}) or {}
+        topics = shown_topics.get("topics", ())  # none when they can't be had
         return await self._page(
             "turn.html",
             chat_id=chat_id,

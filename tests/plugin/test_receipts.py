@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.errors import CommandFailed, InvalidParams
+from smart_context.errors import CommandFailed, InvalidParams, UnknownCommand
 from smart_context.llm.models import Usage
 from smart_context.llm.scripted import Scripted
 from smart_context.plugin import receipt_file
 from smart_context.plugin.receipts import Receipt, Row, Section
 from smart_context.relevance.reasons import KINDS, Reason
+from tests.web.test_pages import fetch
 
 pytestmark = pytest.mark.anyio
 
@@ -381,3 +382,20 @@ def test_any_json_is_a_receipt_or_a_value_error(value):
         Receipt.from_line(json.dumps(value))
     except ValueError:
         return
+
+
+@pytest.mark.parametrize("failure", [CommandFailed("no luck"), UnknownCommand("get_topics")])
+async def test_the_page_of_a_turn_is_shown_when_the_topics_can_not_be_had(served, vault, failure):
+    async with served() as here:
+        await send(here)
+        (entry,) = (await here.call("receipts", chat_id=CHAT))["receipts"]
+        call = here.host.commands.call
+
+        async def call_but_for_topics(name, params, caller):
+            if name == "smart_context.get_topics":
+                raise failure
+            return await call(name, params, caller)
+
+        here.host.commands.call = call_but_for_topics
+        page = await fetch(here.host, f"/chats/{CHAT}/turns/{entry['turn']}")
+    assert "And now?" in page.text
