@@ -85,22 +85,28 @@ def _has_all(text: str, words: Sequence[str]) -> bool:
 
 
 def _first_place(text: str, words: Sequence[str]) -> int:
+    folded = fold(text)
+    found = min((place for word in words if (place := folded.find(word)) >= 0), default=0)
+    if text.isascii():
+        return found
     # Folding changes lengths ("ß", ligatures, composed accents), so the place in the folded text
     # is led back through the characters that each of its own came from.
-    folded: list[str] = []
-    origins: list[int] = []
+    length = 0
     for place, cluster in _clusters(text):
-        piece = fold(cluster)
-        folded.append(piece)
-        origins.extend([place] * len(piece))
-    whole = "".join(folded)
-    places = [place for word in words if (place := whole.find(word)) >= 0]
-    return origins[min(places)] if places and origins else 0
+        length += len(fold(cluster))
+        if length > found:
+            return place
+    return 0
 
 
 def _clusters(text: str) -> Iterator[tuple[int, str]]:
     start = 0
     for place in range(1, len(text) + 1):
-        if place == len(text) or not unicodedata.combining(text[place]):
+        if place == len(text) or not _goes_on(text[place]):
             yield start, text[start:place]
             start = place
+
+
+def _goes_on(character: str) -> bool:
+    """Whether it is composed with the one before: an accent, or a further letter of Hangul."""
+    return bool(unicodedata.combining(character)) or "\u1160" <= character <= "\u11ff"

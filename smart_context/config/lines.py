@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 KeyPath = tuple[str, ...]
 
+_DEEPEST = 50  # what is nested deeper has the line of the table that it is in
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _SPACE = re.compile(r"[ \t]*")
 _BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
@@ -34,8 +35,10 @@ def lines_of_keys(text: str) -> Mapping[KeyPath, int]:
     for path, position in _Scanner(text).found():
         line += text.count("\n", counted_to, position)
         counted_to = position
-        for length in range(1, len(path) + 1):
-            lines.setdefault(path[:length], line)
+        for length in range(min(len(path), _DEEPEST), 0, -1):
+            if path[:length] in lines:  # and with it all that is above
+                break
+            lines[path[:length]] = line
     return lines
 
 

@@ -104,6 +104,7 @@ class _Collector:
         self._used = 0
         self._is_sorted = options.order == "shortest"
         self._seen: set[str] = set()
+        self._ambiguous: set[tuple[str, str]] = set()
         self._linked_lengths: dict[str, int | None] = {}
         self._patterns: list[tuple[str, Callable[[str], bool]]] = [
             (pattern, build_matcher(fold(pattern)))
@@ -240,11 +241,11 @@ class _Collector:
     def _is_followed(self, link: Link, part: _Part) -> bool:
         if link.start < part.kept.whole[0] or link.end > part.reach:
             return False
-        return self._options.follow_links_in_excluded or any(
-            start <= link.start and link.end <= end for start, end in part.kept.ranges
-        )
+        return self._options.follow_links_in_excluded or part.kept.holds(link.start, link.end)
 
     def _note_ambiguous(self, source: str, link: Link, resolution: Resolution) -> None:
-        ambiguous = (source, linkpath(link.target), list(resolution.candidates))
-        if ambiguous not in self.snapshot.ambiguous_links:
+        name = linkpath(link.target)
+        if (source, name) not in self._ambiguous:
+            self._ambiguous.add((source, name))
+            ambiguous = (source, name, list(resolution.candidates))
             self.snapshot.ambiguous_links.append(ambiguous)

@@ -104,7 +104,10 @@ class SmartContexts:
             )
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        except (
+            *(OSError, ValueError, TypeError, KeyError, AttributeError),
+            RecursionError,  # nested too deeply for a reader of JSON
+        ) as error:
             raise StoreFailed(
                 f"The context {key!r} can't be read from {place}: {error}. "
                 "Mend the file, or delete it and make the context anew."

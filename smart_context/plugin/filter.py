@@ -48,9 +48,9 @@ class FilterState:
     def from_dict(cls, document: Mapping[str, Any]) -> "FilterState":
         """The state from its JSON object; what does not fit is passed over."""
         switch = document.get("embedding_search")
-        pinned = _strings(document.get("pinned"))
+        pinned = dict.fromkeys(_strings(document.get("pinned")))
         return cls(
-            active_topics=_strings(document.get("active_topics")),
+            active_topics=_strings(document.get("active_topics"))[:MAX_LABELS],
             embedding_search=switch if isinstance(switch, bool) else None,
             pinned=tuple(map(MessageId, pinned)),
             hidden=tuple(MessageId(i) for i in _strings(document.get("hidden")) if i not in pinned),

@@ -5,9 +5,11 @@ reading the file.
 """
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from types import MappingProxyType
 
 from smart_context.vault.links import fold
@@ -38,6 +40,11 @@ class Kept:
     def length(self) -> int:
         """In characters."""
         return sum(end - start for start, end in self.ranges)
+
+    def holds(self, start: int, end: int) -> bool:
+        """Whether all characters from `start` to `end` stay."""
+        place = bisect_right(self.ranges, start, key=itemgetter(0)) - 1
+        return place >= 0 and end <= self.ranges[place][1]
 
     def of(self, text: str) -> str:
         """What stays of the text."""

@@ -65,8 +65,16 @@ def test_a_key_that_is_too_long_is_refused(vault):
     assert contexts.get("") is None
 
 
-def test_a_damaged_file_is_said_to_be_damaged(vault):
-    contexts = vault({".memory/contexts/x.json": "{"})
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("{", id="cut off"),
+        pytest.param("[" * 100_000, id="nested deep"),
+        pytest.param("9" * 5_000, id="a number of 5,000 digits"),
+    ],
+)
+def test_a_damaged_file_is_said_to_be_damaged(vault, text):
+    contexts = vault({".memory/contexts/x.json": text})
     with pytest.raises(StoreFailed, match=r"x\.json"):
         contexts.get("x")
     assert contexts.keys() == ["x"]

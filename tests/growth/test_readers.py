@@ -1,0 +1,324 @@
+"""What reads chats, requests, settings and replies takes time in proportion to their length."""
+
+import json
+from contextlib import suppress
+
+import pytest
+
+from smart_context.chat.document import Unreadable, read_version
+from smart_context.chat.messages import Message, MessageId
+from smart_context.chat.search import snippet
+from smart_context.config.document import TomlUnreadable, parse_toml
+from smart_context.config.lines import lines_of_keys
+from smart_context.contexts.render import path_of
+from smart_context.host.fenced_requests import requests_in
+from smart_context.host.tools import Tool
+from smart_context.llm.closest import paragraphs
+from smart_context.llm.failures import AnswerNotUnderstood
+from smart_context.llm.openai_replies import StreamReader, VendorError, read_completion
+from smart_context.llm.thinking import split_thoughts
+from smart_context.llm.tokens import count_tokens
+from smart_context.packing.fences import Markup, fence_for
+from smart_context.packing.imports import local_imports
+from smart_context.plugin.filter import FilterState
+from smart_context.plugin.unseen import note_places, unseen_in
+from smart_context.relevance.lexical import ChatWords
+from smart_context.text.words import content_words, words
+from smart_context.topics.digest import _rendered
+from smart_context.topics.labels import clean_label
+from smart_context.topics.languages import grammar_of
+from smart_context.topics.personal import is_personal
+from smart_context.topics.quotes import quoted
+from smart_context.topics.reply import ReplyUnusable, parsed_reply
+from smart_context.topics.standing import is_standing
+from smart_context.topics.stored import from_assignments
+from smart_context.topics.tokens import plain_text, tokens_of
+from smart_context.topics.unspaced import unspaced_phrases
+from smart_context.vault.assigns import build_here_doc_token
+from smart_context.vault.match import build_matcher
+from smart_context.vault.notes import outline_of
+from smart_context.vault.passages import passages_of
+from smart_context.vault.search import hit_in, query_of
+from smart_context.vault.sections import kept_of, section_of
+from smart_context.web.frames import parse_frame
+from smart_context.web.markdown import visible
+from tests.growth.clock import MOST_GROWTH, growth
+from tests.growth.test_parsers import cases, repeated
+
+TOOL = Tool(name="read_file", description="", parameters={"properties": {"path": {}}}, run=None)
+
+
+def said(text, number=0):
+    return Message(id=MessageId(f"m{number}"), role="user", content=text)
+
+
+def chat(text):
+    with suppress(Unreadable):
+        read_version(text.encode())
+
+
+def settings(text):
+    with suppress(TomlUnreadable):
+        parse_toml(text)
+
+
+def keys_in_deep_tables(text):
+    keys = "\n".join(f"b{number} = 1" for number in range(len(text) // 8))
+    return parse_toml(f"[{'a.' * 400}a]\n{keys}")
+
+
+def reply(text):
+    with suppress(ReplyUnusable):
+        parsed_reply(text, [said("a")])
+
+
+def completion(text):
+    with suppress(AnswerNotUnderstood, VendorError):
+        read_completion(text.encode())
+
+
+def stream(text):
+    reader = StreamReader()
+    with suppress(AnswerNotUnderstood, VendorError):
+        for start in range(0, len(text), 4096):
+            list(reader.feed(text[start : start + 4096].encode()))
+
+
+def filter_state(text):
+    ids = range(len(text) // 12)
+    FilterState.from_dict({"pinned": [f"p{i}" for i in ids], "hidden": [f"h{i}" for i in ids]})
+
+
+def members(text):
+    ids = [f"m{i}" for i in range(len(text) // 8)]
+    from_assignments({"version": 1, "topics": [{"label": "a", "count": 1, "message_ids": ids}]})
+
+
+def uses_of_a_label(text):
+    chat_words = ChatWords()
+    chat_words.place([said(text)])
+    chat_words.shares(["migration plan", "a", "数据"])
+
+
+def english(text):
+    return tokens_of(plain_text(text, len(text)), grammar_of(["the", "and"]))
+
+
+def french(text):
+    return tokens_of(plain_text(text, len(text)), grammar_of(["le", "la", "et", "les"]))
+
+
+def phrases_without_spaces(text):
+    return unspaced_phrases({0: text, 1: text[::2]}, {0})
+
+
+def excluded(text):
+    outline = outline_of(text)
+    kept = kept_of(outline, (0, len(text)), [("*a*b", build_matcher("*a*b*c*d"))])
+    return kept, section_of(outline, "not#there")
+
+
+def hit(text):
+    return hit_in("a.md", text, query_of('"a b" z -q'))
+
+
+def hits_by_a_long_query(text):
+    return hit_in("a.md", "a b c", query_of(text))
+
+
+def requested(text):
+    return requests_in(text, [TOOL])
+
+
+def as_sections(text):
+    return fence_for(text), [
+        Markup(style).file("a", text) for style in ("markdown", "xml", "plain")
+    ]
+
+
+def scripts(text):
+    return local_imports("a.ts", text, {"b.ts"})
+
+
+def python(text):
+    return local_imports("a.py", text, {"b.py"})
+
+
+def summed_up(text):
+    return quoted([said(text)])
+
+
+def paragraphs_of(text):
+    return list(paragraphs(text, 500))
+
+
+def found_in(text):
+    return snippet(text, ("zz",))
+
+
+def passages(text):
+    return passages_of("a.md", text)
+
+
+def glob(text):
+    return build_matcher("*a*b?c*")(text)
+
+
+def tokens_of_model(text):
+    return count_tokens(text, "gpt-4o"), count_tokens(text, "other")
+
+
+SPEECH = (
+    *(
+        "a",
+        " ",
+        "\n",
+        "a ",
+        "a. ",
+        "A",
+        "'",
+        "a'",
+        "l'",
+        "-t",
+        "_",
+        "a_",
+        "+",
+        "#",
+        "a#",
+        "aB",
+        "é",
+    ),
+    *(
+        "你",
+        "你好。",
+        "``",
+        "`a",
+        "```\n",
+        "http://",
+        "> a\n",
+        "? ",
+        "! ",
+        "1",
+        "\u0301",
+        "a\u0301",
+    ),
+    *(
+        "\u202e",
+        "\u200b",
+        "<!--",
+        "always ",
+        "please ",
+        "i am ",
+        ".\n",
+        "\n \n",
+        "\r\n",
+        "*",
+        "\ud83d",
+    ),
+)
+JSON = (
+    "[",
+    "{",
+    '{"a":',
+    '"',
+    "\\",
+    "1",
+    "[1,",
+    '{"a":1},',
+    "]",
+    "}",
+    '["\\u',
+    "-",
+    "9" * 50,
+    "[]",
+)
+
+
+@pytest.mark.parametrize(
+    ("function", "make", "longest"),
+    [
+        *(
+            row
+            for f in (words, content_words, english, french)
+            for row in cases(f, *SPEECH, longest=1 << 17)
+        ),
+        *cases(phrases_without_spaces, "你", "数据库", "的", "你 ", "最", longest=1 << 15),
+        *cases(
+            uses_of_a_label, "migratio", "migrations ", "a", "plana", "数据", "a'", longest=1 << 16
+        ),
+        *(row for f in (is_standing, is_personal) for row in cases(f, *SPEECH, longest=1 << 16)),
+        *cases(summed_up, *SPEECH, longest=1 << 16),
+        *cases(clean_label, *SPEECH, longest=1 << 16),
+        *cases(visible, *SPEECH),
+        *cases(unseen_in, *SPEECH, "\U0001f3f4\U000e0067", "é<!--"),
+        *cases(
+            note_places, "File: ", "é\nFile: a\n--begin-", "\nFile: a\n--begin-b--\né", "é--end-b--"
+        ),
+        *cases(split_thoughts, "<think>", "</think", "<", repeated("</", before="<think>")),
+        *cases(tokens_of_model, "a", "é", " ", "a ", "你", longest=1 << 15),
+        *cases(paragraphs_of, "a", " ", "\n", "\n \n", "a\n\n", longest=1 << 16),
+        *cases(found_in, "é", "e\u0301", "a", "\u1160", repeated("é", after="zz")),
+        *cases(
+            chat,
+            *JSON,
+            '{"messages":[',
+            repeated('{"role":"user"},', before='{"messages":[', after="{}]}"),
+        ),
+        *cases(reply, *JSON, '{"topics":[', '{"topics":[]}', '[{"label":"a"},', longest=1 << 14),
+        *cases(_rendered, *JSON, '{"overview":', longest=1 << 16),
+        *cases(completion, *JSON, '{"choices":[', longest=1 << 16),
+        *cases(stream, *JSON, "data: ", "data: {}\n", "\n", "data: [DONE]\n", longest=1 << 17),
+        *cases(parse_frame, *JSON, longest=1 << 16),
+        *cases(filter_state, "x"),
+        *cases(members, "x"),
+        *cases(
+            settings,
+            *("a.", "[", "[a.", "[[a]]\n", "a={", "a=[", '"', "'", '"""', "#", "\n", "a=1\n", "\\"),
+            *(repeated("1,", before="a=[", after="]"), repeated("\\n", before='a="', after='"')),
+            *(repeated('""\\"', before='a="""', after='"""'), repeated("9", before="a=")),
+            longest=1 << 16,
+        ),
+        *cases(keys_in_deep_tables, "x", longest=1 << 13),
+        *cases(lines_of_keys, '"', '\\"', '"""', '""', "'", "#", "[", longest=1 << 16),
+        *cases(
+            requested, "```", "~~~", "```read_file\n", "```\n", "~~~~\n", "`", "~ ", "``` ", "a\n"
+        ),
+        *cases(as_sections, "`", "``` ", "=", "===== ", "<", "< /", "</ file", "</file>"),
+        *cases(
+            scripts,
+            "from ",
+            "import(",
+            "require (",
+            "from './a'",
+            "from './a/",
+            "from\n",
+            'import "',
+        ),
+        *cases(
+            python, "import ", "(", "a.", "from . import a\n", "if a:\n ", "[", "-", longest=1 << 13
+        ),
+        *cases(
+            excluded,
+            "\n# a",
+            "\n###### abcd",
+            "# ",
+            repeated("abc", before="# "),
+            "a\n=\n",
+            longest=1 << 16,
+        ),
+        *cases(hit, "a", "a b ", "\n", "z\n", "é", "ab\n"),
+        *cases(hits_by_a_long_query, "a ", '"', '"a" ', "-", '-"', longest=1 << 15),
+        *cases(passages, "a", "\n\n", "# a\n", "\n# ", "a\n\n", longest=1 << 16),
+        *cases(glob, "a", "ab", "abc", "x", longest=1 << 16),
+        *cases(path_of, "a", ".md", ".md ", "#", ".MD\n", longest=1 << 16),
+        *cases(
+            build_here_doc_token, "--begin-context", "--end-context-1--", "--begin-context-1", "--"
+        ),
+    ],
+)
+def test_the_time_grows_with_the_length(function, make, longest):
+    assert growth(function, make, longest=longest) < MOST_GROWTH
+
+
+def test_the_table_of_json_is_json_at_all():
+    assert json.loads(repeated("[]", before="[", after="]")(4)) == [[]]
