@@ -6,6 +6,7 @@ neighbours, with the tables of `text/unicode_tables.py`. A use that changes noth
 none, so a message can't be spelled in it.
 """
 
+import functools
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
@@ -162,8 +163,14 @@ def _is_pictograph(character: str) -> bool:
     return _is_in(table.PICTOGRAPHS, character)
 
 
-def _is_in(pattern: re.Pattern[str], character: str) -> bool:
-    return pattern.match(character) is not None
+def _is_in(table_pattern: str, character: str) -> bool:
+    return _compiled(table_pattern).match(character) is not None
+
+
+@functools.cache
+def _compiled(table_pattern: str) -> re.Pattern[str]:
+    """Compiled once it is needed: most texts hold nothing that is looked up."""
+    return re.compile(table_pattern)
 
 
 def _category(character: str) -> str:

@@ -1,10 +1,8 @@
 """Facts about characters that Python's `unicodedata` does not know.
 
 From the Unicode Character Database 17.0, unless said otherwise. A table is a list of code points
-and ranges in hexadecimal digits, and a pattern for one such character.
+and ranges in hexadecimal digits, and the text of a pattern for one such character.
 """
-
-import re
 
 
 def _characters(ranges: str) -> str:
@@ -13,8 +11,8 @@ def _characters(ranges: str) -> str:
     return "".join(f"\\U{first:0>8}-\\U{last or first:0>8}" for first, last in bounds)
 
 
-def _one_of(ranges: str) -> re.Pattern[str]:
-    return re.compile(f"[{_characters(ranges)}]")
+def _one_of(ranges: str) -> str:
+    return f"[{_characters(ranges)}]"
 
 
 UNSEEN = _characters(

@@ -35,7 +35,7 @@ MADE_WHEN_NEEDED = {
     "host/manifest.py": 1,
     "packing/roles.py": 1,
     "relevance/lexical.py": 1,
-    "text/unicode_tables.py": 1,
+    "text/hidden.py": 1,
     "topics/standing.py": 1,
     "vault/assigns.py": 1,
     "vault/ignore.py": 2,
