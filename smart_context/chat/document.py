@@ -69,8 +69,7 @@ class Entry:
             return None
         # The place counts: it is part of the id of a message that has none on disk.
         if self._message is None or self._message[0] != position:
-            value = self.value if self.is_flat else copy_json(self.value)
-            self._message = position, Message.from_dict(value, position=position)
+            self._message = position, Message.from_dict(self.value, position=position)
         return self._message[1]
 
 

@@ -26,12 +26,13 @@ Part = Mapping[str, Any]
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _WRITTEN_WHEN_SET = ("created_at", "generating", "error", "error_code", "is_summary")
 _USUAL = frozenset({"id", "role", "content", "created_at"})
+_SIMPLE = frozenset((str, int, float, bool, type(None)))
 _KNOWN = frozenset({"id", "role", "content", "files", "links", *_WRITTEN_WHEN_SET})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One message of a chat.
+    """One message of a chat; what it was made from can change without changing it.
 
     Attributes:
         id: Names the message within its chat.
@@ -91,13 +92,13 @@ class Message:
             is_summary=document.get("is_summary") is True,
             files=_objects(document.get("files")),
             links=_objects(document.get("links")),
-            extra={key: value for key, value in document.items() if key not in _KNOWN},
+            extra=copied({key: value for key, value in document.items() if key not in _KNOWN}),
         )
 
     def to_dict(self) -> JsonObject:
         """The JSON object to write; fields that are not set are left out."""
         content = (
-            self.content if isinstance(self.content, str) else [dict(part) for part in self.content]
+            self.content if isinstance(self.content, str) else [copied(p) for p in self.content]
         )
         document: JsonObject = {"id": self.id, "role": self.role, "content": content}
         for name in _WRITTEN_WHEN_SET:
@@ -105,8 +106,9 @@ class Message:
                 document[name] = value
         for name in ("files", "links"):
             if entries := getattr(self, name):
-                document[name] = [dict(entry) for entry in entries]
-        document.update(self.extra)
+                document[name] = [copied(entry) for entry in entries]
+        if self.extra:
+            document.update(copied(self.extra))
         return document
 
     @property
@@ -157,12 +159,31 @@ def derived_id(position: int, role: str, content: str | Sequence[Part]) -> Messa
     return MessageId(f"m{digest.hexdigest()[:12]}")
 
 
+def copied(entry: Mapping[str, Any]) -> JsonObject:
+    """A JSON object that shares no list and no object with the given one, however deep it is."""
+    copy = dict(entry)
+    if _SIMPLE.issuperset(map(type, copy.values())):  # most parts are text
+        return copy
+    waiting: list[Any] = [copy]
+    for holder in waiting:
+        for place, value in holder.items() if type(holder) is dict else enumerate(holder):
+            if type(value) in _SIMPLE:
+                continue
+            if type(value) is dict or isinstance(value, Mapping):
+                holder[place] = dict(value)
+                waiting.append(holder[place])
+            elif isinstance(value, list | tuple):
+                holder[place] = list(value)
+                waiting.append(holder[place])
+    return copy
+
+
 def _content_of(value: object) -> str | tuple[Part, ...]:
     if isinstance(value, str):
         return value
     if isinstance(value, list | tuple):
         return tuple(
-            part if isinstance(part, Mapping) else {"type": "text", "text": str(part)}
+            copied(part) if isinstance(part, Mapping) else {"type": "text", "text": str(part)}
             for part in value
         )
     return "" if value is None else str(value)
@@ -178,7 +199,7 @@ def _code(value: object) -> int | str:
 
 def _objects(value: object) -> tuple[Mapping[str, Any], ...]:
     return (
-        tuple(entry for entry in value if isinstance(entry, Mapping))
+        tuple(copied(entry) for entry in value if isinstance(entry, Mapping))
         if isinstance(value, list | tuple)
         else ()
     )

@@ -1,3 +1,5 @@
+import copy
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -107,3 +109,51 @@ def test_a_document_without_a_list_of_messages_has_none(document):
 def test_entries_that_are_no_objects_are_passed_over():
     document = {"messages": [1, {"id": "a", "role": "user", "content": "x"}, None]}
     assert [message.id for message in messages_of(document)] == ["a"]
+
+
+def scribble(value):
+    """Change every list and object within a value."""
+    if isinstance(value, dict):
+        for inner in value.values():
+            scribble(inner)
+        value["scribbled"] = True
+    elif isinstance(value, list):
+        for inner in value:
+            scribble(inner)
+        value.append("scribbled")
+
+
+nested = st.builds(
+    lambda document, part, inner: {
+        **document,
+        "content": [{**part, "args": inner}],
+        "links": [{"id": "l", "more": inner}],
+    },
+    documents,
+    parts,
+    json_values,
+)
+
+
+@given(documents | nested)
+def test_a_message_does_not_change_with_what_it_was_made_from(document):
+    message = Message.from_dict(document)
+    before = copy.deepcopy(message.to_dict())
+    scribble(document)
+    assert message.to_dict() == before
+
+
+@given(documents | nested)
+def test_a_message_does_not_change_with_what_is_made_of_it(document):
+    message = Message.from_dict(document)
+    before = copy.deepcopy(message.to_dict())
+    scribble(message.to_dict())
+    assert message.to_dict() == before
+
+
+def test_a_part_of_any_depth_is_read():
+    deep = []
+    for _ in range(5_000):
+        deep = [deep]
+    document = {"id": "m", "role": "user", "content": [{"type": "text", "text": "a", "x": deep}]}
+    assert Message.from_dict(document).text == "a"
