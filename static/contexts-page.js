@@ -12,6 +12,7 @@ import { asked } from "./output-guard.js";
 import { startFrame } from "./page-frame.js";
 import { reasonOf } from "./text.js";
 import { toast } from "./toasts.js";
+import { startTrust } from "./trust.js";
 
 const SEARCH_MS = 160;
 const PREVIEW_MS = 220;
@@ -21,8 +22,10 @@ const SHOWN_MS = 1600;
 const find = (id) => /** @type {T} */ (document.getElementById(id));
 const wire = pageWire();
 startFrame();
+startTrust(wire);
 
 if (document.getElementById("tree")) build();
+else wire.connect();
 
 function build() {
   /** @type {readonly string[]} */

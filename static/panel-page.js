@@ -2,6 +2,7 @@
 import "./bubble-cloud-define.js";
 import { pageWire } from "./connection.js";
 import { startForesight } from "./foresight.js";
+import { startModels } from "./models-in-use.js";
 import { startNotices } from "./plugin-notices.js";
 import { TopicsPanel } from "./topics-panel.js";
 
@@ -17,4 +18,5 @@ if (root instanceof HTMLElement && chatId) {
   panel.start();
 }
 startNotices(wire);
+startModels(wire);
 wire.connect();

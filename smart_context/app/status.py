@@ -24,6 +24,7 @@ def register_status(host: Host) -> None:
             "fast_model": models.fast.name if models.fast else EMBEDDED_EXTRACTOR,
             "embedding_model": models.embedder.name,
             "chat_is_embedded": models.chat_is_embedded,
+            "chat_is_restricted": models.chat_is_embedded and "chat" in config.restricted,
             "chat_takes_images": config.chat is not None and config.chat.images,
             "plugins": [asdict(state) for state in host.plugins.states()],
         }

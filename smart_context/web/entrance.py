@@ -24,6 +24,7 @@ SHEETS = (
     "bubbles",
     "sends",
     "turn",
+    "trust",
     "print",
 )
 """The style sheets of our pages, in order."""

@@ -122,6 +122,7 @@ class _Pages:
             max_file_bytes=MAX_UPLOAD_BYTES,
             **messages,
             system=await self._ask("system.status", {}),
+            trust=await self._ask("system.trust", {}),
         )
 
     async def messages(self, request: Request) -> Response:
@@ -166,6 +167,7 @@ class _Pages:
             compared=compared,
             topics=turn_view.topic_choices(shown["settings"]["topics"], topics),
             most=turn_view.MAX_ROWS,
+            trust=await self._ask("system.trust", {}),
         )
 
     async def chat_list(self, request: Request) -> Response:
@@ -203,6 +205,7 @@ class _Pages:
             contexts=None if listed is None else listed.get("contexts", []),
             chats=chats[:_LISTED_CHATS],
             system=await self._ask("system.status", {}),
+            trust=await self._ask("system.trust", {}),
         )
 
     def _window_values(self, document: Mapping[str, Any], request: Request) -> dict[str, Any]:

@@ -1,0 +1,127 @@
+"""A bar says what is off in a stranger's vault; its review grants just what was shown."""
+
+import os
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.checker import STILL, assert_accessible
+from tests.browser.steps import open_chat, open_page, send
+from tests.trusting import record_in
+from tests.vaults import about, write_chat
+
+pytestmark = pytest.mark.browser
+
+OFF = re.compile("Restricted: this vault's endpoint, 1 plugin and 1 role are off")
+
+
+@pytest.fixture
+def server(configured, serve):
+    folder = configured()
+    with (folder / ".vault.toml").open("a") as file:
+        file.write("\n[plugins.clock]\nenabled = true\n")
+    files = {
+        "plugins/clock/plugin.toml": 'id = "clock"\nname = "Clock"\nversion = "1"\n'
+        'entry = "main:Plugin"\n[panel]\ntitle = "Clock"\n',
+        "plugins/clock/main.py": (
+            "class Plugin:\n    async def on_load(self, context):\n"
+            '        context.register_panel(html="<p>tick</p>")\n'
+        ),
+        "plugins/clock/<img src=x onerror=alert(1)>.py": "",
+        "roles/pilot.toml": 'description = "Reads charts."\n',
+    }
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    write_chat(folder, "c1", about("cats purr", "yes"), title="Cats and boats")
+    return serve(folder, trusted=False)
+
+
+def bar(page):
+    return page.get_by_role("region", name="Restricted vault")
+
+
+def dialog(page):
+    return page.get_by_role("dialog", name="Review and trust")
+
+
+def review(page):
+    page.get_by_role("button", name="Review and trust…").click()
+    expect(dialog(page)).to_be_visible()
+
+
+def test_what_is_off_is_reviewed_and_trusted_without_a_reload(new_page, server, endpoint):
+    page, other = open_chat(new_page, server, "c1"), open_page(new_page, server, "/contexts")
+    expect(bar(page)).to_contain_text(OFF)
+    expect(bar(other)).to_contain_text(OFF)
+    expect(page.locator(".models")).to_contain_text("an endpoint that you have not trusted")
+    send(page, "And dogs?")
+    expect(page.locator(".message").last).to_contain_text("you have not trusted")
+
+    review(page)
+    expect(dialog(page).get_by_role("button", name="Not now")).to_be_focused()
+    expect(dialog(page)).to_contain_text(endpoint.base_url)
+    expect(dialog(page)).to_contain_text("TEST_KEY_NAME")
+    dialog(page).get_by_text("3 files").click()
+    expect(dialog(page)).to_contain_text("plugins/clock/<img src=x onerror=alert(1)>.py")
+    dialog(page).get_by_role("button", name="Not now").click()
+    expect(dialog(page)).to_be_hidden()
+    expect(bar(page)).to_be_visible()
+    assert endpoint.requests == []
+
+    review(page)
+    dialog(page).get_by_role("button", name="Trust", exact=True).click()
+    expect(bar(page)).to_be_hidden()
+    expect(bar(other)).to_be_hidden()
+    expect(page.get_by_role("textbox", name=re.compile("message", re.IGNORECASE))).to_be_focused()
+    expect(page.get_by_role("tab", name="Clock")).to_be_visible()
+    expect(page.locator(".models [data-model=chat_model]")).to_have_text("gpt-4o")
+    send(page, "And now?")
+    expect(page.locator(".message").last).to_contain_text("You said: ")
+
+
+def test_a_part_that_is_not_ticked_stays_off(new_page, server, endpoint):
+    page = open_chat(new_page, server, "c1")
+    review(page)
+    dialog(page).get_by_role("checkbox", name=re.compile("^Plugins")).uncheck()
+    dialog(page).get_by_role("button", name="Trust", exact=True).click()
+    expect(bar(page)).to_contain_text("Restricted: 1 plugin is off until you trust it.")
+    review(page)
+    expect(
+        dialog(page).get_by_role("checkbox", name=re.compile("Endpoint.*Trusted"))
+    ).to_be_disabled()
+    page.keyboard.press("Escape")
+    expect(dialog(page)).to_be_hidden()
+    expect(page.get_by_role("button", name="Review and trust…")).to_be_focused()
+
+
+def test_what_changed_since_the_review_is_shown_again_and_not_granted(new_page, server, tmp_path):
+    page = open_chat(new_page, server, "c1")
+    review(page)
+    (server.vault / "roles/second.toml").write_text("tree = true\n")
+    dialog(page).get_by_role("button", name="Trust", exact=True).click()
+    expect(dialog(page).get_by_role("alert")).to_contain_text("changed")
+    expect(dialog(page).get_by_text("2 files")).to_be_visible()
+    assert server.vault not in record_in(os.environ["XDG_CONFIG_HOME"]).vaults()
+    dialog(page).get_by_role("button", name="Trust", exact=True).click()
+    expect(bar(page)).to_be_hidden()
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_bar_and_review_fit_the_page_and_have_no_fault_that_a_program_finds(
+    new_page, server, width
+):
+    page = open_chat(new_page, server, "c1", viewport={"width": width, "height": 700}, **STILL)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    expect(
+        page.get_by_role("textbox", name=re.compile("message", re.IGNORECASE))
+    ).to_be_in_viewport()
+    assert_accessible(page)
+    review(page)
+    assert_accessible(page)
+    expect(dialog(page).get_by_role("button", name="Trust", exact=True)).to_be_in_viewport()
+    box = dialog(page).bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= width
+    assert page.evaluate("document.querySelector('#trust-dialog').scrollWidth") <= box["width"]
