@@ -17,7 +17,7 @@ from typing import Any
 from smart_context.chat.costly_files import ReadText
 from smart_context.chat.file_text import MAX_TEXT_CHARACTERS, decoded, image_type, text_of
 from smart_context.chat.threads import to_end
-from smart_context.disk.files import atomic_write, signature_of
+from smart_context.disk.files import atomic_write, signature_of, sweep
 from smart_context.disk.folders import opened, read_inside
 from smart_context.disk.places import Place, folder_of
 from smart_context.errors import CommandFailed, StoreFailed
@@ -79,6 +79,7 @@ class FileStore:
         self._folder = folder_of(folder)
         self.folder = self._folder.path
         self._read_text = read_text
+        self._is_swept = False
 
     async def put(self, name: str, content: bytes) -> StoredFile:
         """Keep a file.
@@ -114,6 +115,9 @@ class FileStore:
         return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 
     def _put(self, name: str, content: bytes) -> StoredFile:
+        if not self._is_swept:
+            self._is_swept = True
+            sweep(self._folder)
         name = cleaned_name(name)
         if not content:
             raise CommandFailed(f"{name!r} is empty; there is nothing to attach.")

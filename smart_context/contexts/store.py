@@ -13,7 +13,7 @@ from smart_context.contexts.items import select_items
 from smart_context.contexts.options import ContextOptions, stored_options
 from smart_context.contexts.render import Compiled, path_of, render
 from smart_context.contexts.snapshot import Snapshot, take_snapshot
-from smart_context.disk.files import atomic_write
+from smart_context.disk.files import atomic_write, sweep
 from smart_context.disk.folders import names_inside, opened, read_inside
 from smart_context.disk.places import Place, place_below
 from smart_context.errors import PathRefused, StoreFailed
@@ -82,6 +82,7 @@ class SmartContexts:
             "context_opts": context.context_opts,
         }
         text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+        sweep(self._folder)
         atomic_write(self._file(context.key), text.encode("utf-8", "surrogatepass"))
         return context
 

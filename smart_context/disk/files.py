@@ -189,10 +189,23 @@ def is_temporary(file_name: str) -> bool:
 
 
 def sweep(path: Path | Place) -> None:
-    """Remove what writers that were killed more than an hour ago left behind in a folder."""
+    """Remove what writers that were killed more than an hour ago left behind.
+
+    In a folder, and in the folders that are directly in it; no link is followed.
+    """
     oldest = time.time() - _STALE_S
     with contextlib.suppress(OSError), opened(folder_of(path)) as folder:
-        for name in filter(is_temporary, folder.names()):
+        _sweep(folder, oldest)
+        for name in folder.names():
+            with contextlib.suppress(OSError):
+                if stat.S_ISDIR(folder.status(name).st_mode):
+                    with folder.folder(name) as inner:
+                        _sweep(inner, oldest)
+
+
+def _sweep(folder: Folder, oldest: float) -> None:
+    for name in filter(is_temporary, folder.names()):
+        with contextlib.suppress(OSError):
             status = folder.status(name)
             if stat.S_ISREG(status.st_mode) and status.st_mtime < oldest:
                 folder.remove(name)

@@ -14,6 +14,7 @@ from smart_context.chat.messages import ChatId, JsonObject, Message
 from smart_context.chat.store import ChatStore
 from smart_context.chat.unused_files import remove_unused
 from smart_context.config import VaultConfig
+from smart_context.disk.files import sweep
 from smart_context.errors import CommandFailed, Fault
 from smart_context.host.bus import HANDLER_TIMEOUT_S, EventBus, event_name
 from smart_context.host.chat_commands import ChatCommands
@@ -255,6 +256,7 @@ class Host:
         """Remove attached files that no chat uses, a while after the start and then each day."""
         await asyncio.sleep(CLEAR_UP_AFTER_S)
         while True:
+            await in_daemon_thread(lambda: sweep(self.store.home), name="unfinished files")
             gone = await in_daemon_thread(
                 lambda: remove_unused(self.store.home, now=time.time()), name="unused files"
             )

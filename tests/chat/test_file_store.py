@@ -13,6 +13,7 @@ from smart_context.chat import file_store
 from smart_context.chat.file_store import FileStore, cleaned_name
 from smart_context.chat.file_text import MAX_TEXT_CHARACTERS, text_of
 from smart_context.errors import CommandFailed, StoreFailed
+from tests.chat.documents import put
 
 pytestmark = pytest.mark.anyio
 
@@ -190,3 +191,9 @@ def test_a_name_is_never_a_path_and_never_empty(name):
 def test_any_bytes_are_read_or_refused(content, name):
     with suppress(CommandFailed):
         assert isinstance(text_of(name, content), str)
+
+
+async def test_what_killed_writers_left_goes_with_the_next_file(tmp_path):
+    left = put(tmp_path / "files" / ".0f.json.00000001.tmp", b"half", age_s=4000)
+    await FileStore(tmp_path / "files").put("a.txt", b"one")
+    assert not left.exists()

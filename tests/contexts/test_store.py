@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from smart_context.contexts import ContextOptions, SmartContexts, Snapshot
 from smart_context.errors import StoreFailed
+from tests.chat.documents import put
 
 
 def test_a_context_is_stored_under_its_key(vault):
@@ -186,3 +187,11 @@ def test_a_wrong_value_is_named(changes):
 def test_an_unknown_option_is_named(vault):
     with pytest.raises(TypeError, match="depht"):
         vault({}).create({}).get_snapshot(depht=1)
+
+
+def test_what_killed_writers_left_goes_with_the_next_context(vault):
+    contexts = vault({"a.md": "x"})
+    left = put(contexts.root / ".memory/contexts/.k.json.00000001.tmp", b"half", age_s=4000)
+    contexts.create({"a.md": True}, key="k")
+    assert not left.exists()
+    assert contexts.keys() == ["k"]

@@ -192,6 +192,16 @@ def test_leftovers_of_killed_writers_are_swept_after_an_hour(tmp_path):
     assert all(other.exists() for other in others)
 
 
+def test_leftovers_in_the_folders_of_a_folder_are_swept_and_not_behind_a_link(tmp_path):
+    name = ".a.json.00000001.tmp"
+    inner = [put(tmp_path / "memory" / below / name, b"", age_s=4000) for below in ("files", "b")]
+    outside = put(tmp_path / "outside" / name, b"", age_s=4000)
+    (tmp_path / "memory" / "contexts").symlink_to(tmp_path / "outside")
+    sweep(tmp_path / "memory")
+    assert not any(path.exists() for path in inner)
+    assert outside.exists()
+
+
 def test_sweeping_a_folder_that_is_not_there_is_no_error(tmp_path):
     sweep(tmp_path / "none")
 
