@@ -36,13 +36,22 @@ class Follower:
         host: What serves it.
         stamps: Of the settings files, from before its settings were read.
         replaced: Closes models that are made later, at the end.
+        each_s: How often it looks.
     """
 
-    def __init__(self, host: Host, stamps: Stamps, replaced: AsyncExitStack) -> None:
+    def __init__(
+        self,
+        host: Host,
+        stamps: Stamps,
+        replaced: AsyncExitStack,
+        *,
+        each_s: float = LOOK_EACH_S,
+    ) -> None:
         self._host = host
         self._root = host.config.root
         self._replaced = replaced
         self._stamps = stamps
+        self._each_s = each_s
         self._user = read_user()
         self._changing = asyncio.Lock()
         self._seen: JsonObject | None = None
@@ -51,7 +60,7 @@ class Follower:
         """Look for changes until cancelled; what goes wrong is logged, and looking goes on."""
         looks = 0
         while True:
-            await asyncio.sleep(LOOK_EACH_S)
+            await asyncio.sleep(self._each_s)
             looks += 1
             try:
                 await self._look(at_parts=looks % PARTS_EACH == 0)
