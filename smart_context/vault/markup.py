@@ -2,6 +2,8 @@
 
 import re
 from bisect import bisect_left
+from collections.abc import Iterator
+from io import StringIO
 
 # Whoever writes a note can make a pattern slow that tries the same characters in several ways, so
 # no repetition here gives back what it took.
@@ -16,6 +18,7 @@ _FENCE_ENDS = {
     "`": re.compile(r"\n[ \t>]*+(```+)[ \t]*+\r?(?=\n|\Z)"),
     "~": re.compile(r"\n[ \t>]*+(~~~+)[ \t]*+\r?(?=\n|\Z)"),
 }
+_PIECES_AT_ONCE = 10_000  # a text of nothing but marks has millions
 _COMMENTS = {"%%": "%%", "<!--": "-->"}
 
 
@@ -28,13 +31,15 @@ def prose_of(text: str, start: int = 0) -> str:
     """
     if not _may_hold_more_than_prose(text):
         return text
+    whole, position = StringIO(), 0
     pieces: list[str] = []
-    position = 0
     for begin, end in _Scan(text).ranges(start):
         pieces += (text[position:begin], " " * (end - begin))
         position = end
-    pieces.append(text[position:])
-    return "".join(pieces)
+        if len(pieces) > _PIECES_AT_ONCE:
+            whole.write("".join(pieces))
+            pieces.clear()
+    return "".join((whole.getvalue(), *pieces, text[position:]))
 
 
 def _may_hold_more_than_prose(text: str) -> bool:
@@ -62,8 +67,7 @@ class _Scan:
         self._no_math_before = -1
         self._runs: dict[int, list[int]] | None = None
 
-    def ranges(self, start: int) -> list[tuple[int, int]]:
-        found: list[tuple[int, int]] = []
+    def ranges(self, start: int) -> Iterator[tuple[int, int]]:
         position = start
         while mark := _SPECIAL.search(self._text, position):
             begin, position = mark.span()
@@ -74,9 +78,8 @@ class _Scan:
                 continue
             end = position if run[0] == "\\" else self._end(run, begin, position)
             if end is not None:
-                found.append((begin, end))
+                yield begin, end
                 position = end
-        return found
 
     def _end(self, run: str, begin: int, after: int) -> int | None:
         if run in _COMMENTS:
