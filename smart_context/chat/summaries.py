@@ -21,6 +21,8 @@ UNTITLED = "New chat"
 TITLE_LENGTH = 60
 PREVIEW_LENGTH = 120
 _INDEX_VERSION = 1
+_LONGEST_TITLE = 200  # of those that others have given; we let nobody give a longer one
+_LOOKED_AT = 2_000  # characters of a message or title that may hold millions of lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +67,7 @@ def title_of(version: Version) -> str:
     """The title that was given, or one made from the first question."""
     given = version.other.get("title")
     if isinstance(given, str) and given.strip():
-        return _on_one_line(given)
+        return _cut(_on_one_line(given.strip()[:_LOOKED_AT]), _LONGEST_TITLE)
     for position, entry in enumerate(version.entries):
         message = entry.message(position)
         if message is not None and message.role == "user" and (title := _first_line(message)):
@@ -146,7 +148,7 @@ def _preview(version: Version) -> str:
 
 
 def _first_line(message: Message) -> str:
-    lines = message.text.strip().splitlines()
+    lines = message.text.strip()[:_LOOKED_AT].splitlines()
     return _cut(_on_one_line(lines[0]), TITLE_LENGTH) if lines else ""
 
 

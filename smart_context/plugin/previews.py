@@ -1,5 +1,6 @@
 """What the next message would send, before it is sent: the commands that show it."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -104,8 +105,8 @@ class Previews:
         if topics is not None or threshold is not None:
             result["change"] = difference(await self._as_it_is(checked, draft, attached), look)
         if planned and not brief:
-            result["messages"] = rows_of(look)
-            result["prompt"] = without_image_data(planned.prompt)
+            result["messages"] = await asyncio.to_thread(rows_of, look)
+            result["prompt"] = await asyncio.to_thread(without_image_data, planned.prompt)
         return result
 
     async def reasons(

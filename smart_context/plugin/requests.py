@@ -1,5 +1,6 @@
 """The requests that turns would make, for those who show or repeat them without sending any."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -54,10 +55,14 @@ class Requests:
         try:
             made = await self._context.completed(whole)
         except RequestTooLong as error:
-            return Planned(prompt=whole.messages(), problem=str(error))
-        had = {message.id for message in request.history}
-        return Planned(
-            prompt=made.messages(),
-            left_out=frozenset(had - {message.id for message in made.history}),
-            lacks_contexts=made.spare != request.spare,
-        )
+            return Planned(prompt=await asyncio.to_thread(whole.messages), problem=str(error))
+        return await asyncio.to_thread(_planned, request, made)
+
+
+def _planned(request: Request, made: Request) -> Planned:
+    had = {message.id for message in request.history}
+    return Planned(
+        prompt=made.messages(),
+        left_out=frozenset(had - {message.id for message in made.history}),
+        lacks_contexts=made.spare != request.spare,
+    )

@@ -1,0 +1,136 @@
+"""Notes, ignore files, chats and side-cars that cost much to read: nobody else notices."""
+
+import json
+import signal
+import sys
+import threading
+import time
+
+import pytest
+
+from tests.patience import PATIENCE_S
+from tests.product.test_hostile_input import (
+    MAX_MEMORY_BYTES,
+    PROMPTLY_S,
+    STOPPED_WITHIN_S,
+    slowest_answer,
+)
+from tests.serving import serving
+from tests.system_processes import peak_bytes
+from tests.vaults import write_chat
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
+
+SIZE = 5_000_000
+NOTES = {
+    "links.md": "](" + " " * SIZE,
+    "comments.md": "x" + "<!--" * (SIZE // 4),
+    "code.md": "x" + "``` " * (SIZE // 4),
+    "line.md": "word " * (SIZE // 5),
+    "cards.canvas": "[" * SIZE,
+}
+IDS = json.dumps(
+    {"version": 1, **{key: [f"{key}{n}" for n in range(180_000)] for key in ("pinned", "hidden")}}
+)
+SIDE_CARS = {"deep": "[" * SIZE, "digits": "9" * SIZE, "ids": IDS}
+CHATS = {
+    "long": ["word " * (SIZE // 5)],
+    "lines": ["word" + "\n" * SIZE + "x"],
+    "many": [f"word {number}" for number in range(100_000)],
+}
+
+
+@pytest.fixture(scope="module")
+def vault(tmp_path_factory):
+    vault = tmp_path_factory.mktemp("vault")
+    for name, text in NOTES.items():
+        (vault / name).write_text(text[:SIZE])
+    for number in range(200):
+        (vault / f"front{number}.md").write_text(f"---\na{' ' * 60_000}\n---\nword")
+    (vault / ".gitignore").write_text("".join(f"*a{n}*b*c*d\n" for n in range(16_000)))
+    for chat_id, texts in {**CHATS, **{chat_id: ["word"] for chat_id in SIDE_CARS}}.items():
+        messages = [{"id": f"m{n}", "role": "user", "content": t} for n, t in enumerate(texts)]
+        write_chat(vault, chat_id, messages)
+    for chat_id, text in SIDE_CARS.items():
+        for suffix in ("filter", "topics", "embeddings"):
+            (vault / ".memory" / f"{chat_id}.{suffix}.json").write_text(text)
+    return vault
+
+
+@pytest.fixture(scope="module")
+def server(vault):
+    with serving(vault) as running:
+        yield running
+
+
+def page(chat_id):
+    return lambda server: server.request("GET", f"/chats/{chat_id}")
+
+
+def preview(chat_id):
+    return lambda server: server.command("smart_context.preview", chat_id=chat_id, message="word?")
+
+
+def suggested(server):
+    return server.command("smart_context.suggest_notes", chat_id="long")
+
+
+def context(server):
+    options = {"link_depth": 1, "max_len": 100_000}
+    return server.command("smart_context.preview_context", items=["links.md"], options=options)
+
+
+def search(server):
+    return server.command("memory.search", query="word")
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        pytest.param(suggested, id="the notes"),
+        pytest.param(context, id="a context"),
+        pytest.param(search, id="a search"),
+        *(
+            pytest.param(page(chat_id), id=f"the page of {chat_id}")
+            for chat_id in (*CHATS, *SIDE_CARS)
+        ),
+        *(
+            pytest.param(preview(chat_id), id=f"a preview of {chat_id}")
+            for chat_id in (*CHATS, *SIDE_CARS)
+        ),
+    ],
+)
+def test_what_costs_much_to_read_holds_up_nobody(server, ask):
+    before = peak_bytes(server.process.pid)
+    told = []
+    asking = threading.Thread(target=lambda: told.append(ask(server)), daemon=True)
+    asking.start()
+    assert slowest_answer(server) < PROMPTLY_S
+    asking.join(PATIENCE_S)
+    ((status, _),) = told
+    assert status == 200, told
+    assert peak_bytes(server.process.pid) - before < MAX_MEMORY_BYTES
+
+
+def test_the_log_says_how_much_of_an_ignore_file_does_not_count(server):
+    assert suggested(server)[0] == 200
+    assert any("15,000 lines of .gitignore" in line for line in server.errors)
+
+
+@pytest.mark.parametrize(
+    "ask", [pytest.param(suggested, id="notes"), pytest.param(preview("many"), id="a chat")]
+)
+def test_a_signal_ends_the_server_while_it_reads(vault, ask):
+    with serving(vault) as server:
+        threading.Thread(target=lambda: _until_it_ends(ask, server), daemon=True).start()
+        assert server.request("GET", "/healthz")[0] == 200
+        began = time.monotonic()
+        server.stop(signal.SIGTERM)
+        assert time.monotonic() - began < STOPPED_WITHIN_S
+
+
+def _until_it_ends(ask, server):
+    try:
+        ask(server)
+    except OSError:  # the server is gone
+        return
