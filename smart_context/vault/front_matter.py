@@ -10,7 +10,7 @@ from typing import Any
 _MAX_CHARACTERS = 1 << 16
 _HUGE = 10**20
 _END = re.compile(r"\n(?:---|\.\.\.)[ \t]*+(?:\r?\n|\Z)")
-_KEY = re.compile(r"([^\W\d](?:[\w.-]++| ++(?=[\w.-]))*)[ \t]*+:(?:[ \t]++(.*+))?")
+_KEY = re.compile(r"([^\W\d][\w.-]*+(?: ++[\w.-]++)*)[ \t]*+:(?:[ \t]++(.*+))?")
 _ENTRY = re.compile(r"[ \t]*+-[ \t]++(.*+)")
 _PLAIN = re.compile(r"[^\s\[\]{}&*!|>'\"%@`#,?:-][^#:\[\]{},]*+")
 _QUOTED = re.compile(r"\"([^\"\\]*+)\"|'([^']*+)'")

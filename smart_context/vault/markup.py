@@ -3,7 +3,6 @@
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from io import StringIO
 
 # Whoever writes a note can make a pattern slow that tries the same characters in several ways, so
 # no repetition here gives back what it took.
@@ -31,15 +30,17 @@ def prose_of(text: str, start: int = 0) -> str:
     """
     if not _may_hold_more_than_prose(text):
         return text
-    whole, position = StringIO(), 0
+    whole: list[str] = []
     pieces: list[str] = []
+    position = 0
     for begin, end in _Scan(text).ranges(start):
         pieces += (text[position:begin], " " * (end - begin))
         position = end
         if len(pieces) > _PIECES_AT_ONCE:
-            whole.write("".join(pieces))
+            whole.append("".join(pieces))
             pieces.clear()
-    return "".join((whole.getvalue(), *pieces, text[position:]))
+    pieces.append(text[position:])
+    return "".join(whole + pieces)
 
 
 def _may_hold_more_than_prose(text: str) -> bool:
@@ -59,8 +60,8 @@ class _Scan:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._line = self._looked_to = 0
-        self._line_begins_at = _end_of(_LINE_START.match(text))
+        self._line = self._line_begins_at = -1
+        self._looked_to = 0
         self._nearest: dict[str, int] = {}
         self._paragraph_end = -1
         self._quote_end = -1
@@ -96,9 +97,10 @@ class _Scan:
         """Asked from left to right, so nothing is looked through twice."""
         newline = self._text.rfind("\n", self._looked_to, position)
         self._looked_to = position
-        if newline >= 0:
+        if newline >= 0 or self._line < 0:
             self._line = newline + 1
-            self._line_begins_at = _end_of(_LINE_START.match(self._text, self._line))
+            found = _LINE_START.match(self._text, self._line)
+            self._line_begins_at = found.end() if found else -1
         return position == self._line_begins_at
 
     def _paragraph(self, position: int) -> int:
@@ -168,7 +170,3 @@ class _Scan:
         if index == len(starts) or starts[index] >= self._paragraph(after):
             return None
         return starts[index] + len(run)
-
-
-def _end_of(found: re.Match[str] | None) -> int:
-    return found.end() if found else -1
