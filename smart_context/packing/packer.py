@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 from smart_context.disk.places import Place
 from smart_context.packing.allowed_templates import check_allowed
 from smart_context.packing.budget import Meter, Section, Tokenizer, cut, joined, keep_within
-from smart_context.packing.costly_templates import renderer
 from smart_context.packing.fences import Markup, Style
-from smart_context.packing.own_templates import OwnTemplates, read_own
 from smart_context.packing.patterns import PatternSet
 from smart_context.packing.plan import OVER_BUDGET, PackPlan, SectionOutcome
 from smart_context.packing.roles import RoleConfig
@@ -21,8 +19,12 @@ from smart_context.packing.sources import SizeLimits, Sources
 from smart_context.text.names import one_line
 
 if TYPE_CHECKING:  # jinja2 takes 50 ms, and only templates need it
+    from contextlib import AbstractContextManager
+
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+    from smart_context.packing.costly_templates import Render
+    from smart_context.packing.own_templates import OwnTemplates
     from smart_context.processes.child import Child
 
 TEMPLATE_TOKENS = 1000
@@ -49,7 +51,7 @@ class ContextPacker:
         self,
         repo_path: Path | str,
         *,
-        template_dir: Path | str | Place | OwnTemplates | None = None,
+        template_dir: "Path | str | Place | OwnTemplates | None" = None,
         repomix: RepomixUse = "never",
         tokenizer: Tokenizer | None = None,
         style: Style = "markdown",
@@ -73,7 +75,19 @@ class ContextPacker:
 
         return prompt_environment(self._own_templates())
 
-    def _own_templates(self) -> OwnTemplates:
+    def _renderer(self) -> "AbstractContextManager[Render]":
+        from smart_context.packing.costly_templates import (  # noqa: PLC0415  4 ms, as below
+            renderer,
+        )
+
+        return renderer(self._own_templates(), self._child)
+
+    def _own_templates(self) -> "OwnTemplates":
+        from smart_context.packing.own_templates import (  # noqa: PLC0415  4 ms, only for templates
+            OwnTemplates,
+            read_own,
+        )
+
         own = self._template_dir
         return own if isinstance(own, OwnTemplates) else read_own(own)
 
@@ -132,7 +146,7 @@ class ContextPacker:
             jinja2.TemplateError: If it can't be loaded, lacks a variable, or does too much.
         """
         check_allowed(template_name)
-        with renderer(self._own_templates(), self._child) as render:
+        with self._renderer() as render:
             return render(template_name, _values(role, task_description, kwargs))
 
     def get_git_diff(self, staged: bool = True) -> str:
@@ -205,7 +219,7 @@ class ContextPacker:
     ) -> PackPlan | str:
         """The prompt by the template, or why there is none."""
         check_allowed(template_name)
-        with renderer(self._own_templates(), self._child) as render:
+        with self._renderer() as render:
             plan = self.plan_files(role, target_files, extra_context)
             values = {
                 **{key: value for key, value in extra_context.items() if key.isidentifier()},
@@ -266,8 +280,8 @@ class ContextPacker:
 
 
 def _folder(
-    template_dir: Path | str | Place | OwnTemplates | None,
-) -> Place | OwnTemplates | None:
+    template_dir: "Path | str | Place | OwnTemplates | None",
+) -> "Place | OwnTemplates | None":
     return Place(Path(template_dir)) if isinstance(template_dir, Path | str) else template_dir
 
 

@@ -13,7 +13,6 @@ from smart_context.disk.folders import TooLarge
 from smart_context.errors import PathRefused
 from smart_context.packing.patterns import PatternSet, is_glob
 from smart_context.packing.secret_scan import find_secrets
-from smart_context.text.hidden import hidden_spans
 from smart_context.vault.files import VaultFiles
 from smart_context.vault.paths import confine
 from smart_context.vault.walk import file_stamps
@@ -195,7 +194,7 @@ class Sources:
         self.warnings += [
             f"{file.path} holds invisible or direction-changing characters"
             for file in files
-            if file.text and next(hidden_spans(file.text), None)
+            if file.text and not file.text.isascii() and _hides(file.text)
         ]
         if self.allow_secrets:
             return files
@@ -254,6 +253,13 @@ class Sources:
             return self._files.content(normal(path), max_bytes=int(min(at_most, sys.maxsize)))
         except TooLarge as error:
             return error.size
+
+
+def _hides(text: str) -> bool:
+    """Whether a text holds characters that nobody sees."""
+    from smart_context.text.hidden import hidden_spans  # noqa: PLC0415  3 ms, not for ASCII
+
+    return next(hidden_spans(text), None) is not None
 
 
 def _judged(path: str, content: bytes) -> SourceFile:
