@@ -21,6 +21,7 @@ _FLAGS = "|".join(
     "".join(chr(0xE0000 + ord(letter)) for letter in region) for region in table.FLAG_REGIONS
 )
 _RUN = re.compile(f"\U0001f3f4(?:{_FLAGS})\U000e007f|(?P<run>[{table.UNSEEN}]+)")
+_UNSEEN = re.compile(f"[{table.UNSEEN}]")
 _RIGHT_TO_LEFT = re.compile(f"[{table.RIGHT_TO_LEFT}]")
 _MOST_MARKS = 4
 """Marks on one letter that are looked past to find it."""
@@ -33,10 +34,11 @@ _TEXT_STYLE, _EMOJI_STYLE, _KEYCAP = "\ufe0e", "\ufe0f", "\u20e3"
 
 def hidden_spans(text: str) -> Iterator[tuple[int, int]]:
     """Where a text holds characters that nobody sees and that are in no use: `(start, end)`."""
-    if text.isascii():
+    # Looking for a single character is several times as fast, and most texts hold none.
+    if text.isascii() or (first := _UNSEEN.search(text)) is None:
         return
     lines = _Lines(text)
-    for found in _RUN.finditer(text):
+    for found in _RUN.finditer(text, max(first.start() - 1, 0)):  # a flag begins before its tags
         if found["run"] is not None:
             start = _end_of_use(text, *found.span(), lines)
             if start < found.end():
