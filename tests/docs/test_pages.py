@@ -68,6 +68,15 @@ def test_pictures_and_pages_that_are_linked_exist(page):
         assert (page.parent / path).is_file(), path
 
 
+def test_files_that_the_architecture_names_exist():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = re.findall(r"`((?:[a-z_]+/)+[\w.-]*)`", text)
+    assert len(named) > 20
+    for path in named:
+        places = (ROOT / "smart_context", ROOT / "tests", ROOT)
+        assert any((place / path).exists() for place in places), path
+
+
 def test_the_readme_is_what_a_newcomer_needs():
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 220
 
