@@ -28,7 +28,11 @@ ROOT = Path(__file__).resolve().parents[1]
 MODULES = (
     *("openai.resources.chat", "openai.resources.embeddings", "watchfiles"),
     *("smart_context.app.serving", "smart_context.plugin", "smart_context.cli.root"),
-    *("smart_context.cli.serve", "smart_context.cli.plugins", "smart_context.cli.steer"),
+    *(
+        "smart_context.cli.server.serve",
+        "smart_context.cli.server.plugins",
+        "smart_context.cli.chats.steer",
+    ),
 )
 _FDS = 4  # stdin, stdout, stderr, and where the exit code is written
 

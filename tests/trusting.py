@@ -7,7 +7,7 @@ from pathlib import Path
 from smart_context.app.composition import read_vault
 from smart_context.config import UserConfig, read_config
 from smart_context.errors import ConfigInvalid
-from smart_context.host.loader import declared_settings
+from smart_context.host.plugins.loader import declared_settings
 from smart_context.trust.admission import admitted
 from smart_context.trust.record import RECORD_NAME, TrustRecord
 from smart_context.trust.vault import VaultTrust

@@ -9,7 +9,7 @@ from typing import Any
 
 from smart_context.app.digests import Digests
 from smart_context.app.histories import Histories
-from smart_context.chat.file_store import FILES_FOLDER, FileStore
+from smart_context.chat.files.file_store import FILES_FOLDER, FileStore
 from smart_context.chat.store import ChatStore
 from smart_context.config import (
     CONFIG_NAME,
@@ -22,14 +22,14 @@ from smart_context.config import (
     user_folder,
 )
 from smart_context.environment import environment
-from smart_context.host.commands import Caller
+from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host, HostOptions
-from smart_context.host.loader import declared_settings
 from smart_context.host.models import Models
-from smart_context.llm.embedded import EmbeddedEmbedder
+from smart_context.host.plugins.loader import declared_settings
 from smart_context.llm.models import ChatModel, Embedder
-from smart_context.llm.openai_models import OpenAIChatModel, OpenAIEmbedder
-from smart_context.llm.responder import PassageResponder
+from smart_context.llm.offline.embedded import EmbeddedEmbedder
+from smart_context.llm.offline.responder import PassageResponder
+from smart_context.llm.openai.models import OpenAIChatModel, OpenAIEmbedder
 from smart_context.processes.child import Child
 from smart_context.processes.children import Children
 from smart_context.trust.admission import admitted
@@ -37,10 +37,10 @@ from smart_context.trust.record import RECORD_NAME, TrustRecord
 from smart_context.trust.vault import VaultTrust
 from smart_context.vault.followed import FollowedVault
 
-FILE_READERS = ("smart_context.chat.file_text",)
+FILE_READERS = ("smart_context.chat.files.file_text",)
 """What the child that reads attached files imports before it is needed."""
 
-FORMATTERS = ("smart_context.web.message_html", "pygments.lexers", "pygments.formatters.html")
+FORMATTERS = ("smart_context.web.pages.message_html", "pygments.lexers", "pygments.formatters.html")
 """The same for the one that formats messages."""
 
 _logger = logging.getLogger(__name__)

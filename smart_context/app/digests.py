@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 from smart_context.chat.messages import Message
 from smart_context.config import VaultConfig
-from smart_context.host.window import window_of
+from smart_context.host.request.window import window_of
 from smart_context.llm.models import ChatModel
-from smart_context.topics.digest import PART_TOKENS, SUMMARY_TOKENS, DigestLimits, digest
+from smart_context.summaries.digest import PART_TOKENS, SUMMARY_TOKENS, DigestLimits, digest
 
 READ_SHARE = 0.4
 """How much of the fast model's window one part of a chat fills."""

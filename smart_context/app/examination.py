@@ -13,7 +13,7 @@ from smart_context.disk.folders import names_inside
 from smart_context.errors import ConfigInvalid, ModelFailed, SmartContextError
 from smart_context.llm.models import ChatModel, Embedder
 from smart_context.trust.views import STATE_WORDS, standing_view
-from smart_context.vault.walk import cut_words, file_stamps
+from smart_context.vault.guarded.walk import cut_words, file_stamps
 
 _HOW_TO_CHAT = "To chat with a model, set [llm] in .vault.toml (smart-context init)."
 

@@ -18,7 +18,8 @@ from smart_context.errors import ConfigInvalid, Fault
 from smart_context.host.events import TRUST_CHANGED
 from smart_context.host.host import Host
 from smart_context.trust.admission import admitted
-from smart_context.trust.views import JsonObject, standing_view
+from smart_context.trust.views import standing_view
+from smart_context.values import JsonObject
 
 LOOK_EACH_S = 1.0
 PARTS_EACH = 4

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from smart_context.chat.attachments import AttachmentResolver
 from smart_context.chat.compaction import compaction_points
+from smart_context.chat.files.attachments import AttachmentResolver
 from smart_context.chat.history import ContextBuilderOptions, build_context
 from smart_context.chat.messages import Message
 from smart_context.config import VaultConfig
-from smart_context.host.histories import NOTHING
-from smart_context.host.results import with_results_within
-from smart_context.host.window import Window, window_of
+from smart_context.host.request.histories import NOTHING
+from smart_context.host.request.results import with_results_within
+from smart_context.host.request.window import Window, window_of
 from smart_context.llm.tally import weight
 
 ATTACHED_SHARE = 0.5

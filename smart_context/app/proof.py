@@ -14,10 +14,10 @@ from smart_context.app.composition import open_store, read_vault, running_host
 from smart_context.app.examination import Finding
 from smart_context.contexts import SmartContexts
 from smart_context.errors import SmartContextError
-from smart_context.host.commands import Caller
+from smart_context.host.commands.registry import Caller
 from smart_context.vault import survey
-from smart_context.vault.index import VaultIndex
-from smart_context.vault.passages import VaultPassages
+from smart_context.vault.index.passages import VaultPassages
+from smart_context.vault.index.vault_index import VaultIndex
 
 _CHUNK = 1 << 20
 _MAX_NAMED = 10

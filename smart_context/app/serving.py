@@ -11,13 +11,13 @@ from smart_context.app.composition import composed, make_host, read_vault, setti
 from smart_context.app.following import Follower, stamps_of
 from smart_context.app.status import register_status
 from smart_context.app.trusting import TrustCommands
-from smart_context.web.access import Access
-from smart_context.web.pages import page_routes
-from smart_context.web.plugin_panels import panel_routes
+from smart_context.web.gate.access import Access
+from smart_context.web.gate.security import check_exposure
+from smart_context.web.gate.session_book import SessionBook
+from smart_context.web.pages.pages import page_routes
+from smart_context.web.pages.plugin_panels import panel_routes
 from smart_context.web.routes import create_web_app
-from smart_context.web.security import check_exposure
 from smart_context.web.server import serve
-from smart_context.web.session_book import SessionBook
 from smart_context.web.uploads import file_routes
 
 _SWITCH_S = 0.001

@@ -6,7 +6,7 @@ from smart_context.app.composition import read_vault
 from smart_context.app.following import Follower
 from smart_context.errors import CommandFailed
 from smart_context.host.host import Host
-from smart_context.trust.views import JsonObject
+from smart_context.values import JsonObject
 
 
 class TrustCommands:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Literal
 
 from smart_context.chat.history import CompactionPoint
-from smart_context.chat.messages import JsonObject, Message, MessageId, give_ids
+from smart_context.chat.messages import Message, MessageId, give_ids
+from smart_context.values import JsonObject
 
 Kind = Literal["compacted", "cleared"]
 

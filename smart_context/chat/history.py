@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from smart_context.chat.attachments import (
+from smart_context.chat.files.attachments import (
     AttachmentResolver,
     keys_of,
     read_attachments,

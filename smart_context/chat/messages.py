@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, NewType, cast, get_args
 
+from smart_context.values import JsonObject
+
 MessageId = NewType("MessageId", str)
 """Names a message within its chat; stable across saves."""
 
@@ -19,7 +21,6 @@ ChatId = NewType("ChatId", str)
 Role = Literal["user", "assistant", "system", "tool"]
 ROLES: frozenset[str] = frozenset(get_args(Role))
 
-JsonObject = dict[str, Any]
 Part = Mapping[str, Any]
 """A piece of a message: `{"type": "text" | "image" | "info" | "reasoning" | "tool_call", …}`."""
 

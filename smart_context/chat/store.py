@@ -15,23 +15,24 @@ from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
-from smart_context.chat.answer_journal import interrupted_chats
-from smart_context.chat.changes import Changes, Listener
-from smart_context.chat.chat_files import ChatFiles, Damaged, RecentVersions, Stored
-from smart_context.chat.document import Version, copy_json
+from smart_context.chat.answers.journal import interrupted_chats
+from smart_context.chat.documents.document import Version, copy_json
+from smart_context.chat.documents.lineage import ANYBODY, Lineage
+from smart_context.chat.documents.saving import changed, saved
+from smart_context.chat.files.chat_files import ChatFiles, Damaged, RecentVersions, Stored
 from smart_context.chat.ids import check_chat_id, new_chat_id, sidecar_name
-from smart_context.chat.lineage import ANYBODY, Lineage
-from smart_context.chat.listing import Listing
-from smart_context.chat.messages import ChatId, JsonObject, Message
-from smart_context.chat.saving import changed, saved
-from smart_context.chat.search import ChatHit
-from smart_context.chat.summaries import ChatSummary
+from smart_context.chat.listed.changes import Changes, Listener
+from smart_context.chat.listed.listing import Listing
+from smart_context.chat.listed.rows import ChatSummary
+from smart_context.chat.listed.search import ChatHit
+from smart_context.chat.listed.watching import LOOK_AGAIN_S, changed_chats
+from smart_context.chat.messages import ChatId, Message
 from smart_context.chat.threads import to_end
 from smart_context.chat.trash import move_back, move_to_trash
-from smart_context.chat.watching import LOOK_AGAIN_S, changed_chats
 from smart_context.disk.files import signature_of
 from smart_context.disk.places import Place, folder_of
 from smart_context.errors import ChatUnreadable, CommandFailed, InvalidParams, StoreFailed
+from smart_context.values import JsonObject
 
 __all__ = ["ChatHit", "ChatStore", "ChatSummary", "check_chat_id", "new_chat_id"]
 

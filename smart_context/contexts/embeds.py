@@ -11,9 +11,9 @@ from itertools import accumulate
 from typing import Final, NamedTuple
 
 from smart_context.contexts.snapshot import Texts
-from smart_context.vault.links import Resolution
-from smart_context.vault.notes import Block, Heading, Link, Outline
-from smart_context.vault.sections import Range, section_of
+from smart_context.vault.markdown.links import Resolution
+from smart_context.vault.markdown.notes import Block, Heading, Link, Outline
+from smart_context.vault.markdown.sections import Range, section_of
 
 MAX_CHARACTERS: Final = 200_000
 """Most that the embeds of one note may come to; one that does not fit stays as it is written."""

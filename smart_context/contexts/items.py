@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from smart_context.errors import PathRefused
-from smart_context.vault.paths import status_of
+from smart_context.vault.guarded.paths import status_of
 
 FilesBelow = Callable[[str], Iterable[str]]
 """Gives the files of a folder that may be looked at, at any depth, sorted; `""` is the vault."""

@@ -13,10 +13,10 @@ from typing import Protocol
 
 from smart_context.contexts.items import Item, Selected
 from smart_context.contexts.options import ContextOptions
-from smart_context.vault.links import Resolution, fold, linkpath
+from smart_context.vault.markdown.links import Resolution, fold, linkpath
+from smart_context.vault.markdown.notes import Link, Outline
+from smart_context.vault.markdown.sections import Kept, Range, kept_of, section_of
 from smart_context.vault.match import build_matcher
-from smart_context.vault.notes import Link, Outline
-from smart_context.vault.sections import Kept, Range, kept_of, section_of
 
 AmbiguousLink = tuple[str, str, list[str]]
 """The note, the name in its link, and all files that it could mean, the one taken first."""

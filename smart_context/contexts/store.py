@@ -17,8 +17,8 @@ from smart_context.disk.files import atomic_write, sweep
 from smart_context.disk.folders import names_inside, opened, read_inside
 from smart_context.disk.places import Place, place_below
 from smart_context.errors import PathRefused, StoreFailed
-from smart_context.vault.index import VaultIndex
-from smart_context.vault.paths import status_of
+from smart_context.vault.guarded.paths import status_of
+from smart_context.vault.index.vault_index import VaultIndex
 
 MAX_CONTEXT_BYTES = 16 << 20
 """Most of the file of one context."""

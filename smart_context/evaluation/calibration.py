@@ -15,8 +15,8 @@ from smart_context.disk.folders import read_inside
 from smart_context.disk.places import Place
 from smart_context.errors import ChatUnreadable
 from smart_context.llm.models import Embedder
-from smart_context.plugin.extraction import ChatEmbedder
-from smart_context.plugin.sidecars import MAX_BYTES, MEMBERS_SUFFIX
+from smart_context.plugin.choices.sidecars import MAX_BYTES, MEMBERS_SUFFIX
+from smart_context.plugin.topics.updates import ChatEmbedder
 from smart_context.relevance.cache import EmbeddingCache
 from smart_context.relevance.fitting import Calibration, fitted
 from smart_context.relevance.vectors import similarities, unit

@@ -2,12 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from smart_context.evaluation.formats import Kind
 from smart_context.evaluation.measures import DEPTHS, Counts, Findings, mean_match
-
-JsonObject = dict[str, Any]
+from smart_context.values import JsonObject
 
 _ROWS = (
     ("dialogues", ("dialogues",)),

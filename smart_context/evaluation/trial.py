@@ -23,11 +23,11 @@ from smart_context.evaluation.measures import (
 )
 from smart_context.llm.models import Embedder
 from smart_context.llm.tokens import count_tokens
-from smart_context.plugin.extraction import ChatEmbedder
-from smart_context.plugin.filter import FilterState
-from smart_context.plugin.selector import ChatView, ContextSelector, Decision
+from smart_context.plugin.choices.sidecars import ChatSidecar
+from smart_context.plugin.choices.state import FilterState
+from smart_context.plugin.selection.selector import ChatView, ContextSelector, Decision
 from smart_context.plugin.settings import FilterSettings
-from smart_context.plugin.sidecars import ChatSidecar
+from smart_context.plugin.topics.updates import ChatEmbedder
 from smart_context.relevance.cache import EmbeddingCache
 from smart_context.relevance.calibrate import Scale
 from smart_context.relevance.scorer import RelevanceScorer

@@ -8,18 +8,20 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from smart_context.chat.costly_files import reading_in
-from smart_context.chat.file_store import FILES_FOLDER, FileStore
-from smart_context.chat.messages import ChatId, JsonObject, Message
+from smart_context.chat.files.costly_files import reading_in
+from smart_context.chat.files.file_store import FILES_FOLDER, FileStore
+from smart_context.chat.files.unused_files import remove_unused
+from smart_context.chat.messages import ChatId, Message
 from smart_context.chat.store import ChatStore
-from smart_context.chat.unused_files import remove_unused
 from smart_context.config import VaultConfig
 from smart_context.disk.files import sweep
 from smart_context.errors import CommandFailed, Fault
 from smart_context.host.bus import HANDLER_TIMEOUT_S, EventBus, event_name
-from smart_context.host.chat_commands import ChatCommands
-from smart_context.host.commands import Client, CommandRegistry
-from smart_context.host.compaction import Compactions
+from smart_context.host.commands.chat import ChatCommands
+from smart_context.host.commands.compaction import Compactions
+from smart_context.host.commands.files import FileCommands, shown_images
+from smart_context.host.commands.memory import MemoryCommands
+from smart_context.host.commands.registry import Client, CommandRegistry
 from smart_context.host.events import (
     CHAT_CHANGED,
     CHAT_OPENED,
@@ -29,27 +31,26 @@ from smart_context.host.events import (
     SIDECAR_CHANGED,
     Event,
 )
-from smart_context.host.file_commands import FileCommands, shown_images
-from smart_context.host.fitting import fitted, surely_fits
-from smart_context.host.histories import HistoryBuilder
-from smart_context.host.memory_commands import MemoryCommands
 from smart_context.host.models import Models
-from smart_context.host.panels import Panels
-from smart_context.host.pipeline import Pipeline
-from smart_context.host.plugins import LOAD_TIMEOUT_S, Plugins
+from smart_context.host.plugins.panels import Panels
+from smart_context.host.plugins.running import LOAD_TIMEOUT_S, Plugins
 from smart_context.host.relay import Relay
-from smart_context.host.repair import Repair
-from smart_context.host.request import Request
+from smart_context.host.request.fitting import fitted, surely_fits
+from smart_context.host.request.histories import HistoryBuilder
+from smart_context.host.request.request import Request
+from smart_context.host.request.tools import ToolSupport
+from smart_context.host.request.window import Window, window_of
 from smart_context.host.tasks import TaskOwner
-from smart_context.host.token_counts import TokenCounts
-from smart_context.host.tools import ToolSupport
 from smart_context.host.turn import Turn
-from smart_context.host.turns import Turns
-from smart_context.host.window import Window, window_of
+from smart_context.host.turns.learned_counts import TokenCounts
+from smart_context.host.turns.pipeline import Pipeline
+from smart_context.host.turns.repair import Repair
+from smart_context.host.turns.turns import Turns
 from smart_context.llm.models import ChatModel
 from smart_context.processes.children import Children
 from smart_context.threads import in_daemon_thread
 from smart_context.trust.vault import VaultTrust
+from smart_context.values import JsonObject
 from smart_context.vault.followed import FollowedVault
 
 __all__ = ["Client", "Host", "HostOptions", "Models"]

@@ -5,8 +5,8 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 
-from smart_context.chat.messages import JsonObject
 from smart_context.host.bus import EventBus
+from smart_context.values import JsonObject
 
 Listener = Callable[[str, JsonObject], None]
 

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from smart_context.chat.messages import ChatId, JsonObject, Message, MessageId
-from smart_context.host.tools import Tool
-from smart_context.host.window import Window
+from smart_context.chat.messages import ChatId, Message, MessageId
+from smart_context.host.request.tools import Tool
+from smart_context.host.request.window import Window
 from smart_context.llm.models import PromptMessage, Usage
+from smart_context.values import JsonObject
 
 
 @dataclass(slots=True, kw_only=True)

@@ -4,12 +4,12 @@ Tokenizers take seconds for what fills a large window. So the texts of a request
 by one as long as they are short, and beyond that by what samples of them come to.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import islice
 from math import ceil
 from zlib import crc32
 
-CountTokens = Callable[[str], int]
+from smart_context.values import CountTokens
 
 COUNTED_ONE_BY_ONE = 64_000
 """Bytes of all texts up to which each is counted."""

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smart_context.disk.places import Place
-from smart_context.packing.allowed_templates import check_allowed
 from smart_context.packing.budget import Meter, Section, Tokenizer, cut, joined, keep_within
 from smart_context.packing.fences import Markup, Style
 from smart_context.packing.patterns import PatternSet
@@ -16,6 +15,7 @@ from smart_context.packing.roles import RoleConfig
 from smart_context.packing.section_names import heading_of
 from smart_context.packing.sections import Gathered, Gathering, GitUse, RepomixUse
 from smart_context.packing.sources import SizeLimits, Sources
+from smart_context.packing.templates.allowed import check_allowed
 from smart_context.text.names import one_line
 
 if TYPE_CHECKING:  # jinja2 takes 50 ms, and only templates need it
@@ -23,8 +23,8 @@ if TYPE_CHECKING:  # jinja2 takes 50 ms, and only templates need it
 
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    from smart_context.packing.costly_templates import Render
-    from smart_context.packing.own_templates import OwnTemplates
+    from smart_context.packing.templates.costly import Render
+    from smart_context.packing.templates.own import OwnTemplates
     from smart_context.processes.child import Child
 
 TEMPLATE_TOKENS = 1000
@@ -71,19 +71,19 @@ class ContextPacker:
     @cached_property
     def jinja_env(self) -> "ImmutableSandboxedEnvironment":
         """The environment of the templates; what is rendered in it directly is not limited."""
-        from smart_context.packing.templates import prompt_environment  # noqa: PLC0415  50 ms
+        from smart_context.packing.templates.templates import prompt_environment  # noqa: PLC0415  50 ms
 
         return prompt_environment(self._own_templates())
 
     def _renderer(self) -> "AbstractContextManager[Render]":
-        from smart_context.packing.costly_templates import (  # noqa: PLC0415  4 ms, as below
+        from smart_context.packing.templates.costly import (  # noqa: PLC0415  4 ms, as below
             renderer,
         )
 
         return renderer(self._own_templates(), self._child)
 
     def _own_templates(self) -> "OwnTemplates":
-        from smart_context.packing.own_templates import (  # noqa: PLC0415  4 ms, only for templates
+        from smart_context.packing.templates.own import (  # noqa: PLC0415  4 ms, only for templates
             OwnTemplates,
             read_own,
         )
@@ -153,7 +153,7 @@ class ContextPacker:
         """The staged changes, or those that are not staged; empty when git can't tell."""
         if self._git == "never":
             return ""
-        from smart_context.packing.git import Changes  # noqa: PLC0415  20 ms, and only with git
+        from smart_context.packing.git.changes import Changes  # noqa: PLC0415  20 ms, and only with git
 
         return Changes(self.repo_path).diff(staged=staged)
 
@@ -230,7 +230,7 @@ class ContextPacker:
             try:
                 prompt = render(template_name, _values(role, task_description, values))
             except Exception as error:  # noqa: BLE001  a template is code: it may fail in any way
-                from smart_context.packing.templates import failure_of  # noqa: PLC0415  50 ms
+                from smart_context.packing.templates.templates import failure_of  # noqa: PLC0415  50 ms
 
                 return f"{failure_of(template_name, error)}; the prompt was packed without it"
         return replace(plan, pieces=(prompt,), token_budget=role.token_budget)

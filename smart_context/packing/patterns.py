@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from smart_context.vault.ignore import IgnoreRules, parse_ignore
+from smart_context.vault.guarded.ignore import IgnoreRules, parse_ignore
 
 _WILDCARDS = frozenset("*?[")
 

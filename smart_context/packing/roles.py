@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from smart_context.disk.folders import read_inside
 from smart_context.errors import ConfigInvalid, Fault
-from smart_context.packing.allowed_templates import TEMPLATES_OF_ROLES
+from smart_context.packing.templates.allowed import TEMPLATES_OF_ROLES
 
 SHIPPED_ROLES = Path(__file__).resolve().parent / "shipped_roles"
 DEFAULT_TOKEN_BUDGET = 20_000

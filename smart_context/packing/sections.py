@@ -25,7 +25,7 @@ from smart_context.packing.sources import (
 )
 
 if TYPE_CHECKING:  # 20 ms, and only with git
-    from smart_context.packing.git import Changes
+    from smart_context.packing.git.changes import Changes
 
 RepomixUse = Literal["never", "auto", "always"]
 GitUse = Literal["never", "guarded"]
@@ -111,7 +111,7 @@ class Gathering:
 
     @cached_property
     def _changes(self) -> "Changes":
-        from smart_context.packing.git import Changes  # noqa: PLC0415  20 ms, and only with git
+        from smart_context.packing.git.changes import Changes  # noqa: PLC0415  20 ms, and only with git
 
         return Changes(self.sources.root)
 

@@ -13,9 +13,9 @@ from smart_context.disk.folders import TooLarge
 from smart_context.errors import PathRefused
 from smart_context.packing.patterns import PatternSet, is_glob
 from smart_context.packing.secret_scan import find_secrets
-from smart_context.vault.files import VaultFiles
-from smart_context.vault.paths import confine
-from smart_context.vault.walk import file_stamps
+from smart_context.vault.guarded.files import VaultFiles
+from smart_context.vault.guarded.paths import confine
+from smart_context.vault.guarded.walk import file_stamps
 
 MAX_PEEKED_BYTES = 1 << 20
 """Largest file that is looked into for its imports."""

@@ -6,41 +6,40 @@ from typing import Any
 
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message, MessageId
-from smart_context.host.api import PluginContext
-from smart_context.host.commands import Client
+from smart_context.host.commands.registry import Client
+from smart_context.host.plugins.api import PluginContext
 from smart_context.host.turn import Turn
 from smart_context.llm.models import Embedder
 from smart_context.llm.tokens import count_tokens
-from smart_context.plugin.briefing import Briefings
-from smart_context.plugin.chat_contexts import ChatContexts
-from smart_context.plugin.chat_roles import ChatRoles, role_problem
-from smart_context.plugin.extraction import TopicUpdates
-from smart_context.plugin.file_tools import FileTools
-from smart_context.plugin.looks import Looks
-from smart_context.plugin.named_contexts import CHANGED, Command, NamedContexts
-from smart_context.plugin.previews import Previews
-from smart_context.plugin.receipt_commands import Receipts
-from smart_context.plugin.receipt_replay import Replays
-from smart_context.plugin.requests import Requests
-from smart_context.plugin.role_sources import RoleSources
-from smart_context.plugin.selector import ContextSelector, protected_ids
-from smart_context.plugin.service import ChatFilter
+from smart_context.plugin.briefing.briefing import Briefings
+from smart_context.plugin.briefing.chat_contexts import ChatContexts
+from smart_context.plugin.briefing.chat_roles import ChatRoles, role_problem
+from smart_context.plugin.briefing.role_sources import RoleSources
+from smart_context.plugin.choices.sidecars import Sidecars
+from smart_context.plugin.choices.undo import Step, UndoSteps
+from smart_context.plugin.forecast.costs import TokenLedger
+from smart_context.plugin.forecast.forecasts import Looks
+from smart_context.plugin.forecast.plans import Requests
+from smart_context.plugin.forecast.previews import Previews
+from smart_context.plugin.notes.file_tools import FileTools
+from smart_context.plugin.notes.named_contexts import CHANGED, Command, NamedContexts
+from smart_context.plugin.notes.suggestions import Suggestions
+from smart_context.plugin.notes.vault_notes import VaultNotes
+from smart_context.plugin.receipts.commands import Receipts
+from smart_context.plugin.receipts.replay import Replays
+from smart_context.plugin.selection.chat_filter import ChatFilter
+from smart_context.plugin.selection.selector import ContextSelector, protected_ids
+from smart_context.plugin.selection.window_budget import WindowBudget
 from smart_context.plugin.settings import FilterSettings
-from smart_context.plugin.sidecars import Sidecars
-from smart_context.plugin.suggestions import Suggestions
-from smart_context.plugin.token_ledger import TokenLedger
-from smart_context.plugin.topic_commands import TopicEditing
-from smart_context.plugin.undo import Step, UndoSteps
-from smart_context.plugin.vault_notes import VaultNotes
-from smart_context.plugin.window_budget import WindowBudget
+from smart_context.plugin.topics.editing import TopicEditing
+from smart_context.plugin.topics.updates import TopicUpdates
 from smart_context.relevance.cache import EmbeddingCache
 from smart_context.relevance.fitting import stored_scale
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.topics.embedded import EmbeddedTopicExtractor
 from smart_context.topics.extraction import LlmTopicExtractor, TopicExtractor
-from smart_context.vault.index_cache import Changes
-
-JsonObject = dict[str, Any]
+from smart_context.values import JsonObject
+from smart_context.vault.index.cache import Changes
 
 DRAFT_ID = MessageId("draft")
 

@@ -10,13 +10,13 @@ from smart_context.chat.messages import Message, MessageId
 from smart_context.errors import ModelFailed
 from smart_context.llm.models import Embedder, Matrix
 from smart_context.text.references import refers_back
-from smart_context.topics.clustering import clusters
+from smart_context.topics.clusters.clustering import clusters
+from smart_context.topics.clusters.word_vectors import word_vectors
 from smart_context.topics.extraction import ExtractionFailed, with_keywords
-from smart_context.topics.naming import labels_of
-from smart_context.topics.personal import standing_facts
-from smart_context.topics.standing import standing_instructions
+from smart_context.topics.naming.naming import labels_of
+from smart_context.topics.standing.personal import standing_facts
+from smart_context.topics.standing.standing import standing_instructions
 from smart_context.topics.values import MOST_TOPICS, Extraction, Topic
-from smart_context.topics.word_vectors import word_vectors
 
 _SMALLEST_SHARE = 0.03
 _SPEAKERS = frozenset({"user", "assistant"})

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from smart_context.chat.messages import Message, MessageId
-from smart_context.topics.labels import clean_label, label_key
+from smart_context.topics.naming.labels import clean_label, label_key
 from smart_context.topics.values import MOST_TOPICS, STICKY_LABEL, Extraction, Topic
 
 _LONGEST_REPLY = 1_000_000

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from smart_context.chat.messages import JsonObject, Message, MessageId
+from smart_context.chat.messages import Message, MessageId
 from smart_context.topics.values import STICKY_LABEL, Extraction, Topic
+from smart_context.values import JsonObject
 
 VERSION = 1
 

@@ -5,13 +5,11 @@ Every name comes from the vault, so each is escaped to one harmless line.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from smart_context.text.names import shown
 from smart_context.trust.files import TEMPLATES_FOLDER
 from smart_context.trust.parts import Part, Standing, files_by_folder
-
-JsonObject = dict[str, Any]
+from smart_context.values import JsonObject
 
 STATE_WORDS = {
     "trusted": "trusted",

@@ -13,10 +13,10 @@ from typing import TypeVar
 
 from smart_context.disk.places import Place, place_below
 from smart_context.threads import in_daemon_thread
-from smart_context.vault.index import VaultIndex
-from smart_context.vault.index_cache import Changes
-from smart_context.vault.passages import Passage, VaultPassages
-from smart_context.vault.walk import FileStamp
+from smart_context.vault.guarded.walk import FileStamp
+from smart_context.vault.index.cache import Changes
+from smart_context.vault.index.passages import Passage, VaultPassages
+from smart_context.vault.index.vault_index import VaultIndex
 from smart_context.vault.watch import watch_vault
 
 CLOSE_PATIENCE_S = 0.3

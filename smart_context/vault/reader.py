@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from smart_context.vault.files import MAX_TEXT_BYTES, FileText, Unreadable, read_text
+from smart_context.vault.guarded.files import MAX_TEXT_BYTES, FileText, Unreadable, read_text
+from smart_context.vault.guarded.paths import is_inside
 from smart_context.vault.match import build_matcher
-from smart_context.vault.paths import is_inside
 
 
 async def read_requested_files(

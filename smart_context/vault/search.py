@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from smart_context.vault.files import FileText, VaultFiles
+from smart_context.vault.guarded.files import FileText, VaultFiles
 
 _TERM = re.compile(r'(-?)(?:"([^"]+)"|(\S+))')
 _SUFFIXES = (".md", ".canvas", ".txt")

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from smart_context.vault.index import VaultIndex
-from smart_context.vault.links import fold
-from smart_context.vault.notes import Outline
+from smart_context.vault.index.vault_index import VaultIndex
+from smart_context.vault.markdown.links import fold
+from smart_context.vault.markdown.notes import Outline
 
 
 def unresolved(index: VaultIndex) -> Iterator[tuple[str, str]]:

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from watchfiles import Change, awatch
 
-from smart_context.vault.index import VaultIndex
-from smart_context.vault.index_cache import Changes
-from smart_context.vault.walk import IGNORE_FILES, readable_folders
+from smart_context.vault.guarded.walk import IGNORE_FILES, readable_folders
+from smart_context.vault.index.cache import Changes
+from smart_context.vault.index.vault_index import VaultIndex
 
 _AGAIN_S = 0.05
 _Batch = set[tuple[Change, str]]

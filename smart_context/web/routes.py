@@ -13,15 +13,15 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from smart_context.web import session
-from smart_context.web.access import Access
-from smart_context.web.door import OPEN_PATH
-from smart_context.web.gate import Gate
-from smart_context.web.gateway import Gateway, healthz
-from smart_context.web.headers import security_headers
-from smart_context.web.refusals import refuse
-from smart_context.web.security import Refusal
+from smart_context.web.gate.access import Access
+from smart_context.web.gate.door import OPEN_PATH
+from smart_context.web.gate.gate import Gate
+from smart_context.web.gate.headers import security_headers
+from smart_context.web.gate.refusals import refuse
+from smart_context.web.gate.security import Refusal
+from smart_context.web.gate.visits import Visit
+from smart_context.web.http_commands import Gateway, healthz
 from smart_context.web.session import Sessions
-from smart_context.web.visits import Visit
 
 _log = logging.getLogger(__name__)
 _NOT_FOUND = 404

@@ -15,10 +15,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from smart_context.errors import CommandFailed
-from smart_context.web.access import Access, start_link
-from smart_context.web.connections import ConnectionLimits, Connections
-from smart_context.web.descriptors import raised_limit
-from smart_context.web.guarded_http import GuardedHttp
+from smart_context.web.gate.access import Access, start_link
 from smart_context.web.limits import (
     ACCEPTED_IN_A_ROW,
     MAX_STALL_S,
@@ -29,7 +26,10 @@ from smart_context.web.limits import (
     STOP_CONNECTIONS_S,
     STOP_HOST_S,
 )
-from smart_context.web.listener import Listener
+from smart_context.web.listening.connections import ConnectionLimits, Connections
+from smart_context.web.listening.descriptors import raised_limit
+from smart_context.web.listening.guarded_http import GuardedHttp
+from smart_context.web.listening.listener import Listener
 from smart_context.web.session import Sessions
 
 _log = logging.getLogger(__name__)

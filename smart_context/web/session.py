@@ -13,20 +13,20 @@ from uuid import uuid4
 from starlette.types import Message, Receive, Scope, Send
 
 from smart_context.chat.messages import ChatId
-from smart_context.host.commands import Caller
+from smart_context.host.commands.registry import Caller
 from smart_context.host.tasks import TaskOwner
-from smart_context.web.calls import Commands, render_outcome, run_command
-from smart_context.web.frames import (
+from smart_context.web.gate.gate import admitted
+from smart_context.web.limits import MAX_RUNNING_COMMANDS, MAX_STALL_S, STOP_GRACE_S
+from smart_context.web.wire.calls import Commands, render_outcome, run_command
+from smart_context.web.wire.frames import (
     Invalid,
     Notification,
     Request,
     parse_frame,
     render_error,
 )
-from smart_context.web.gate import admitted
-from smart_context.web.limits import MAX_RUNNING_COMMANDS, MAX_STALL_S, STOP_GRACE_S
-from smart_context.web.outbox import Frame, Outbox, event_frame
-from smart_context.web.shared_frames import WriteShared, shared_writer, wire_frame
+from smart_context.web.wire.outbox import Frame, Outbox, event_frame
+from smart_context.web.wire.shared_frames import WriteShared, shared_writer, wire_frame
 
 _log = logging.getLogger(__name__)
 

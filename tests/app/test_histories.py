@@ -8,7 +8,7 @@ from smart_context.app.digests import Digests
 from smart_context.app.histories import ATTACHED_SHARE, Histories
 from smart_context.chat.messages import Message, MessageId
 from smart_context.config import read_config
-from smart_context.llm.scripted import ScriptedChatModel
+from smart_context.llm.offline.scripted import ScriptedChatModel
 from smart_context.llm.tokens import estimate
 
 pytestmark = pytest.mark.anyio

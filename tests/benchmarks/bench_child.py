@@ -15,14 +15,14 @@ from functools import partial
 from pathlib import Path
 
 from smart_context.app.composition import FILE_READERS, FORMATTERS
-from smart_context.chat.file_text import text_of
+from smart_context.chat.files.file_text import text_of
 from smart_context.packing import RoleConfig
-from smart_context.packing.costly_templates import render_in
-from smart_context.packing.own_templates import OwnTemplates
-from smart_context.packing.templates import render
+from smart_context.packing.templates.costly import render_in
+from smart_context.packing.templates.own import OwnTemplates
+from smart_context.packing.templates.templates import render
 from smart_context.processes.child import Child
 from smart_context.resources import asset
-from smart_context.web.message_html import unsafe_html
+from smart_context.web.pages.message_html import unsafe_html
 from tests.hostile_files import WORD, docx
 
 DEADLINE_S = 60

@@ -14,8 +14,8 @@ import statistics
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from smart_context.llm.embedded import EmbeddedEmbedder, batched, cut, load, padded
 from smart_context.llm.minilm import files
+from smart_context.llm.offline.embedded import EmbeddedEmbedder, batched, cut, load, padded
 
 GOAL = 0.9
 

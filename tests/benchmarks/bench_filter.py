@@ -24,9 +24,9 @@ import numpy as np
 from smart_context.app.composition import Parts, make_host, notes_of, read_vault
 from smart_context.chat.messages import Message
 from smart_context.chat.store import ChatStore
-from smart_context.host.commands import Caller
+from smart_context.host.commands.registry import Caller
 from smart_context.host.models import Models
-from smart_context.llm.scripted import ScriptedChatModel
+from smart_context.llm.offline.scripted import ScriptedChatModel
 from smart_context.relevance.cache import EmbeddingCache
 from smart_context.relevance.score import TopicQuery
 from smart_context.relevance.scorer import RelevanceScorer

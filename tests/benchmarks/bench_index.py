@@ -19,7 +19,7 @@ import time
 import tracemalloc
 from pathlib import Path
 
-from smart_context.vault.index import VaultIndex
+from smart_context.vault.index.vault_index import VaultIndex
 from tests.benchmarks.vaults import make_vault
 
 

@@ -12,7 +12,7 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from smart_context.host.commands import Caller
+from smart_context.host.commands.registry import Caller
 from tests.benchmarks.bench_filter import LABELS, Clock, RandomEmbedder, host_of
 
 QUESTION = "How deep are the roots of an old garden, and what does it take to move one?"

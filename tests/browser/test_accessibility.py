@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from smart_context.cli.serve import demo_vault
+from smart_context.cli.server.serve import demo_vault
 from tests.browser.checker import STILL, assert_accessible
 from tests.browser.steps import open_page
 from tests.browser.test_attachments import PICTURE, from_menu

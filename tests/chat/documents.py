@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from smart_context.chat.document import read_version
+from smart_context.chat.documents.document import read_version
 
 
 def said(*texts):

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from smart_context.chat import chat_files
+from smart_context.chat.files import chat_files
 from smart_context.chat.store import ChatStore
 from smart_context.errors import ChatUnreadable, StoreFailed
 from tests.chat.documents import appending, ids, names_in, on_disk, put, said

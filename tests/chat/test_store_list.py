@@ -3,8 +3,8 @@ import os
 
 import pytest
 
+from smart_context.chat.listed.rows import INDEX_NAME
 from smart_context.chat.store import ChatStore
-from smart_context.chat.summaries import INDEX_NAME
 from tests.chat.documents import appending, message, names_in, on_disk, put, said
 
 pytestmark = pytest.mark.anyio

@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
+from smart_context.chat.listed.watching import changed_chats
 from smart_context.chat.store import ChatStore
-from smart_context.chat.watching import changed_chats
 from smart_context.disk.places import Place
 from tests.chat.documents import appending, put, said
 from tests.patience import PATIENCE_S

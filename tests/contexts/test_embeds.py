@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from smart_context.contexts import SmartContexts, embeds
 from smart_context.contexts.embeds import EmbeddedTexts
-from smart_context.vault.index import VaultIndex
+from smart_context.vault.index.vault_index import VaultIndex
 
 
 def _snapshot(contexts, *names, **opts):

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smart_context.contexts import SmartContexts
-from smart_context.vault.index import VaultIndex
+from smart_context.vault.index.vault_index import VaultIndex
 
 
 def _items(contexts, *names, **opts):

@@ -3,10 +3,10 @@
 import pytest
 
 from smart_context.packing.secret_scan import find_secret, find_secrets, secret_in
-from smart_context.vault.canvas import canvas_outline
-from smart_context.vault.front_matter import links_in_properties, names_in, properties_of
-from smart_context.vault.ignore import parse_ignore
-from smart_context.vault.notes import outline_of
+from smart_context.vault.guarded.ignore import parse_ignore
+from smart_context.vault.markdown.canvas import canvas_outline
+from smart_context.vault.markdown.front_matter import links_in_properties, names_in, properties_of
+from smart_context.vault.markdown.notes import outline_of
 from tests.growth.clock import MOST_GROWTH, growth
 
 

@@ -5,43 +5,43 @@ from contextlib import suppress
 
 import pytest
 
-from smart_context.chat.document import Unreadable, read_version
+from smart_context.chat.documents.document import Unreadable, read_version
+from smart_context.chat.listed.search import snippet
 from smart_context.chat.messages import Message, MessageId
-from smart_context.chat.search import snippet
 from smart_context.config.document import TomlUnreadable, parse_toml
 from smart_context.config.lines import lines_of_keys
 from smart_context.contexts.render import path_of
-from smart_context.host.fenced_requests import requests_in
-from smart_context.host.tools import Tool
-from smart_context.llm.closest import paragraphs
+from smart_context.host.request.fenced_tools import requests_in
+from smart_context.host.request.tools import Tool
 from smart_context.llm.failures import AnswerNotUnderstood
-from smart_context.llm.openai_replies import StreamReader, VendorError, read_completion
-from smart_context.llm.thinking import split_thoughts
+from smart_context.llm.offline.closest import paragraphs
+from smart_context.llm.openai.replies import StreamReader, VendorError, read_completion
+from smart_context.llm.openai.thinking import split_thoughts
 from smart_context.llm.tokens import count_tokens
 from smart_context.packing.fences import Markup, fence_for
 from smart_context.packing.imports import local_imports
-from smart_context.plugin.filter import FilterState
-from smart_context.plugin.unseen import note_places, unseen_in
+from smart_context.plugin.choices.state import FilterState
+from smart_context.plugin.forecast.hidden_text import note_places, unseen_in
 from smart_context.relevance.lexical import ChatWords
+from smart_context.summaries.digest import _rendered
+from smart_context.summaries.quotes import quoted
 from smart_context.text.words import content_words, words
-from smart_context.topics.digest import _rendered
-from smart_context.topics.labels import clean_label
-from smart_context.topics.languages import grammar_of
-from smart_context.topics.personal import is_personal
-from smart_context.topics.quotes import quoted
+from smart_context.topics.naming.labels import clean_label
+from smart_context.topics.naming.languages import grammar_of
+from smart_context.topics.naming.tokens import plain_text, tokens_of
+from smart_context.topics.naming.unspaced import unspaced_phrases
 from smart_context.topics.reply import ReplyUnusable, parsed_reply
-from smart_context.topics.standing import is_standing
+from smart_context.topics.standing.personal import is_personal
+from smart_context.topics.standing.standing import is_standing
 from smart_context.topics.stored import from_assignments
-from smart_context.topics.tokens import plain_text, tokens_of
-from smart_context.topics.unspaced import unspaced_phrases
 from smart_context.vault.assigns import build_here_doc_token
+from smart_context.vault.index.passages import passages_of
+from smart_context.vault.markdown.notes import outline_of
+from smart_context.vault.markdown.sections import kept_of, section_of
 from smart_context.vault.match import build_matcher
-from smart_context.vault.notes import outline_of
-from smart_context.vault.passages import passages_of
 from smart_context.vault.search import hit_in, query_of
-from smart_context.vault.sections import kept_of, section_of
-from smart_context.web.frames import parse_frame
-from smart_context.web.markdown import visible
+from smart_context.web.pages.markdown import visible
+from smart_context.web.wire.frames import parse_frame
 from tests.growth.clock import MOST_GROWTH, growth
 from tests.growth.test_parsers import cases, repeated
 

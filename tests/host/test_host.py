@@ -12,7 +12,7 @@ from smart_context.errors import (
     InvalidParams,
     UnknownCommand,
 )
-from smart_context.llm.scripted import Scripted
+from smart_context.llm.offline.scripted import Scripted
 from tests.host.conftest import until
 from tests.patience import PATIENCE_S
 

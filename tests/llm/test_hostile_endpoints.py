@@ -11,8 +11,8 @@ import pytest
 
 from smart_context.config import EndpointSettings
 from smart_context.errors import ModelFailed
-from smart_context.llm.openai_models import OpenAIChatModel, OpenAIEmbedder
-from smart_context.llm.openai_replies import MOST_CHARACTERS
+from smart_context.llm.openai.models import OpenAIChatModel, OpenAIEmbedder
+from smart_context.llm.openai.replies import MOST_CHARACTERS
 from tests.hostile_endpoint import (
     BARE,
     CHUNKED,

@@ -7,9 +7,9 @@ import pytest
 
 from smart_context.chat.history import ContextBuilderOptions, build_context
 from smart_context.chat.store import ChatStore
-from smart_context.host.commands import Caller
+from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host, Models
-from smart_context.llm.scripted import ScriptedChatModel, ScriptedEmbedder
+from smart_context.llm.offline.scripted import ScriptedChatModel, ScriptedEmbedder
 from smart_context.trust.record import TrustRecord
 from smart_context.trust.vault import VaultTrust
 from tests.patience import PATIENCE_S

@@ -10,7 +10,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from smart_context.web.throttle import FREE_FAILURES
+from smart_context.web.gate.throttle import FREE_FAILURES
 from tests.patience import PATIENCE_S
 from tests.preloaded import run_to_end
 from tests.serving import TOKEN, Browser, lasting_port, serving

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from smart_context.chat.messages import Message
-from smart_context.llm.embedded import EmbeddedEmbedder
+from smart_context.llm.offline.embedded import EmbeddedEmbedder
 from smart_context.topics.embedded import EmbeddedTopicExtractor
 from smart_context.topics.extraction import ExtractionFailed
 from smart_context.topics.values import Extraction

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from smart_context.vault.followed import FollowedVault
-from smart_context.vault.index_place import INDEX_FILE
+from smart_context.vault.index.place import INDEX_FILE
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio

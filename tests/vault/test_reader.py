@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from smart_context.vault.files import FileText, Unreadable, read_text
+from smart_context.vault.guarded.files import FileText, Unreadable, read_text
 from smart_context.vault.reader import read_include_files, read_requested_files
 
 pytestmark = pytest.mark.anyio

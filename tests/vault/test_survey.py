@@ -1,4 +1,4 @@
-from smart_context.vault.index import VaultIndex
+from smart_context.vault.index.vault_index import VaultIndex
 from smart_context.vault.survey import aliases, dead_ends, orphans, tags, unresolved
 
 

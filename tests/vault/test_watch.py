@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from smart_context.vault.index import VaultIndex
+from smart_context.vault.index.vault_index import VaultIndex
 from smart_context.vault.watch import watch_vault
 from tests.patience import PATIENCE_S
 

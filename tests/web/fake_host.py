@@ -7,7 +7,7 @@ from typing import Any
 
 from smart_context.chat.messages import ChatId
 from smart_context.errors import CommandFailed
-from smart_context.host.commands import Caller, CommandRegistry
+from smart_context.host.commands.registry import Caller, CommandRegistry
 
 
 @dataclass

@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 
-from smart_context.web.access import Access, Guest
+from smart_context.web.gate.access import Access, Guest
 
 PORT = 8000
 

@@ -3,10 +3,10 @@ import json
 
 import pytest
 
-from smart_context.web.frames import render_json
 from smart_context.web.limits import MAX_FRAME_BYTES, MAX_RUNNING_COMMANDS
 from smart_context.web.session import Sessions
-from smart_context.web.shared_frames import EXTENSION
+from smart_context.web.wire.frames import render_json
+from smart_context.web.wire.shared_frames import EXTENSION
 from tests.patience import PATIENCE_S
 from tests.web.small_host import SmallHost
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from smart_context.resources import asset
-from smart_context.web.entrance import SHEETS
+from smart_context.web.gate.entrance import SHEETS
 
 STATIC, TEMPLATES = asset("static"), asset("templates")
 SCRIPTS = sorted(STATIC.glob("*.js"))

@@ -1,6 +1,6 @@
 """Visits for tests of what decides about them."""
 
-from smart_context.web.visits import Visit
+from smart_context.web.gate.visits import Visit
 
 TOKEN = "a-token-of-the-user"
 BEARER = ("authorization", f"Bearer {TOKEN}")

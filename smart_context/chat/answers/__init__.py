@@ -1,0 +1,1 @@
+"""The journal of an answer that is being written."""

@@ -1,0 +1,171 @@
+"""An answer while it is being written, safe from kill -9 at the price of one small append.
+
+Rewriting a long chat for each piece of an answer would cost the whole chat each time. The pieces
+go to `<chat_id>.answer.jsonl` instead, and to the chat once, when the answer is complete:
+
+    journal = AnswerJournal(store.place(chat_id, ANSWER_SUFFIX), message_id)
+    left = journal.claim()           # no other process answers in this chat from now on
+    journal.append(piece)            # for each piece
+    journal.step(parts)              # what led to the answer, such as a tool's result
+    await store.update(…)            # the whole answer
+    journal.finish()
+
+After a crash, `interrupted_chats` finds the chats whose answer was not finished.
+"""
+
+import contextlib
+import json
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from smart_context.chat.answers.claim import AnswerClaim, AnswerClaimed, claim_answer, is_claimed
+from smart_context.chat.ids import check_chat_id
+from smart_context.chat.messages import ChatId, MessageId, Part
+from smart_context.disk.folders import names_inside
+from smart_context.disk.places import Place, folder_of
+from smart_context.errors import ChatIdInvalid
+
+ANSWER_SUFFIX = "answer.jsonl"
+CLAIM_PATIENCE_S = 1.0
+_log = logging.getLogger(__name__)
+
+
+class Arrived(NamedTuple):
+    """What a journal holds: the message, its text after the steps, and the steps."""
+
+    message_id: MessageId
+    text: str
+    steps: tuple[Part, ...] = ()
+
+
+class AnswerJournal:
+    """Appends the pieces of one answer to a file as they arrive.
+
+    Each piece is handed to the system at once (some microseconds, no fsync), so kill -9 loses
+    none; a power cut loses what the system had not written yet. What a disk refuses is logged
+    and written with the next piece that it takes; the answer goes on meanwhile.
+    """
+
+    def __init__(self, path: Path | Place, message_id: MessageId) -> None:
+        self._path = path
+        self._claim: AnswerClaim | None = None
+        self._unwritten = [_line({"message_id": message_id})]
+        self._has_begun = False
+        self._has_warned = False
+        self._is_over = False
+
+    def claim(self) -> Arrived | None:
+        """Keep other processes from answering in this chat until the journal is closed; blocks.
+
+        Returns:
+            What a killed process left of its answer. Store it: the first piece replaces it.
+
+        Raises:
+            AnswerClaimed: If another process is answering.
+        """
+        try:
+            self._claim = claim_answer(self._path, patience_s=CLAIM_PATIENCE_S)
+            return parse_journal(self._claim.read())
+        except OSError as error:
+            self._warn(error)
+            return None
+
+    def append(self, text: str) -> None:
+        """Keep the next piece."""
+        if text:
+            self._keep(text)
+
+    def step(self, parts: Sequence[Part]) -> None:
+        """Keep what was said and done; the pieces so far are a part of it, or of no account."""
+        self._keep({"steps": list(parts)})
+
+    def flush(self) -> None:
+        """Write what the disk refused before, if it takes it now."""
+        if self._is_over:
+            return
+        try:
+            if self._claim is None:
+                self._claim = claim_answer(self._path)
+            if not self._has_begun:
+                self._claim.clear()
+                self._has_begun = True
+            self._claim.append(b"".join(self._unwritten))
+        except (OSError, AnswerClaimed) as error:
+            self._warn(error)
+        else:
+            self._unwritten.clear()
+
+    def finish(self) -> None:
+        """Remove the journal: the answer is in the chat."""
+        self._is_over = True
+        if self._claim is not None:
+            self._claim.remove()
+
+    def close(self) -> None:
+        """Stop journalling and leave the file for the next start."""
+        self._is_over = True
+        if self._claim is not None:
+            self._claim.release()
+
+    def _keep(self, value: object) -> None:
+        if not self._is_over:
+            self._unwritten.append(_line(value))
+            self.flush()
+
+    def _warn(self, error: Exception) -> None:
+        if not self._has_warned:
+            self._has_warned = True
+            _log.warning("The running answer is not journalled for now: %s", error)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def interrupted_chats(folder: Path | Place) -> Sequence[ChatId]:
+    """The chats in a folder that have a journal nobody is writing to; blocks."""
+    chats: list[ChatId] = []
+    ending = f".{ANSWER_SUFFIX}"
+    place = folder_of(folder)
+    for name in names_inside(place):
+        if name.endswith(ending) and not is_claimed(place / name):
+            with contextlib.suppress(ChatIdInvalid):
+                chats.append(check_chat_id(name.removesuffix(ending)))
+    return chats
+
+
+def parse_journal(content: bytes) -> Arrived | None:
+    """What a journal's content says; `None` if it says nothing of use."""
+    values: list[object] = []
+    for line in content.split(b"\n"):
+        try:
+            values.append(json.loads(line))
+        except (ValueError, RecursionError):  # cut short
+            break
+    head = values[0] if values else None
+    message_id = head.get("message_id") if isinstance(head, dict) else None
+    if not isinstance(message_id, str) or not message_id:
+        return None
+    pieces: list[str] = []
+    steps: list[Part] = []
+    for value in values[1:]:
+        if isinstance(value, str):
+            pieces.append(value)
+        elif isinstance(value, dict) and isinstance(value.get("steps"), list):
+            pieces.clear()
+            steps += [part for part in value["steps"] if isinstance(part, dict)]
+    return Arrived(MessageId(message_id), "".join(pieces), tuple(steps))
+
+
+def _line(value: object) -> bytes:
+    return f"{json.dumps(value, default=dict)}\n".encode()

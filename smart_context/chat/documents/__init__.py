@@ -1,0 +1,1 @@
+"""A chat as a document: reading it, merging it, saving it."""

@@ -1,0 +1,286 @@
+"""A chat's document as a value: read, compared, copied and written message by message.
+
+A `Version` never changes after it is made, and versions of one chat share the entries that are
+equal. So what a version costs depends on what changed: an entry is encoded once, turned into a
+`Message` once, and compared by identity afterwards. Callers only ever get copies.
+"""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, cast
+
+from smart_context.chat.messages import Message
+from smart_context.values import JsonObject
+
+MAX_DEPTH = 200
+"""Lists and objects may be nested this deep in a document."""
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+_encode_ascii = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+_encode_sorted = json.JSONEncoder(sort_keys=True, allow_nan=False).encode
+
+
+class Unreadable(Exception):
+    """The bytes are not a chat's document; the text says why."""
+
+
+class NotJson(Exception):
+    """The values that a caller gave can't be written as JSON; the text says why."""
+
+
+class Entry:
+    """One entry of `messages`, with what has been worked out about it.
+
+    Entries are equal when their values are; that costs nothing when they are shared.
+    """
+
+    __slots__ = ("_line", "_message", "is_flat", "value")
+
+    def __init__(self, value: Any, line: bytes | None = None) -> None:
+        self.value = value
+        self.is_flat = type(value) is dict
+        if self.is_flat:
+            for part in value.values():  # a loop: any() takes six times as long
+                if type(part) is dict or type(part) is list:
+                    self.is_flat = False
+                    break
+        if not self.is_flat:
+            copy_json(value)  # for its limit on depth, which keeps every later copy safe
+        self._line = line
+        self._message: tuple[int, Message] | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Entry) and bool(self.value == other.value))
+
+    __hash__ = None  # type: ignore[assignment]  # values can't be hashed
+
+    def line(self) -> bytes:
+        """The entry as JSON, without a line break."""
+        if self._line is None:
+            self._line = encode(self.value)
+        return self._line
+
+    def message(self, position: int) -> Message | None:
+        """The entry as a message; `None` when it is not an object."""
+        if type(self.value) is not dict:
+            return None
+        # The place counts: it is part of the id of a message that has none on disk.
+        if self._message is None or self._message[0] != position:
+            self._message = position, Message.from_dict(self.value, position=position)
+        return self._message[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Version:
+    """One state of a chat's document.
+
+    Attributes:
+        entries: What stands in `messages`, in order.
+        other: The document's other keys in their order; never handed out, never changed.
+        place: How many of the other keys stand before `messages`.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    other: Mapping[str, Any] = field(default_factory=dict)
+    place: int = 0
+
+    def copy(self) -> JsonObject:
+        """The document as a caller may change it; nothing in it is shared with this value."""
+        messages = [
+            entry.value.copy() if entry.is_flat else copy_json(entry.value)
+            for entry in self.entries
+        ]
+        document: JsonObject = {}
+        for position, (key, value) in enumerate(self.other.items()):
+            if position == self.place:
+                document["messages"] = messages
+            document[key] = copy_json(value)
+        document.setdefault("messages", messages)
+        return document
+
+    def encode(self) -> bytes:
+        """The document as it stands on disk: compact, one message on a line."""
+        lines = [entry.line() for entry in self.entries] or [b""]
+        lines[0] = b'"messages":[\n' + lines[0]
+        lines[-1] += b"\n]"
+        pairs = [encode(key) + b":" + encode(value) for key, value in self.other.items()]
+        pairs[self.place : self.place] = lines
+        pairs[0] = b"{" + pairs[0]
+        pairs[-1] += b"}\n"
+        return b",\n".join(pairs)  # all in one go: a long chat is copied once
+
+    @cached_property
+    def keys(self) -> tuple[Hashable, ...]:
+        """What tells the entries apart, in order: their ids, or what they say when they have none.
+
+        The second of two entries with one id is another entry; none is ever lost.
+        """
+        return tuple(keys_of([entry.value for entry in self.entries]))
+
+    @cached_property
+    def by_key(self) -> Mapping[Hashable, Entry]:
+        """The entries by their keys."""
+        return dict(zip(self.keys, self.entries, strict=True))
+
+    @cached_property
+    def messages(self) -> tuple[Message, ...]:
+        """The entries as messages; those that are not objects are passed over."""
+        found = [entry.message(position) for position, entry in enumerate(self.entries)]
+        return tuple([message for message in found if message is not None])
+
+    def says_the_same(self, other: "Version") -> bool:
+        """Whether both hold equal entries in the same order, and equal other keys."""
+        return self.other == other.other and self.entries == other.entries
+
+
+def read_version(content: bytes, known: Version | None = None) -> Version:
+    """The document that a file holds; entries equal to those of `known` are shared with it.
+
+    `NaN` and infinities, which are not JSON but occur, read as null. A missing `messages` reads
+    as none.
+
+    Raises:
+        Unreadable: Not UTF-8, not JSON, not an object, absurdly nested, or `messages` no list.
+    """
+    document = _parsed(content)
+    if not isinstance(document, dict):
+        raise Unreadable(f"expected a JSON object, found {_kind(document)}")
+    messages = document.get("messages", [])
+    if not isinstance(messages, list):
+        raise Unreadable(f"expected a list under 'messages', found {_kind(messages)}")
+    try:
+        return _version(document, [Entry(value) for value in messages], known)
+    except RecursionError:
+        raise Unreadable(f"nested deeper than {MAX_DEPTH} levels") from None
+
+
+def settle(document: Mapping[str, Any], known: Version) -> Version:
+    """A caller's document as a version; what is equal to `known` is shared with it.
+
+    A document without `messages` says nothing about them: those of `known` stay.
+
+    Raises:
+        NotJson: `messages` is no list, or something can't be written as JSON.
+    """
+    messages = document.get("messages", None)
+    if "messages" in document and not isinstance(messages, list):
+        raise NotJson(f"expected a list under 'messages', found {_kind(messages)}")
+    try:
+        entries = known.entries if messages is None else _settled(messages, known)
+        other = {**document, "messages": None} if "messages" in document else dict(document)
+        return _version(json.loads(encode(other)), entries, known)
+    except (TypeError, ValueError) as error:
+        raise NotJson(f"the document can't be written as JSON: {error}") from error
+    except RecursionError:
+        raise NotJson(f"the document is nested deeper than {MAX_DEPTH} levels") from None
+
+
+def keys_of(values: Iterable[Any]) -> list[Hashable]:
+    """What tells entries apart within one list; see `Version.keys`."""
+    seen: set[Hashable] = set()
+    repeated: Counter[Hashable] = Counter()
+    keys: list[Hashable] = []
+    for value in values:
+        key: Hashable = value.get("id") if type(value) is dict else None
+        if not isinstance(key, str) or not key or key in seen:
+            # ids are plain texts, these are pairs: the two never meet
+            content = _encode_sorted(value)
+            repeated[content] += 1
+            key = (content, repeated[content])
+        seen.add(key)
+        keys.append(key)
+    return keys
+
+
+def encode(value: Any) -> bytes:
+    """JSON in UTF-8, compact; text that UTF-8 can't hold is escaped.
+
+    Raises:
+        ValueError: Not a finite number, or a circle.
+        TypeError: Not a JSON value.
+    """
+    try:
+        return _encode(value).encode()
+    except UnicodeEncodeError:
+        return _encode_ascii(value).encode()
+
+
+def copy_json(value: Any, depth: int = MAX_DEPTH) -> Any:
+    """A copy that shares no list and no object.
+
+    Raises:
+        RecursionError: Nested deeper than `depth`.
+    """
+    if type(value) is not dict and type(value) is not list:
+        return value
+    if depth == 0:
+        raise RecursionError
+    if type(value) is dict:
+        return {key: copy_json(part, depth - 1) for key, part in value.items()}
+    return [copy_json(part, depth - 1) for part in value]
+
+
+def _version(document: JsonObject, entries: Sequence[Entry], known: Version | None) -> Version:
+    other = {key: value for key, value in document.items() if key != "messages"}
+    for value in other.values():
+        copy_json(value)  # for its limit on depth
+    keys = list(document)
+    place = keys.index("messages") if "messages" in document else len(keys)
+    return Version(_shared(entries, known), other, place)
+
+
+def _shared(entries: Sequence[Entry], known: Version | None) -> tuple[Entry, ...]:
+    if known is None:
+        return tuple(entries)
+    shared = [old if old == new else new for old, new in zip(known.entries, entries, strict=False)]
+    return (*shared, *entries[len(shared) :])
+
+
+def _settled(messages: Sequence[Any], known: Version) -> list[Entry]:
+    settled = [_known_entry(value, place, known) for place, value in enumerate(messages)]
+    lines = [encode(messages[place]) for place, entry in enumerate(settled) if entry is None]
+    # Read back what will be written: nothing is shared with the caller, and odd keys and tuples
+    # are what they will be for the next reader.
+    values = json.loads(b"[" + b",".join(lines) + b"]")
+    made = map(Entry, values, lines)
+    return [next(made) if entry is None else entry for entry in settled]
+
+
+def _known_entry(value: Any, place: int, known: Version) -> Entry | None:
+    if place < len(known.entries) and known.entries[place].value == value:
+        return known.entries[place]
+    key = value.get("id") if isinstance(value, dict) else None
+    entry = known.by_key.get(key) if isinstance(key, str) else None
+    return entry if entry is not None and entry.value == value else None
+
+
+def _parsed(content: bytes) -> object:
+    try:
+        text = content.decode("utf-8-sig")
+        return cast(
+            "object", json.loads(text, parse_constant=lambda _: None, parse_float=_finite_or_none)
+        )
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"not UTF-8 at byte {error.start}") from None
+    except json.JSONDecodeError as error:
+        found = "nothing in it" if not content.strip() else f"not JSON: {error}"
+        raise Unreadable(found) from None
+    except ValueError as error:  # a number of thousands of digits
+        raise Unreadable(f"not JSON: {error}") from None
+    except RecursionError:
+        raise Unreadable(f"nested deeper than {MAX_DEPTH} levels") from None
+
+
+def _finite_or_none(text: str) -> float | None:
+    number = float(text)
+    return number if math.isfinite(number) else None
+
+
+def _kind(value: object) -> str:
+    return {dict: "an object", list: "a list", str: "a text", type(None): "null"}.get(
+        type(value), repr(value)[:40]
+    )

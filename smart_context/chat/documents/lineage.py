@@ -1,0 +1,147 @@
+"""Which version of a chat a client's document descends from.
+
+A client loads a chat, changes its copy, and saves the whole, perhaps after other messages
+arrived. The document carries no revision (it is the file's content and nothing else), so the
+versions that each reader was given are remembered for a while and the document is compared with
+them. A message that is missing from it counts as deleted only if the version that the document
+descends from had it.
+"""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from smart_context.chat.documents.document import Version
+from smart_context.chat.messages import ChatId
+
+ANYBODY = ""
+"""The reader that did not say who it is."""
+
+_VERSIONS_PER_CHAT = 8
+_ENTRIES_IN_ALL = 200_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A version that a reader knows.
+
+    Attributes:
+        version: What it knows.
+        was_sent: It wrote it.
+        was_loaded: It loaded it, and has not written it since.
+    """
+
+    version: Version
+    was_sent: bool = False
+    was_loaded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ancestry:
+    """The versions that a document may descend from.
+
+    Attributes:
+        known: The versions, the latest last.
+        is_one_client: They are those that the client who saves has seen itself.
+    """
+
+    known: tuple[Known, ...] = ()
+    is_one_client: bool = False
+
+    def ancestor_of(self, document: Version) -> Version | None:
+        """The version that a document descends from, as far as can be told.
+
+        It is the version with which it shares most; among equals the one of which it lacks
+        least, because a message that arrived after a client loaded its copy must not pass for
+        one that the client deleted. Two documents are changes of the newest version all the same:
+
+        - one that repeats an older version word for word, though the newest was loaded since: it
+          went back to it. When that may have been another client's loading, a client must also
+          have written the newest;
+        - one that shares nothing with any, when a client wrote the newest and loaded it since.
+
+        Returns:
+            `None` if no version is known: nothing counts as deleted then.
+        """
+        if len(self.known) < 2:  # noqa: PLR2004 - nothing to choose between
+            return self.known[0].version if self.known else None
+        ranked = [
+            (*_likeness(document, former.version), place) for place, former in enumerate(self.known)
+        ]
+        shared, _, place = max(ranked)
+        best, newest = self.known[place].version, self.known[-1]
+        was_read_back = newest.was_loaded and newest.was_sent
+        may_go_back = was_read_back or (newest.was_loaded and self.is_one_client)
+        if (was_read_back and not shared) or (may_go_back and best.says_the_same(document)):
+            return newest.version
+        return best
+
+
+class Lineage:
+    """Remembers, for each chat and reader, the last few versions that the reader knows.
+
+    Up to eight versions, 200,000 entries in all; what was not touched for longest is forgotten
+    first. What any reader learns, `ANYBODY` learns too.
+    """
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[ChatId, str], tuple[Known, ...]] = OrderedDict()
+        self._size = 0
+
+    def of(self, chat_id: ChatId, reader: str) -> Ancestry:
+        """The versions that the reader knows, or, if none, those that anybody knows."""
+        own = self._known.get((chat_id, reader), ())
+        if own and reader != ANYBODY:
+            return Ancestry(own, is_one_client=True)
+        return Ancestry(self._known.get((chat_id, ANYBODY), ()))
+
+    def loaded(self, chat_id: ChatId, reader: str, version: Version) -> None:
+        """A reader was given that version and has seen it."""
+        self._note(chat_id, reader, Known(version=version, was_loaded=True))
+
+    def sent(self, chat_id: ChatId, reader: str, version: Version) -> None:
+        """A reader wrote that version."""
+        self._note(chat_id, reader, Known(version=version, was_sent=True))
+
+    def returned(self, chat_id: ChatId, reader: str, version: Version) -> None:
+        """A reader was given that version and has perhaps not looked at it."""
+        self._note(chat_id, reader, Known(version=version))
+
+    def _note(self, chat_id: ChatId, reader: str, known: Known) -> None:
+        for key in {(chat_id, reader), (chat_id, ANYBODY)}:
+            former = self._known.pop(key, ())
+            self._size -= _size(former)
+            self._known[key] = _with(former, known)
+            self._size += _size(self._known[key])
+        while len(self._known) > 2 and self._size > _ENTRIES_IN_ALL:  # noqa: PLR2004 - just noted
+            self._size -= _size(self._known.popitem(last=False)[1])
+
+
+def _with(former: Sequence[Known], known: Known) -> tuple[Known, ...]:
+    others = list(former)
+    for place, other in enumerate(others):
+        if other.version.says_the_same(known.version):
+            del others[place]
+            known = Known(
+                version=known.version,
+                was_sent=known.was_sent or other.was_sent,
+                was_loaded=known.was_loaded or (other.was_loaded and not known.was_sent),
+            )
+            break
+    return (*others[1 - _VERSIONS_PER_CHAT :], known)
+
+
+def _likeness(document: Version, former: Version) -> tuple[int, int]:
+    shared = missing = 0
+    for key, entry in former.by_key.items():
+        mine = document.by_key.get(key)
+        shared += mine is not None and mine == entry
+        missing += mine is None
+    for key, value in former.other.items():
+        shared += key in document.other and document.other[key] == value
+        missing += key not in document.other
+    return shared, -missing
+
+
+def _size(chat: Sequence[Known]) -> int:
+    return sum(1 + len(known.version.entries) for known in chat)

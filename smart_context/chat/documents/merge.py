@@ -1,0 +1,133 @@
+"""What two writers made of one chat, put together (contract A5). Pure.
+
+Each change is judged against the version that both started from: what only one side touched goes
+as that side has it, what one side deleted goes unless the other edited it, and what both edited
+is merged key by key. Where both say something different about one key, ours is the newer word.
+"""
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any
+
+from smart_context.chat.documents.document import Entry, Version
+
+_ABSENT: Any = object()
+_START: Hashable = None
+
+
+def merge(base: Version, theirs: Version, ours: Version) -> Version:
+    """The document with the changes of both sides.
+
+    Args:
+        base: What both sides started from. An empty version when that is not known: then nothing
+            counts as deleted.
+        theirs: What is stored now.
+        ours: What shall be stored.
+
+    Returns:
+        Entries in the order of the side that reordered them (ours if both did); what each side
+        added stands behind the entry that it was added behind.
+    """
+    if base.says_the_same(theirs):
+        return ours
+    if base.says_the_same(ours):
+        return theirs
+    other = merge_keys(base.other, theirs.other, ours.other)
+    place = min(ours.place, len(other))
+    return Version(tuple(_merged_entries(base, theirs, ours)), other, place)
+
+
+def merge_keys(
+    base: Mapping[str, Any], theirs: Mapping[str, Any], ours: Mapping[str, Any]
+) -> dict[str, Any]:
+    """An object with the changes of both sides, key by key; ours where both changed one."""
+    merged: dict[str, Any] = {}
+    for key in (*ours, *(key for key in theirs if key not in ours)):
+        value = _newer(base.get(key, _ABSENT), theirs.get(key, _ABSENT), ours.get(key, _ABSENT))
+        if value is not _ABSENT:
+            merged[key] = value
+    return merged
+
+
+def _newer(base: Any, theirs: Any, ours: Any) -> Any:
+    if ours is base or ours == base:
+        return theirs
+    if ours is _ABSENT and theirs is not base and theirs != base:
+        return theirs  # deleted here, edited there: an edit is not thrown away
+    return ours
+
+
+def _merged_entries(base: Version, theirs: Version, ours: Version) -> Iterator[Entry]:
+    kept = _kept(base, theirs, ours)
+    common = [key for key in theirs.keys if key in kept and key in ours.by_key]
+    our_common = [key for key in ours.keys if key in kept and key in theirs.by_key]
+    if _in_order_of(base, our_common) != our_common:
+        common = our_common
+    our_additions = _additions(ours.keys, kept, set(common))
+    their_additions = _additions(theirs.keys, kept, set(common))
+    for anchor in (_START, *common):
+        if anchor is not _START:
+            yield kept[anchor]
+        first = [kept[key] for key in their_additions.get(anchor, ())]
+        second = [kept[key] for key in our_additions.get(anchor, ())]
+        if _is_older(second, first):
+            first, second = second, first
+        yield from first
+        yield from second
+
+
+def _kept(base: Version, theirs: Version, ours: Version) -> dict[Hashable, Entry]:
+    kept: dict[Hashable, Entry] = {}
+    for key in (*theirs.keys, *(key for key in ours.keys if key not in theirs.by_key)):
+        entry = _judged(base.by_key.get(key), theirs.by_key.get(key), ours.by_key.get(key))
+        if entry is not None:
+            kept[key] = entry
+    return kept
+
+
+def _judged(base: Entry | None, theirs: Entry | None, ours: Entry | None) -> Entry | None:
+    if theirs is None or ours is None:
+        remaining = theirs or ours
+        return None if remaining == base else remaining
+    if ours in (theirs, base):
+        return theirs
+    if theirs == base:
+        return ours
+    return _both_edited(base, theirs, ours)
+
+
+def _both_edited(base: Entry | None, theirs: Entry, ours: Entry) -> Entry:
+    started = base.value if base is not None else {}
+    if not all(type(value) is dict for value in (started, theirs.value, ours.value)):
+        return ours
+    return Entry(merge_keys(started, theirs.value, ours.value))
+
+
+def _in_order_of(base: Version, keys: Sequence[Hashable]) -> list[Hashable]:
+    places = {key: place for place, key in enumerate(base.keys)}
+    if any(key not in places for key in keys):
+        return list(keys)  # nothing is known of an earlier order
+    return sorted(keys, key=places.__getitem__)
+
+
+def _additions(
+    keys: Sequence[Hashable], kept: Mapping[Hashable, Entry], common: set[Hashable]
+) -> dict[Hashable, list[Hashable]]:
+    additions: dict[Hashable, list[Hashable]] = {}
+    anchor = _START
+    for key in keys:
+        if key in common:
+            anchor = key
+        elif key in kept:
+            additions.setdefault(anchor, []).append(key)
+    return additions
+
+
+def _is_older(block: Sequence[Entry], other: Sequence[Entry]) -> bool:
+    times = [_written_at(block), _written_at(other)]
+    return all(times) and times[0] < times[1]
+
+
+def _written_at(block: Sequence[Entry]) -> str:
+    value = block[0].value if block else None
+    written = value.get("created_at") if type(value) is dict else None
+    return written if isinstance(written, str) else ""

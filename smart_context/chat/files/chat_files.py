@@ -1,0 +1,202 @@
+"""The documents of chats as files: read, merged with what is there, set aside. Blocks."""
+
+import random
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import count
+from pathlib import Path
+
+from smart_context.chat.documents.document import Unreadable, Version, read_version
+from smart_context.chat.documents.merge import merge
+from smart_context.chat.ids import file_stamp, same_but_for_case
+from smart_context.chat.messages import ChatId
+from smart_context.disk.files import (
+    Conflict,
+    Signature,
+    could_not,
+    locked,
+    read_in,
+    replace_unless_changed,
+    signature_in,
+    sweep,
+)
+from smart_context.disk.folders import Folder, opened
+from smart_context.disk.places import Place, folder_of
+from smart_context.errors import ChatIdInvalid, StoreFailed
+
+_ATTEMPTS = 20
+_LONGEST_PAUSE_S = 0.1
+_FRESH_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A version with the state of the file that holds it."""
+
+    signature: Signature
+    version: Version
+
+
+class Damaged(Exception):
+    """A file that can't be read as a chat.
+
+    Attributes:
+        signature: Its state.
+        reason: What is wrong with it.
+    """
+
+    def __init__(self, signature: Signature, reason: str) -> None:
+        super().__init__(reason)
+        self.signature = signature
+        self.reason = reason
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether it was written this second: perhaps another program has not finished."""
+        return 0 <= time.time() - self.signature.mtime_ns / 1e9 < _FRESH_S
+
+
+class ChatFiles:
+    """The documents in one folder."""
+
+    def __init__(self, folder: Path | Place, clock: Callable[[], datetime]) -> None:
+        self._folder = folder_of(folder)
+        self._clock = clock
+        self._is_swept = False
+
+    def place(self, chat_id: ChatId) -> Place:
+        """The chat's document."""
+        return self._folder / f"{chat_id}.json"
+
+    def read(self, chat_id: ChatId, known: Stored | None = None) -> Stored | None:
+        """What is stored; `known` itself while the file is as it was; `None` for no file.
+
+        Raises:
+            Damaged: The file is not a chat's document; it is where it was.
+            ChatIdInvalid: The file belongs to an id that differs in case only.
+            StoreFailed: The system refuses.
+        """
+        place = self.place(chat_id)
+        try:
+            with opened(self._folder) as folder:
+                signature = signature_in(folder, place.name)
+                if signature is not None:
+                    _refuse_other_case(folder, place.name, signature)
+                if signature is None or (known is not None and known.signature == signature):
+                    return known if signature else None
+                signature, content = read_in(folder, place.name)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise could_not("read", place, error) from error
+        try:
+            return Stored(signature, read_version(content, known.version if known else None))
+        except Unreadable as error:
+            raise Damaged(signature, str(error)) from None
+
+    def put(self, chat_id: ChatId, version: Version, read: Stored | None) -> Stored:
+        """Store a version that was made from what was `read`; merge what happened since.
+
+        Raises:
+            Damaged: Another program damaged the file meanwhile; nothing was written.
+            StoreFailed: The disk refuses; the old file is intact.
+        """
+        if not self._is_swept:
+            self._is_swept = True
+            sweep(self._folder)
+        place = self.place(chat_id)
+        for attempt in range(_ATTEMPTS):
+            expected = read.signature if read else None
+            try:
+                return Stored(replace_unless_changed(place, version.encode(), expected), version)
+            except Conflict:
+                newest = self.read(chat_id, read)
+                if newest is not None:
+                    base = read.version if read else Version()
+                    version = merge(base, newest.version, version)
+                read = newest
+                _let_others_finish(attempt)
+        raise StoreFailed(
+            f"{place} was not written: another program changes it all the time. "
+            "Nothing was overwritten; stop that program and try again."
+        )
+
+    def set_aside(self, chat_id: ChatId, damaged: Damaged) -> Path | None:
+        """Give a damaged file another name, which is returned; `None` if it changed meanwhile.
+
+        Raises:
+            StoreFailed: The system refuses; the file is where it was.
+        """
+        place = self.place(chat_id)
+        stem = f"{chat_id}.damaged-{file_stamp(self._clock())}"
+        try:
+            with opened(self._folder) as folder:
+                with locked(folder):
+                    if signature_in(folder, place.name) != damaged.signature:
+                        return None
+                    target = _free_name(folder, stem)
+                    folder.move(place.name, folder, target)
+                folder.sync()
+        except OSError as error:
+            raise StoreFailed(
+                f"{place} can't be read as a chat ({damaged.reason}) and could not be set aside: "
+                f"{error.strerror or error}. Move it elsewhere yourself."
+            ) from error
+        return folder.path / target
+
+
+class RecentVersions:
+    """The versions read or written last, up to `max_bytes` of files, but one at least."""
+
+    def __init__(self, max_bytes: int = 64 * 1024 * 1024) -> None:
+        self._max_bytes = max_bytes
+        self._stored: OrderedDict[ChatId, Stored] = OrderedDict()
+        self._size = 0
+
+    def get(self, chat_id: ChatId) -> Stored | None:
+        """What was last seen of that chat, perhaps out of date."""
+        return self._stored.get(chat_id)
+
+    def put(self, chat_id: ChatId, stored: Stored | None) -> None:
+        """Remember it, or forget the chat."""
+        former = self._stored.pop(chat_id, None)
+        self._size -= former.signature.size if former else 0
+        if stored is None:
+            return
+        self._stored[chat_id] = stored
+        self._size += stored.signature.size
+        while self._size > self._max_bytes and len(self._stored) > 1:
+            self._size -= self._stored.popitem(last=False)[1].signature.size
+
+
+def _refuse_other_case(folder: Folder, name: str, signature: Signature) -> None:
+    # One more stat tells whether the system ignores case here; only then the names count.
+    try:
+        if folder.status(name.swapcase()).st_ino != signature.inode:
+            return
+        other = same_but_for_case(name, folder.names())
+    except OSError:
+        return
+    if other is not None:
+        raise ChatIdInvalid(
+            f"{name.removesuffix('.json')!r} differs from the chat in {other!r} in case only, and "
+            "this file system does not tell them apart. Choose another id."
+        )
+
+
+def _free_name(folder: Folder, stem: str) -> str:
+    taken = set(folder.names())
+    numbers = count(2)
+    name = f"{stem}.json"
+    while name in taken:
+        name = f"{stem}-{next(numbers)}.json"
+    return name
+
+
+def _let_others_finish(attempt: int) -> None:
+    """Wait a little, of a length that two writers hardly share, and longer each time."""
+    longest = min(0.002 * 2**attempt, _LONGEST_PAUSE_S)
+    time.sleep(random.uniform(0, longest))  # noqa: S311, TID251 - other processes give no event

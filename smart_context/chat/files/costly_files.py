@@ -1,0 +1,29 @@
+"""Reads attached files whose authors decide how long that takes, in a process that is killed."""
+
+from collections.abc import Callable
+from functools import partial
+
+from smart_context.chat.files.file_text import PLAIN_TEXT_INSTEAD, is_costly, text_of
+from smart_context.errors import CommandFailed
+from smart_context.processes.child import Child, ChildFailed
+
+READING_DEADLINE_S = 8.0
+"""How long a file may take whose reader does not stop by itself."""
+
+ReadText = Callable[[str, bytes], str]
+"""The text of a file by its name and content; raises CommandFailed if there is none for us."""
+
+
+def reading_in(child: Child, *, deadline_s: float = READING_DEADLINE_S) -> ReadText:
+    """What reads files as `text_of` does, the costly ones in `child`."""
+    return partial(_text_of, child, deadline_s)
+
+
+def _text_of(child: Child, deadline_s: float, name: str, content: bytes) -> str:
+    if not is_costly(name, content):
+        return text_of(name, content)
+    try:
+        text = child.run(text_of, name, content, deadline_s=deadline_s)
+    except ChildFailed as failure:
+        raise CommandFailed(f"{name!r} can't be read: {failure}. {PLAIN_TEXT_INSTEAD}") from failure
+    return str(text)

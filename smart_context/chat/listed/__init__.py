@@ -1,0 +1,1 @@
+"""The list of chats: rows, search, and who changed what."""

@@ -1,0 +1,112 @@
+"""Finds words in messages, whatever their case, width or composition. Pure."""
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from smart_context.chat.documents.document import Version
+from smart_context.chat.listed.rows import title_of
+from smart_context.chat.messages import ChatId, MessageId
+
+HITS_PER_CHAT = 20
+"""So that one long chat does not hide the others."""
+
+_AROUND = 60
+_ESCAPED_IN_JSON = frozenset('"\\/')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatHit:
+    """A place where all words of a query stand.
+
+    Attributes:
+        chat_id: The chat.
+        title: Its title.
+        message_id: The message; empty when the words stand in the title.
+        snippet: The words with what stands around the first of them, on one line.
+    """
+
+    chat_id: ChatId
+    title: str
+    message_id: MessageId
+    snippet: str
+
+
+def query_words(query: str) -> tuple[str, ...]:
+    """The words to look for, folded, without repetitions."""
+    return tuple(dict.fromkeys(fold(query).split()))
+
+
+def fold(text: str) -> str:
+    """The text as it is compared: compatible characters composed, without case."""
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
+def may_contain(content: bytes, words: Sequence[str]) -> bool:
+    """Whether a chat's file is worth parsing; `False` only if a word is certainly not in it."""
+    if b"\\u" in content or any(_ESCAPED_IN_JSON & set(word) for word in words):
+        return True
+    folded = fold(content.decode("utf-8", "replace"))
+    return all(word in folded for word in words)
+
+
+def hits_in(chat_id: ChatId, version: Version, words: Sequence[str]) -> Iterator[ChatHit]:
+    """The title, if it was given, then the newest messages first, where all words stand."""
+    title = title_of(version)
+    if "title" in version.other and _has_all(title, words):
+        yield ChatHit(
+            chat_id=chat_id, title=title, message_id=MessageId(""), snippet=snippet(title, words)
+        )
+    for position in range(len(version.entries) - 1, -1, -1):
+        message = version.entries[position].message(position)
+        if message is not None and _has_all(message.text, words):
+            yield ChatHit(
+                chat_id=chat_id,
+                title=title,
+                message_id=message.id,
+                snippet=snippet(message.text, words),
+            )
+
+
+def snippet(text: str, words: Sequence[str]) -> str:
+    """About 120 characters of the text around the first place of any of the words."""
+    start = _first_place(text, words)
+    begin, end = max(0, start - _AROUND), min(len(text), start + 2 * _AROUND)
+    begin = text.rfind(" ", begin, start) + 1 or begin if begin else 0
+    shown = " ".join(text[begin:end].split())
+    return f"{'…' if begin else ''}{shown}{'…' if end < len(text) else ''}"
+
+
+def _has_all(text: str, words: Sequence[str]) -> bool:
+    folded = fold(text)
+    return all(word in folded for word in words)
+
+
+def _first_place(text: str, words: Sequence[str]) -> int:
+    folded = fold(text)
+    found = min((place for word in words if (place := folded.find(word)) >= 0), default=0)
+    if text.isascii():
+        return found
+    # Folding changes lengths ("ß", ligatures, composed accents), so the place in the folded text
+    # is led back through the characters that each of its own came from.
+    length = 0
+    for place, cluster in _clusters(text):
+        length += len(fold(cluster))
+        if length > found:
+            return place
+    return 0
+
+
+def _clusters(text: str) -> Iterator[tuple[int, str]]:
+    start = 0
+    for place in range(1, len(text) + 1):
+        if place == len(text) or not _goes_on(text[place]):
+            yield start, text[start:place]
+            start = place
+
+
+def _goes_on(character: str) -> bool:
+    """Whether it is composed with the one before: an accent, or a further letter of Hangul."""
+    return bool(unicodedata.combining(character)) or "\u1160" <= character <= "\u11ff"

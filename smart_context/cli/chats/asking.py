@@ -1,0 +1,55 @@
+"""Asks the running plugins about one chat, from the command line."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from smart_context.chat.ids import check_chat_id
+from smart_context.chat.messages import ChatId
+from smart_context.chat.store import ChatStore
+from smart_context.errors import CommandFailed
+from smart_context.text.names import shown
+
+
+def ask_about_chat(
+    root: Path, command: str, chat: str, *, may_be_new: bool = False, **params: Any
+) -> dict[str, Any]:
+    """The result of a command about a chat of the vault at `root`.
+
+    Args:
+        root: The vault.
+        command: Its name, such as `smart_context.preview`.
+        chat: The chat's id.
+        may_be_new: Whether a chat that does not exist yet is as good as an empty one.
+        params: What the command takes besides.
+
+    Raises:
+        CommandFailed: There is no such chat, or the command failed.
+        ChatIdInvalid: It is no chat id.
+    """
+    return asyncio.run(_ask(root, command, chat, may_be_new, params))
+
+
+async def existing_chat(store: ChatStore, chat: str) -> ChatId:
+    """The id of a chat that exists; the error names the newest ones."""
+    chat_id = check_chat_id(chat)
+    if not await store.exists(chat_id):
+        known = ", ".join(summary.id for summary in (await store.list_chats())[:5])
+        raise CommandFailed(
+            f"There is no chat {shown(chat, limit=60)} in this vault."
+            + (f" Its newest chats: {known}." if known else " It has no chats yet.")
+        )
+    return chat_id
+
+
+async def _ask(
+    root: Path, command: str, chat: str, may_be_new: bool, params: dict[str, Any]
+) -> dict[str, Any]:
+    # Imported here, since it would make --help slow.
+    from smart_context.app.composition import running_host  # noqa: PLC0415 - see above
+    from smart_context.host.commands.registry import Caller  # noqa: PLC0415 - see above
+
+    async with running_host(root) as host:
+        if not may_be_new:
+            await existing_chat(host.store, chat)
+        return await host.commands.call(command, {"chat_id": chat, **params}, Caller())

@@ -1,0 +1,166 @@
+"""`smart-context chats`: list, show, search, import and export."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from smart_context.app.composition import open_store
+from smart_context.chat.ids import check_chat_id, new_chat_id
+from smart_context.chat.messages import ChatId, messages_of
+from smart_context.chat.store import ChatStore
+from smart_context.cli.chats.asking import existing_chat
+from smart_context.cli.terminal.output import deliver, json_format, say, show, table
+from smart_context.cli.terminal.vault import vault_option, vault_root
+from smart_context.errors import CommandFailed
+from smart_context.text.names import one_line, shown
+
+MAX_IMPORT_BYTES = 64 * 1024 * 1024
+
+
+@click.group()
+def chats() -> None:
+    """List, show, search, import and export chats."""
+
+
+@chats.command("list")
+@vault_option
+@json_format
+def list_(vault: Path | None, output: str) -> None:
+    """List the chats of a vault, newest first."""
+    summaries = asyncio.run(open_store(vault_root(vault)).list_chats())
+    rows: list[dict[str, Any]] = [
+        {
+            "chat_id": summary.id,
+            "title": summary.title,
+            "messages": summary.message_count,
+            "updated_at": summary.updated_at,
+        }
+        for summary in summaries
+    ]
+    show(
+        rows,
+        output,
+        lambda: (
+            table(
+                ("CHAT", "MESSAGES", "UPDATED", "TITLE"),
+                [(r["chat_id"], r["messages"], r["updated_at"][:16], r["title"]) for r in rows],
+            )
+            if rows
+            else "This vault has no chats yet. Start one with: smart-context serve"
+        ),
+    )
+
+
+@chats.command("show")
+@click.argument("chat")
+@vault_option
+@json_format
+def show_(chat: str, vault: Path | None, output: str) -> None:
+    """Print a chat, message by message; with --format json the document itself."""
+    document = asyncio.run(_existing(open_store(vault_root(vault)), chat))
+    show(document, output, lambda: as_markdown(document))
+
+
+@chats.command()
+@click.argument("query")
+@vault_option
+@json_format
+def search(query: str, vault: Path | None, output: str) -> None:
+    """Find messages that hold all words of QUERY, in any chat."""
+    hits = asyncio.run(open_store(vault_root(vault)).search(query))
+    rows = [
+        {"chat_id": hit.chat_id, "message_id": hit.message_id, "snippet": hit.snippet}
+        for hit in hits
+    ]
+    show(
+        rows,
+        output,
+        lambda: (
+            table(
+                ("CHAT", "MESSAGE", "TEXT"),
+                [(r["chat_id"], r["message_id"], r["snippet"]) for r in rows],
+            )
+            if rows
+            else f"No message holds {query!r}."
+        ),
+    )
+
+
+@chats.command()
+@click.argument("chat")
+@click.option("-o", "--output", "target", type=click.Path(path_type=Path), help="Default: stdout.")
+@click.option("--as", "form", type=click.Choice(["markdown", "json"]), default="markdown")
+@vault_option
+def export(chat: str, target: Path | None, form: str, vault: Path | None) -> None:
+    """Write a chat as Markdown or JSON."""
+    document = asyncio.run(_existing(open_store(vault_root(vault)), chat))
+    text = as_markdown(document) if form == "markdown" else _as_json(document)
+    if target is None:
+        deliver(text + "\n")
+    else:
+        target.write_text(text + "\n", encoding="utf-8")
+
+
+@chats.command("import")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--chat-id", help="Default: a new id.")
+@vault_option
+def import_(file: Path, chat_id: str | None, vault: Path | None) -> None:
+    """Read a chat from FILE: a chat document, or a JSON list of {"role", "content"}."""
+    document = _imported(file)
+    store = open_store(vault_root(vault))
+    chosen = check_chat_id(chat_id) if chat_id else new_chat_id()
+    asyncio.run(_store_new(store, chosen, document))
+    count = len(document["messages"])
+    say(f"Imported {count} message{'' if count == 1 else 's'} as chat {chosen}.")
+
+
+def as_markdown(document: dict[str, Any]) -> str:
+    """A chat for reading: each message under who said it, when, and its id."""
+    title = document.get("title")
+    head = [f"# {one_line(title)}"] if isinstance(title, str) and title else []
+    return "\n\n".join(
+        [
+            *head,
+            *(
+                f"## {one_line(message.role)} · {one_line(message.id)}"
+                f"{' · ' + one_line(message.created_at) if message.created_at else ''}\n\n"
+                f"{message.text}" + (f"\n\n> failed: {message.error}" if message.error else "")
+                for message in messages_of(document)
+            ),
+        ]
+    )
+
+
+async def _existing(store: ChatStore, chat: str) -> dict[str, Any]:
+    return await store.load(await existing_chat(store, chat))
+
+
+async def _store_new(store: ChatStore, chat_id: ChatId, document: dict[str, Any]) -> None:
+    if await store.exists(chat_id):
+        raise CommandFailed(f"The vault has a chat {chat_id} already; choose another --chat-id.")
+    await store.save(chat_id, document)
+
+
+def _imported(file: Path) -> dict[str, Any]:
+    if file.stat().st_size > MAX_IMPORT_BYTES:
+        raise CommandFailed(f"{shown(file)}: larger than {MAX_IMPORT_BYTES} bytes; split it first.")
+    try:
+        content = json.loads(file.read_bytes())
+    except (ValueError, RecursionError) as error:
+        found = f"{shown(file)}: expected JSON, found something else ({error})."
+        raise CommandFailed(found) from error
+    document = {"messages": content} if isinstance(content, list) else content
+    messages = document.get("messages") if isinstance(document, dict) else None
+    if not isinstance(messages, list) or not all(isinstance(m, dict) for m in messages):
+        raise CommandFailed(
+            f'{shown(file)}: expected {{"messages": [...]}} or a list of messages, found neither.'
+        )
+    return {**document, "messages": [message.to_dict() for message in messages_of(document)]}
+
+
+def _as_json(document: dict[str, Any]) -> str:
+    return json.dumps(document, ensure_ascii=False, indent=2)

@@ -1,0 +1,202 @@
+"""`smart-context eval` and `calibrate`: how well the filter does, and what similarity means."""
+
+import asyncio
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from smart_context.cli.terminal.failures import BadUsage
+from smart_context.cli.terminal.output import json_format, say, show, table
+from smart_context.cli.terminal.progress import draw
+from smart_context.cli.terminal.vault import vault_argument, vault_option, vault_root
+from smart_context.config import VaultConfig
+from smart_context.disk.files import atomic_write
+from smart_context.environment import environment
+from smart_context.errors import CommandFailed
+from smart_context.evaluation.formats import KINDS, read_dialogues
+from smart_context.text.names import shown
+
+if TYPE_CHECKING:  # numpy and the models are imported when a verb is used
+    from smart_context.evaluation.runs import Read, Result
+    from smart_context.plugin.settings import FilterSettings
+    from smart_context.relevance.fitting import Calibration
+
+_AUTO = "auto"
+
+
+@click.command("eval")
+@click.argument(
+    "files",
+    nargs=-1,
+    required=True,
+    metavar="FILE...",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+)
+@click.option("--kind", type=click.Choice([_AUTO, *KINDS]), default=_AUTO, show_default=True)
+@click.option("--threshold", type=click.FloatRange(-1, 1), default=0.4, show_default=True)
+@click.option(
+    "--mode", type=click.Choice(["enriched", "plain"]), default="enriched", show_default=True
+)
+@click.option("--limit", type=click.IntRange(1), help="Only the first N dialogues of each file.")
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write a picture, an .svg file: threshold curve and similarities.",
+)
+@click.option(
+    "--cache",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where vectors are kept for the next time. Default: the user's cache folder.",
+)
+@vault_option
+@json_format
+def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
+    files: tuple[Path, ...],
+    kind: str,
+    threshold: float,
+    mode: str,
+    limit: int | None,
+    plot: Path | None,
+    cache: Path | None,
+    vault: Path | None,
+    output: str,
+) -> None:
+    """Score relevance on dialogue FILEs, with the code and the embedding model that chats use.
+
+    A FILE is JSON of one of five kinds, told apart by its keys: `questions` with evidence,
+    `segments` of one subject each, `facts` about a user and what turns need of them, `follow-ups`
+    and what they refer to, or a `chat` of yours: then every fifth message in turn is taken from
+    its topic, and should come back to it.
+
+    Topics are found offline. The embedding model is that of the vault you are in, or of --vault.
+    """
+    if plot is not None and plot.suffix.lower() != ".svg":
+        raise BadUsage(f"--plot {shown(plot)}: expected a name that ends in .svg.")
+    from smart_context.plugin.settings import FilterSettings  # noqa: PLC0415 - see above
+
+    chosen = next((known for known in KINDS if known == kind), None)
+    read: list[Read] = []
+    for path in filter(_is_no_side_car, files):
+        found, dialogues = read_dialogues(path, chosen)
+        read.append((path.name, found, dialogues[:limit]))
+    settings = FilterSettings.from_mapping({"similarity_threshold": threshold, "relevance": mode})
+    result = asyncio.run(_measure(vault_root(vault), read, settings, cache or _cache_folder()))
+    if plot is not None:
+        atomic_write(plot.absolute(), result.picture().encode())
+    document = result.to_dict()
+    show(document, output, lambda: _as_text(document))
+
+
+@click.command()
+@vault_argument
+@click.option("--dry-run", is_flag=True, help="Print the scale; store nothing.")
+@json_format
+def calibrate(vault: Path | None, dry_run: bool, output: str) -> None:
+    """Fit the scale of similarity to VAULT's own chats, for the embedding model in use.
+
+    0.4 then means: as likely about the topic as not. The scale is stored with its evidence beside
+    the chats, and holds from the next start on. Delete the file to go back.
+    """
+    calibration, path = asyncio.run(_calibrate(vault_root(vault), stores=not dry_run))
+    document = {**calibration.to_dict(), "stored": None if path is None else str(path)}
+    show(document, output, lambda: _calibration_as_text(calibration, path))
+
+
+async def _measure(
+    root: Path, files: "list[Read]", settings: "FilterSettings", cache: Path
+) -> "Result":
+    from smart_context.app.composition import composed, read_vault  # noqa: PLC0415
+    from smart_context.evaluation.runs import measured_files  # noqa: PLC0415
+    from smart_context.relevance.fitting import stored_scale  # noqa: PLC0415
+
+    config = read_vault(root)
+    _note_restriction(config)
+    async with composed(config) as parts:
+        embedder = parts.models.embedder
+        return await measured_files(
+            files,
+            embedder,
+            settings,
+            scale=stored_scale(config.memory, embedder.name),
+            cache=cache,
+            on_progress=_progress if sys.stderr.isatty() else None,
+        )
+
+
+async def _calibrate(root: Path, *, stores: bool) -> "tuple[Calibration, Path | None]":
+    from smart_context.app.composition import composed, read_vault  # noqa: PLC0415
+    from smart_context.evaluation.calibration import calibrated  # noqa: PLC0415
+    from smart_context.relevance.fitting import NotEnough, store_calibration  # noqa: PLC0415
+
+    config = read_vault(root)
+    _note_restriction(config)
+    async with composed(config) as parts:
+        with tempfile.TemporaryDirectory(prefix="smart-context-") as scratch:
+            try:
+                found = await calibrated(parts.store, parts.models.embedder, Path(scratch))
+            except NotEnough as missing:
+                raise CommandFailed(
+                    f"The chats in {shown(config.memory_dir)} can't calibrate "
+                    f"{parts.models.embedder.name}: {missing}\nNothing was changed. Chat on, or "
+                    "import chats with: smart-context chats import"
+                ) from missing
+        path = await asyncio.to_thread(store_calibration, config.memory, found) if stores else None
+    return found, path
+
+
+def _note_restriction(config: VaultConfig) -> None:
+    if "embedding" in config.restricted:
+        say(
+            "This vault's embedding endpoint is off until you trust it (smart-context trust); "
+            "another model embeds.",
+            err=True,
+        )
+
+
+def _is_no_side_car(path: Path) -> bool:
+    """What lies beside a chat is named like it and passed over, so `.memory/*.json` will do."""
+    chat = path.name.partition(".")[0]
+    return path.name == f"{chat}.json" or not path.with_name(f"{chat}.json").is_file()
+
+
+def _cache_folder() -> Path:
+    variables = environment()
+    configured = Path(variables.get("XDG_CACHE_HOME") or variables.get("LOCALAPPDATA") or "")
+    folder = configured if configured.is_absolute() else Path.home() / ".cache"
+    return folder / "smart-context" / "vectors"
+
+
+def _progress(file: str, done: int, total: int) -> None:
+    draw(f"{file}: {done} of {total} dialogues", ends=done == total)
+
+
+def _as_text(document: dict[str, Any]) -> str:
+    from smart_context.evaluation.report import rows_of  # noqa: PLC0415
+
+    files = document["files"]
+    headings = ("", *(f"{shown(file['file'])} ({file['kind']})" for file in files))
+    return (
+        f"{document['model']}, {document['mode']}, threshold {document['threshold']:g}\n\n"
+        + table(headings, rows_of(files))
+    )
+
+
+def _calibration_as_text(calibration: "Calibration", path: Path | None) -> str:
+    from smart_context.relevance.fitting import QUANTILES  # noqa: PLC0415
+
+    scale = calibration.scale
+    rows = [
+        ("about the topic", calibration.about, *calibration.about_quantiles),
+        ("about another", calibration.others, *calibration.other_quantiles),
+    ]
+    end = "Nothing was stored." if path is None else f"Stored in {shown(path)}"
+    return (
+        f"{calibration.model}: unrelated {scale.unrelated:.3f} → 0.10, probable "
+        f"{scale.probable:.3f} → 0.40, sure {scale.sure:.3f} → 0.85\n\n"
+        + table(("SIMILARITY", "PAIRS", *(f"{q} %" for q in QUANTILES)), rows)
+        + f"\n\n{calibration.topics} topics of {calibration.chats} chats. A message about a topic "
+        f"is closer to its label than another one in {calibration.auc:.0%} of the pairs.\n{end}"
+    )

@@ -1,0 +1,147 @@
+"""`smart-context topics`, `filter` and `role`: what a chat is about, and what would be sent."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from smart_context.cli.chats.asking import ask_about_chat
+from smart_context.cli.terminal.output import json_format, show, table
+from smart_context.cli.terminal.vault import vault_option, vault_root
+from smart_context.text.names import shown
+
+
+@click.command()
+@click.argument("chat")
+@click.option("--refresh", is_flag=True, help="Find the topics anew and store them.")
+@vault_option
+@json_format
+def topics(chat: str, refresh: bool, vault: Path | None, output: str) -> None:
+    """Show the topics of CHAT with the number of messages about each."""
+    command = "smart_context.refresh_topics" if refresh else "smart_context.get_topics"
+    params = {"wait": True} if refresh else {}
+    result = ask_about_chat(vault_root(vault), command, chat, **params)
+    show(result, output, lambda: _topics_as_text(result))
+
+
+@click.command("filter")
+@click.argument("chat")
+@click.option("--topics", "-t", "labels", multiple=True, help="A topic; repeat for several.")
+@click.option(
+    "--threshold", type=click.FloatRange(-1, 1), help="Default: the vault's similarity_threshold."
+)
+@click.option("--role", help="A role, as `smart-context role CHAT` lists them.")
+@click.option("--message", "-m", default="", help="The message that would be sent.")
+@click.option("--show-prompt", is_flag=True, help="Print the exact messages of the request.")
+@vault_option
+@json_format
+def filter_(  # noqa: PLR0913, PLR0917 - click gives each option
+    chat: str,
+    labels: tuple[str, ...],
+    threshold: float | None,
+    role: str | None,
+    message: str,
+    show_prompt: bool,
+    vault: Path | None,
+    output: str,
+) -> None:
+    """Show what CHAT would send to the model, and why, without sending or changing anything.
+
+    Without --topics the selection of the chat page holds, and without --role its role.
+    """
+    wanted: dict[str, Any] = {"message": message}
+    if labels:
+        wanted["topics"] = list(labels)
+    if threshold is not None:
+        wanted["threshold"] = threshold
+    if role is not None:
+        wanted["role"] = role
+    result = ask_about_chat(
+        vault_root(vault), "smart_context.preview", chat, may_be_new=bool(message), **wanted
+    )
+    if show_prompt:
+        prompt = result["prompt"]
+        show(
+            prompt,
+            output,
+            lambda: "\n\n".join(f"[{entry['role']}]\n{entry.get('content')}" for entry in prompt),
+        )
+    else:
+        show(result, output, lambda: _preview_as_text(result))
+
+
+@click.command()
+@click.argument("chat")
+@click.argument("name", required=False)
+@click.option("--target", "targets", multiple=True, help="What the turns are about; repeatable.")
+@click.option("--none", "takes_away", is_flag=True, help="Take the role away.")
+@vault_option
+@json_format
+def role(
+    chat: str,
+    name: str | None,
+    targets: tuple[str, ...],
+    takes_away: bool,
+    vault: Path | None,
+    output: str,
+) -> None:
+    """List the roles that CHAT can have, or give it the one called NAME.
+
+    The role's system prompt, files and template shape each turn from then on. Roles of your own
+    lie in roles/<name>.toml.
+    """
+    root = vault_root(vault)
+    if takes_away and (name or targets):
+        raise click.UsageError("--none takes the role away; it can't go with a name or a target.")
+    if targets and not name:
+        raise click.UsageError("--target needs the NAME of a role.")
+    if name or takes_away:
+        chosen: dict[str, Any] = {"role": name or "", "targets": list(targets)}
+        result = ask_about_chat(root, "smart_context.set_role", chat, **chosen)
+    else:
+        result = ask_about_chat(root, "smart_context.roles", chat)
+    show(result, output, lambda: _roles_as_text(result))
+
+
+def _topics_as_text(result: dict[str, Any]) -> str:
+    active = result["active_topics"]
+    rows = [
+        (
+            "locked" if topic.get("sticky") else "●" if topic["label"] in active else "",
+            topic.get("count", len(topic.get("message_ids", ()))),
+            topic["label"],
+        )
+        for topic in result["topics"]
+    ]
+    if not rows:
+        return "No topics yet. Find them with: smart-context topics CHAT --refresh"
+    return table(("SELECTED", "MESSAGES", "TOPIC"), rows)
+
+
+def _roles_as_text(result: dict[str, Any]) -> str:
+    rows = [
+        (
+            "●" if role["name"] == result["current"] else "",
+            role["name"],
+            role["source"],
+            role.get("problem", role["description"]),
+        )
+        for role in result["roles"]
+    ]
+    about = f"It is about {', '.join(map(shown, result['targets']))}." if result["targets"] else ""
+    listed = table(("CHOSEN", "ROLE", "FROM", "WHAT IT DOES"), rows)
+    return "\n\n".join(filter(None, (listed, about, result["problem"])))
+
+
+def _preview_as_text(result: dict[str, Any]) -> str:
+    rows = [
+        (entry["id"], entry["role"], entry["tokens"], entry["reason"], entry["text"])
+        for entry in result["messages"]
+    ]
+    role = shown(result["role"])
+    return (
+        table(("MESSAGE", "ROLE", "TOKENS", "WHY", "TEXT"), rows)
+        + f"\n\n{result['status']} · {result['tokens']} tokens"
+        + (f"\nRole {role}: {result['parts']['role']} tokens" if role else "")
+        + (f"\n{result['problem']}" if result["problem"] else "")
+    )

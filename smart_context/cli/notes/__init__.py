@@ -1,0 +1,1 @@
+"""Verbs about notes, contexts and packing."""

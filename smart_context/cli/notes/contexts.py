@@ -1,0 +1,290 @@
+"""`smart-context contexts`: list, show, build, edit and delete named contexts."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from smart_context.cli.notes.context_options import context_options, options_given
+from smart_context.cli.notes.notes import found_as_link, opened_index
+from smart_context.cli.terminal.failures import BadUsage
+from smart_context.cli.terminal.output import ask, deliver, json_format, say, show
+from smart_context.cli.terminal.rows import print_rows, rows_format
+from smart_context.cli.terminal.vault import vault_option, vault_root
+from smart_context.cli.terminal.words import WordCommand
+from smart_context.config import read_memory_dir
+from smart_context.contexts import SmartContext, SmartContexts
+from smart_context.errors import CommandFailed, StoreFailed
+from smart_context.text.names import encodable, one_line, shown
+
+LARGE_CHARACTERS = 400_000
+"""From here on, about 100,000 tokens, it is asked whether so much is to be copied."""
+
+_NEW: dict[str, Any] = {"context_items": {"Folder/Note.md": True}, "context_opts": {}}
+
+
+@click.group()
+def contexts() -> None:
+    """List, show, build, edit and delete named contexts.
+
+    A named context is a list of notes, folders, headings and blocks, with options such as how
+    far links are followed; building it gives the text to hand to a model.
+    """
+
+
+@contexts.command("list")
+@vault_option
+@rows_format
+def list_(vault: Path | None, form: str) -> None:
+    """List the named contexts of a vault."""
+    found = _closed(vault)
+    rows, faults = [], []
+    for key in found.keys():  # noqa: SIM118  it is no dict
+        try:
+            if context := found.get(key):
+                rows.append((key, len(context.context_items)))
+        except StoreFailed as error:
+            faults.append(str(error))
+    print_rows(("context", "items"), rows, form)
+    if faults:
+        raise CommandFailed("\n".join(faults))
+    if not rows:
+        say("This vault has no named contexts. Make one: contexts edit NAME", err=True)
+
+
+@contexts.command("show")
+@click.argument("key")
+@vault_option
+@json_format
+def show_(key: str, vault: Path | None, output: str) -> None:
+    """Show what is listed in a context, and its options; `contexts build` gives its text."""
+    context = _existing(_closed(vault), key)
+    document = {
+        "key": context.key,
+        "context_items": context.context_items,
+        "context_opts": context.context_opts,
+    }
+    show(document, output, lambda: _as_text(context))
+
+
+@contexts.command(cls=WordCommand)
+@click.argument("items", nargs=-1, metavar="KEY | ITEM...")
+@click.option("--file", "files", multiple=True, metavar="NAME", help="An item, found as links are.")
+@click.option("--path", "paths", multiple=True, metavar="PATH", help="An item by its exact path.")
+@context_options
+@click.option("--dry-run", is_flag=True, help="Print the account of it instead of its text.")
+@click.option("--model", default="", help="Count tokens as this model; else they are estimated.")
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the text there, not to stdout.",
+)
+@click.option("--copy", "to_clipboard", is_flag=True, help="To the clipboard, not to stdout.")
+@click.option("--yes", is_flag=True, help="Copy without asking, however large it is.")
+@vault_option
+@json_format
+def build(items: tuple[str, ...], **options: Any) -> None:
+    """Print the text of a named context, or of ITEMs that need not be stored.
+
+    An ITEM is a note, a folder, `note#Heading` or `note#^block`, relative to the vault. What
+    stays out is said on stderr, why and how much it is.
+    """
+    with _opened(options["vault"]) as found:
+        context = _wanted(found, items, options)
+        compiled_options = context.options(options_given(options))
+        snapshot = found.snapshot_of(context.context_items, compiled_options)
+        compiled = context.compile(snapshot, **options_given(options))
+    from smart_context.cli.notes.context_account import (  # noqa: PLC0415  the bar comes first
+        account_as_text,
+        account_of,
+        remarks_on,
+        sum_of,
+    )
+
+    account = account_of(snapshot, compiled, compiled_options, options["model"])
+    if options["dry_run"]:
+        show(account, options["output"], lambda: account_as_text(account))
+        return
+    if options["output"] == "text":
+        say("\n".join([*remarks_on(account), sum_of(account)]), err=True)
+    if not account["items"]:
+        raise CommandFailed("There is nothing in this context, so nothing was written.")
+    _deliver(compiled.context, account, options)
+
+
+@contexts.command()
+@click.argument("key")
+@click.option("--add", multiple=True, metavar="ITEM", help="List it too; repeat.")
+@click.option("--remove", multiple=True, metavar="ITEM", help="Don't list it any more; repeat.")
+@context_options
+@click.option("--unset", multiple=True, metavar="OPTION", help="Back to its default; repeat.")
+@vault_option
+def edit(key: str, add: tuple[str, ...], remove: tuple[str, ...], **options: Any) -> None:
+    """Change a named context by options, or in your editor ($EDITOR) if there are none.
+
+    One that does not exist is made. Default options can be set again with --unset max_len.
+    """
+    found = _closed(options["vault"])
+    context = _get(found, key)
+    given = options_given(options)
+    if not (add or remove or given or options["unset"]):
+        _edit_by_hand(found, key, context)
+        return
+    items = dict(context.context_items) if context else {}
+    for item in remove:
+        if items.pop(item, None) is None:
+            raise CommandFailed(f"{shown(item)!r} is not listed in {shown(key)!r}.")
+    items |= dict.fromkeys(add, True)
+    opts = {**(context.context_opts if context else {}), **given}
+    for name in options["unset"]:
+        if opts.pop(name.replace("-", "_"), None) is None:
+            raise CommandFailed(f"The option {name!r} is not set in {shown(key)!r}.")
+    _store(found, key, items, opts)
+
+
+@contexts.command()
+@click.argument("key")
+@vault_option
+def delete(key: str, vault: Path | None) -> None:
+    """Delete a named context; the notes in it stay as they are."""
+    found = _closed(vault)
+    _existing(found, key)
+    found.delete(key)
+    say(f"Deleted the context {shown(key)}.", err=True)
+
+
+def _closed(vault: Path | None) -> SmartContexts:
+    """The contexts for what needs no index: nothing of the vault is read."""
+    root = vault_root(vault).resolve()
+    return SmartContexts(root, None, read_memory_dir(root))
+
+
+@contextmanager
+def _opened(vault: Path | None) -> Iterator[SmartContexts]:
+    with opened_index(vault) as index:
+        yield SmartContexts(index.root, None, read_memory_dir(index.root), index=index)
+
+
+def _get(found: SmartContexts, key: str) -> SmartContext | None:
+    return found.get(encodable(key))
+
+
+def _existing(found: SmartContexts, key: str) -> SmartContext:
+    context = _get(found, key)
+    if context is None:
+        known = ", ".join(map(shown, found.keys()[:10]))
+        raise CommandFailed(
+            f"There is no context {shown(key)!r} in this vault."
+            + (f" There are: {known}." if known else " Make it with: contexts edit NAME")
+        )
+    return context
+
+
+def _wanted(found: SmartContexts, items: Sequence[str], options: dict[str, Any]) -> SmartContext:
+    """The stored context of that key, or one of the items that is not stored."""
+    named = [found_as_link(found.index, file) + _part(file) for file in options["files"]]
+    listed = [encodable(item) for item in (*items, *named, *options["paths"])]
+    if not listed:
+        raise click.UsageError("Name a context, or notes and folders to build one of.")
+    if len(listed) == 1 and items and (context := _get(found, items[0])):
+        return context
+    return SmartContext(found, "", dict.fromkeys(listed, True), {})
+
+
+def _part(name: str) -> str:
+    _, sign, fragment = name.partition("#")
+    return sign + fragment
+
+
+def _as_text(context: SmartContext) -> str:
+    items = [f"{'' if flag else '(off) '}{name}" for name, flag in context.context_items.items()]
+    opts = [f"{name} = {json.dumps(value)}" for name, value in context.context_opts.items()]
+    lines = [context.key, *(f"  {line}" for line in items), *(f"  {line}" for line in opts)]
+    return "\n".join(map(one_line, lines))
+
+
+def _edit_by_hand(found: SmartContexts, key: str, context: SmartContext | None) -> None:
+    document = (
+        _NEW
+        if context is None
+        else {
+            "context_items": context.context_items,
+            "context_opts": context.context_opts,
+        }
+    )
+    text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    while True:
+        edited = click.edit(text, extension=".json")
+        if edited is None:
+            say("Nothing was changed.", err=True)
+            return
+        text = edited
+        try:
+            items, opts = _parsed(text)
+            _store(found, key, items, opts)
+        except BadUsage as error:
+            words = f"Nothing was stored: {error.message}"
+            if not sys.stdin.isatty():
+                raise BadUsage(words) from error
+            say(words, err=True)
+            ask("Edit it again?", default=True)
+        else:
+            return
+
+
+def _parsed(text: str) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadUsage(f"expected JSON, found {error}") from error
+    items = document.get("context_items") if isinstance(document, dict) else None
+    if not isinstance(items, dict) or not isinstance(document.get("context_opts", {}), dict):
+        raise BadUsage('expected {"context_items": {…}, "context_opts": {…}}, found something else')
+    return items, document.get("context_opts")
+
+
+def _store(
+    found: SmartContexts, key: str, items: dict[str, Any], opts: dict[str, Any] | None
+) -> None:
+    try:
+        context = found.create({encodable(name): flag for name, flag in items.items()}, key, opts)
+    except (TypeError, ValueError) as error:
+        raise BadUsage(str(error)) from error
+    count = len(context.context_items)
+    say(f"Stored {shown(key)}: {count} item{'' if count == 1 else 's'}.", err=True)
+
+
+def _deliver(text: str, account: dict[str, Any], options: dict[str, Any]) -> None:
+    target: Path | None = options["target"]
+    if target is not None:
+        from smart_context.disk.files import atomic_write  # noqa: PLC0415  only for -o
+
+        atomic_write(target.resolve(), _bytes(text))
+    if options["to_clipboard"]:
+        _copy(text, is_sure=options["yes"])
+    is_elsewhere = target is not None or options["to_clipboard"]
+    if options["output"] == "json":
+        whole = account if is_elsewhere else {"context": text, **account}
+        show(whole, "json", str)
+    elif not is_elsewhere:
+        deliver(text)
+
+
+def _copy(text: str, *, is_sure: bool) -> None:
+    from smart_context.cli.terminal.clipboard import copy  # noqa: PLC0415  only for --copy
+
+    if len(text) > LARGE_CHARACTERS and not is_sure:
+        if not sys.stdin.isatty():
+            raise CommandFailed(f"{len(text):,} characters are a lot to copy; repeat with --yes.")
+        ask(f"Copy {len(text):,} characters?")
+    say(f"Copied by {copy(text)}.", err=True)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")

@@ -1,0 +1,193 @@
+"""What notes link to, their headings and their tags: `smart-context links`, `backlinks` and so on.
+
+Names and flags are those of Obsidian's own command line: `backlinks file=Home counts`.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from smart_context.cli.notes.notes import Named, note_filter, note_options, opened_index
+from smart_context.cli.terminal.output import say
+from smart_context.cli.terminal.rows import Row, print_rows, rows_format
+from smart_context.cli.terminal.vault import vault_option
+from smart_context.cli.terminal.words import WordCommand
+from smart_context.text.names import one_line
+from smart_context.vault.index.vault_index import VaultIndex
+from smart_context.vault.markdown.links import fold, linkpath
+
+_counts = click.option("--counts", is_flag=True, help="Say how often.")
+_total = click.option("--total", is_flag=True, help="Print only how many there are.")
+_NOTE = ("file", "path")
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Of which vault a list is wanted, and how it is to be printed."""
+
+    vault: Path | None
+    form: str
+    total: bool
+
+    def index(self) -> AbstractContextManager[VaultIndex]:
+        """The vault's index as it is now."""
+        return opened_index(self.vault)
+
+    def show(
+        self, columns: Sequence[str], rows: Sequence[Row], as_lines: Sequence[str] | None = None
+    ) -> None:
+        """Print the rows, as `as_lines` where people read them, or only how many there are."""
+        if self.total:
+            say(str(len(rows)))
+        elif as_lines is None:
+            print_rows(columns, rows, self.form)
+        else:
+            print_rows(columns, rows, self.form, lambda: "\n".join(map(one_line, as_lines)))
+
+
+def _listing_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--total`, `--vault` and `--format`; the command gets them as `listing`."""
+
+    @wraps(command)
+    def with_listing(*, vault: Path | None, form: str, total: bool, **others: Any) -> Any:
+        return command(listing=Listing(vault, form, total), **others)
+
+    return _total(vault_option(rows_format(with_listing)))
+
+
+@click.command(cls=WordCommand, stands_in=_NOTE)
+@note_options
+@_listing_options
+def links(named: Named, listing: Listing) -> None:
+    """List what a note links to, and the file that each link leads to.
+
+    A link that leads nowhere has no path; where a name could mean more files, they are named.
+    """
+    with listing.index() as index:
+        found = dict.fromkeys(
+            (link.target, resolved) for link, resolved in index.links(named.path_in(index))
+        )
+    rows = [(target, resolved.path or "", [*resolved.candidates[1:]]) for target, resolved in found]
+    listing.show(("link", "path", "or"), rows)
+
+
+@click.command(cls=WordCommand, stands_in=_NOTE)
+@note_options
+@_counts
+@_listing_options
+def backlinks(named: Named, listing: Listing, counts: bool) -> None:
+    """List the notes that link to a note."""
+    with listing.index() as index:
+        target = named.path_in(index)
+        rows = [
+            (source, sum(resolved.path == target for _, resolved in index.links(source)))
+            for source in index.backlinks(target)
+        ]
+    listing.show(*_counted("path", rows, counts=counts))
+
+
+@click.command(cls=WordCommand)
+@_counts
+@click.option("--verbose", is_flag=True, help="Name the notes that they are in.")
+@_listing_options
+def unresolved(listing: Listing, counts: bool, verbose: bool) -> None:
+    """List the names in links under which the vault has no file."""
+    from smart_context.vault import survey  # noqa: PLC0415  each verb loads what it needs
+
+    spelled: dict[str, str] = {}
+    found: Counter[tuple[str, str]] = Counter()
+    with listing.index() as index:
+        for source, target in survey.unresolved(index):
+            name = linkpath(target)
+            found[spelled.setdefault(fold(name), name), source if verbose else ""] += 1
+    rows = [(name, source, count) for (name, source), count in sorted(found.items())]
+    if verbose:
+        columns: tuple[str, ...] = ("link", "path", "count")
+        listing.show(columns if counts else columns[:2], [r[: 2 + counts] for r in rows])
+    else:
+        named = [(name, count) for name, _, count in rows]
+        listing.show(*_counted("link", named, counts=counts))
+
+
+@click.command(cls=WordCommand)
+@_listing_options
+def orphans(listing: Listing) -> None:
+    """List the notes that no other file links to."""
+    from smart_context.vault import survey  # noqa: PLC0415  as above
+
+    with listing.index() as index:
+        rows = [(path,) for path in survey.orphans(index)]
+    listing.show(("path",), rows)
+
+
+@click.command(cls=WordCommand)
+@_listing_options
+def deadends(listing: Listing) -> None:
+    """List the notes that link to no other file."""
+    from smart_context.vault import survey  # noqa: PLC0415  as above
+
+    with listing.index() as index:
+        rows = [(path,) for path in survey.dead_ends(index)]
+    listing.show(("path",), rows)
+
+
+@click.command(cls=WordCommand, stands_in=_NOTE)
+@note_options
+@_listing_options
+def outline(named: Named, listing: Listing) -> None:
+    """List the headings of a note."""
+    with listing.index() as index:
+        read = index.read(named.path_in(index))
+    text, headings = ("", ()) if read is None else (read[0], read[1].headings)
+    rows = [(h.level, text.count("\n", 0, h.start) + 1, h.text) for h in headings]
+    top = min((level for level, _, _ in rows), default=1)
+    listing.show(
+        ("level", "line", "heading"),
+        rows,
+        [f"{'  ' * (level - top)}{heading}" for level, _, heading in rows],
+    )
+
+
+@click.command(cls=WordCommand, stands_in=_NOTE)
+@note_filter
+@_counts
+@click.option("--sort", type=click.Choice(["name", "count"]), default="name", show_default=True)
+@_listing_options
+def tags(named: Named, listing: Listing, counts: bool, sort: str) -> None:
+    """List the tags, of all notes or of one."""
+    from smart_context.vault import survey  # noqa: PLC0415  as above
+
+    with listing.index() as index:
+        found = survey.tags(index)
+        if named.is_given():
+            own = index.outline(named.path_in(index))
+            wanted = {fold(tag) for tag in own.tags} if own is not None else set()
+            found = Counter({tag: n for tag, n in found.items() if fold(tag) in wanted})
+    rows = [(f"#{tag}", count) for tag, count in sorted(found.items(), key=lambda t: fold(t[0]))]
+    if sort == "count":
+        rows.sort(key=lambda row: -row[1])
+    listing.show(*_counted("tag", rows, counts=counts))
+
+
+@click.command(cls=WordCommand)
+@_listing_options
+def aliases(listing: Listing) -> None:
+    """List the other names that notes give themselves."""
+    from smart_context.vault import survey  # noqa: PLC0415  as above
+
+    with listing.index() as index:
+        rows = list(survey.aliases(index))
+    listing.show(("alias", "path"), rows)
+
+
+def _counted(
+    name: str, rows: Sequence[tuple[str, int]], *, counts: bool
+) -> tuple[tuple[str, ...], Sequence[Row]]:
+    """The rows, with how often each is there if that was asked for."""
+    return ((name, "count"), rows) if counts else ((name,), [row[:1] for row in rows])

@@ -1,0 +1,133 @@
+"""The notes of a vault for one verb: its index, opened, and the note that a user names."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from smart_context.cli.terminal.output import say
+from smart_context.cli.terminal.progress import ProgressBar
+from smart_context.cli.terminal.vault import vault_root
+from smart_context.config import read_memory_dir
+from smart_context.errors import CommandFailed
+from smart_context.text.names import shown
+from smart_context.vault.guarded.paths import confine
+from smart_context.vault.index.vault_index import VaultIndex
+
+_MAX_NAMED = 5
+
+_NOTE_OPTIONS = (
+    click.argument("note", required=False),
+    click.option("--file", metavar="NAME", help="A note by its name, found as a link is."),
+    click.option("--path", metavar="PATH", help="A note by its exact path in the vault."),
+)
+
+
+_ONE_NOTE = "Name one note: NOTE, file=NAME or path=FOLDER/NOTE.md."
+
+
+class Named(NamedTuple):
+    """How a user named a note: NOTE or `file=`, by which it is found as a link is, or `path=`."""
+
+    note: str | None = None
+    file: str | None = None
+    path: str | None = None
+
+    def is_given(self) -> bool:
+        """Whether a note was named at all."""
+        return any(self)
+
+    def path_in(self, index: VaultIndex) -> str:
+        """The path of the note.
+
+        Raises:
+            click.UsageError: If none was named, or one in several ways.
+            CommandFailed: If there is no such note; the nearest names are offered.
+            PathRefused: If the path leads out of the vault.
+        """
+        if sum(map(bool, self)) != 1:
+            raise click.UsageError(_ONE_NOTE)
+        return (
+            _exact(index, self.path)
+            if self.path
+            else found_as_link(index, self.note or str(self.file))
+        )
+
+
+def note_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """NOTE, `file=` and `path=`, of which one is given; the command gets them as `named`."""
+    return _bundled(command, _NOTE_OPTIONS)
+
+
+def note_filter(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`file=` and `path=`, of which one may be given; the command gets them as `named`."""
+    return _bundled(command, _NOTE_OPTIONS[1:])
+
+
+def _bundled(command: Callable[..., Any], options: Iterable[Any]) -> Callable[..., Any]:
+    @wraps(command)
+    def with_note(**given: Any) -> Any:
+        named = Named(**{name: given.pop(name) for name in Named._fields if name in given})
+        return command(named=named, **given)
+
+    for option in reversed([*options]):
+        with_note = option(with_note)
+    return with_note
+
+
+@contextmanager
+def opened_index(vault: Path | None) -> Iterator[VaultIndex]:
+    """The index of a vault as it is now.
+
+    It is kept in the memory folder if there is one; nothing is written to a vault without.
+    """
+    root = vault_root(vault)
+    index = VaultIndex(root.resolve(), read_memory_dir(root), makes_folder=False)
+    bar = ProgressBar("Reading notes")
+    try:
+        index.refresh(bar)
+        bar.wipe()
+        yield index
+    finally:
+        bar.wipe()
+        index.close()
+
+
+def found_as_link(index: VaultIndex, name: str) -> str:
+    """The path of the note that a link of that name leads to.
+
+    Raises:
+        CommandFailed: If there is no such note; the nearest names are offered.
+    """
+    found = index.resolve(name, "")
+    if not found.path:
+        raise CommandFailed(f"There is no note {shown(name)!r} in this vault.{_near(index, name)}")
+    if found.candidates:
+        others = ", ".join(shown(other) for other in found.candidates[1 : _MAX_NAMED + 1])
+        say(
+            f"{shown(name)!r} is taken for {shown(found.path)}; it could also mean {others}. "
+            "path= names one exactly.",
+            err=True,
+        )
+    return found.path
+
+
+def _exact(index: VaultIndex, path: str) -> str:
+    plain = confine(index.root, path).relative_to(index.root).as_posix()
+    if plain in set(index.paths()):
+        return plain
+    raise CommandFailed(f"There is no file {shown(path)!r} in this vault.{_near(index, path)}")
+
+
+def _near(index: VaultIndex, name: str) -> str:
+    import difflib  # noqa: PLC0415  only for what is not there
+
+    names: dict[str, str] = {}
+    for path in index.paths():
+        names.setdefault(path.rpartition("/")[2].removesuffix(".md").lower(), path)
+    wanted = name.partition("#")[0].rpartition("/")[2].removesuffix(".md").lower()
+    near = difflib.get_close_matches(wanted, names, _MAX_NAMED)
+    return f" Near it: {', '.join(shown(names[key]) for key in near)}." if near else ""

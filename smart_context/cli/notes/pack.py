@@ -1,0 +1,271 @@
+"""`smart-context pack`: files, changes and a task as one prompt, and the account of it."""
+
+import os
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from smart_context.cli.notes.pack_account import (
+    as_document,
+    as_text,
+    check_as_document,
+    check_as_text,
+)
+from smart_context.cli.terminal.failures import FAILED
+from smart_context.cli.terminal.output import deliver, say, show_json
+from smart_context.environment import environment, user_folder
+from smart_context.errors import CommandFailed
+from smart_context.packing.plan import PackPlan
+from smart_context.packing.request import REPOMIX_USES, STYLES, PackRequest, plan_of
+from smart_context.text.names import shown
+
+_TEMPLATES = ("planning.j2", "implement.j2", "review_strict.j2")
+_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+_SPECIAL = str.maketrans({special: f"\\{special}" for special in "\\*?[]!#"})
+
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_SIZE = re.compile(r"(\d{1,15})\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
+
+
+def _bytes(_context: click.Context, _option: click.Parameter, size: str | None) -> int | None:
+    """A number of bytes, from a size such as `500k` or `20MiB`."""
+    if size is None:
+        return None
+    found = _SIZE.fullmatch(size.strip())
+    if found is None:
+        raise click.BadParameter(f"expected a size such as 500k, 20MiB or 0, found {size!r}.")
+    return int(found[1]) * _UNITS[found[2].lower()]
+
+
+_OPTIONS = (
+    click.option(
+        "--role", default="", help="planner, implementer, reviewer, or your own in roles/."
+    ),
+    click.option("--task", default="", help="What is to be done; - reads it from stdin."),
+    click.option(
+        "--target", "targets", multiple=True, help="A file or folder it is about; repeat."
+    ),
+    click.option("--template", default="", help=f"{', '.join(_TEMPLATES)}. Default: none."),
+    click.option("--template-dir", type=_FOLDER, help="Your own versions of these templates."),
+    click.option("--token-budget", type=click.IntRange(0), help="Default: the role's."),
+    click.option("--model", default="", help="Count tokens as this model; else 4 characters each."),
+    click.option("--style", type=click.Choice(STYLES), default=STYLES[0], show_default=True),
+    click.option("--include", multiple=True, metavar="PATTERN", help="Files beside the role's."),
+    click.option("--exclude", multiple=True, metavar="PATTERN", help="Files to leave out."),
+    click.option("--stdin", "from_stdin", is_flag=True, help="Include the paths on stdin, too."),
+    click.option(
+        "--max-file-size",
+        metavar="SIZE",
+        callback=_bytes,
+        help="Largest file, such as 5MiB. Default: 1MiB; 0: any.",
+    ),
+    click.option(
+        "--max-total-size",
+        metavar="SIZE",
+        callback=_bytes,
+        help="All files together. Default: 10MiB; 0: no limit.",
+    ),
+    click.option("--allow-secrets", is_flag=True, help="Pack files with keys or tokens, too."),
+    click.option(
+        "--repomix",
+        type=click.Choice(REPOMIX_USES),
+        default=REPOMIX_USES[0],
+        show_default=True,
+        help="Let Repomix pack the patterns' files: if it is installed, or fetched by npx.",
+    ),
+    click.option("--repo", type=_FOLDER, default=".", help="What is packed. Default: this folder."),
+    click.option(
+        "-o",
+        "--output",
+        "target_file",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="Write the prompt there, not to stdout.",
+    ),
+    click.option("--copy", "to_clipboard", is_flag=True, help="To the clipboard, not to stdout."),
+    click.option("--token-tree", is_flag=True, help="Show the tokens of each folder and file."),
+    click.option("--fail-over-budget", is_flag=True, help="Rather fail than leave something out."),
+    click.option(
+        "--check",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Say whether it is up to date.",
+    ),
+    click.option("--format", "form", type=click.Choice(["text", "json"]), default="text"),
+)
+
+
+def _with_options(command: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@click.command()
+@_with_options
+def pack(**options: Any) -> None:
+    """Pack files, changes and a task into one prompt.
+
+    The prompt goes to stdout, the account of it to stderr: each section with its tokens, whether
+    it is in, and why not. Paths and patterns are relative to --repo; patterns are those of a
+    .gitignore. With -o FILE, a FILE.sources.json beside it notes what it was made of, and
+    --check FILE says later whether it is out of date (exit code 1).
+    """
+    if options["check"] is not None:
+        _check(options["check"], options)
+        return
+    request = _request(options)
+    plan = _planned(request)
+    _report(plan, options)
+    if options["fail_over_budget"] and not plan.is_whole:
+        raise CommandFailed(
+            "Over the budget: not all of what was asked for fits into the token budget of "
+            f"{plan.token_budget}, so nothing was written. Raise --token-budget, or ask for less."
+        )
+    _deliver(plan, request, options)
+
+
+def _request(options: dict[str, Any]) -> PackRequest:
+    if options["from_stdin"] and options["task"] == "-":
+        raise click.UsageError("--stdin and --task - both want stdin; give the task in words.")
+    repo: Path = options["repo"].resolve()
+    task = _stdin().decode("utf-8", "replace") if options["task"] == "-" else options["task"]
+    listed = _listed_paths(repo) if options["from_stdin"] else ()
+    target_file: Path | None = options["target_file"]
+    written = () if target_file is None else _patterns_of(target_file.resolve(), repo)
+    request = PackRequest(
+        repo=repo,
+        role=options["role"],
+        task=os.fsencode(task).decode("utf-8", "replace"),
+        targets=tuple(_relative(path, repo) for path in options["targets"]),
+        template=options["template"],
+        template_dir=options["template_dir"] and options["template_dir"].resolve(),
+        token_budget=options["token_budget"],
+        style=options["style"],
+        include=(*options["include"], *listed),
+        exclude=(*options["exclude"], *written),
+        allow_secrets=options["allow_secrets"],
+        repomix=options["repomix"],
+        model=options["model"],
+        max_file_size=options["max_file_size"],
+        max_total_size=options["max_total_size"],
+    )
+    if request.is_empty and not options["from_stdin"]:
+        raise click.UsageError(
+            "Say what to pack: a --role, a --task, a --target, or --include '**' for everything."
+        )
+    return request
+
+
+def _stdin() -> bytes:
+    return sys.stdin.buffer.read()
+
+
+def _listed_paths(repo: Path) -> tuple[str, ...]:
+    """The paths on stdin, one a line, or closed by NULs as `git ls-files -z` gives them."""
+    listed = os.fsdecode(_stdin())
+    paths = listed.split("\0") if "\0" in listed else listed.splitlines()
+    relative = (_relative(path, repo) for path in paths if path.strip())
+    # Behind `./` a name is a path, also one that begins like a `$NAME` or a `!pattern`.
+    return tuple(path if path.startswith("/") else f"./{path}" for path in relative)
+
+
+def _relative(path: str, repo: Path) -> str:
+    """An absolute path that is in the repository is meant relative to it."""
+    if os.path.isabs(path):  # noqa: PTH117  by its letters
+        relative = os.path.relpath(path, repo)
+        path = path if relative.startswith(os.pardir) else relative
+    return path.replace(os.sep, "/")
+
+
+def _patterns_of(prompt: Path, repo: Path) -> tuple[str, ...]:
+    """What keeps the stored prompt and its record out of the next one."""
+    from smart_context.packing.record import record_path  # noqa: PLC0415  only for -o
+
+    return tuple(
+        "/" + path.relative_to(repo).as_posix().translate(_SPECIAL)
+        for path in (prompt, record_path(prompt))
+        if path.is_relative_to(repo)
+    )
+
+
+def _planned(request: PackRequest) -> PackPlan:
+    try:
+        return plan_of(request, _user_roles() if request.role else None)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--template") from error
+
+
+def _user_roles() -> Path:
+    folder = user_folder(environment(), Path.home())
+    if not (folder / "config.toml").exists():
+        return folder / "roles"
+    from smart_context.config import read_user_config  # noqa: PLC0415  16 ms, and few have one
+
+    return read_user_config(folder).roles
+
+
+def _report(plan: PackPlan, options: dict[str, Any]) -> None:
+    if options["form"] == "text":
+        say(as_text(plan, with_tree=options["token_tree"]), err=True)
+
+
+def _deliver(plan: PackPlan, request: PackRequest, options: dict[str, Any]) -> None:
+    target_file: Path | None = options["target_file"]
+    is_elsewhere = target_file is not None or options["to_clipboard"]
+    if target_file is not None:
+        _store(plan, request, target_file)
+    if options["to_clipboard"]:
+        from smart_context.cli.terminal.clipboard import copy  # noqa: PLC0415  only for --copy
+
+        say(f"Copied by {copy(plan.render())}.", err=True)
+    if options["form"] == "json":
+        document = as_document(plan, with_tree=options["token_tree"])
+        show_json(document if is_elsewhere else {"prompt": plan.render(), **document})
+    elif not is_elsewhere:
+        deliver(plan.render())
+
+
+def _content_of(plan: PackPlan) -> bytes:
+    return plan.render().encode("utf-8", "replace")
+
+
+def _store(plan: PackPlan, request: PackRequest, target: Path) -> None:
+    from smart_context.disk.files import atomic_write  # noqa: PLC0415  only for -o
+    from smart_context.packing.record import (  # noqa: PLC0415  only for -o
+        record_file,
+        record_of,
+        record_path,
+    )
+
+    target = target.resolve()
+    if target.exists() and not target.is_file():
+        target.write_bytes(_content_of(plan))  # a device or a pipe has nothing beside it
+        return
+    atomic_write(target, _content_of(plan))
+    atomic_write(record_path(target), record_file(record_of(request, plan), target))
+
+
+def _check(prompt: Path, options: dict[str, Any]) -> None:
+    from smart_context.packing.record import freshness, read_record  # noqa: PLC0415  only here
+
+    prompt = prompt.resolve()
+    record = read_record(prompt)
+    if record.request.repomix != options["repomix"]:
+        raise CommandFailed(
+            f"{shown(prompt.name)} was packed with --repomix {record.request.repomix}; repeat with "
+            "that, so that no program runs because a file says so."
+        )
+    if not record.request.repo.is_dir():
+        repo = shown(record.request.repo)
+        raise CommandFailed(f"{shown(prompt.name)} was made of {repo}, which is gone.")
+    found = freshness(record, prompt.read_bytes(), _planned(record.request))
+    if options["form"] == "json":
+        show_json(check_as_document(found))
+    else:
+        say(check_as_text(prompt.name, found, len(record.sources)))
+    if found.is_stale:
+        sys.exit(FAILED)

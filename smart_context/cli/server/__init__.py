@@ -1,0 +1,1 @@
+"""Verbs about the server and the vault."""

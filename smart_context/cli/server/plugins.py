@@ -1,0 +1,196 @@
+"""`smart-context plugins`: list, enable, disable, new."""
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from smart_context.cli.terminal.output import json_format, say, show, table
+from smart_context.cli.terminal.vault import CONFIG_NAME, vault_option, vault_root
+from smart_context.config.document import MAX_BYTES
+from smart_context.disk.files import atomic_write
+from smart_context.disk.folders import read_inside
+from smart_context.disk.places import place_of
+from smart_context.errors import CommandFailed
+from smart_context.text.names import shown
+
+PLUGIN_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+
+
+@click.group()
+def plugins() -> None:
+    """List, enable, disable and create plugins."""
+
+
+@plugins.command("list")
+@vault_option
+@json_format
+def list_(vault: Path | None, output: str) -> None:
+    """List the plugins of a vault and what became of each."""
+    from smart_context.app.composition import plugin_states  # noqa: PLC0415 - keeps --help fast
+
+    rows = asyncio.run(plugin_states(vault_root(vault)))
+    show(
+        rows,
+        output,
+        lambda: table(
+            ("PLUGIN", "STATE", "NAME", "REASON"),
+            [(r["id"], r["state"], r["name"], r["reason"]) for r in rows],
+        ),
+    )
+
+
+@plugins.command()
+@click.argument("name")
+@vault_option
+def enable(name: str, vault: Path | None) -> None:
+    """Let a plugin run: sets `enabled = true` in .vault.toml."""
+    _set_enabled(vault_root(vault), name, enabled=True)
+
+
+@plugins.command()
+@click.argument("name")
+@vault_option
+def disable(name: str, vault: Path | None) -> None:
+    """Keep a plugin from running: sets `enabled = false` in .vault.toml."""
+    _set_enabled(vault_root(vault), name, enabled=False)
+
+
+@plugins.command()
+@click.argument("name")
+@vault_option
+def new(name: str, vault: Path | None) -> None:
+    """Make a small working plugin in <vault>/plugins/NAME."""
+    _check_name(name)
+    folder = vault_root(vault) / "plugins" / name
+    if folder.exists():
+        raise CommandFailed(f"{shown(folder)} exists already; choose another name.")
+    folder.mkdir(parents=True)
+    title = name.replace("_", " ").capitalize()
+    for filename, text in FILES.items():
+        (folder / filename).write_text(
+            text.replace("NAME", name).replace("TITLE", title), encoding="utf-8"
+        )
+    say(
+        f"Made {shown(folder)}\n\nNext:\n"
+        f"  smart-context trust       # plugins are code: say that you trust this vault\n"
+        f"  smart-context plugins enable {name}\n"
+        f"  smart-context serve"
+    )
+
+
+def _check_name(name: str) -> None:
+    if not PLUGIN_NAME.fullmatch(name):
+        raise click.BadParameter(
+            f"{name!r}: expected a small letter, then small letters, digits or _ (64 at most).",
+            param_hint="NAME",
+        )
+
+
+def _set_enabled(root: Path, name: str, *, enabled: bool) -> None:
+    _check_name(name)
+    if name != "smart_context" and not (root / "plugins" / name / "plugin.toml").is_file():
+        raise CommandFailed(
+            f"There is no plugin {name} in {shown(root / 'plugins')}. "
+            f"Make one with: smart-context plugins new {name}"
+        )
+    path = root / CONFIG_NAME
+    document = _read_toml(path)
+    section: Any = document.setdefault("plugins", tomlkit.table(is_super_table=True))
+    section.setdefault(name, tomlkit.table())["enabled"] = enabled
+    atomic_write(path, tomlkit.dumps(document).encode())
+    say(f"{name} is {'enabled' if enabled else 'disabled'} in {shown(path)}.")
+
+
+def _read_toml(path: Path) -> Any:
+    try:
+        return tomlkit.parse(read_inside(place_of(path), max_bytes=MAX_BYTES).decode())
+    except FileNotFoundError:
+        return tomlkit.document()
+    except OSError as error:
+        raise CommandFailed(f"{shown(path)} can't be read: {error}") from error
+    except (TOMLKitError, UnicodeDecodeError) as error:
+        words = f"{shown(path)}: not changed, since it is not valid TOML: {error}"
+        raise CommandFailed(words) from error
+
+
+MANIFEST = """\
+id = "NAME"
+name = "TITLE"
+version = "0.1.0"
+min_host_version = "0.1.0"
+description = "Counts the words of each answer."
+entry = "main:Plugin"
+subscribes = ["pipeline.output"]
+commands = ["NAME.count"]
+
+[panel]
+title = "TITLE"
+icon = "hash"
+position = "right"
+
+[settings.minimum]
+type = "integer"
+default = 1
+minimum = 1
+description = "Words shorter than this many letters are not counted."
+"""
+
+CODE = '''\
+"""TITLE: counts the words of each answer."""
+
+from pathlib import Path
+
+
+class Plugin:
+    """The host makes one of these and calls `on_load` once."""
+
+    async def on_load(self, context):
+        """Register everything here; the host undoes it when the plugin stops."""
+        self.context = context
+        self.total = 0
+        context.subscribe("pipeline.output", self.after_answer)
+        context.register_command("NAME.count", self.count)
+        context.register_panel(html=Path(__file__).with_name("panel.html"))
+
+    async def after_answer(self, turn):
+        """A hook: runs after each answer with the turn; `turn.response` is the text."""
+        shortest = self.context.settings["minimum"]
+        self.total += sum(len(word) >= shortest for word in (turn.response or "").split())
+        self.context.emit("NAME.counted", {"total": self.total})
+
+    async def count(self, text: str = "") -> dict:
+        """A command: clients call it as NAME.count; its parameters are checked for you."""
+        return {"words": len(text.split()), "answered": self.total}
+'''
+
+PANEL = """\
+<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>TITLE</title>
+<link rel="stylesheet" href="/static/css/tokens.css">
+<script type="module" src="/panels/NAME/panel.js"></script>
+<h1>TITLE</h1>
+<p>Words in answers so far: <output id="total">0</output></p>
+</html>
+"""
+
+SCRIPT = """\
+// The page's scripts may come from this folder; inline ones don't run.
+import { Wire } from "/static/wire.js";
+
+const total = document.getElementById("total");
+const wire = new Wire(new URL("/ws", location.href.replace(/^http/, "ws")).href);
+wire.on("NAME.counted", (event) => (total.textContent = event.total));
+wire.onStatus(async (status) => {
+  if (status === "open") total.textContent = (await wire.call("NAME.count")).answered;
+});
+wire.connect();
+"""
+
+FILES = {"plugin.toml": MANIFEST, "main.py": CODE, "panel.html": PANEL, "panel.js": SCRIPT}

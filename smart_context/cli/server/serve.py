@@ -1,0 +1,134 @@
+"""`smart-context serve` and `smart-context demo`."""
+
+import shutil
+import sys
+import tempfile
+import webbrowser
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from smart_context.cli.terminal.failures import BadUsage
+from smart_context.cli.terminal.output import say
+from smart_context.cli.terminal.vault import vault_argument, vault_root
+from smart_context.disk.folders import PRIVATE_FILE, PRIVATE_FOLDER
+from smart_context.errors import CommandFailed
+from smart_context.event_loop import run
+from smart_context.text.names import shown
+from smart_context.web.limits import MIN_TOKEN_CHARS
+
+DEFAULT_PORT = 8377
+DEMO_VAULT = Path(__file__).resolve().parents[2] / "demo_vault"
+
+
+Command = Callable[..., None]
+
+
+def _check_token(
+    _context: click.Context, _option: click.Parameter, token: str | None
+) -> str | None:
+    if token is None:
+        return None
+    chars = len(token.strip())
+    if chars < MIN_TOKEN_CHARS:
+        raise click.BadParameter(
+            f"expected at least {MIN_TOKEN_CHARS} characters, since a shorter one can be guessed; "
+            f"found {chars}. Make one with: openssl rand -hex 16"
+        )
+    return token.strip()
+
+
+def _serving(command: Command) -> Command:
+    options: tuple[Callable[[Command], Command], ...] = (
+        click.option("--no-browser", is_flag=True, help="Print the link; don't open a browser."),
+        click.option(
+            "--token",
+            envvar="SMART_CONTEXT_TOKEN",
+            callback=_check_token,
+            help="What programs send, and --host needs: 16 characters or more. Default: a new one.",
+        ),
+        click.option("--host", default="127.0.0.1", show_default=True, help="Address to bind."),
+        click.option(
+            "--port",
+            default=DEFAULT_PORT,
+            show_default=True,
+            type=click.IntRange(0, 65535),
+            help="0 takes any free port.",
+        ),
+    )
+    for option in options:
+        command = option(command)
+    return command
+
+
+@click.command()
+@vault_argument
+@_serving
+def serve(vault: Path | None, port: int, host: str, token: str | None, no_browser: bool) -> None:
+    """Serve VAULT, a folder of notes, and open it in the browser.
+
+    Nothing is written to the folder until you chat.
+    """
+    _run(vault_root(vault), port=port, host=host, token=token, no_browser=no_browser)
+
+
+@click.command()
+@click.option(
+    "--keep",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Put the vault here and keep it. Default: a temporary folder.",
+)
+@_serving
+def demo(keep: Path | None, port: int, host: str, token: str | None, no_browser: bool) -> None:
+    """Try Smart Context on a vault with notes and chats. No key, no network."""
+    with demo_vault(keep) as root:
+        say(f"The demonstration's vault: {shown(root)}", err=True)
+        _run(root, port=port, host=host, token=token, no_browser=no_browser)
+
+
+@contextmanager
+def demo_vault(keep: Path | None = None) -> Iterator[Path]:
+    """A fresh copy of the demonstration's vault; a temporary one is removed afterwards.
+
+    A folder to keep that has something in it already is served as it is.
+    """
+    if keep is not None:
+        keep.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+        if not any(keep.iterdir()):
+            _copy_demo(keep)
+        yield keep.resolve()
+        return
+    with tempfile.TemporaryDirectory(
+        prefix="smart-context-demo-", ignore_cleanup_errors=True
+    ) as folder:
+        root = Path(folder).resolve()
+        _copy_demo(root)
+        yield root
+
+
+def _copy_demo(root: Path) -> None:
+    shutil.copytree(DEMO_VAULT, root, dirs_exist_ok=True)
+    (root / "memory").rename(root / ".memory")
+    # What was copied has the rights that it has where it is installed: all may read it.
+    for path in (root, *root.rglob("*")):
+        path.chmod(PRIVATE_FOLDER if path.is_dir() else PRIVATE_FILE)
+
+
+def _run(root: Path, *, port: int, host: str, token: str | None, no_browser: bool) -> None:
+    from smart_context.app.serving import serve_vault  # noqa: PLC0415 - keeps --help fast
+    from smart_context.web.gate.security import check_exposure  # noqa: PLC0415 - the same
+
+    try:
+        check_exposure(host, token)
+    except CommandFailed as error:
+        raise BadUsage(str(error)) from error
+
+    def announce(new_link: Callable[[], str]) -> None:
+        say(f"Smart Context serves {shown(root)}\n\n  {new_link()}\n\nStop it with Ctrl+C.")
+        sys.stdout.flush()
+        if not no_browser:
+            webbrowser.open(new_link())
+
+    run(serve_vault(root, host=host, port=port, token=token, on_ready=announce))

@@ -1,0 +1,151 @@
+"""The commands `chat.*`: ask, stop, open, regenerate, edit (contract A4, A9)."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from smart_context.chat.files.file_store import FileStore
+from smart_context.chat.ids import check_chat_id, new_chat_id
+from smart_context.chat.messages import ChatId, Message
+from smart_context.chat.store import ChatStore
+from smart_context.errors import InvalidParams
+from smart_context.host.commands.files import attached_files, attached_links
+from smart_context.host.commands.registry import Caller, CommandRegistry
+from smart_context.host.turns import transcript
+from smart_context.host.turns.turns import Turns
+from smart_context.values import JsonObject
+
+MAX_MESSAGE_CHARS = 1_000_000
+
+
+class ChatCommands:
+    """What a user does in a chat."""
+
+    def __init__(
+        self,
+        store: ChatStore,
+        files: FileStore,
+        turns: Turns,
+        repair: Callable[[ChatId], Awaitable[None]],
+        on_opened: Callable[[ChatId], None],
+    ) -> None:
+        self._store = store
+        self._files = files
+        self._turns = turns
+        self._repair = repair
+        self._on_opened = on_opened
+
+    def register(self, commands: CommandRegistry) -> None:
+        """Make them callable."""
+        commands.register("chat.new", self.new)
+        commands.register("chat.open", self.open)
+        commands.register("chat.send", self.send)
+        commands.register("chat.stop", self.stop)
+        commands.register("chat.regenerate", self.regenerate)
+        commands.register("chat.edit", self.edit)
+
+    async def new(self, caller: Caller) -> JsonObject:
+        """Give the id of a new chat and open it; it is stored with its first message."""
+        chat_id = new_chat_id()
+        _open(caller, chat_id)
+        return {"chat_id": chat_id}
+
+    async def open(self, chat_id: str, caller: Caller) -> JsonObject:
+        """Make a chat the one that this client's commands mean.
+
+        The result has the answer that is under way, with what has arrived of it, so that a page
+        which missed pieces can go on from there; `null` when there is none.
+        """
+        checked = check_chat_id(chat_id)
+        await self._repair(checked)
+        _open(caller, checked)
+        self._on_opened(checked)
+        answering = self._turns.under_way(checked)
+        under_way = answering and {"message_id": answering.message_id, "text": answering.text}
+        return {"chat_id": checked, "answering": under_way}
+
+    async def send(
+        self,
+        message: str,
+        caller: Caller,
+        chat_id: str | None = None,
+        stream: bool = True,
+        files: list[dict[str, Any]] | None = None,
+        links: list[dict[str, Any]] | None = None,
+    ) -> JsonObject:
+        """Ask the model; answers when the turn is over. Without a chat a new one begins.
+
+        Args:
+            message: What to ask.
+            caller: Whose open chat it becomes.
+            chat_id: The chat.
+            stream: Whether the answer comes piece by piece.
+            files: What `POST /api/files` or `chat.attach_vault_file` gave.
+            links: Each `{"url", "title"}`.
+        """
+        text = _checked_text("message", message)
+        checked = new_chat_id() if chat_id is None else check_chat_id(chat_id)
+        stored_files = await attached_files(self._files, files or [])
+        stored_links = await attached_links(self._files, links or [])
+        for file in stored_files:
+            await self._files.keep(file["storage_key"])
+        if chat_id is None:
+            _open(caller, checked)
+
+        def ask(document: JsonObject) -> Message:
+            question = self._turns.new_message(text, stored_files, stored_links)
+            transcript.append(document, question)
+            return question
+
+        message_ids = await self._turns.take(checked, ask, streaming=stream)
+        return {"chat_id": checked, "message_ids": message_ids}
+
+    async def stop(self, chat_id: str) -> JsonObject:
+        """Stop the answer that is under way; what has arrived is kept."""
+        checked = check_chat_id(chat_id)
+        return {"chat_id": checked, "stopped": await self._turns.stop(checked)}
+
+    async def regenerate(self, chat_id: str, message_id: str, stream: bool = True) -> JsonObject:
+        """Answer a question anew.
+
+        The answer and all that followed it leave the chat, since they belong to the former
+        answer; the file keeps them under `removed`.
+
+        Args:
+            chat_id: The chat.
+            message_id: The answer, or its question.
+            stream: Whether the new answer comes piece by piece.
+        """
+        checked = check_chat_id(chat_id)
+
+        def ask(document: JsonObject) -> Message:
+            question = transcript.question_of(document, message_id)
+            transcript.remove_after(document, question.id, removed_at=self._turns.now())
+            return question
+
+        message_ids = await self._turns.take(checked, ask, streaming=stream)
+        return {"chat_id": checked, "message_ids": message_ids}
+
+    async def edit(self, chat_id: str, message_id: str, text: str) -> JsonObject:
+        """Change what a message says, in place; a changed question is not asked again."""
+        checked = check_chat_id(chat_id)
+        new_text = _checked_text("text", text)
+        await self._store.update(
+            checked, lambda document: transcript.change_text(document, message_id, new_text)
+        )
+        return {"chat_id": checked, "message_id": message_id}
+
+
+def _open(caller: Caller, chat_id: ChatId) -> None:
+    if caller.client is not None:
+        caller.client.chat_id = chat_id
+
+
+def _checked_text(name: str, text: str) -> str:
+    """The text as it can be stored: half characters (lone surrogates) are replaced."""
+    if not text.strip():
+        raise InvalidParams(f"{name}: expected some text, found none")
+    if len(text) > MAX_MESSAGE_CHARS:
+        raise InvalidParams(
+            f"{name}: expected at most {MAX_MESSAGE_CHARS:,} characters, found {len(text):,}"
+        )
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

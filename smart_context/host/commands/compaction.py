@@ -1,0 +1,250 @@
+"""The commands that shorten a chat's context: compact, clear, undo (contract E, in the product).
+
+The originals stay in the chat; a summary stands behind them, for everybody to read.
+"""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+
+from smart_context.chat.compaction import (
+    Kind,
+    insert_after,
+    newest_summary,
+    sent_text,
+    since,
+    summary_message,
+    without_summary,
+)
+from smart_context.chat.ids import check_chat_id
+from smart_context.chat.messages import ChatId, Message, MessageId, messages_of
+from smart_context.chat.store import ChatStore
+from smart_context.errors import CommandFailed, SmartContextError
+from smart_context.host.commands.registry import CommandRegistry
+from smart_context.host.request.window import Window, tokens_of
+from smart_context.host.tasks import TaskOwner
+from smart_context.host.turn import Turn
+from smart_context.host.turns.turns import Turns
+from smart_context.llm.tally import counting, weight
+from smart_context.values import CountTokens, JsonObject
+
+NEAR_THE_WINDOW = 0.75
+"""From this share of the model's window on a chat is compacted after its turn."""
+
+KEPT_SHARE = 0.3
+"""How much of the window the newest messages may fill that are then kept word for word."""
+
+_FEWEST = 2
+"""A single message is not summed up by itself."""
+
+CLEARED = "The messages above this one are no longer part of the context."
+
+_logger = logging.getLogger(__name__)
+
+
+Digest = Callable[[Sequence[Message], str], Awaitable[str]]
+"""Writes a summary of messages, and of what came before them in a former summary."""
+
+
+class Compactions:
+    """Puts summaries into chats, one at a time into each.
+
+    Args:
+        store: The chats.
+        turns: Knows which are being answered.
+        digest: Writes summaries.
+        window: What the chat model takes at once; `None`: not known.
+    """
+
+    def __init__(
+        self,
+        store: ChatStore,
+        turns: Turns,
+        digest: Digest,
+        window: Callable[[], Window | None],
+    ) -> None:
+        self._store = store
+        self._turns = turns
+        self._digest = digest
+        self._window = window
+        self._tasks = TaskOwner("compaction")
+        self._under_way: dict[ChatId, asyncio.Task[JsonObject | SmartContextError]] = {}
+
+    def register(self, commands: CommandRegistry) -> None:
+        """Make them callable."""
+        commands.register("chat.compact", self.compact)
+        commands.register("chat.clear_context", self.clear_context)
+        commands.register("chat.undo_compaction", self.undo_compaction)
+
+    async def compact(self, chat_id: str) -> JsonObject:
+        """Sum up the chat so far; the summary is sent in place of the messages.
+
+        A chat that is being summed up already, from another window or by itself, gets one
+        summary: all who ask are told of that.
+        """
+        checked = self._unanswered(chat_id)
+        task = self._under_way.get(checked) or self._begin(checked, lambda: self._whole(checked))
+        done = await asyncio.shield(task)
+        if isinstance(done, SmartContextError):
+            raise done
+        return done
+
+    async def clear_context(self, chat_id: str) -> JsonObject:
+        """Send nothing of what was said so far; it stays in the chat."""
+        checked = self._quiet(chat_id)
+        messages = await self._store.messages(checked)
+        former = newest_summary(messages)
+        return await self._put(checked, former, since(messages, former), CLEARED, "cleared")
+
+    async def undo_compaction(self, chat_id: str, message_id: str | None = None) -> JsonObject:
+        """Take a summary out of the chat, the newest if none is named; its messages return."""
+        checked = self._quiet(chat_id)
+        messages = await self._store.messages(checked)
+        summary = _to_be_undone(messages, message_id)
+        await self._store.update(
+            checked, lambda document: _ignore(without_summary(document, summary.id))
+        )
+        return {"chat_id": checked, "message_id": summary.id}
+
+    def after(self, turn: Turn) -> None:
+        """Compact the chat in the background if the turn came near the model's window."""
+        window = self._window()
+        if window is None or turn.error or not turn.sent or turn.chat_id in self._under_way:
+            return
+        if turn.is_too_long or _filled(turn, weight) > window.tokens * NEAR_THE_WINDOW:
+            self._begin(turn.chat_id, lambda: self._shorten(turn, window))
+
+    async def close(self, timeout_s: float) -> None:
+        """End what runs in the background, within the time given."""
+        await self._tasks.close(timeout_s)
+
+    def _begin(
+        self, chat_id: ChatId, work: Callable[[], Awaitable[JsonObject]]
+    ) -> asyncio.Task[JsonObject | SmartContextError]:
+        task = self._under_way[chat_id] = self._tasks.spawn(_outcome(chat_id, work))
+        task.add_done_callback(lambda _: self._under_way.pop(chat_id, None))
+        return task
+
+    async def _shorten(self, turn: Turn, window: Window) -> JsonObject:
+        """Sum up the older messages of a chat whose turn came near the window."""
+        chat_id = turn.chat_id
+        messages = await self._store.messages(chat_id)
+        former = newest_summary(messages)
+        said = since(messages, former)
+        older = said[: await asyncio.to_thread(_first_kept, turn, said, window)]
+        if len(older) < _FEWEST:
+            return {"chat_id": chat_id}
+        done = await self._compact(chat_id, former, older)
+        _logger.info("chat %s came near the model's window and was compacted", chat_id)
+        return done
+
+    async def _whole(self, chat_id: ChatId) -> JsonObject:
+        messages = await self._store.messages(chat_id)
+        former = newest_summary(messages)
+        return await self._compact(chat_id, former, since(messages, former))
+
+    async def _compact(
+        self, chat_id: ChatId, former: Message | None, said: Sequence[Message]
+    ) -> JsonObject:
+        known = former.text if former and former.text != CLEARED else ""
+        text = await self._digest(said, known) if said else ""
+        return await self._put(chat_id, former, said, text, "compacted")
+
+    async def _put(
+        self,
+        chat_id: ChatId,
+        former: Message | None,
+        said: Sequence[Message],
+        text: str,
+        kind: Kind,
+    ) -> JsonObject:
+        """Store a summary of what was said after the former one, unless that has changed."""
+        if not said:
+            raise CommandFailed(
+                "Nothing was said since the last summary, so there is none to make."
+            )
+        boundary = said[-1].id
+        summary = summary_message(
+            MessageId(secrets.token_hex(6)),
+            text,
+            boundary=boundary,
+            created_at=self._turns.now(),
+            kind=kind,
+        )
+
+        def put(document: JsonObject) -> None:
+            found = newest_summary(messages_of(document))
+            is_as_it_was = (found and found.id) == (former and former.id)
+            if not (is_as_it_was and insert_after(document, boundary, summary)):
+                raise CommandFailed("The chat changed meanwhile; try again.")
+
+        await self._store.update(chat_id, put)
+        return {"chat_id": chat_id, "message_id": summary.id, "summarised": len(said)}
+
+    def _quiet(self, chat_id: str) -> ChatId:
+        checked = self._unanswered(chat_id)
+        if checked in self._under_way:
+            raise CommandFailed("this chat is just being summed up; wait until that is done")
+        return checked
+
+    def _unanswered(self, chat_id: str) -> ChatId:
+        checked = check_chat_id(chat_id)
+        if self._turns.under_way(checked) is not None:
+            raise CommandFailed("this chat is still being answered; stop that first, or wait")
+        return checked
+
+
+def _to_be_undone(messages: Sequence[Message], message_id: str | None) -> Message:
+    """The summary of that id; without one the one that counts, else one that lost its place."""
+    summaries = [message for message in messages if message.is_summary]
+    if message_id is not None:
+        summaries = [summary for summary in summaries if summary.id == message_id]
+    else:
+        newest = newest_summary(messages)
+        summaries = [newest] if newest else summaries
+    if not summaries:
+        raise CommandFailed("There is no such summary in this chat; it may be undone already.")
+    return summaries[-1]
+
+
+async def _outcome(
+    chat_id: ChatId, work: Callable[[], Awaitable[JsonObject]]
+) -> JsonObject | SmartContextError:
+    """What came of it; a failure that people understand is for those who asked."""
+    try:
+        return await work()
+    except SmartContextError as error:
+        _logger.info("chat %s was not summed up: %s", chat_id, error)
+        return error
+
+
+def _ignore(_result: object) -> None:
+    """A change of a document gives nothing."""
+
+
+def _filled(turn: Turn, count: CountTokens) -> int:
+    """How much of the window the next turn begins with: what was sent, and the answer."""
+    counted = turn.usage.prompt_tokens if turn.usage else 0
+    return max(counted, tokens_of(turn.sent, count)) + count(turn.response or "")
+
+
+def _first_kept(turn: Turn, said: Sequence[Message], window: Window) -> int:
+    """Where the newest messages begin that stay word for word; 0 if none need go.
+
+    Attached texts and results of tools count as they were sent. What stays begins with a
+    question, and with the last one in any case.
+    """
+    sent = {message.id: sent_text(message) for message in turn.history}
+    texts = [sent.get(message.id, message.text) for message in said]
+    count = counting(reversed(texts), window.count)
+    if not turn.is_too_long and _filled(turn, count) <= window.tokens * NEAR_THE_WINDOW:
+        return 0
+    left = int(window.tokens * KEPT_SHARE)
+    first = len(said)
+    while first > 0 and (left := left - count(texts[first - 1])) >= 0:
+        first -= 1
+    while first < len(said) and said[first].role != "user":
+        first += 1
+    questions = [at for at, message in enumerate(said) if message.role == "user"]
+    return min(first, questions[-1]) if questions else first

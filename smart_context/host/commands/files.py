@@ -1,0 +1,165 @@
+"""Files and links that go with a message: the commands, and what a message may name."""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from smart_context.chat.files.file_store import MAX_FILE_BYTES, FileStore, cleaned_name, key_of
+from smart_context.chat.messages import Message, MessageId
+from smart_context.chat.threads import to_end
+from smart_context.errors import CommandFailed, InvalidParams
+from smart_context.host.commands.registry import CommandRegistry
+from smart_context.host.request.histories import HistoryBuilder
+from smart_context.values import JsonObject
+from smart_context.vault.guarded.files import VaultFiles
+from smart_context.vault.guarded.paths import confine
+from smart_context.vault.guarded.walk import stamp_of
+
+MAX_ATTACHED = 20
+"""Most files, and most links, of one message."""
+
+MAX_IMAGES = 8
+"""Most images that go with one request, the newest first."""
+
+MAX_URL = 2_000
+_SCHEMES = ("https://", "http://", "mailto:", "obsidian://")
+
+
+class FileCommands:
+    """Keeps files for messages.
+
+    Args:
+        files: Where they are kept.
+        root: The vault, from which files can be attached too.
+    """
+
+    def __init__(self, files: FileStore, root: Path) -> None:
+        self._files = files
+        self._root = root
+
+    def register(self, commands: CommandRegistry) -> None:
+        """Make them callable."""
+        commands.register("chat.attach_vault_file", self.attach_vault_file)
+
+    async def attach_vault_file(self, path: str) -> JsonObject:
+        """Keep a file of the vault as it is now, for a message."""
+        confine(self._root, path)
+        content = await to_end(lambda: _content(self._root, path))
+        return (await self._files.put(path, content)).to_dict()
+
+
+async def attached_files(
+    files: FileStore, entries: Sequence[Mapping[str, Any]]
+) -> tuple[JsonObject, ...]:
+    """The files that a message names, as it stores them.
+
+    Raises:
+        InvalidParams: If there are too many, or one was never stored.
+    """
+    _check_count("files", entries)
+    found: list[JsonObject] = []
+    for entry in entries:
+        stored = await files.info(str(entry.get("storage_key", "")))
+        if stored is None:
+            raise InvalidParams("files: expected what POST /api/files gave, found an unknown key")
+        name = entry.get("name")
+        found.append(
+            {
+                "id": secrets.token_hex(6),
+                "name": cleaned_name(name) if isinstance(name, str) and name else stored.name,
+                "file_type": stored.file_type,
+                "storage_key": stored.storage_key,
+            }
+        )
+    return tuple(found)
+
+
+async def attached_links(
+    files: FileStore, entries: Sequence[Mapping[str, Any]]
+) -> tuple[JsonObject, ...]:
+    """The links that a message names, as it stores them.
+
+    What is behind a link is not fetched: the model gets title and address.
+
+    Raises:
+        InvalidParams: If there are too many, or one is no address.
+    """
+    found = described_links(entries)
+    for _link, text in found:
+        await files.put("link.txt", text.encode("utf-8", "replace"))
+    return tuple(link for link, _ in found)
+
+
+def described_links(entries: Sequence[Mapping[str, Any]]) -> list[tuple[JsonObject, str]]:
+    """The links that a message names, as it stores them, each with the text that is sent.
+
+    Raises:
+        InvalidParams: If there are too many, or one is no address.
+    """
+    _check_count("links", entries)
+    found: list[tuple[JsonObject, str]] = []
+    for entry in entries:
+        url = str(entry.get("url", "")).strip()
+        if not url.lower().startswith(_SCHEMES) or len(url) > MAX_URL or not url.isprintable():
+            raise InvalidParams("links: expected an address that begins with http:// or https://")
+        title = " ".join(str(entry.get("title", "")).split())[:MAX_URL] or url
+        text = f"{title}\n{url}\n"
+        key = key_of(text.encode("utf-8", "replace"))
+        link = {"id": secrets.token_hex(6), "url": url, "title": title, "storage_key": key}
+        found.append((link, text))
+    return found
+
+
+async def drafted(
+    files: FileStore,
+    build: HistoryBuilder,
+    text: str,
+    file_entries: Sequence[Mapping[str, Any]],
+    link_entries: Sequence[Mapping[str, Any]],
+) -> Message:
+    """A message as it would be sent, with its attachments written in; nothing is stored.
+
+    Raises:
+        InvalidParams: If there are too many attachments, or one is not known.
+    """
+    links = described_links(link_entries)
+    draft = Message(
+        id=MessageId("draft"),
+        role="user",
+        content=text,
+        files=await attached_files(files, file_entries),
+        links=tuple(link for link, _ in links),
+    )
+    if not (draft.files or draft.links):
+        return draft
+    unstored = {link["storage_key"]: text for link, text in links}
+    return (await build((draft,), unstored=unstored))[-1]
+
+
+async def shown_images(files: FileStore, entries: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The first images among these attached files, as data URIs by storage key."""
+    keys = dict.fromkeys(
+        str(entry.get("storage_key"))
+        for entry in entries
+        if str(entry.get("file_type")).startswith("image/")
+    )
+    first = list(keys)[:MAX_IMAGES]
+    return {key: uri for key in first if (uri := await files.data_uri(key))}
+
+
+def _check_count(name: str, entries: Sequence[object]) -> None:
+    if len(entries) > MAX_ATTACHED:
+        raise InvalidParams(f"{name}: expected at most {MAX_ATTACHED}, found {len(entries)}")
+
+
+def _content(root: Path, path: str) -> bytes:
+    stamp = stamp_of(root, path)
+    if stamp is None:
+        raise CommandFailed(f"There is no file {path!r} in the vault that can be attached.")
+    if stamp[2] > MAX_FILE_BYTES:
+        raise CommandFailed(f"{path!r} is larger than {MAX_FILE_BYTES >> 20} MiB.")
+    try:
+        return VaultFiles(root).content(path, max_bytes=MAX_FILE_BYTES)
+    except OSError as error:
+        raise CommandFailed(f"{path!r} can't be read: {error.strerror}.") from error

@@ -1,0 +1,110 @@
+"""The commands `memory.*`: the chat files (contract A5)."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from smart_context.chat.documents.lineage import ANYBODY
+from smart_context.chat.ids import check_chat_id
+from smart_context.chat.messages import ChatId, Message, MessageId, messages_of
+from smart_context.chat.store import ChatStore
+from smart_context.host.commands.registry import Caller, CommandRegistry
+from smart_context.host.turns.turns import Turns
+from smart_context.values import JsonObject
+
+MAX_HITS = 200
+
+
+class MemoryCommands:
+    """What clients do with whole chats.
+
+    Args:
+        store: Where chats are kept.
+        turns: The answers that are under way.
+        repair: Puts a chat right after a crash, before it is read.
+        settled: Waits until plugins were told of what has changed.
+    """
+
+    def __init__(
+        self,
+        store: ChatStore,
+        turns: Turns,
+        repair: Callable[[ChatId], Awaitable[None]],
+        settled: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._store = store
+        self._turns = turns
+        self._repair = repair
+        self._settled = settled
+
+    def register(self, commands: CommandRegistry) -> None:
+        """Make them callable."""
+        commands.register("memory.load_chat", self.load_chat)
+        commands.register("memory.save_chat", self.save_chat)
+        commands.register("memory.list_chats", self.list_chats)
+        commands.register("memory.search", self.search)
+        commands.register("memory.rename_chat", self.rename_chat)
+        commands.register("memory.delete_chat", self.delete_chat)
+        commands.register("memory.restore_chat", self.restore_chat)
+
+    async def load_chat(self, chat_id: str, caller: Caller) -> JsonObject:
+        """Give a chat's document; of a chat that does not exist, one without messages."""
+        checked = check_chat_id(chat_id)
+        await self._repair(checked)
+        return await self._store.load(checked, reader=_reader(caller))
+
+    async def save_chat(self, chat_id: str, data: dict[str, Any], caller: Caller) -> JsonObject:
+        """Store a chat's document; what others changed meanwhile is merged in.
+
+        Messages that the document lacks are deleted only if this client has seen them; the ids of
+        those that stay are given as `kept`.
+        """
+        checked = check_chat_id(chat_id)
+        stored = messages_of(await self._store.save(checked, data, reader=_reader(caller)))
+        result: JsonObject = {"chat_id": checked, "total_messages": len(stored)}
+        kept = _missing(data, stored) if "messages" in data else []
+        return {**result, "kept": kept} if kept else result
+
+    async def list_chats(self) -> JsonObject:
+        """List the chats, newest first."""
+        return {"chats": [asdict(summary) for summary in await self._store.list_chats()]}
+
+    async def search(self, query: str, limit: int = 50) -> JsonObject:
+        """Find chats by what was said in them."""
+        hits = await self._store.search(query, limit=max(1, min(limit, MAX_HITS)))
+        return {"query": query, "results": [asdict(hit) for hit in hits]}
+
+    async def rename_chat(self, chat_id: str, title: str) -> JsonObject:
+        """Give a chat another title."""
+        checked = check_chat_id(chat_id)
+        await self._store.rename(checked, title)
+        return {"chat_id": checked, "title": title}
+
+    async def delete_chat(self, chat_id: str) -> JsonObject:
+        """Move a chat to the trash; an answer that is under way is stopped first."""
+        checked = check_chat_id(chat_id)
+        await self._turns.stop(checked)
+        await self._store.delete(checked)
+        await self._settled()
+        return {"chat_id": checked}
+
+    async def restore_chat(self, chat_id: str) -> JsonObject:
+        """Bring a chat back from the trash."""
+        checked = check_chat_id(chat_id)
+        await self._store.restore(checked)
+        return {"chat_id": checked}
+
+
+def _reader(caller: Caller) -> str:
+    """Whose versions of a chat are told apart: each connection's; those without one share."""
+    return caller.client.id if caller.client else ANYBODY
+
+
+def _missing(data: JsonObject, stored: Sequence[Message]) -> list[MessageId]:
+    """The stored messages that a document lacks."""
+    sent = messages_of(data)
+    ids = {message.id for message in sent}
+    named = {entry["id"] for entry in data["messages"] if isinstance(entry, dict) and "id" in entry}
+    # Where a document names no id, one is made of position and content, and the position shifts.
+    texts = {(message.role, message.text) for message in sent if message.id not in named}
+    return [m.id for m in stored if m.id not in ids and (m.role, m.text) not in texts]

@@ -1,0 +1,153 @@
+"""Commands: what clients and plugins can ask for, by name (contract A3)."""
+
+import logging
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from smart_context.chat.messages import ChatId
+from smart_context.errors import CommandFailed, NameTaken, SmartContextError, UnknownCommand
+from smart_context.host.bus import is_async
+from smart_context.host.commands.parameters import Parameters
+from smart_context.values import JsonObject
+
+CommandHandler = Callable[..., Awaitable[Mapping[str, Any] | None]]
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
+
+_logger = logging.getLogger(__name__)
+
+
+class Client(Protocol):
+    """One connected page or program.
+
+    Attributes:
+        id: Names the connection.
+        chat_id: The chat that it opened last; `None` until it opens one.
+    """
+
+    id: str
+    chat_id: ChatId | None
+
+    def send(self, event: str, payload: JsonObject) -> None:
+        """Queue an event for this client; never blocks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls a command; a handler gets it by a parameter annotated `Caller`.
+
+    Attributes:
+        client: `None` for calls without a connection: HTTP, a plugin, the command line.
+    """
+
+    client: Client | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Command:
+    handler: CommandHandler
+    parameters: Parameters
+    owner: str
+
+
+class CommandRegistry:
+    """The commands, by name."""
+
+    def __init__(self) -> None:
+        self._commands: dict[str, _Command] = {}
+
+    def register(
+        self, name: str, handler: CommandHandler, *, owner: str = ""
+    ) -> Callable[[], None]:
+        """Make a command callable.
+
+        Args:
+            name: `plugin.verb`, in small letters, digits and `_`.
+            handler: An async function that returns a JSON object, or nothing for `{}`. Its
+                annotated parameters are the command's; one annotated `Caller` is filled in.
+            owner: The plugin it belongs to.
+
+        Returns:
+            A function that removes the command; calling it again does nothing.
+
+        Raises:
+            NameTaken: If there is a command of that name; it stays.
+            ValueError: If the name has another form.
+            TypeError: If the handler is not async, or its parameters can't be checked.
+        """
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"expected a command's name such as 'plugin.verb', found {name!r}")
+        if not is_async(handler):
+            raise TypeError(f"{name}: expected an async function, found {handler!r}")
+        if taken := self._commands.get(name):
+            raise NameTaken(
+                f"the command {name} is registered already by {taken.owner or 'the host'}; "
+                f"{owner or 'the newcomer'} needs another name"
+            )
+        command = _Command(
+            handler=handler, parameters=Parameters.of(handler, caller_type=Caller), owner=owner
+        )
+        self._commands[name] = command
+        return lambda: self._drop(name, command)
+
+    async def call(self, name: str, params: Mapping[str, Any], caller: Caller) -> JsonObject:
+        """Run a command.
+
+        A `chat_id` that is left out is the chat that the caller's client opened last.
+
+        Raises:
+            UnknownCommand: If no command has that name.
+            InvalidParams: If parameters are missing, unknown or ill-typed; names each.
+            SmartContextError: What the command itself says went wrong.
+            CommandFailed: If it failed otherwise; the traceback is in the log.
+        """
+        command = self._commands.get(name)
+        if command is None:
+            raise UnknownCommand(f"there is no command {name!r}; system.commands lists them all")
+        given = command.parameters.check(name, self._with_chat(command, params, caller))
+        if command.parameters.caller_name:
+            given[command.parameters.caller_name] = caller
+        try:
+            result = await command.handler(**given)
+        except SmartContextError:
+            raise
+        except Exception as error:
+            _logger.exception("the command %s of %s failed", name, command.owner or "the host")
+            raise CommandFailed(f"{name} failed unexpectedly; the log says more") from error
+        return _as_object(name, result)
+
+    def describe(self) -> list[JsonObject]:
+        """Every command, by name: description, parameters (JSON Schema) and owner."""
+        return [
+            {
+                "name": name,
+                "description": (command.handler.__doc__ or "").strip().partition("\n")[0],
+                "params": command.parameters.schema(),
+                "owner": command.owner,
+            }
+            for name, command in sorted(self._commands.items())
+        ]
+
+    def _drop(self, name: str, command: _Command) -> None:
+        if self._commands.get(name) is command:
+            del self._commands[name]
+
+    @staticmethod
+    def _with_chat(
+        command: _Command, params: Mapping[str, Any], caller: Caller
+    ) -> Mapping[str, Any]:
+        open_chat = caller.client.chat_id if caller.client else None
+        if open_chat is None or "chat_id" in params or "chat_id" not in command.parameters.names:
+            return params
+        return {**params, "chat_id": open_chat}
+
+
+def _as_object(name: str, result: object) -> JsonObject:
+    if result is None:
+        return {}
+    if isinstance(result, Mapping):
+        return dict(result)
+    _logger.error("%s: expected a JSON object as result, found %s", name, type(result).__name__)
+    raise CommandFailed(f"{name} gave no usable result; the log says more")

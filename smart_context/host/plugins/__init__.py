@@ -1,0 +1,1 @@
+"""Plugins: found, loaded, and given their interface."""

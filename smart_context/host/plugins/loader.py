@@ -1,0 +1,143 @@
+"""Finds plugins, and makes running ones of them (contract A12).
+
+The product's own plugin is described by `plugin.toml` at the top of the package; those of a
+vault lie in `<vault>/plugins/<id>/`. Reading manifests runs no code.
+"""
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, cast
+
+from smart_context import __version__
+from smart_context.config.settings import ENABLED, SettingSpec
+from smart_context.errors import ManifestInvalid
+from smart_context.host.bus import is_async
+from smart_context.host.plugins.api import Plugin
+from smart_context.host.plugins.manifest import (
+    MANIFEST_NAME,
+    Manifest,
+    read_manifest,
+    version_numbers,
+)
+from smart_context.host.plugins.modules import PluginModules
+from smart_context.resources import asset
+from smart_context.trust.files import PLUGINS_FOLDER
+
+Source = Literal["built-in", "vault"]
+
+_OPTIONAL_HOOKS = ("on_client_connected", "on_unload")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundPlugin:
+    """A plugin that is there, whether or not it can run.
+
+    Attributes:
+        id: Its id; where the manifest can't be read, its folder's name.
+        source: Whether it comes with the product or lies in the vault.
+        folder: Where its manifest is.
+        manifest: `None` when it can't be read.
+        fault: Why it can't run; empty when nothing is wrong so far.
+    """
+
+    id: str
+    source: Source
+    folder: Path
+    manifest: Manifest | None = None
+    fault: str = ""
+
+
+def find_plugins(root: Path, *, built_in: Path | None = None) -> tuple[FoundPlugin, ...]:
+    """The product's plugin, then those of the vault at `root`, by name.
+
+    Args:
+        root: The vault.
+        built_in: The manifest of the product's plugin, if it is not the one shipped.
+    """
+    shipped = _found(built_in or asset(MANIFEST_NAME), "built-in")
+    found = [shipped]
+    for folder in _plugin_folders(root.resolve() / PLUGINS_FOLDER):
+        if folder.is_symlink():
+            link = "it is a link, which can't be trusted; put the folder itself there"
+            found.append(FoundPlugin(id=folder.name, source="vault", folder=folder, fault=link))
+            continue
+        plugin = _found(folder / MANIFEST_NAME, "vault")
+        if plugin.id == shipped.id:
+            plugin = replace(plugin, manifest=None, fault="this id belongs to the product's plugin")
+        found.append(plugin)
+    return tuple(found)
+
+
+def declared_settings(
+    root: Path, *, built_in: Path | None = None
+) -> Mapping[str, Mapping[str, SettingSpec]]:
+    """What can be set under `[plugins.X]`, for `read_config`.
+
+    The product's plugin runs unless the user turns it off; a vault's only once turned on.
+    """
+    return {
+        plugin.id: {
+            "enabled": replace(ENABLED, default=plugin.source == "built-in"),
+            **plugin.manifest.settings,
+        }
+        for plugin in find_plugins(root, built_in=built_in)
+        if plugin.manifest is not None
+    }
+
+
+def import_plugin(manifest: Manifest, modules: PluginModules | None) -> Callable[[], object]:
+    """Import a plugin's class; blocks, and runs the plugin's code.
+
+    Args:
+        manifest: Names module and class.
+        modules: Imports a vault's plugin; `None`: the product's plugin is imported as it is.
+
+    Raises:
+        ImportError: If the module or class is not there.
+        Exception: Whatever the plugin's code raises.
+    """
+    module = modules.load(manifest.module) if modules else importlib.import_module(manifest.module)
+    plugin_class = getattr(module, manifest.class_name, None)
+    if plugin_class is None:
+        raise ImportError(f"{manifest.module} has no class {manifest.class_name}")
+    return cast("Callable[[], object]", plugin_class)
+
+
+def checked_plugin(plugin: object) -> Plugin:
+    """The plugin, if its hooks are async.
+
+    Raises:
+        ImportError: If one is not, or `on_load` is missing.
+    """
+    name = type(plugin).__name__
+    if not is_async(getattr(plugin, "on_load", None)):
+        raise ImportError(f"{name} needs 'async def on_load(self, context)'")
+    for hook in _OPTIONAL_HOOKS:
+        if hasattr(plugin, hook) and not is_async(getattr(plugin, hook)):
+            raise ImportError(f"{name}.{hook} needs 'async def'")
+    return cast("Plugin", plugin)
+
+
+def _plugin_folders(plugins: Path) -> list[Path]:
+    try:
+        entries = [] if plugins.is_symlink() else sorted(plugins.iterdir())
+    except OSError:
+        return []
+    return [entry for entry in entries if entry.is_dir() and entry.name[0] not in "._"]
+
+
+def _found(path: Path, source: Source) -> FoundPlugin:
+    folder = path.parent
+    name = folder.name if source == "vault" else "smart_context"
+    plugin = FoundPlugin(id=name, source=source, folder=folder)
+    try:
+        manifest = read_manifest(path, expected_id=name if source == "vault" else None)
+    except ManifestInvalid as error:
+        return replace(plugin, fault=str(error))
+    plugin = replace(plugin, id=manifest.id, manifest=manifest)
+    if version_numbers(manifest.min_host_version) > version_numbers(__version__):
+        needed = f"needs Smart Context {manifest.min_host_version}, this is {__version__}; update"
+        return replace(plugin, fault=needed)
+    return plugin

@@ -1,0 +1,1 @@
+"""One request to the model: its shares of the window, its messages and tools."""

@@ -1,0 +1,140 @@
+"""Reads the arguments that a model gives a tool, and says what is wrong with them.
+
+A model repairs its call when it is told what was expected where. What is checked is the part of
+JSON Schema that tools declare: `type`, `enum`, `items`, `properties`, `required` and
+`additionalProperties`, at any depth.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from smart_context.values import JsonObject
+
+Schema = Mapping[str, Any]
+
+MAX_CHARACTERS = 200_000
+"""Most of the arguments of one call."""
+
+MAX_DEPTH = 32
+"""Most lists and objects within one another."""
+
+_MOST_FAULTS = 8
+_LONGEST_SHOWN = 40
+_KINDS: Mapping[str, type | tuple[type, ...]] = {
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+    "null": type(None),
+}
+
+
+class ArgumentsInvalid(ValueError):
+    """Arguments that a tool can't be called with; the message is for the model."""
+
+
+def read_arguments(text: str) -> JsonObject:
+    """The arguments as a model wrote them, not held against a schema yet.
+
+    Raises:
+        ArgumentsInvalid: If they are no JSON object, or larger or deeper than any tool needs.
+    """
+    if len(text) > MAX_CHARACTERS:
+        raise ArgumentsInvalid(
+            f"The arguments have {len(text):,} characters; at most {MAX_CHARACTERS:,} are taken."
+        )
+    try:
+        value = json.loads(text, parse_constant=_refuse) if text.strip() else {}
+    except (ValueError, RecursionError) as error:
+        raise ArgumentsInvalid(f"The arguments are not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise ArgumentsInvalid("The arguments are not a JSON object.")
+    if _is_deeper(value, MAX_DEPTH):
+        raise ArgumentsInvalid(f"The arguments are nested more than {MAX_DEPTH} levels deep.")
+    return value
+
+
+def check_arguments(arguments: JsonObject, schema: Schema) -> None:
+    """Hold arguments against the schema of their object; other keys than its own are faults.
+
+    Raises:
+        ArgumentsInvalid: With the first faults, each with its place, such as `lines[2].to`.
+    """
+    declared = {"properties": {}, "additionalProperties": False, **schema, "type": "object"}
+    faults = list(islice(_faults(arguments, declared, ""), _MOST_FAULTS + 1))
+    if len(faults) > _MOST_FAULTS:
+        faults[_MOST_FAULTS:] = ["and more"]
+    if faults:
+        raise ArgumentsInvalid("; ".join(faults))
+
+
+def _faults(value: object, schema: Schema, place: str) -> Iterator[str]:
+    where = place or "the arguments"
+    kinds = schema.get("type", ())
+    kinds = (kinds,) if isinstance(kinds, str) else tuple(kinds)
+    if kinds and not any(_is_of_kind(value, kind) for kind in kinds):
+        yield f"{where}: expected {' or '.join(kinds)}, found {_shown(value)}"
+        return
+    allowed = schema.get("enum")
+    if allowed is not None and not any(_is_same(value, one) for one in allowed):
+        yield f"{where}: expected one of {_shown(list(allowed), 400)}, found {_shown(value)}"
+    if isinstance(value, dict):
+        yield from _faults_of_object(value, schema, f"{place}." if place else "")
+    elif isinstance(value, list) and isinstance(items := schema.get("items"), Mapping):
+        for number, entry in enumerate(value):
+            yield from _faults(entry, items, f"{place}[{number}]")
+
+
+def _faults_of_object(value: JsonObject, schema: Schema, prefix: str) -> Iterator[str]:
+    known: Mapping[str, Schema] = schema.get("properties", {})
+    others = schema.get("additionalProperties", "properties" not in schema)
+    for name in schema.get("required", ()):
+        if name not in value:
+            yield f"{prefix}{name}: missing"
+    for name, entry in value.items():
+        if name in known:
+            yield from _faults(entry, known[name], f"{prefix}{name}")
+        elif isinstance(others, Mapping):
+            yield from _faults(entry, others, f"{prefix}{name}")
+        elif not others:
+            names = ", ".join(known) or "none"
+            yield f"{prefix}{name[:_LONGEST_SHOWN]}: unknown; known are: {names}"
+
+
+def _is_of_kind(value: object, kind: str) -> bool:
+    """Whether a value is of a kind; true and false are no numbers, and nothing is infinite."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return False
+    return isinstance(value, _KINDS.get(kind, object)) and (
+        not isinstance(value, bool) or kind not in {"integer", "number"}
+    )
+
+
+def _is_same(value: object, other: object) -> bool:
+    return value == other and isinstance(value, bool) == isinstance(other, bool)
+
+
+def _shown(value: object, longest: int = _LONGEST_SHOWN) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= longest else f"{text[:longest]}…"
+
+
+def _is_deeper(value: object, most: int) -> bool:
+    level = [value]
+    for _ in range(most):
+        level = [
+            entry
+            for holder in level
+            if isinstance(holder, list | dict)
+            for entry in (holder if isinstance(holder, list) else holder.values())
+        ]
+    return any(isinstance(entry, list | dict) for entry in level)
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is not JSON")

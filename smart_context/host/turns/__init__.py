@@ -1,0 +1,1 @@
+"""A turn from the user's message to the saved answer."""

@@ -1,0 +1,91 @@
+"""Puts chats right after a crash: answers that nobody is writing any more."""
+
+import asyncio
+import logging
+
+from smart_context.chat.answers.claim import AnswerClaimed, claim_answer, is_claimed
+from smart_context.chat.answers.journal import ANSWER_SUFFIX, parse_journal
+from smart_context.chat.messages import ChatId
+from smart_context.chat.store import ChatStore
+from smart_context.chat.threads import to_end
+from smart_context.errors import SmartContextError
+from smart_context.host.turns import transcript
+from smart_context.host.turns.turns import Turns
+from smart_context.values import JsonObject
+
+NEWEST_CHATS = 20
+CLAIM_PATIENCE_S = 0.1
+
+_logger = logging.getLogger(__name__)
+
+
+class Repair:
+    """Puts the text that had arrived of an answer into its chat and marks it as interrupted.
+
+    An answer that another process is writing is left alone: that process has claimed it.
+
+    Args:
+        store: Where chats are kept.
+        turns: Knows which answers are still being written here.
+    """
+
+    def __init__(self, store: ChatStore, turns: Turns) -> None:
+        self._store = store
+        self._turns = turns
+        self._repairing = asyncio.Lock()
+
+    async def all(self) -> None:
+        """Repair every chat that has a journal, then the newest chats.
+
+        An answer of which nothing had arrived may have no journal; its chat was written to just
+        before the crash, so it is among the newest. Any others are repaired when opened.
+        """
+        try:
+            for chat_id in await self._store.interrupted():
+                await self._try(chat_id)
+            for summary in (await self._store.list_chats())[:NEWEST_CHATS]:
+                await self.chat(summary.id)
+        except SmartContextError as error:
+            _logger.warning("chats could not be repaired after a crash: %s", error)
+
+    async def chat(self, chat_id: ChatId) -> None:
+        """Repair one chat, if it needs that; a disk that refuses is logged.
+
+        Raises:
+            ChatUnreadable: If the chat is damaged.
+            StoreFailed: If it can't be read.
+        """
+        if any(message.generating for message in await self._store.messages(chat_id)):
+            await self._try(chat_id)
+
+    async def _try(self, chat_id: ChatId) -> None:
+        try:
+            async with self._repairing:  # who opens a chat waits for the repair of the start
+                if self._turns.under_way(chat_id) is None:
+                    await self._turns.save_unsaved(chat_id)
+                    await self._end_unfinished(chat_id)
+        except (SmartContextError, OSError) as error:
+            _logger.warning("chat %s could not be repaired after a crash: %s", chat_id, error)
+
+    async def _end_unfinished(self, chat_id: ChatId) -> None:
+        path = self._store.place(chat_id, ANSWER_SUFFIX)
+        if await to_end(lambda: is_claimed(path)):
+            return
+        try:
+            claim = await to_end(lambda: claim_answer(path, patience_s=CLAIM_PATIENCE_S))
+        except AnswerClaimed:
+            return
+        try:
+            left = parse_journal(await to_end(claim.read))
+
+            def end(document: JsonObject) -> None:
+                if left is not None:
+                    transcript.put_back(document, left)
+                transcript.end_unfinished(document)
+
+            if await self._store.exists(chat_id):
+                await self._store.update(chat_id, end)
+                _logger.info("chat %s: an interrupted answer was kept", chat_id)
+            await to_end(claim.remove)
+        finally:
+            claim.release()

@@ -1,0 +1,125 @@
+"""What a turn writes into a chat document: pure changes, made under the chat's lock."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from smart_context.chat.answers.journal import Arrived
+from smart_context.chat.messages import Message, give_ids, messages_of
+from smart_context.errors import CommandFailed
+from smart_context.values import JsonObject
+
+INTERRUPTED = "The answer was interrupted before it was complete. Ask again or regenerate it."
+KEPT_REMOVALS = 20
+
+
+def append(document: JsonObject, *messages: Message) -> None:
+    """Add messages at the end."""
+    _entries(document).extend(message.to_dict() for message in messages)
+
+
+def put(document: JsonObject, message: Message) -> None:
+    """Replace the message of the same id; add it at the end when it is not there."""
+    entries = _entries(document)
+    for at in reversed(range(len(entries))):  # an answer is among the last
+        if isinstance(entries[at], dict) and entries[at].get("id") == message.id:
+            entries[at] = message.to_dict()
+            return
+    entries.append(message.to_dict())
+
+
+def end_unfinished(document: JsonObject) -> None:
+    """Mark answers that nobody is writing any more as interrupted; their text stays."""
+    for entry in _entries(document):
+        if isinstance(entry, dict) and entry.pop("generating", False):
+            entry.setdefault("error", INTERRUPTED)
+
+
+def put_back(document: JsonObject, answer: Arrived) -> None:
+    """Give an unfinished answer what had arrived of it, and mark it as interrupted.
+
+    An answer that is complete, or no longer in the chat, stays as it is.
+    """
+    for entry in _entries(document):
+        if not isinstance(entry, dict) or entry.get("id") != answer.message_id:
+            continue
+        if entry.get("generating"):
+            said = [{"type": "text", "text": answer.text}] if answer.text else []
+            parts = [*map(dict, answer.steps), *said]
+            entry["content"] = parts if answer.steps else answer.text or entry.get("content") or ""
+            del entry["generating"]
+            entry.setdefault("error", INTERRUPTED)
+
+
+def question_of(document: JsonObject, message_id: str) -> Message:
+    """The question that a message answers; a question is its own.
+
+    Raises:
+        CommandFailed: If there is no such message, or no question before it.
+    """
+    messages = messages_of(document)
+    at = _position(messages, message_id)
+    for message in reversed(messages[: at + 1]):
+        if message.role == "user":
+            return message
+    raise CommandFailed(f"no question comes before message {message_id!r}")
+
+
+def remove_after(document: JsonObject, message_id: str, *, removed_at: str) -> None:
+    """Take out what follows a message; it is kept under `removed`, newest last.
+
+    Raises:
+        CommandFailed: If there is no such message.
+    """
+    give_ids(document)
+    entries = _entries(document)
+    at = _position(messages_of(document), message_id)
+    kept, removed = entries[: at + 1], entries[at + 1 :]
+    if not removed:
+        return
+    document["messages"] = kept
+    former = document.get("removed")
+    removals = [*former] if isinstance(former, list) else []
+    removals.append({"removed_at": removed_at, "messages": removed})
+    document["removed"] = removals[-KEPT_REMOVALS:]
+
+
+def change_text(document: JsonObject, message_id: str, text: str) -> None:
+    """Let a message say something else; its images, tool calls and so on stay.
+
+    Raises:
+        CommandFailed: If there is no such message, or it is still being written.
+    """
+    give_ids(document)
+    messages = messages_of(document)
+    at = _position(messages, message_id)
+    if messages[at].generating:
+        raise CommandFailed(f"message {message_id!r} is still being written; stop it first")
+    entry = _entries(document)[at]
+    content = entry.get("content")
+    entry["content"] = _with_text(content, text) if isinstance(content, list) else text
+
+
+def _with_text(parts: list[Any], text: str) -> list[Any]:
+    """The parts with one text in place of the first; the other texts go."""
+    texts = [at for at, part in enumerate(parts) if _is_text(part)]
+    place = texts[0] if texts else len(parts)
+    others = [part for part in parts[place:] if not _is_text(part)]
+    return [*parts[:place], {"type": "text", "text": text}, *others]
+
+
+def _is_text(part: object) -> bool:
+    return not isinstance(part, Mapping) or part.get("type") == "text"
+
+
+def _position(messages: tuple[Message, ...], message_id: str) -> int:
+    for at, message in enumerate(messages):
+        if message.id == message_id:
+            return at
+    raise CommandFailed(f"there is no message {message_id!r} in this chat; it may be gone")
+
+
+def _entries(document: JsonObject) -> list[Any]:
+    entries = document.get("messages")
+    if not isinstance(entries, list):
+        entries = document["messages"] = []
+    return entries

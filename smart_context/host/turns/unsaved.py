@@ -1,0 +1,69 @@
+"""Answers that the disk refused, kept in memory until it takes them."""
+
+import asyncio
+import logging
+from contextlib import suppress
+
+from smart_context.chat.answers.journal import AnswerJournal
+from smart_context.chat.messages import ChatId, Message
+from smart_context.chat.store import ChatStore
+from smart_context.chat.threads import to_end
+from smart_context.errors import SmartContextError
+from smart_context.host.tasks import TaskOwner
+from smart_context.host.turns import transcript
+
+RETRY_S = 2.0
+
+_logger = logging.getLogger(__name__)
+
+
+class UnsavedAnswers:
+    """The last answer of each chat that could not be saved; tried again until it is.
+
+    Args:
+        store: Where chats are kept.
+    """
+
+    def __init__(self, store: ChatStore) -> None:
+        self._store = store
+        self._kept: dict[ChatId, tuple[Message, AnswerJournal]] = {}
+        self._tasks = TaskOwner("unsaved answers")
+        self._saving = asyncio.Lock()
+
+    def keep(self, chat_id: ChatId, answer: Message, journal: AnswerJournal) -> None:
+        """Keep an answer; its journal stays claimed until the answer is saved."""
+        self._kept[chat_id] = (answer, journal)
+        self._tasks.latest("retry", self._retry())
+
+    async def save(self, chat_id: ChatId) -> None:
+        """Save what is kept of a chat, if anything is; of a chat that is gone, forget it.
+
+        Raises:
+            SmartContextError: If the disk still refuses.
+        """
+        async with self._saving:
+            if chat_id not in self._kept:
+                return
+            answer, journal = self._kept[chat_id]
+            if await self._store.exists(chat_id):
+                await self._store.update(chat_id, lambda document: transcript.put(document, answer))
+            await to_end(journal.finish)
+            del self._kept[chat_id]
+        _logger.info("chat %s: the answer is saved now", chat_id)
+
+    async def close(self) -> None:
+        """Try once more, then leave what is journalled for the next start."""
+        await self._tasks.close()
+        for chat_id in [*self._kept]:
+            with suppress(SmartContextError):
+                await self.save(chat_id)
+        for _, journal in self._kept.values():
+            journal.close()
+
+    async def _retry(self) -> None:
+        while self._kept:
+            await asyncio.sleep(RETRY_S)
+            for chat_id, (_, journal) in [*self._kept.items()]:
+                await to_end(journal.flush)
+                with suppress(SmartContextError):
+                    await self.save(chat_id)

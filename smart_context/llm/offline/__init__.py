@@ -1,0 +1,1 @@
+"""Models that need no endpoint: embeddings, the offline responder, the scripted model."""

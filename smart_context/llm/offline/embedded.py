@@ -1,0 +1,210 @@
+"""The embedding model that ships with the package: no key, no network.
+
+A message that is longer than the model's window is embedded as the mean of at most four windows
+spread evenly over it, so its cost is bounded and its end counts too.
+"""
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smart_context.errors import ModelFailed
+from smart_context.llm.minilm import files
+from smart_context.llm.minilm.onnx_session import Forward, onnx_forward
+from smart_context.llm.minilm.tensors import from_bytes
+from smart_context.llm.minilm.transformer import DIMENSION, LONGEST, MiniLM
+from smart_context.llm.models import Matrix
+from smart_context.llm.offline.blas import use_one_thread
+from smart_context.llm.offline.wordpiece import WordPiece
+
+NAME = "embedded/all-MiniLM-L6-v2"
+_MOST_WINDOWS = 4
+_WINDOW = LONGEST - 2
+_WINDOW_CHARACTERS = 2_048
+_TEXTS_AT_ONCE = 256
+_BATCH_ROWS = 16
+_BATCH_TOKENS = 2_048
+_MOST_WORKERS = 4
+_WAITING_BATCHES = 1
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A stretch of one text: ids between the opening and the closing token, both included."""
+
+    text: int
+    ids: tuple[int, ...]
+
+
+class EmbeddedEmbedder:
+    """all-MiniLM-L6-v2 on the processor; satisfies `Embedder`.
+
+    The weights are loaded on first use. Work is done in threads of its own, in batches; a
+    cancelled call stops after the batches that are being computed, and calls that run at the same
+    time take turns, so a question does not wait for a long import.
+
+    Args:
+        folder: Where the data files are.
+        workers: Batches computed at the same time; one for each processor, up to four, by default.
+
+    Attributes:
+        workers: What was chosen.
+    """
+
+    def __init__(self, *, folder: Path = files.FOLDER, workers: int | None = None) -> None:
+        self._folder = folder
+        self.workers = workers or min(_MOST_WORKERS, os.cpu_count() or 1)
+        self._threads = ThreadPoolExecutor(self.workers, "embedding")
+        self._loading = threading.Lock()
+        self._loaded: tuple[WordPiece, Forward] | None = None
+
+    @property
+    def name(self) -> str:
+        """`embedded/all-MiniLM-L6-v2`."""
+        return NAME
+
+    @property
+    def dimension(self) -> int:
+        """384."""
+        return DIMENSION
+
+    async def embed(self, texts: Sequence[str]) -> Matrix:
+        """Shape (len(texts), 384), one unit-length row per text, in order.
+
+        A text without a known word piece (empty, white space, unknown script) gives a zero row.
+
+        Raises:
+            ModelFailed: If the weights are missing or damaged, or the model was closed.
+        """
+        rows = np.zeros((len(texts), DIMENSION), np.float32)
+        if not texts:
+            return rows
+        pieces, forward = await self._in_thread(self._load)
+        windows: list[Window] = []
+        for start in range(0, len(texts), _TEXTS_AT_ONCE):
+            some = texts[start : start + _TEXTS_AT_ONCE]
+            windows += await self._in_thread(partial(cut, pieces, some, start))
+        await self._compute(batched(windows), forward, rows)
+        return unit(rows)
+
+    async def aclose(self) -> None:
+        """Let the threads end; calls that are not done fail at their next batch."""
+        self._threads.shutdown(wait=False)
+
+    async def _compute(
+        self, batches: Iterator[list[Window]], forward: Forward, rows: Matrix
+    ) -> None:
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self.workers + _WAITING_BATCHES):
+                    group.create_task(self._add(batches, forward, rows))
+        except ExceptionGroup as several:
+            raise several.exceptions[0] from None
+
+    async def _add(self, batches: Iterator[list[Window]], forward: Forward, rows: Matrix) -> None:
+        for batch in batches:
+            vectors = await self._in_thread(partial(forward, *padded(batch)))
+            counts = np.array([[len(window.ids) - 2] for window in batch], np.float32)
+            np.add.at(rows, [window.text for window in batch], vectors * counts)
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        try:
+            done = asyncio.get_running_loop().run_in_executor(self._threads, work)
+        except RuntimeError as error:
+            raise ModelFailed("The embedded embedding model was closed. Start again.") from error
+        return await done
+
+    def _load(self) -> tuple[WordPiece, Forward]:
+        with self._loading:
+            if self._loaded is None:
+                self._loaded = load(self._folder)
+            return self._loaded
+
+
+def load(folder: Path) -> tuple[WordPiece, Forward]:
+    """The tokenizer and the model, through onnxruntime where it is installed, else in numpy.
+
+    Takes about 0.1 s and 100 MB.
+
+    Raises:
+        ModelFailed: If a data file is missing or damaged.
+    """
+    use_one_thread()
+    vocabulary = files.read_checked(folder, files.VOCABULARY).decode()
+    tensors = from_bytes(files.read_checked(folder, files.WEIGHTS))
+    forward = onnx_forward(tensors) or MiniLM.restored(tensors)
+    return WordPiece(vocabulary.split("\n")[:-1]), forward
+
+
+def cut(pieces: WordPiece, texts: Sequence[str], first: int = 0) -> list[Window]:
+    """The windows of the texts; none for a text in which nothing is known.
+
+    Args:
+        pieces: The tokenizer.
+        texts: Any texts.
+        first: The number of the first text; the windows carry the texts' numbers.
+    """
+    return [
+        Window(number, (pieces.opening, *ids, pieces.closing))
+        for number, text in enumerate(texts, first)
+        for ids in _windows(pieces, text)
+    ]
+
+
+def _windows(pieces: WordPiece, text: str) -> list[list[int]]:
+    if len(text) > _MOST_WINDOWS * _WINDOW_CHARACTERS:
+        stretches = _spread(text, _WINDOW_CHARACTERS)
+        windows = [pieces.ids(stretch)[:_WINDOW] for stretch in stretches]
+    else:
+        windows = _spread(pieces.ids(text), _WINDOW)
+    return [ids for ids in windows if any(piece != pieces.unknown for piece in ids)]
+
+
+S = TypeVar("S", str, list[int])
+
+
+def _spread(whole: S, width: int) -> list[S]:
+    """At most four stretches of `width`, the first and the last included, evenly between."""
+    count = min(_MOST_WINDOWS, -(-len(whole) // width))
+    if count * width >= len(whole):
+        return [whole[start : start + width] for start in range(0, len(whole), width)]
+    starts = [round(number * (len(whole) - width) / (count - 1)) for number in range(count)]
+    return [whole[start : start + width] for start in starts]
+
+
+def batched(windows: Sequence[Window]) -> Iterator[list[Window]]:
+    """The windows, shortest first, in batches of at most 16 rows and 2,048 padded tokens."""
+    batch: list[Window] = []
+    for window in sorted(windows, key=lambda window: len(window.ids)):
+        if len(batch) == _BATCH_ROWS or (len(batch) + 1) * len(window.ids) > _BATCH_TOKENS:
+            yield batch
+            batch = []
+        batch.append(window)
+    if batch:
+        yield batch
+
+
+def padded(batch: Sequence[Window]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The batch's ids, shape (n, longest), padded with zeros, and the lengths, shape (n,)."""
+    lengths = np.array([len(window.ids) for window in batch])
+    ids = np.zeros((len(batch), lengths.max()), np.int64)
+    for row, window in zip(ids, batch, strict=True):
+        row[: len(window.ids)] = window.ids
+    return ids, lengths
+
+
+def unit(rows: Matrix) -> Matrix:
+    """The rows at length 1; rows of zeros stay as they are."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)

@@ -1,0 +1,218 @@
+"""What answers when no chat model is configured: the closest passages, quoted with their sources.
+
+It never pretends to be a language model (DESIGN, "Embedded default").
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Protocol
+
+from smart_context.errors import ModelFailed
+from smart_context.llm.models import Completion, Embedder, Piece, PromptMessage
+from smart_context.llm.offline.closest import (
+    CLOSE_ENOUGH,
+    closeness,
+    cosines_to_first,
+    paragraphs,
+    prefiltered,
+    textwise,
+)
+from smart_context.text.words import content_words
+
+NAME = "embedded/passages"
+
+_UNCONFIGURED = "No chat model is configured"
+_UNTRUSTED = "This vault names an endpoint that you have not trusted"
+_OPENINGS = (_UNCONFIGURED, _UNTRUSTED)
+_INTRODUCTION = (
+    f"{_UNCONFIGURED}, so nobody has written an answer. To get one, name a model in the `[llm]`"
+    " table of `.vault.toml`; `smart-context init` writes a file with everything explained."
+)
+_RESTRICTED_INTRODUCTION = (
+    f"{_UNTRUSTED}, so nothing was sent to it and nobody has written an answer. To use it, choose"
+    " “Review and trust…” at the top of the page, or run `smart-context trust`."
+)
+_FOUND = "This is what your notes and this chat say that comes closest to your message:"
+_NOTHING = "Nothing in your notes or in this chat comes close to your message."
+_WORDS_ONLY = "(The embedding model did not answer, so this was found by shared words alone.)"
+
+_MOST_QUOTED = 5
+_MOST_FROM_NOTES = 40
+_MOST_FROM_CHAT = 1_000
+_MESSAGE_CHARACTERS = 8_000
+_QUOTE_CHARACTERS = 500
+_COMPARED_CHARACTERS = 1_200
+_LEADING_HEADING = re.compile(r"\A#{1,6}[ \t]++([^\n]*+)")
+_BACKTICKS = re.compile("`+")
+_FEW_WORDS = re.compile(r"(?<!\s)\s*+\S{1,200}+(?: \S{1,200}+){0,3}")
+_SPEAKERS = {
+    "user": "earlier in this chat: your message",
+    "assistant": "earlier in this chat: an answer",
+}
+
+
+class Found(Protocol):
+    """A piece of text and where it stands."""
+
+    @property
+    def source(self) -> str:
+        """A relative path, with the heading if there is one."""
+
+    @property
+    def text(self) -> str:
+        """What stands there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of text and where it stands; satisfies `Found`."""
+
+    source: str
+    text: str
+
+
+class PassageSource(Protocol):
+    """Finds passages in the vault's notes."""
+
+    async def find(self, query: str, limit: int) -> Sequence[Found]:
+        """At most `limit` passages that may have to do with `query`, in any order."""
+
+
+class PassageResponder:
+    """Quotes the passages closest to the last message; satisfies `ChatModel`.
+
+    Args:
+        embedder: Puts passages in order. When it fails, shared words alone decide, and the
+            answer says so.
+        passages: The vault's notes.
+        is_restricted: A chat model is configured, but the user has not trusted its endpoint.
+    """
+
+    def __init__(
+        self, embedder: Embedder, passages: PassageSource, *, is_restricted: bool = False
+    ) -> None:
+        self._embedder = embedder
+        self._passages = passages
+        self._introduction = _RESTRICTED_INTRODUCTION if is_restricted else _INTRODUCTION
+
+    @property
+    def name(self) -> str:
+        """`embedded/passages`."""
+        return NAME
+
+    async def stream(
+        self, messages: Sequence[PromptMessage], *, tools: Sequence[dict[str, Any]] = ()
+    ) -> AsyncGenerator[Piece]:
+        """The answer in pieces of a few words; tools are not used."""
+        del tools
+        for text in _pieces(self._introduction):
+            yield Piece(text=text)
+        for text in _pieces(await self._found(messages)):
+            yield Piece(text=text)
+
+    async def complete(
+        self,
+        messages: Sequence[PromptMessage],
+        *,
+        tools: Sequence[dict[str, Any]] = (),
+        json_reply: bool = False,
+    ) -> Completion:
+        """The answer at once; it is Markdown even when JSON is asked for."""
+        del json_reply
+        pieces = [piece.text async for piece in self.stream(messages, tools=tools)]
+        return Completion(text="".join(pieces))
+
+    async def _found(self, messages: Sequence[PromptMessage]) -> str:
+        question = question_of(messages)
+        notes = await self._passages.find(question, _MOST_FROM_NOTES)
+        said = said_before(messages)
+        # A note's path and heading are part of what it says: `Bread.md` need not repeat the word.
+        texts = [f"{note.source}\n{note.text}"[:_COMPARED_CHARACTERS] for note in notes]
+        texts += [passage.text for passage in said]
+        places = await asyncio.to_thread(prefiltered, question, texts)
+        scores, remarks = await self._scores(question, [texts[place] for place in places])
+        ranked = sorted(zip(scores, places, strict=True), key=lambda pair: -pair[0])
+        best = [place for score, place in ranked if score >= CLOSE_ENOUGH][:_MOST_QUOTED]
+        passages = [*notes, *said]
+        quoted = _quoted([passages[place] for place in best])
+        return "\n\n" + "\n\n".join([*remarks, *quoted])
+
+    async def _scores(
+        self, question: str, texts: Sequence[str]
+    ) -> tuple[Sequence[float], tuple[str, ...]]:
+        if not texts:
+            return (), ()
+        try:
+            cosines = cosines_to_first(await self._embedder.embed([question, *texts]))
+        except ModelFailed:
+            return closeness(question, texts, None).tolist(), (_WORDS_ONLY,)
+        return closeness(question, texts, cosines).tolist(), ()
+
+
+def question_of(messages: Sequence[PromptMessage]) -> str:
+    """The last message; with the user's one before it when it names nothing (`And then?`)."""
+    asked = [_text(message) for message in messages if message.get("role") == "user"]
+    if not asked:
+        return ""
+    if len(asked) > 1 and not content_words(asked[-1]):
+        return f"{asked[-2]}\n{asked[-1]}"
+    return asked[-1]
+
+
+def said_before(messages: Sequence[PromptMessage]) -> list[Passage]:
+    """The paragraphs of the chat before the last message, those of the newest messages first.
+
+    Our own answers are left out: they only quote. So are the oldest messages of a very long chat
+    and the ends of very long messages.
+    """
+    said = [message for message in messages if message.get("role") in _SPEAKERS][:-1]
+    passages = (
+        Passage(_SPEAKERS[message["role"]], paragraph)
+        for message in reversed(said)
+        if not (text := _text(message)).startswith(_OPENINGS)
+        for paragraph in paragraphs(text[:_MESSAGE_CHARACTERS], _QUOTE_CHARACTERS)
+    )
+    return list(islice(passages, _MOST_FROM_CHAT))
+
+
+def _quoted(passages: Sequence[Found]) -> list[str]:
+    if not passages:
+        return [_NOTHING]
+    blocks = [_FOUND]
+    for number, passage in enumerate(passages, 1):
+        blocks += [f"**{number}.** {_as_code(passage.source)}", _as_quote(passage.text)]
+    return blocks
+
+
+def _as_code(source: str) -> str:
+    line = " ".join(source.split())
+    longest = max((len(run) for run in _BACKTICKS.findall(line)), default=0)
+    fence = "`" * (longest + 1)
+    return f"{fence} {line} {fence}" if longest else f"`{line}`"
+
+
+def _as_quote(text: str) -> str:
+    text = text.strip()
+    if len(text) > _QUOTE_CHARACTERS:
+        text = next(textwise(text, _QUOTE_CHARACTERS)) + " …"
+    text = _LEADING_HEADING.sub(_in_bold, text)
+    return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
+
+
+def _in_bold(heading: re.Match[str]) -> str:
+    title = heading[1].rstrip(" \t#")
+    return f"**{title}**"
+
+
+def _pieces(text: str) -> Iterator[str]:
+    return (found[0] for found in _FEW_WORDS.finditer(text))
+
+
+def _text(message: PromptMessage) -> str:
+    content: Any = message.get("content")
+    if isinstance(content, list):
+        return "\n".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""

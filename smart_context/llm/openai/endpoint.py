@@ -1,0 +1,239 @@
+"""One model at one endpoint: sends requests, again where that helps, and explains failures.
+
+The retries of `openai` are off: ours know when another request helps.
+"""
+
+import asyncio
+import importlib
+import logging
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from smart_context.config import EndpointSettings
+from smart_context.errors import ModelFailed
+from smart_context.llm.failures import (
+    Failure,
+    ModelKind,
+    RequestFailed,
+    explained,
+    is_address,
+)
+from smart_context.llm.openai.connection import bounded, interrupted, make_client
+from smart_context.llm.openai.retries import wait_s
+
+if TYPE_CHECKING:
+    import openai
+
+T = TypeVar("T")
+Route = Literal["chat", "embeddings"]
+Sleep = Callable[[float], Awaitable[None]]
+Body = Mapping[str, Any]
+
+_LOG = logging.getLogger(__name__)
+LARGEST_BODY = 2 << 20
+"""Bytes of an answer that is read at once; it takes a tenth of a second to parse at worst."""
+
+_LARGEST_STREAM = 256 << 20
+"""Bytes of a stream; what it says is bounded more closely where it is read."""
+
+_PATIENCE = 10
+_UPLOAD_AND_WAIT = 2
+"""How many times `timeout_s` an answer may take to begin: the request goes there first."""
+
+_OPTIONAL: Mapping[str, tuple[str, ...]] = {
+    "stream_options": ("stream_options", "include_usage"),
+    "response_format": ("response_format", "json_object", "json mode"),
+    "encoding_format": ("encoding_format", "base64"),
+}
+"""Fields that an answer is possible without, and how a refusal names them."""
+
+_INSTEAD: Body = {"encoding_format": "float"}
+"""What is sent in place of a refused field; the library would fill in what is left out."""
+
+
+class Endpoint:
+    """The connection to one model.
+
+    Args:
+        settings: Where the model is and how patient to be.
+        kind: What to call it in errors.
+        sleep: Waits between requests.
+        jitter: A number in [0, 1), drawn for each wait.
+    """
+
+    def __init__(
+        self,
+        settings: EndpointSettings,
+        kind: ModelKind,
+        *,
+        sleep: Sleep = asyncio.sleep,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self.settings = settings
+        self._kind = kind
+        self._sleep = sleep
+        self._jitter = jitter
+        self._client: openai.AsyncOpenAI | None = None
+        self._connecting = asyncio.Lock()
+        self._refused_fields: set[str] = set()
+
+    @property
+    def patience_s(self) -> float:
+        """How long an endpoint may give signs of life, but no answer."""
+        return _PATIENCE * self.settings.timeout_s
+
+    async def fetch(self, route: Route, body: Body, *, most_bytes: int = LARGEST_BODY) -> bytes:
+        """The whole body of the answer.
+
+        Raises:
+            RequestFailed: When all attempts are used up, or another would not help.
+        """
+
+        async def attempt(stack: AsyncExitStack, body: Body) -> bytes:
+            whole = bytearray()
+            chunks = await self._open(stack, route, body, most_bytes)
+            async with _until(self.patience_s):
+                async for chunk in chunks:
+                    whole += chunk
+            return bytes(whole)
+
+        async with AsyncExitStack() as stack:
+            return await self._persist(stack, attempt, body)
+
+    @asynccontextmanager
+    async def stream(self, body: Body) -> AsyncIterator[AsyncIterator[bytes]]:
+        """The answer's bytes as they come; leaving the context closes the connection.
+
+        Once an answer has begun nothing is retried.
+
+        Raises:
+            RequestFailed: As `fetch` does, and while iterating.
+        """
+
+        async def attempt(stack: AsyncExitStack, body: Body) -> AsyncIterator[bytes]:
+            return await self._open(stack, "chat", body, _LARGEST_STREAM)
+
+        async with AsyncExitStack() as stack:
+            yield await self._persist(stack, attempt, body)
+
+    def explained(self, failure: Failure) -> ModelFailed:
+        """The error to show to a person."""
+        return explained(failure, self.settings, self._kind)
+
+    async def aclose(self) -> None:
+        """Close idle connections."""
+        if self._client is not None:
+            await self._client.close()
+            self._client = None
+
+    async def _persist(
+        self,
+        stack: AsyncExitStack,
+        attempt: Callable[[AsyncExitStack, Body], Awaitable[T]],
+        body: Body,
+    ) -> T:
+        retries = 0
+        while True:
+            sent = self._accepted(body)
+            try:
+                return await attempt(stack, sent)
+            except RequestFailed as error:
+                await stack.aclose()
+                if self._takes_back(error.failure, sent):
+                    continue
+                wait = self._wait_s(error.failure, retries)
+                if wait is None:
+                    raise
+                _LOG.info("%s: asking again in %.1f s (%s)", self.settings.model, wait, error)
+            await self._sleep(wait)
+            retries += 1
+
+    def _accepted(self, body: Body) -> Body:
+        known = {key: body[key] for key in body if key not in self._refused_fields}
+        refused = body.keys() & self._refused_fields & _INSTEAD.keys()
+        return known | {key: _INSTEAD[key] for key in refused}
+
+    def _wait_s(self, failure: Failure, retries: int) -> float | None:
+        return wait_s(
+            failure,
+            retries=retries,
+            max_retries=self.settings.max_retries,
+            jitter=self._jitter(),
+        )
+
+    def _takes_back(self, failure: Failure, sent: Body) -> bool:
+        """Leave out, from now on, an optional field that the endpoint says it does not know."""
+        if failure.status not in {400, 422}:
+            return False
+        words = failure.words.lower()
+        unknown = {
+            field
+            for field, names in _OPTIONAL.items()
+            if field in sent.keys() - self._refused_fields and any(name in words for name in names)
+        }
+        self._refused_fields |= unknown
+        return bool(unknown)
+
+    async def _open(
+        self, stack: AsyncExitStack, route: Route, body: Body, most_bytes: int
+    ) -> AsyncIterator[bytes]:
+        client = await self._connected()
+        try:
+            async with _until(_UPLOAD_AND_WAIT * self.settings.timeout_s):
+                response = await stack.enter_async_context(_request(client, route, body))
+        except _api_error() as error:
+            raise RequestFailed(_failure(error)) from None
+        chunks = bounded(response.iter_bytes(), most_bytes)
+        return await stack.enter_async_context(aclosing(chunks))
+
+    async def _connected(self) -> "openai.AsyncOpenAI":
+        if not is_address(self.settings.base_url):
+            words = "base_url is not a web address"
+            raise RequestFailed(Failure(trouble="unreachable", words=words))
+        key = self.settings.api_key
+        if key and not (key.isascii() and key.isprintable()):
+            words = "its key holds characters that can't be sent, such as a line break"
+            raise RequestFailed(Failure(trouble="unusable key", words=words))
+        async with self._connecting:
+            if self._client is None:
+                self._client = await asyncio.to_thread(make_client, self.settings)
+            return self._client
+
+
+@asynccontextmanager
+async def _until(seconds: float) -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError:
+        raise RequestFailed(Failure(trouble="slow")) from None
+
+
+def _api_error() -> type[Exception]:
+    kind: type[Exception] = importlib.import_module("openai").APIError
+    return kind
+
+
+def _request(
+    client: "openai.AsyncOpenAI", route: Route, body: Body
+) -> AbstractAsyncContextManager[Any]:
+    if route == "embeddings":
+        given = body
+        create: Any = client.embeddings.with_streaming_response.create
+    else:
+        # The library looks into each message for things to convert, 0.1 ms apiece; as an extra
+        # field they go as they are.
+        given = {**body, "messages": [], "extra_body": {"messages": body["messages"]}}
+        create = client.chat.completions.with_streaming_response.create
+    opened: AbstractAsyncContextManager[Any] = create(**given)
+    return opened
+
+
+def _failure(error: Exception) -> Failure:
+    """What an exception of `openai` means; some of its versions wrap ours."""
+    cause = error.__cause__
+    if isinstance(cause, RequestFailed):
+        return cause.failure
+    return interrupted(cause if isinstance(cause, Exception) else error)

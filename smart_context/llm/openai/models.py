@@ -1,0 +1,242 @@
+"""Models behind the OpenAI API: OpenAI itself, Ollama, LM Studio, vLLM, llama.cpp and the like."""
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator, Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from smart_context.config import EndpointSettings
+from smart_context.llm.failures import AnswerNotUnderstood, Failure, RequestFailed, shown_url
+from smart_context.llm.models import Completion, Matrix, Piece, PromptMessage
+from smart_context.llm.openai.endpoint import LARGEST_BODY, Endpoint, Sleep
+from smart_context.llm.openai.replies import (
+    StreamReader,
+    VendorError,
+    read_completion,
+    read_vectors,
+)
+from smart_context.llm.openai.silence import Silence
+from smart_context.llm.tokens import beginning
+
+_BATCH_TEXTS = 128
+_BATCH_CHARACTERS = 200_000
+_LARGEST_VECTOR = 96 << 10
+"""Bytes of one embedding: 4,096 numbers, written out with all their digits."""
+
+_TEXT_TOKENS = 1_800
+_SHORT_TEXT_TOKENS = 400
+
+
+class OpenAIChatModel:
+    """A chat model at an endpoint; satisfies `ChatModel`.
+
+    At most `max_retries` requests are made again, and none once an answer has begun. Fields that
+    an endpoint says it does not know (`stream_options`, `response_format`) are left out from then
+    on.
+
+    Args:
+        endpoint: Where the model is and how patient to be.
+        sleep: Waits between requests.
+        jitter: A number in [0, 1), drawn for each wait.
+    """
+
+    def __init__(
+        self,
+        endpoint: EndpointSettings,
+        *,
+        sleep: Sleep = asyncio.sleep,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self._endpoint = Endpoint(endpoint, "chat model", sleep=sleep, jitter=jitter)
+
+    @property
+    def name(self) -> str:
+        """The model's id at its endpoint."""
+        return self._endpoint.settings.model
+
+    async def stream(
+        self, messages: Sequence[PromptMessage], *, tools: Sequence[dict[str, Any]] = ()
+    ) -> AsyncGenerator[Piece]:
+        """The answer as it is written; closing the generator closes the connection.
+
+        Raises:
+            ModelFailed: While iterating; the pieces before it stay valid.
+        """
+        body = {**self._body(messages, tools), "stream": True}
+        body["stream_options"] = {"include_usage": True}
+        reader = StreamReader()
+        silence = Silence(self._endpoint.patience_s, asyncio.get_running_loop().time)
+        try:
+            async with self._endpoint.stream(body) as chunks:
+                async for chunk in chunks:
+                    for piece in reader.feed(chunk):
+                        yield piece
+                    silence.check(reader.characters)
+                for piece in reader.last():
+                    yield piece
+                _check_ended(reader)
+        except (RequestFailed, AnswerNotUnderstood, VendorError) as error:
+            raise self._endpoint.explained(failure_of(error)) from None
+
+    async def complete(
+        self,
+        messages: Sequence[PromptMessage],
+        *,
+        tools: Sequence[dict[str, Any]] = (),
+        json_reply: bool = False,
+    ) -> Completion:
+        """The whole answer at once; `json_reply` asks for a JSON object where that is supported.
+
+        Raises:
+            ModelFailed: If the endpoint does not answer, says no, or answers nonsense.
+        """
+        body = self._body(messages, tools)
+        if json_reply:
+            body["response_format"] = {"type": "json_object"}
+        try:
+            return read_completion(await self._endpoint.fetch("chat", body))
+        except (RequestFailed, AnswerNotUnderstood, VendorError) as error:
+            raise self._endpoint.explained(failure_of(error)) from None
+
+    async def aclose(self) -> None:
+        """Close idle connections."""
+        await self._endpoint.aclose()
+
+    def _body(
+        self, messages: Sequence[PromptMessage], tools: Sequence[dict[str, Any]]
+    ) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "model": self._endpoint.settings.model,
+            "messages": [encodable(message) for message in messages],
+        }
+        if tools:
+            body["tools"] = [encodable(tool) for tool in tools]
+        return body
+
+
+class OpenAIEmbedder:
+    """An embedding model at an endpoint; satisfies `Embedder`.
+
+    A text is sent as far as about 1,800 tokens, and about 400 once the endpoint has said that
+    texts are too long for it.
+
+    Args:
+        endpoint: Where the model is and how patient to be.
+        sleep: Waits between requests.
+        jitter: A number in [0, 1), drawn for each wait.
+    """
+
+    def __init__(
+        self,
+        endpoint: EndpointSettings,
+        *,
+        sleep: Sleep = asyncio.sleep,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self._endpoint = Endpoint(endpoint, "embedding model", sleep=sleep, jitter=jitter)
+        self._most_tokens = _TEXT_TOKENS
+
+    @property
+    def name(self) -> str:
+        """Address and model, since two servers may give one name to different models."""
+        settings = self._endpoint.settings
+        return f"{shown_url(settings.base_url)}|{settings.model}"
+
+    async def embed(self, texts: Sequence[str]) -> Matrix:
+        """Shape (len(texts), d), one unit-length row per text, in order.
+
+        Blank texts are not sent: endpoints refuse them. They give zero rows, and when there are
+        no others d is 0.
+
+        Raises:
+            ModelFailed: If the endpoint does not answer, says no, or gives too few vectors or
+                vectors of different lengths.
+        """
+        places = [place for place, text in enumerate(texts) if text.strip()]
+        try:
+            heads = [beginning(texts[place], self._most_tokens) for place in places]
+            parts = [await self._vectors(batch) for batch in _batches(heads)]
+            found = _stacked(parts)
+        except (RequestFailed, AnswerNotUnderstood, VendorError) as error:
+            raise self._endpoint.explained(failure_of(error)) from None
+        rows = np.zeros((len(texts), found.shape[1]), np.float32)
+        rows[places] = _unit(found)
+        return rows
+
+    async def aclose(self) -> None:
+        """Close idle connections."""
+        await self._endpoint.aclose()
+
+    async def _vectors(self, texts: Sequence[str]) -> Matrix:
+        try:
+            return await self._ask(texts)
+        except RequestFailed as error:
+            if self._most_tokens == _SHORT_TEXT_TOKENS or not error.failure.is_too_long:
+                raise
+            self._most_tokens = _SHORT_TEXT_TOKENS
+        return await self._ask(texts)
+
+    async def _ask(self, texts: Sequence[str]) -> Matrix:
+        body = {
+            "model": self._endpoint.settings.model,
+            "input": [encodable(beginning(text, self._most_tokens)) for text in texts],
+            "encoding_format": "base64",
+        }
+        most_bytes = LARGEST_BODY + len(texts) * _LARGEST_VECTOR
+        found = await self._endpoint.fetch("embeddings", body, most_bytes=most_bytes)
+        return read_vectors(found, len(texts))
+
+
+def _check_ended(reader: StreamReader) -> None:
+    if not reader.ended:
+        raise RequestFailed(Failure(trouble="broken"))
+
+
+def failure_of(error: RequestFailed | AnswerNotUnderstood | VendorError) -> Failure:
+    """The value behind an exception of this package."""
+    if isinstance(error, RequestFailed):
+        return error.failure
+    if isinstance(error, VendorError):
+        return Failure(trouble="refused", words=str(error), status=200)
+    return Failure(trouble="nonsense", words=str(error))
+
+
+def encodable(value: Any) -> Any:
+    """The same JSON value, with halves of characters that UTF-8 can't hold replaced."""
+    if isinstance(value, str):
+        return value if value.isascii() else _whole_characters(value)
+    if isinstance(value, dict):
+        return {key: encodable(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [encodable(entry) for entry in value]
+    return value
+
+
+def _whole_characters(text: str) -> str:
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _batches(texts: Sequence[str]) -> list[list[str]]:
+    batches: list[list[str]] = []
+    characters = 0
+    for text in texts:
+        characters += len(text)
+        if not batches or len(batches[-1]) == _BATCH_TEXTS or characters > _BATCH_CHARACTERS:
+            batches.append([])
+            characters = len(text)
+        batches[-1].append(text)
+    return batches
+
+
+def _stacked(parts: Sequence[Matrix]) -> Matrix:
+    widths = sorted({part.shape[1] for part in parts})
+    if len(widths) > 1:
+        raise AnswerNotUnderstood(f"expected embeddings of one length, found lengths {widths}")
+    return np.concatenate(parts) if parts else np.zeros((0, 0), np.float32)
+
+
+def _unit(rows: Matrix) -> Matrix:
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)

@@ -1,0 +1,273 @@
+"""Reads what an OpenAI-compatible endpoint sends: bytes in, our values out.
+
+Endpoints differ in small ways. What can be understood is; what can't raises
+`AnswerNotUnderstood` with the beginning of what was found.
+"""
+
+import base64
+import binascii
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from smart_context.llm.failures import (
+    AnswerNotUnderstood,
+    Failure,
+    RequestFailed,
+    vendor_words,
+)
+from smart_context.llm.models import Completion, Matrix, Piece, Usage
+from smart_context.llm.openai.thinking import Thinking, split_thoughts
+from smart_context.llm.openai.tool_calls import ToolCalls
+
+_SHOWN = 200
+_LONGEST_LINE = 2 << 20
+_MANY_LINES = 32
+"""Lines that came at once and are passed on as one piece: each piece costs a frame and a write."""
+
+_MOST_NUMBERS = 16_384
+_MARKS_OF_A_VECTOR = 40
+"""Quotes and brackets around one embedding, and some more for other fields."""
+
+MOST_CHARACTERS = 4_000_000
+"""Of an answer and the thoughts before it: a million tokens, more than any model writes."""
+
+_NOTHING = ("", "")
+
+
+class VendorError(Exception):
+    """An error that the endpoint sent in place of an answer, with status 200."""
+
+
+def read_completion(body: bytes) -> Completion:
+    """A whole answer.
+
+    Raises:
+        AnswerNotUnderstood: If it is none.
+        VendorError: If it is an error in disguise.
+    """
+    answer = _json_object(body)
+    choice = _first_choice(answer)
+    message = choice.get("message") if choice else None
+    if not isinstance(message, Mapping):
+        raise AnswerNotUnderstood(_beginning(body))
+    calls = ToolCalls()
+    for call in _objects(message.get("tool_calls")):
+        calls.add(call)
+    thoughts, text = split_thoughts(_text(message))
+    return Completion(
+        text=text,
+        reasoning=_reasoning(message) + thoughts,
+        tool_calls=calls.whole,
+        usage=_usage(answer),
+    )
+
+
+def read_vectors(body: bytes, count: int) -> Matrix:
+    """Shape (count, d): the rows as they came, in the order of the texts.
+
+    Raises:
+        AnswerNotUnderstood: If rows are missing, of different lengths, or not finite numbers.
+        VendorError: If it is an error in disguise.
+    """
+    marks = max(body.count(mark) for mark in (b'"', b"{", b"["))
+    if marks > _MARKS_OF_A_VECTOR * (count + 2):
+        raise AnswerNotUnderstood(_beginning(body))
+    rows = _objects(_json_object(body).get("data"))
+    if len(rows) != count:
+        raise AnswerNotUnderstood(f"expected {count} embeddings, found {len(rows)}")
+    if all(isinstance(row.get("index"), int) for row in rows):
+        rows = sorted(rows, key=lambda row: int(row["index"]))
+    vectors = [_vector(row.get("embedding")) for row in rows]
+    lengths = sorted({len(vector) for vector in vectors})
+    if len(lengths) != 1 or lengths[0] == 0:
+        raise AnswerNotUnderstood(f"expected embeddings of one length, found lengths {lengths}")
+    matrix = np.stack(vectors)
+    if not np.isfinite(matrix).all():
+        raise AnswerNotUnderstood("expected finite numbers, found NaN or infinity")
+    return matrix
+
+
+class StreamReader:
+    """Turns the bytes of a streamed answer into pieces, whatever they are cut into.
+
+    A server that ignores the wish to stream and sends a whole answer is understood as well.
+
+    Attributes:
+        ended: The endpoint said that the answer is whole; without that it was cut off.
+        characters: How many were said, thought or asked of tools; signs of life don't count.
+    """
+
+    def __init__(self) -> None:
+        self.ended = False
+        self.characters = 0
+        self._rest = bytearray()
+        self._calls = ToolCalls()
+        self._thinking = Thinking()
+        self._usage: Usage | None = None
+        self._saw_event = False
+        self._strays = bytearray()
+
+    def feed(self, chunk: bytes) -> Iterator[Piece]:
+        """The pieces of text that are complete now, up to an event that can't be understood.
+
+        Raises:
+            AnswerNotUnderstood: At an event that is not JSON, or a line without end.
+            RequestFailed: When the answer is longer than any.
+            VendorError: If the endpoint reports an error in mid-stream.
+        """
+        *lines, rest = chunk.split(b"\n")
+        if lines:
+            lines[0] = bytes(self._rest + lines[0])
+            self._rest.clear()
+        self._rest += rest
+        said, failure = self._said(lines)
+        for reasoning, text in said:
+            if reasoning or text:
+                yield Piece(text=text, reasoning=reasoning)
+        if failure:
+            raise failure
+        if len(self._rest) > _LONGEST_LINE:
+            raise AnswerNotUnderstood(_beginning(self._rest))
+
+    def last(self) -> Iterator[Piece]:
+        """What was left when the bytes ended: text, then one piece with tool calls and usage.
+
+        Raises:
+            AnswerNotUnderstood: If there was no event at all, nor a whole answer.
+            VendorError: As `feed` does.
+        """
+        yield from self.feed(b"\n")
+        if not self._saw_event:
+            whole = read_completion(bytes(self._strays))
+            self.ended = True
+            yield Piece(
+                text=whole.text,
+                reasoning=whole.reasoning,
+                tool_calls=whole.tool_calls,
+                usage=whole.usage,
+            )
+            return
+        reasoning, text = self._thinking.rest()
+        if reasoning or text or self._calls.whole or self._usage:
+            yield Piece(
+                text=text, reasoning=reasoning, tool_calls=self._calls.whole, usage=self._usage
+            )
+
+    def _said(self, lines: Sequence[bytes]) -> tuple[list[tuple[str, str]], Exception | None]:
+        """What is thought and said in each line, or in all when they are many; and what failed."""
+        said: list[tuple[str, str]] = []
+        failure = None
+        for line in lines:
+            try:
+                said.append(self._line(line.strip()))
+            except (AnswerNotUnderstood, RequestFailed, VendorError) as error:
+                failure = error
+                break
+        if len(said) > _MANY_LINES:
+            thoughts, texts = zip(*said, strict=True)
+            said = [("".join(thoughts), "".join(texts))]
+        return said, failure
+
+    def _line(self, line: bytes) -> tuple[str, str]:
+        """What is thought, and what is said, in one line."""
+        if not line.startswith(b"data:"):
+            if not self._saw_event:
+                self._strays += line[: max(0, _LONGEST_LINE - len(self._strays))]
+            return _NOTHING
+        payload = line[len(b"data:") :].strip()
+        self._saw_event = True
+        if payload == b"[DONE]":
+            self.ended = True
+            return _NOTHING
+        return self._event(_json_object(payload)) if payload else _NOTHING
+
+    def _event(self, event: Mapping[str, Any]) -> tuple[str, str]:
+        self._usage = _usage(event) or self._usage
+        choice = _first_choice(event)
+        if choice is None:
+            return _NOTHING
+        if choice.get("finish_reason"):
+            self.ended = True
+        delta = choice.get("delta")
+        if not isinstance(delta, Mapping):
+            return _NOTHING
+        for call in _objects(delta.get("tool_calls")):
+            self.characters += self._calls.add(call)
+        thoughts, text = self._thinking.split(_text(delta))
+        thoughts = _reasoning(delta) + thoughts
+        self.characters += len(thoughts) + len(text)
+        if self.characters > MOST_CHARACTERS:
+            raise RequestFailed(Failure(trouble="endless"))
+        return thoughts, text
+
+
+def _json_object(body: bytes) -> Mapping[str, Any]:
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise AnswerNotUnderstood(_beginning(body)) from error
+    if not isinstance(value, Mapping):
+        raise AnswerNotUnderstood(_beginning(body))
+    if value.get("error"):
+        raise VendorError(vendor_words(value) or _beginning(body))
+    return value
+
+
+def _first_choice(answer: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    choices = _objects(answer.get("choices"))
+    return choices[0] if choices else None
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    content = message.get("content") or message.get("refusal")
+    if isinstance(content, list):
+        return "".join(str(part.get("text") or "") for part in _objects(content))
+    return content if isinstance(content, str) else ""
+
+
+def _reasoning(message: Mapping[str, Any]) -> str:
+    """What a model thought aloud; OpenAI's API knows no field for it, and servers have two."""
+    thoughts = message.get("reasoning_content") or message.get("reasoning")
+    return thoughts if isinstance(thoughts, str) else ""
+
+
+def _usage(answer: Mapping[str, Any]) -> Usage | None:
+    usage = answer.get("usage")
+    if not isinstance(usage, Mapping):
+        return None
+    prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    if not isinstance(prompt, int) or prompt <= 0:
+        return None
+    return Usage(
+        prompt_tokens=prompt,
+        completion_tokens=completion if isinstance(completion, int) else 0,
+    )
+
+
+def _vector(embedding: object) -> Matrix:
+    try:
+        if isinstance(embedding, str):
+            return np.frombuffer(base64.b64decode(embedding, validate=True), "<f4")
+        if isinstance(embedding, list) and len(embedding) <= _MOST_NUMBERS:
+            with np.errstate(over="ignore"):
+                return np.array(embedding, np.float32).reshape(-1)
+    except (ValueError, TypeError, OverflowError, binascii.Error):
+        pass
+    raise AnswerNotUnderstood(f"expected an embedding, found {_shown(embedding)}")
+
+
+def _shown(value: object) -> str:
+    return f"{len(value)} entries" if isinstance(value, list) else str(value)[:80]
+
+
+def _objects(value: object) -> Sequence[Mapping[str, Any]]:
+    return (
+        [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
+    )
+
+
+def _beginning(body: bytes | bytearray) -> str:
+    return body[:_SHOWN].decode("utf-8", "replace").strip() or "an empty body"

@@ -1,0 +1,1 @@
+"""Asks git for changes, in repositories that nobody has to trust."""

@@ -1,0 +1,1 @@
+"""What stands at the head of a request: role, contexts, standing instructions."""

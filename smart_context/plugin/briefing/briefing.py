@@ -1,0 +1,137 @@
+"""What a turn is told besides the chat itself: its role, its named contexts, its template.
+
+Turn, preview, weight and replay ask here, so that what is shown is what is sent. What changes
+least stands first: system prompt, role, contexts; a provider that keeps prompts finds the same
+beginning again (contract C, order for provider caches).
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from smart_context.chat.messages import ChatId
+from smart_context.plugin.briefing.chat_contexts import Assembled, ChatContexts
+from smart_context.plugin.briefing.chat_roles import ChatRoles
+from smart_context.plugin.briefing.role_part import NO_ROLE, RolePart
+from smart_context.plugin.choices.sidecars import Sidecars
+from smart_context.plugin.choices.state import FilterState
+from smart_context.processes.child import Child
+from smart_context.threads import in_daemon_thread
+
+TEMPLATE_PATIENCE_S = 15.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Briefing:
+    """What goes with one message.
+
+    Attributes:
+        message: The message, in the words of the role's template.
+        role: What the role adds to the system prompt.
+        contexts: The named contexts.
+        problem: Why the template was not used; empty when it was, or there is none.
+    """
+
+    message: str = ""
+    role: RolePart = NO_ROLE
+    contexts: Assembled = field(default_factory=Assembled)
+    problem: str = ""
+
+    @property
+    def problems(self) -> str:
+        """All that went wrong with role and template, for people."""
+        return "\n".join(filter(None, (self.role.problem, self.problem)))
+
+    @property
+    def tokens(self) -> int:
+        """Of what is added to the system prompt."""
+        return self.role.tokens + self.contexts.tokens
+
+    def without_contexts(self) -> "Briefing":
+        """The same, when there is no room for the named contexts."""
+        return replace(self, contexts=self.contexts.left_out())
+
+    def system_prompt(self, before: str) -> str:
+        """The system prompt with role and contexts behind it."""
+        with_role = before
+        if self.role.text:
+            with_role = (
+                f"{before.rstrip()}\n\n{self.role.text}" if before.strip() else self.role.text
+            )
+        return self.contexts.prompt.after(with_role)
+
+
+class Briefings:
+    """Makes the briefings of a vault's chats.
+
+    Args:
+        sidecars: What the user chose for each chat.
+        roles: The chats' roles.
+        contexts: The chats' named contexts.
+        child: Where the vault's own templates are rendered.
+    """
+
+    def __init__(
+        self, *, sidecars: Sidecars, roles: ChatRoles, contexts: ChatContexts, child: Child
+    ) -> None:
+        self._sidecars = sidecars
+        self._roles = roles
+        self._contexts = contexts
+        self._child = child
+
+    async def of(self, chat_id: ChatId, message: str, role: str | None = None) -> Briefing:
+        """What goes with a chat's next message; never fails.
+
+        Args:
+            chat_id: The chat.
+            message: The message.
+            role: Instead of the chat's own; empty is none.
+        """
+        state = (await self._sidecars.of(chat_id)).state
+        if role is not None and role != state.role:
+            state = state.take_role(role)
+        part, contexts = await asyncio.gather(
+            self._roles.part(state), self._contexts.assemble(chat_id, state.contexts)
+        )
+        return await self.with_message(Briefing(role=part, contexts=contexts), message)
+
+    async def under(
+        self,
+        chat_id: ChatId,
+        message: str,
+        state: FilterState,
+        *,
+        budget: int,
+        model: str,
+        count_tokens: Callable[[str], int],
+    ) -> Briefing:
+        """What would go with a message under other choices and another model.
+
+        Args:
+            chat_id: The chat.
+            message: The message.
+            state: The choices.
+            budget: Most tokens of the contexts.
+            model: The model.
+            count_tokens: Counts for it.
+        """
+        contexts = await self._contexts.assemble(
+            chat_id, state.contexts, budget=budget, count_tokens=count_tokens
+        )
+        role = await self._roles.part(state, model=model, count_tokens=count_tokens)
+        return await self.with_message(Briefing(role=role, contexts=contexts), message)
+
+    async def with_message(self, briefing: Briefing, message: str) -> Briefing:
+        """The same briefing for another message."""
+        role = briefing.role
+        if role.config is None or not role.config.template:
+            return replace(briefing, message=message, problem="")
+        try:
+            async with asyncio.timeout(TEMPLATE_PATIENCE_S):
+                words, problem = await in_daemon_thread(
+                    lambda: role.shaped(message, self._child), name="template"
+                )
+        except TimeoutError:
+            words = message
+            problem = f"The template of the role {role.name!r} took too long; it is not used."
+        return replace(briefing, message=words, problem=problem)

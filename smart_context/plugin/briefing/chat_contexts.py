@@ -1,0 +1,204 @@
+"""Named contexts attached to chats: chips, suggestions, and their part of the system prompt."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from smart_context.chat.ids import check_chat_id
+from smart_context.chat.messages import ChatId
+from smart_context.chat.store import ChatStore
+from smart_context.contexts import SmartContexts
+from smart_context.errors import CommandFailed, InvalidParams, SmartContextError
+from smart_context.plugin.choices.sidecars import Sidecars
+from smart_context.plugin.choices.state import FilterState
+from smart_context.plugin.notes.context_prompt import (
+    NOTHING,
+    ContextsPrompt,
+    Gathered,
+    Share,
+    contexts_prompt,
+    gather,
+)
+from smart_context.plugin.notes.context_views import own_context, share_view
+from smart_context.plugin.notes.named_contexts import CHANGED, Command
+from smart_context.plugin.notes.vault_notes import VaultNotes
+from smart_context.values import JsonObject
+
+PATIENCE_S = 20.0
+"""How long a turn waits for its notes before it goes on without them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """The contexts of a chat as a prompt, what went wrong with which in words, and its tokens."""
+
+    prompt: ContextsPrompt = NOTHING
+    problems: tuple[tuple[str, str], ...] = ()
+    tokens: int = 0
+
+    def left_out(self) -> "Assembled":
+        """The same contexts, none of which is sent: there is no room for them."""
+        shares = tuple(
+            replace(share, tokens=0, sent=(), cut=(), left_out=(*share.sent, *share.left_out))
+            for share in self.prompt.shares
+        )
+        return Assembled(ContextsPrompt("", shares), self.problems)
+
+
+class ChatContexts:
+    """Which contexts go with a chat's messages, and what of them.
+
+    Args:
+        notes: The vault's notes.
+        chats: Where chats are.
+        sidecars: Where it is kept which contexts are attached.
+        emit: Tells the clients.
+        budget: Most tokens of all contexts of one chat; 0 is no limit.
+        within: What of a budget the model's window leaves.
+        count_tokens: Counts for the model that is chatted with.
+        logger: For what people should know.
+    """
+
+    def __init__(  # noqa: PLR0913 - the plugin's parts, each by name
+        self,
+        *,
+        notes: VaultNotes,
+        chats: ChatStore,
+        sidecars: Sidecars,
+        emit: Callable[[str, JsonObject], None],
+        budget: int,
+        within: Callable[[int], int],
+        count_tokens: Callable[[str], int],
+        logger: logging.Logger,
+    ) -> None:
+        self._notes = notes
+        self._chats = chats
+        self._sidecars = sidecars
+        self._emit = emit
+        self._budget = budget
+        self._within = within
+        self._count_tokens = count_tokens
+        self._logger = logger
+
+    def commands(self) -> tuple[Command, ...]:
+        """The commands, each by the name of its function."""
+        return (*(self.attach_context, self.detach_context, self.chat_contexts, self.add_notes),)
+
+    async def attach_context(self, chat_id: str, key: str) -> JsonObject:
+        """Send a named context with each message of a chat."""
+        if await self._notes.ask(lambda contexts: contexts.get(key)) is None:
+            raise CommandFailed(f"There is no context {key!r}; save it before it is attached.")
+        return await self._change(chat_id, lambda state: state.attach(key))
+
+    async def detach_context(self, chat_id: str, key: str) -> JsonObject:
+        """Send a named context no longer."""
+        return await self._change(chat_id, lambda state: state.detach(key))
+
+    async def chat_contexts(self, chat_id: str) -> JsonObject:
+        """The contexts of a chat: what of each goes with the next message, and what does not."""
+        checked = check_chat_id(chat_id)
+        return self._chips(checked, await self.assemble(checked))
+
+    async def add_notes(self, chat_id: str, paths: list[str]) -> JsonObject:
+        """Put notes into the chat's own context, which is made and attached when it is not yet."""
+        checked = check_chat_id(chat_id)
+        key = own_context(checked)
+
+        def add(contexts: SmartContexts) -> None:
+            known = contexts.get(key)
+            items = {**(known.context_items if known else {}), **dict.fromkeys(paths, True)}
+            contexts.create(items, key, known.context_opts if known else {})
+
+        if not paths:
+            raise InvalidParams("paths: expected at least one note")
+        await self._notes.ask(add)
+        return await self._change(chat_id, lambda state: state.attach(key))
+
+    async def assemble(
+        self,
+        chat_id: ChatId,
+        keys: Sequence[str] | None = None,
+        *,
+        budget: int | None = None,
+        count_tokens: Callable[[str], int] | None = None,
+    ) -> Assembled:
+        """The part of the system prompt that holds a chat's contexts; never fails.
+
+        Args:
+            chat_id: The chat.
+            keys: Instead of those that are attached.
+            budget: Instead of that of the settings.
+            count_tokens: Instead of counting for the model that is chatted with.
+        """
+        if keys is None:
+            keys = (await self._sidecars.of(chat_id)).state.contexts
+        limit = self._within(self._budget if budget is None else budget)
+        count = count_tokens or self._count_tokens
+        if not keys:
+            return Assembled()
+        problem = ""
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                found = await self._notes.ask(lambda contexts: _gathered(contexts, keys, limit))
+                return await asyncio.to_thread(_assembled, found, limit, count)
+        except TimeoutError:
+            problem = f"The notes could not be read within {PATIENCE_S:.0f} s; they are not sent."
+        except Exception:
+            self._logger.exception("the contexts of the chat %s can't be read", chat_id)
+            problem = "The notes can't be read, and are not sent; the log says more."
+        lost = ContextsPrompt("", tuple(Share(key=key) for key in keys))
+        return Assembled(lost, tuple((key, problem) for key in keys))
+
+    def announce(self, chat_id: ChatId | None = None) -> None:
+        """Tell the clients to look again, at one chat or at all."""
+        self._emit(CHANGED, {"chat_id": chat_id} if chat_id else {})
+
+    async def _change(
+        self, chat_id: str, change: Callable[[FilterState], FilterState]
+    ) -> JsonObject:
+        checked = check_chat_id(chat_id)
+        stored = await self._chats.exists(checked)
+        try:
+            await self._sidecars.change_state(checked, change, stored=stored)
+        except ValueError as error:
+            raise InvalidParams(str(error)) from error
+        self.announce(checked)
+        return await self.chat_contexts(checked)
+
+    def _chips(self, chat_id: ChatId, assembled: Assembled) -> JsonObject:
+        problems = dict(assembled.problems)
+        chips = [share_view(s, problems.get(s.key, "")) for s in assembled.prompt.shares]
+        own = own_context(chat_id)
+        return {
+            "chat_id": chat_id,
+            "contexts": [{**chip, "is_own": chip["key"] == own} for chip in chips],
+            "tokens": assembled.tokens,
+            "budget": self._within(self._budget),
+        }
+
+
+def _gathered(
+    contexts: SmartContexts, keys: Iterable[str], budget: int
+) -> list[tuple[Gathered, str]]:
+    return [_one(contexts, key, budget) for key in keys]
+
+
+def _one(contexts: SmartContexts, key: str, budget: int) -> tuple[Gathered, str]:
+    try:
+        context = contexts.get(key)
+        if context is None:
+            return Gathered(key=key), "This context was deleted."
+        return gather(contexts, context, budget=budget), ""
+    except SmartContextError as failure:
+        return Gathered(key=key), str(failure)
+
+
+def _assembled(
+    found: Sequence[tuple[Gathered, str]], budget: int, count_tokens: Callable[[str], int]
+) -> Assembled:
+    prompt = contexts_prompt(
+        (gathered for gathered, _ in found), budget=budget, count_tokens=count_tokens
+    )
+    problems = tuple((g.key, problem) for g, problem in found if problem)
+    return Assembled(prompt, problems, count_tokens(prompt.text))

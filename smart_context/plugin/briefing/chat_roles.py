@@ -1,0 +1,175 @@
+"""Roles of chats: which there are, which one a chat has, and what it adds to a turn."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from smart_context.chat.ids import check_chat_id
+from smart_context.errors import ConfigInvalid, InvalidParams, SmartContextError
+from smart_context.packing import RoleLoader
+from smart_context.plugin.briefing.role_packing import RolePacking
+from smart_context.plugin.briefing.role_part import NO_ROLE, RolePart
+from smart_context.plugin.briefing.role_sources import RoleSources
+from smart_context.plugin.choices.sidecars import Sidecars
+from smart_context.plugin.choices.state import FilterState
+from smart_context.plugin.notes.named_contexts import Command
+from smart_context.plugin.selection.chat_filter import ChatFilter
+from smart_context.threads import in_daemon_thread
+from smart_context.values import CountTokens, JsonObject
+
+PATIENCE_S = 20.0
+"""How long a turn waits for the files of its role before it goes on without them."""
+
+
+class ChatRoles:
+    """Which role shapes the turns of a chat, and how.
+
+    Args:
+        root: The vault.
+        without: Folders that are no part of its files, relative to it.
+        sources: Gives the roles that can be used.
+        sidecars: Where it is kept which role a chat has.
+        chat_filter: Tells the clients of a change.
+        within: What of a role's budget the model's window leaves.
+        model: Gives the name of the model that is chatted with.
+        count_tokens: Counts for that model.
+        logger: For what people should know.
+    """
+
+    def __init__(  # noqa: PLR0913 - the plugin's parts, each by name
+        self,
+        *,
+        root: Path,
+        without: Sequence[str],
+        sources: RoleSources,
+        sidecars: Sidecars,
+        chat_filter: ChatFilter,
+        within: Callable[[int], int],
+        model: Callable[[], str],
+        count_tokens: CountTokens,
+        logger: logging.Logger,
+    ) -> None:
+        self._sources = sources
+        self._packing = RolePacking(root, without, sources)
+        self._sidecars = sidecars
+        self._filter = chat_filter
+        self._within = within
+        self._model = model
+        self._count_tokens = count_tokens
+        self._logger = logger
+
+    def commands(self) -> tuple[Command, ...]:
+        """The commands, each by the name of its function."""
+        return (self.roles, self.set_role)
+
+    async def roles(self, chat_id: str | None = None) -> JsonObject:
+        """List the roles that a chat can have, and the one that it has."""
+        listed = await in_daemon_thread(lambda: [*_listed(self._sources.loader())], name="roles")
+        if chat_id is None:
+            return {"roles": listed, "current": "", "targets": [], "problem": ""}
+        state = (await self._sidecars.of(check_chat_id(chat_id))).state
+        return {"roles": listed, **await self._current(state)}
+
+    async def set_role(
+        self, chat_id: str, role: str, targets: list[str] | None = None
+    ) -> JsonObject:
+        """Give a chat a role, which shapes its turns from now on; an empty name takes it away.
+
+        Args:
+            chat_id: The chat.
+            role: Its name, as `roles` lists it.
+            targets: Files and folders of the vault that the turns are about.
+        """
+        checked = check_chat_id(chat_id)
+        if role:
+            await in_daemon_thread(lambda: _check(self._sources, role), name="roles")
+        try:
+            await self._filter.take_role(checked, role, targets or ())
+        except ValueError as error:
+            raise InvalidParams(str(error)) from error
+        return {"chat_id": checked, **await self.roles(checked)}
+
+    async def part(
+        self,
+        state: FilterState,
+        *,
+        model: str | None = None,
+        count_tokens: CountTokens | None = None,
+    ) -> RolePart:
+        """What a chat's role adds to a turn; never fails.
+
+        Args:
+            state: What the user chose for the chat.
+            model: Instead of the one that is chatted with.
+            count_tokens: Counts for it.
+        """
+        if not state.role:
+            return NO_ROLE
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                return await in_daemon_thread(
+                    lambda: self._packing.part(
+                        state.role,
+                        state.role_targets,
+                        budget=self._within,
+                        model=model or self._model(),
+                        count_tokens=count_tokens or self._count_tokens,
+                    ),
+                    name="roles",
+                )
+        except TimeoutError:
+            problem = f"could not be read within {PATIENCE_S:.0f} s"
+        except Exception:
+            self._logger.exception("the role %r can't be packed", state.role)
+            problem = "can't be packed; the log says more"
+        problem = f"The files of the role {state.role!r} {problem}. This turn goes on without it."
+        return RolePart(name=state.role, problems=(problem,))
+
+    async def _current(self, state: FilterState) -> JsonObject:
+        return {
+            "current": state.role,
+            "targets": list(state.role_targets),
+            "problem": await role_problem(self._sources, state),
+        }
+
+
+async def role_problem(sources: RoleSources, state: FilterState) -> str:
+    """What of a chat's role can't be used, for people; empty when there is nothing wrong."""
+    if not state.role:
+        return ""
+    try:
+        usable = await in_daemon_thread(lambda: sources.role(state.role), name="roles")
+    except SmartContextError as failure:
+        return f"The role {state.role!r} is not used: {failure}"
+    return "\n".join(usable.problems)
+
+
+def _listed(loader: RoleLoader) -> Iterator[JsonObject]:
+    for name in loader.names():
+        described: JsonObject = {
+            "name": name,
+            "description": "",
+            "source": loader.source(name),
+        }
+        try:
+            described["description"] = loader.load_role(name).description
+        except ConfigInvalid as invalid:
+            described["problem"] = str(invalid)
+        yield described
+
+
+def _check(sources: RoleSources, name: str) -> None:
+    """Refuse a role that does not exist or is off.
+
+    Raises:
+        InvalidParams: If there is none of that name, or it is off.
+        ConfigInvalid: If its file has faults.
+    """
+    if sources.is_off(name):
+        raise InvalidParams(f"role: this vault's role {name!r} is off until you trust the vault")
+    loader = sources.loader()
+    names = loader.names()
+    if name not in names:
+        raise InvalidParams(f"role: there is no role {name!r}; there are {', '.join(names)}")
+    loader.load_role(name)

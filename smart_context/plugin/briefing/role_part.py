@@ -1,0 +1,156 @@
+"""What a role adds to the turns of a chat: its words, its files, its template (contract C).
+
+The packer makes it, with its own sections and its own budget, as it does for `smart-context pack`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from smart_context.packing import ContextPacker, RoleConfig
+from smart_context.packing.plan import PackPlan, SectionOutcome
+from smart_context.packing.sections import GitUse
+from smart_context.packing.templates.own import OwnTemplates
+from smart_context.packing.templates.templates import failure_of
+from smart_context.processes.child import Child
+from smart_context.values import CountTokens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleSection:
+    """One section of a role's part.
+
+    Attributes:
+        heading: As it stands in the prompt.
+        tokens: Of its text; what it would cost if it was left out.
+        why_not: Why it is not sent; empty when it is.
+        sent: The files in it.
+        left_out: Its files that are not.
+    """
+
+    heading: str
+    tokens: int
+    why_not: str
+    sent: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolePart:
+    """What the role of a chat adds to a turn.
+
+    Attributes:
+        name: The role; empty: the chat has none.
+        text: Goes behind the system prompt.
+        tokens: Of that text.
+        config: The role itself; `None` if it can't be read.
+        targets: The files that its turns are about.
+        sections: What the text is made of, and what was left out.
+        problems: What could not be done, for people.
+        root: The vault.
+        templates: Own versions of templates, which come before the shipped ones.
+    """
+
+    name: str = ""
+    text: str = ""
+    tokens: int = 0
+    config: RoleConfig | None = None
+    targets: tuple[str, ...] = ()
+    sections: tuple[RoleSection, ...] = ()
+    problems: tuple[str, ...] = ()
+    root: Path = Path()
+    templates: OwnTemplates = field(default_factory=OwnTemplates)
+
+    @property
+    def problem(self) -> str:
+        """All that could not be done, in one line for each."""
+        return "\n".join(self.problems)
+
+    def shaped(self, message: str, child: Child) -> tuple[str, str]:
+        """The message in the words of the role's template; and why not, if the template fails.
+
+        Args:
+            message: As it was written.
+            child: Where the vault's own templates are rendered.
+        """
+        if self.config is None or not self.config.template or not message.strip():
+            return message, ""
+        template = self.config.template
+        packer = ContextPacker(self.root, template_dir=self.templates, child=child)
+        bare = replace(self.config, system_prompt="")
+        try:
+            text = packer.render_prompt(
+                template, bare, message, target_files=self.targets, for_chat=True
+            ).strip()
+        except Exception as error:  # noqa: BLE001 - a template is code: it may fail in any way
+            problem = f"Role {self.name!r}: {failure_of(template, error)}"
+            return message, f"{problem}. Your message is sent as it is."
+        return text or message, ""
+
+
+NO_ROLE = RolePart()
+
+
+def pack_role(  # noqa: PLR0913 - the parts of a role's text, each by name
+    root: Path,
+    name: str,
+    role: RoleConfig,
+    *,
+    targets: Sequence[str],
+    budget: int,
+    without: Sequence[str],
+    count_tokens: CountTokens,
+    git: GitUse = "guarded",
+) -> RolePart:
+    """What a role adds to a turn, read now.
+
+    Args:
+        root: The vault.
+        name: By which the role was chosen.
+        role: The role.
+        targets: The files and folders that the turns are about, relative to the vault.
+        budget: Most tokens of it; the role's own budget counts as well.
+        without: Folders that are no part of the vault's files.
+        count_tokens: Counts for the model that is asked.
+        git: Whether git is asked what changed.
+    """
+    packer = ContextPacker(root, tokenizer=count_tokens, git=git)
+    excluded = (*role.context.exclude, *(f"/{folder}/" for folder in without))
+    limited = replace(
+        role,
+        token_budget=min(role.token_budget, budget),
+        context=replace(role.context, exclude=excluded),
+    )
+    plan = packer.plan(limited, "", targets)
+    text = plan.render()
+    return RolePart(
+        name=name,
+        text=text,
+        tokens=count_tokens(text) if text else 0,
+        config=role,
+        targets=tuple(targets),
+        sections=tuple(_section(each) for each in plan.sections if each.key != "system_prompt"),
+        problems=_problems(name, plan),
+        root=root,
+    )
+
+
+def _section(outcome: SectionOutcome) -> RoleSection:
+    has_text = {file.path: outcome.is_kept and file.text is not None for file in outcome.files}
+    return RoleSection(
+        heading=outcome.heading,
+        tokens=outcome.tokens,
+        why_not=outcome.reason,
+        sent=tuple(path for path, is_sent in has_text.items() if is_sent),
+        left_out=tuple(path for path, is_sent in has_text.items() if not is_sent),
+    )
+
+
+def _problems(name: str, plan: PackPlan) -> tuple[str, ...]:
+    if not plan.is_cut:
+        return plan.warnings
+    cut = (
+        f"What the role {name!r} always includes is over its {plan.token_budget:,} tokens; "
+        "the end of it is not sent."
+    )
+    return (cut, *plan.warnings)

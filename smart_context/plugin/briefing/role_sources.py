@@ -1,0 +1,126 @@
+"""Which roles and templates a chat can use now: the vault's as far as they are trusted.
+
+The user's own come next, then the shipped ones. What is off is named, so that a chat that counts
+on it can say so.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from smart_context.disk.places import Place
+from smart_context.packing import RoleConfig, RoleLoader
+from smart_context.packing.roles import RoleFolder
+from smart_context.packing.sections import STAGED_DIFF, UNSTAGED_DIFF, GitUse
+from smart_context.packing.templates.own import OwnTemplates, own_of, read_own
+from smart_context.trust.files import ROLES_FOLDER, TEMPLATES_FOLDER
+from smart_context.trust.repository import is_repository
+from smart_context.trust.vault import OwnRoles, VaultTrust
+
+GIT_IS_OFF = "Git is off until you trust this vault, so changes are not sent."
+
+_ASKS_GIT = frozenset({STAGED_DIFF, UNSTAGED_DIFF, "$CHANGED_FILES"})
+_PREFIX = f"{TEMPLATES_FOLDER}/"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsableRole:
+    """A role as far as it can be used now.
+
+    Attributes:
+        config: The role; `None` when it is off.
+        templates: Own versions of the allowed templates.
+        git: Whether git is asked what changed.
+        problems: What is off, for people.
+    """
+
+    config: RoleConfig | None
+    templates: OwnTemplates = field(default_factory=OwnTemplates)
+    git: GitUse = "never"
+    problems: tuple[str, ...] = ()
+
+
+class RoleSources:
+    """Finds the roles of one vault's chats; blocks, so it is asked in threads.
+
+    Args:
+        trust: What the vault may do.
+        user_roles: Gives the folder of the user's own roles.
+    """
+
+    def __init__(
+        self, trust: VaultTrust, user_roles: Callable[[], Path | None] = lambda: None
+    ) -> None:
+        self._trust = trust
+        self._user_roles = user_roles
+
+    def loader(self) -> RoleLoader:
+        """Gives the roles that can be used now."""
+        return self._loader(self._trust.roles())
+
+    def role(self, name: str) -> UsableRole:
+        """A role, with what is off of it.
+
+        Raises:
+            ConfigInvalid: If there is none of that name, or it has faults.
+        """
+        own = self._trust.roles()
+        problems: list[str] = []
+        loader = self._loader(own, warn=problems.append)
+        if own.are_off and f"{name}.toml" in own.names:
+            has_other = loader.source(name) is not None
+            instead = " The one of the same name is used." if has_other else ""
+            problems.append(f"This vault's role {name!r} is off until you trust it.{instead}")
+            if not has_other:
+                return UsableRole(config=None, problems=tuple(problems))
+        role = loader.load_role(name)
+        if own.are_off and _PREFIX + role.template in own.names:
+            problems.append(f"This vault's {role.template} is off until you trust it.")
+        git: GitUse = "guarded"
+        if asks_git(role) and not self._trust.allows_git():
+            role, git = without_git(role), "never"
+            problems += [GIT_IS_OFF] if is_repository(self._trust.root) else []
+        return UsableRole(
+            config=role, templates=self._templates(own), git=git, problems=tuple(problems)
+        )
+
+    def is_off(self, name: str) -> bool:
+        """Whether a role is the vault's and off, and none of the same name is used instead."""
+        own = self._trust.roles()
+        is_named = own.are_off and f"{name}.toml" in own.names
+        return is_named and self._loader(own).source(name) is None
+
+    def _loader(self, own: OwnRoles, warn: Callable[[str], None] = lambda _: None) -> RoleLoader:
+        vault = self._trust.root / ROLES_FOLDER
+        folders = [RoleFolder(path=vault, source="vault", contents=own.contents)]
+        if user_roles := self._user_roles():
+            folders.append(RoleFolder(path=user_roles, source="user"))
+        return RoleLoader(folders=folders, warn=warn)
+
+    def _templates(self, own: OwnRoles) -> OwnTemplates:
+        contents = {name.removeprefix(_PREFIX): content for name, content in own.contents.items()}
+        vaults = own_of(contents, Place(self._trust.root) / f"{ROLES_FOLDER}/{TEMPLATES_FOLDER}")
+        user_roles = self._user_roles()
+        if user_roles is None:
+            return vaults
+        return vaults.before(read_own(Place((user_roles / TEMPLATES_FOLDER).resolve())))
+
+
+def asks_git(role: RoleConfig) -> bool:
+    """Whether a role wants to know what has changed."""
+    context = role.context
+    return context.git_diff or not _ASKS_GIT.isdisjoint((*context.include, *context.always_include))
+
+
+def without_git(role: RoleConfig) -> RoleConfig:
+    """The role, asking nothing of git."""
+    context = role.context
+    return replace(
+        role,
+        context=replace(
+            context,
+            git_diff=False,
+            include=tuple(name for name in context.include if name not in _ASKS_GIT),
+            always_include=tuple(name for name in context.always_include if name not in _ASKS_GIT),
+        ),
+    )

@@ -1,0 +1,1 @@
+"""What the user picked, on disk beside the chat."""

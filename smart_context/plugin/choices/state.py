@@ -1,0 +1,217 @@
+"""The filter's state of one chat: one frozen value with pure transitions (contract A8).
+
+It lies beside the chat as `<chat_id>.filter.json`, so it survives answers, reloads and restarts.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from smart_context.chat.messages import MessageId
+from smart_context.plugin.choices.topic_edits import TopicEdits
+
+T = TypeVar("T", bound=str)
+
+MAX_LABELS = 64
+MAX_LABEL_LENGTH = 200
+MAX_CONTEXTS = 32
+MAX_TARGETS = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterState:
+    """What a user chose for one chat.
+
+    Attributes:
+        active_topics: The selected labels, in the order in which they were picked.
+        embedding_search: The similarity switch; `None` until the user touches it.
+        pinned: Messages that are forced in.
+        hidden: Messages that are forced out. No message is in both.
+        contexts: Names of the contexts that go with each message, in the order of attaching.
+        threshold: Instead of the setting; `None` until the user moves it.
+        edits: What the user made of the topics.
+        role: The role that shapes the chat's turns; empty: none.
+        role_targets: Files and folders of the vault that its turns are about.
+    """
+
+    active_topics: tuple[str, ...] = ()
+    embedding_search: bool | None = None
+    pinned: tuple[MessageId, ...] = ()
+    hidden: tuple[MessageId, ...] = ()
+    contexts: tuple[str, ...] = ()
+    threshold: float | None = None
+    edits: TopicEdits = field(default_factory=TopicEdits)
+    role: str = ""
+    role_targets: tuple[str, ...] = ()
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> "FilterState":
+        """The state from its JSON object; what does not fit is passed over."""
+        switch = document.get("embedding_search")
+        pinned = dict.fromkeys(_strings(document.get("pinned")))
+        return cls(
+            active_topics=_strings(document.get("active_topics"))[:MAX_LABELS],
+            embedding_search=switch if isinstance(switch, bool) else None,
+            pinned=tuple(map(MessageId, pinned)),
+            hidden=tuple(MessageId(i) for i in _strings(document.get("hidden")) if i not in pinned),
+            contexts=_strings(document.get("contexts"))[:MAX_CONTEXTS],
+            threshold=_threshold(document.get("threshold")),
+            edits=TopicEdits.from_dict(document.get("edits")),
+            role=_role(document.get("role")),
+            role_targets=_strings(document.get("role_targets"))[:MAX_TARGETS],
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object to store."""
+        written = {
+            "version": 1,
+            "active_topics": list(self.active_topics),
+            "embedding_search": self.embedding_search,
+            "pinned": list(self.pinned),
+            "hidden": list(self.hidden),
+            "contexts": list(self.contexts),
+        }
+        if self.threshold is not None:
+            written["threshold"] = self.threshold
+        if self.edits != TopicEdits():
+            written["edits"] = self.edits.to_dict()
+        if self.role:
+            written["role"] = self.role
+        if self.role_targets:
+            written["role_targets"] = list(self.role_targets)
+        return written
+
+    def select(self, labels: Iterable[str]) -> "FilterState":
+        """These topics selected, and no others; an empty list clears the filter.
+
+        Raises:
+            ValueError: If a label is empty or too long, or there are too many.
+        """
+        unique = tuple(dict.fromkeys(label.strip() for label in labels))
+        if len(unique) > MAX_LABELS:
+            raise ValueError(f"topics: expected at most {MAX_LABELS} labels, found {len(unique)}")
+        for label in unique:
+            if not 0 < len(label) <= MAX_LABEL_LENGTH:
+                raise ValueError(
+                    f"topics: a label has 1 to {MAX_LABEL_LENGTH} characters, found {len(label)}"
+                )
+        return replace(self, active_topics=unique)
+
+    def switch(self, *, enabled: bool) -> "FilterState":
+        """The similarity switch set; switching it off clears the selection."""
+        kept = self.active_topics if enabled else ()
+        return replace(self, embedding_search=enabled, active_topics=kept)
+
+    def pin(self, ids: Iterable[MessageId]) -> "FilterState":
+        """These messages forced in, whatever the filter says."""
+        released = self.release(ids := tuple(ids))
+        return replace(released, pinned=tuple(dict.fromkeys((*released.pinned, *ids))))
+
+    def hide(self, ids: Iterable[MessageId]) -> "FilterState":
+        """These messages forced out, whatever the filter says."""
+        released = self.release(ids := tuple(ids))
+        return replace(released, hidden=tuple(dict.fromkeys((*released.hidden, *ids))))
+
+    def release(self, ids: Iterable[MessageId]) -> "FilterState":
+        """These messages neither pinned nor hidden."""
+        gone = frozenset(ids)
+        return replace(
+            self,
+            pinned=tuple(i for i in self.pinned if i not in gone),
+            hidden=tuple(i for i in self.hidden if i not in gone),
+        )
+
+    def hold_against(self, threshold: float | None) -> "FilterState":
+        """Another threshold for this chat; `None`: that of the settings.
+
+        Raises:
+            ValueError: If it is not from -1 to 1.
+        """
+        if threshold is not None and _threshold(threshold) is None:
+            raise ValueError(f"threshold: expected a number from -1 to 1, found {threshold}")
+        return replace(self, threshold=threshold)
+
+    def attach(self, key: str) -> "FilterState":
+        """That named context attached, after those that are; once.
+
+        Raises:
+            ValueError: If there are too many.
+        """
+        attached = tuple(dict.fromkeys((*self.contexts, key)))
+        if len(attached) > MAX_CONTEXTS:
+            raise ValueError(
+                f"key: expected at most {MAX_CONTEXTS} contexts in a chat; detach one first"
+            )
+        return replace(self, contexts=attached)
+
+    def detach(self, key: str) -> "FilterState":
+        """That named context no longer attached."""
+        return replace(self, contexts=tuple(k for k in self.contexts if k != key))
+
+    def take_role(self, name: str, targets: Iterable[str] = ()) -> "FilterState":
+        """That role, whose turns are about those files; an empty name: none.
+
+        Raises:
+            ValueError: If there are too many files.
+        """
+        unique = tuple(dict.fromkeys(target for target in targets if target.strip()))
+        if len(unique) > MAX_TARGETS:
+            raise ValueError(f"targets: expected at most {MAX_TARGETS}, found {len(unique)}")
+        return replace(self, role=name, role_targets=unique if name else ())
+
+
+def merged(base: FilterState, theirs: FilterState, ours: FilterState) -> FilterState:
+    """A state with the changes of both sides, part by part; ours where both changed one.
+
+    Args:
+        base: What both sides started from.
+        theirs: What one side made of it.
+        ours: What the other side made of it.
+    """
+    if base == theirs:
+        return ours
+    mine = {
+        name: getattr(ours, name)
+        for part in _PARTS
+        if any(getattr(ours, name) != getattr(base, name) for name in part)
+        for name in part
+    }
+    released = {*base.pinned, *base.hidden} - {*ours.pinned, *ours.hidden}
+    dropped = {*base.contexts} - {*ours.contexts}
+    contexts = dict.fromkeys((*theirs.contexts, *_added(base.contexts, ours.contexts)))
+    return (
+        replace(theirs, **mine, contexts=tuple(k for k in contexts if k not in dropped))
+        .release(released)
+        .pin(_added(base.pinned, ours.pinned))
+        .hide(_added(base.hidden, ours.hidden))
+    )
+
+
+_PARTS = (
+    ("active_topics", "embedding_search"),
+    ("threshold",),
+    ("edits",),
+    ("role", "role_targets"),
+)
+"""What a side changes at once; pins and contexts are merged one by one."""
+
+
+def _added(before: Iterable[T], after: Iterable[T]) -> list[T]:
+    known = set(before)
+    return [each for each in after if each not in known]
+
+
+def _role(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _threshold(value: object) -> float | None:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    return float(value) if -1 <= value <= 1 else None
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        return ()
+    return tuple(dict.fromkeys(entry for entry in value if isinstance(entry, str) and entry))

@@ -1,0 +1,1 @@
+"""Says before sending what would be sent, and what it would cost."""

@@ -1,0 +1,1 @@
+"""Notes and files of a vault as context: named contexts, suggestions, tools."""

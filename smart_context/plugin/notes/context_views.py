@@ -1,0 +1,172 @@
+"""What clients are told about named contexts: what goes in, at which depth, what stays out, why."""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+
+from smart_context.contexts import SmartContext, SmartContexts, Snapshot, Stats
+from smart_context.contexts.render import path_of
+from smart_context.errors import PathRefused
+from smart_context.llm.tokens import estimate
+from smart_context.plugin.notes.context_prompt import MAX_CHARACTERS, Share, bounded
+from smart_context.values import JsonObject
+from smart_context.vault.guarded.files import Unreadable, read_text
+from smart_context.vault.guarded.paths import confine
+from smart_context.vault.markdown.notes import Outline
+
+SHOWN_ROWS = 300
+"""Most rows of a kind; the counts say how many there are."""
+
+SHOWN_CHARACTERS = 60_000
+"""Most of the compiled text in a preview; all of it is copied by `compile_context`."""
+
+_COUNTED_EXACTLY = 400_000
+_OWN = "Notes of chat "
+
+
+def preview_view(
+    contexts: SmartContexts, context: SmartContext, count_tokens: Callable[[str], int]
+) -> JsonObject:
+    """What a context holds now, bounded for the wire.
+
+    Args:
+        contexts: The vault's.
+        context: Stored or not.
+        count_tokens: Counts for the model that is chatted with.
+    """
+    options = bounded(context.options())
+    snapshot = contexts.snapshot_of(context.context_items, options)
+    compiled = context.compile(snapshot, max_len=options.max_len)
+    stats = compiled.stats
+    return {
+        "depths": [
+            _depth_view(depth, texts, snapshot, stats, count_tokens)
+            for depth, texts in sorted(snapshot.items.items())
+        ],
+        "characters": stats.final_length,
+        "tokens": count_tokens(compiled.context),
+        "skipped": [
+            {"key": key, "characters": snapshot.lengths.get(key)}
+            for key in stats.skipped_items[:SHOWN_ROWS]
+        ],
+        "skipped_count": len(stats.skipped_items),
+        "truncated": stats.truncated_items[:SHOWN_ROWS],
+        "missing": [
+            {"name": name, "why": why_missing(contexts, name)}
+            for name in islice(snapshot.missing_items, SHOWN_ROWS)
+        ],
+        "missing_count": len(snapshot.missing_items),
+        "ambiguous": [
+            {"source": source, "target": target, "candidates": candidates[:SHOWN_ROWS]}
+            for source, target, candidates in snapshot.ambiguous_links[:SHOWN_ROWS]
+        ],
+        "exclusions": dict(snapshot.exclusions),
+        "limit": options.max_len,
+        "is_bounded": options.max_len == MAX_CHARACTERS,
+        "text": compiled.context[:SHOWN_CHARACTERS],
+        "text_is_cut": len(compiled.context) > SHOWN_CHARACTERS,
+    }
+
+
+def outline_view(path: str, outline: Outline) -> JsonObject:
+    """The headings and blocks of a note, each with the name under which a context takes it."""
+    return {
+        "path": path,
+        "characters": outline.length,
+        "headings": [
+            {"key": f"{path}#{heading.text}", "text": heading.text, "level": heading.level}
+            for heading in islice(outline.headings, SHOWN_ROWS)
+        ],
+        "blocks": [
+            {"key": f"{path}#^{block.name}", "name": block.name}
+            for block in islice(outline.blocks, SHOWN_ROWS)
+        ],
+        "is_cut": max(len(outline.headings), len(outline.blocks)) > SHOWN_ROWS,
+    }
+
+
+def context_view(context: SmartContext) -> JsonObject:
+    """A stored context: what was listed, and its own options."""
+    return {
+        "key": context.key,
+        "items": [name for name, flag in context.context_items.items() if flag],
+        "options": context.context_opts,
+    }
+
+
+def own_context(chat_id: str) -> str:
+    """The name of the context that holds what was added to a chat note by note."""
+    return f"{_OWN}{chat_id}"
+
+
+def chat_of(key: str) -> str:
+    """The chat whose own context has this name; empty for all others."""
+    return key.removeprefix(_OWN) if key.startswith(_OWN) else ""
+
+
+def share_view(share: Share, problem: str = "") -> JsonObject:
+    """A chip: what of an attached context goes with each message, and what does not."""
+    return {
+        "key": share.key,
+        "tokens": share.tokens,
+        "notes": len(share.sent),
+        "sent": list(share.sent[:SHOWN_ROWS]),
+        "cut": list(share.cut[:SHOWN_ROWS]),
+        "left_out": list(share.left_out[:SHOWN_ROWS]),
+        "left_out_count": len(share.left_out),
+        "missing": list(share.missing[:SHOWN_ROWS]),
+        "problem": problem,
+    }
+
+
+def why_missing(contexts: SmartContexts, name: str) -> str:
+    """Why there is nothing under a name that a user listed, in words."""
+    try:
+        for spelled in (name, f"{name}.md"):
+            if confine(contexts.root, spelled).is_file() and isinstance(
+                found := read_text(contexts.root, spelled), Unreadable
+            ):
+                return f"It is no text: {found.reason}."
+        file = confine(contexts.root, path_of(name) if ".md#" in name else name.partition("#")[0])
+        is_note = "#" in name and (file.is_file() or file.with_name(f"{file.name}.md").is_file())
+    except PathRefused as refusal:
+        return str(refusal)
+    except (OSError, ValueError):
+        return "It can't be looked at."
+    if not is_note:
+        return "There is no such file or folder."
+    kind = "block" if "#^" in name else "heading"
+    return f"The note has no such {kind}."
+
+
+def _depth_view(
+    depth: int,
+    texts: dict[str, str],
+    snapshot: Snapshot,
+    stats: Stats,
+    count_tokens: Callable[[str], int],
+) -> JsonObject:
+    cut, gone = set(stats.truncated_items), set(stats.skipped_items)
+    kept = {key: text for key, text in texts.items() if key not in gone}
+    tokens = _tokens(kept.values(), count_tokens)
+    rows = zip(kept.items(), tokens, strict=True)
+    return {
+        "depth": depth,
+        "count": len(kept),
+        "characters": sum(map(len, kept.values())),
+        "tokens": sum(tokens),
+        "items": [
+            {"key": key, "characters": len(text), "tokens": count}
+            | ({"cut_from": snapshot.lengths.get(key, len(text))} if key in cut else {})
+            for (key, text), count in islice(rows, SHOWN_ROWS)
+        ],
+    }
+
+
+def _tokens(texts: Iterable[str], count_tokens: Callable[[str], int]) -> Sequence[int]:
+    """The tokens of each: exact while that takes no time to speak of, then estimated."""
+    counts: list[int] = []
+    counted = 0
+    for text in texts:
+        counted += len(text)
+        counts.append(count_tokens(text) if counted <= _COUNTED_EXACTLY else estimate(text))
+    return counts

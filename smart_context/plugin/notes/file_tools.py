@@ -1,0 +1,261 @@
+"""Files that a model may ask for while it answers (contract D, seed 003).
+
+What it may see is what a walk of the vault shows: no hidden files, nothing that an ignore file
+names, nothing outside. What it gets stands between marks that the content can't close.
+"""
+
+import difflib
+import os
+import posixpath
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Protocol
+
+from smart_context.errors import CommandFailed
+from smart_context.host.request.tools import Tool
+from smart_context.plugin.notes.context_prompt import fenced
+from smart_context.plugin.notes.file_excerpts import excerpt, matches
+from smart_context.text.names import one_line
+from smart_context.threads import in_daemon_thread
+from smart_context.values import JsonObject
+from smart_context.vault.assigns import build_context_assign_string
+from smart_context.vault.guarded.paths import confine
+from smart_context.vault.guarded.walk import readable_files, stamp_of
+from smart_context.vault.index.passages import Passage
+from smart_context.vault.match import build_matcher
+from smart_context.vault.reader import read_requested_files
+
+MAX_FILES = 20
+"""Most files that one turn reads."""
+
+MAX_FILE_BYTES = 2 << 20
+MAX_LINES = 500
+MAX_SHOWN_CHARACTERS = 30_000
+"""Most of a file that one call shows; the model can ask for the rest."""
+
+MAX_TURN_CHARACTERS = 150_000
+"""Most that all calls of one turn show of files."""
+
+MAX_LISTED = 200
+MAX_PASSAGES = 8
+MAX_MATCHES = 40
+_NOTES = ("[Error reading file: ", "[Skipped: ")
+_LONGEST_NOTE = 400
+
+Nearest = Callable[[str, int], Awaitable[Sequence[Passage]]]
+
+
+class KeyReader(Protocol):
+    """Reads attached files."""
+
+    async def read(self, id: str) -> str | None:  # noqa: A002  the seed's name
+        """The text of a file key; `None` when there is none."""
+
+
+class FileTools:
+    """The tools of a vault.
+
+    Args:
+        root: The vault.
+        without: Folders to leave out, relative to the vault; such as the memory folder.
+        nearest: Finds passages of the notes.
+        attachments: Reads files that were attached to messages.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        without: Collection[str],
+        nearest: Nearest,
+        attachments: KeyReader | None = None,
+    ) -> None:
+        self._root = root
+        self._without = tuple(without)
+        self._nearest = nearest
+        self._attachments = attachments
+
+    def for_turn(self) -> list[Tool]:
+        """The tools of one turn, which counts what it reads."""
+        base = os.path.abspath(self._root).rstrip(os.sep)  # noqa: PTH100 - by letters, as the reader
+        reading = _Reading(self._root, base, self._without, self._attachments)
+        return [
+            Tool(
+                name="read_file",
+                description="Read a text file of the user's vault, or an attached file by its "
+                f"FILE_KEY; at most {MAX_LINES} lines at a time.",
+                parameters=_object(
+                    path=("string", "Relative to the vault, such as notes/plan.md; or a FILE_KEY"),
+                    from_line=("integer", "The first line to show; 1 if left out"),
+                    from_character=(
+                        "integer",
+                        "The character of that line to begin at; 1 if left out",
+                    ),
+                ),
+                run=reading.read,
+            ),
+            Tool(
+                name="search_files",
+                description="Find the passages of the vault's notes that are closest to a query.",
+                parameters=_object(query=("string", "A few words that describe what is sought")),
+                run=self._search,
+            ),
+            Tool(
+                name="list_files",
+                description="List the files of the vault, or of one of its folders.",
+                parameters=_object(
+                    ("folder", "pattern"),
+                    folder=("string", "Relative to the vault; the whole vault if left out"),
+                    pattern=("string", "What the name must match, such as *.md"),
+                ),
+                run=self._list,
+            ),
+            Tool(
+                name="search_file_content",
+                description="Find the lines of one file that hold a text, whatever the case.",
+                parameters=_object(
+                    path=("string", "Relative to the vault, or a FILE_KEY"),
+                    query=("string", "The text"),
+                ),
+                run=reading.search,
+            ),
+        ]
+
+    async def _search(self, arguments: JsonObject) -> str:
+        passages = await self._nearest(arguments["query"], MAX_PASSAGES)
+        found = [f"File: {one_line(each.source)}\n{fenced(each.text)}" for each in passages]
+        return "\n\n".join(found) or "No passage of the vault shares a word with the query."
+
+    async def _list(self, arguments: JsonObject) -> str:
+        folder = _relative(self._root, arguments.get("folder", ""))
+        matches = build_matcher(arguments.get("pattern"))
+
+        def listed() -> list[str]:
+            paths = readable_files(self._root, below=folder, without=self._without)
+            return [path for path in paths if matches(posixpath.basename(path))]
+
+        paths = await in_daemon_thread(listed, name="files")
+        where = f"in {one_line(folder)}" if folder else "in the vault"
+        if not paths:
+            return f"There are no such files {where}."
+        count = f"{len(paths)} files {where}" if len(paths) > 1 else f"1 file {where}"
+        left = f"; the first {MAX_LISTED} of them" if len(paths) > MAX_LISTED else ""
+        return f"{count}{left}:\n{fenced(chr(10).join(map(one_line, paths[:MAX_LISTED])))}"
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What one turn has read."""
+
+    root: Path
+    base: str
+    without: tuple[str, ...]
+    attachments: KeyReader | None
+    files: dict[str, str] = field(default_factory=dict)
+    characters: int = 0
+
+    async def read(self, arguments: JsonObject) -> str:
+        key, text = await self._text_of(arguments["path"])
+        part = excerpt(
+            text,
+            from_line=max(1, arguments.get("from_line", 1)),
+            from_character=max(1, arguments.get("from_character", 1)),
+            most_lines=MAX_LINES,
+            most_characters=min(MAX_SHOWN_CHARACTERS, self._room()),
+        )
+        self.characters += len(part.text)
+        assigns = build_context_assign_string({key: part.text}, cwd=self.root)
+        return f"{assigns}\n[{part.note}]" if part.note else assigns
+
+    async def search(self, arguments: JsonObject) -> str:
+        sought = arguments["query"]
+        _key, text = await self._text_of(arguments["path"])
+        lines = list(islice(matches(text, sought), MAX_MATCHES + 1)) if sought.strip() else []
+        if not lines:
+            return "No line holds that text."
+        more = f"\n[Only the first {MAX_MATCHES}.]" if len(lines) > MAX_MATCHES else ""
+        piece = "\n".join(lines[:MAX_MATCHES])[: self._room()]
+        self.characters += len(piece)
+        return f"{fenced(piece)}{more}"
+
+    def _room(self) -> int:
+        left = MAX_TURN_CHARACTERS - self.characters
+        if left <= 0:
+            raise CommandFailed(
+                f"Enough was read: at most {MAX_TURN_CHARACTERS:,} characters in one turn. "
+                "Answer with what you have."
+            )
+        return left
+
+    async def _text_of(self, request: str) -> tuple[str, str]:
+        """An absolute path to show it under, and the text."""
+        if self.attachments and (text := await self.attachments.read(request)):
+            return str(self.root / request), text
+        path = _relative(self.root, request)
+        stamp = await in_daemon_thread(
+            lambda: stamp_of(self.root, path, without=self.without), name="files"
+        )
+        if stamp is None:
+            raise CommandFailed(await in_daemon_thread(lambda: self._absent(path), name="files"))
+        key = str(Path(self.base, path))
+        if key not in self.files and len(self.files) >= MAX_FILES:
+            raise CommandFailed(f"At most {MAX_FILES} files are read in one turn.")
+        await read_requested_files(
+            [path],
+            self.files,
+            dir=self.root,
+            max_files=MAX_FILES,
+            max_file_size=MAX_FILE_BYTES,
+            root=self.root,
+        )
+        text = self.files.get(key, "[Error reading file: its name can't be resolved]")
+        if text.startswith(_NOTES) and len(text) < _LONGEST_NOTE and text.endswith("]"):
+            raise CommandFailed(text)
+        return key, text
+
+    def _absent(self, path: str) -> str:
+        if os.path.isdir(self.root / path):  # noqa: PTH112 - never raises, whatever the name
+            return f"{path!r} is a folder; call list_files."
+        paths = list(readable_files(self.root, without=self.without))
+        close = ", ".join(map(repr, _like(path, paths)))
+        return f"There is no file {path!r} that may be read." + (
+            f" Did you mean {close}?" if close else ""
+        )
+
+
+def _relative(root: Path, request: str) -> str:
+    """The request as a walk of the vault would name it.
+
+    Raises:
+        PathRefused: If it leads out of the vault.
+    """
+    confine(root, request)
+    path = posixpath.normpath(request.strip("/") or ".")
+    return "" if path == "." else path
+
+
+def _like(path: str, paths: Iterable[str]) -> list[str]:
+    """Those whose name is the same or nearly so."""
+    wanted = posixpath.basename(path).casefold()
+    by_name: dict[str, list[str]] = {}
+    for known in paths:
+        name = posixpath.basename(known).casefold()
+        by_name.setdefault(name, []).append(known)
+        by_name.setdefault(posixpath.splitext(name)[0], []).append(known)
+    names = difflib.get_close_matches(wanted, by_name, n=3, cutoff=0.8)
+    return list(dict.fromkeys(known for name in names for known in by_name[name]))[:3]
+
+
+def _object(
+    optional: Collection[str] = ("from_line", "from_character"), **fields: tuple[str, str]
+) -> JsonObject:
+    return {
+        "type": "object",
+        "properties": {
+            name: {"type": kind, "description": description}
+            for name, (kind, description) in fields.items()
+        },
+        "required": [name for name in fields if name not in optional],
+    }

@@ -1,0 +1,224 @@
+"""Commands that build named contexts: look around the vault, preview, save, delete (issue 3)."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
+
+from smart_context.contexts import SmartContext, SmartContexts
+from smart_context.contexts.options import stored_options
+from smart_context.errors import CommandFailed, InvalidParams, StoreFailed
+from smart_context.plugin.notes.context_prompt import bounded
+from smart_context.plugin.notes.context_views import (
+    chat_of,
+    context_view,
+    outline_view,
+    preview_view,
+)
+from smart_context.plugin.notes.vault_notes import VaultNotes
+from smart_context.plugin.settings import FilterSettings
+from smart_context.values import JsonObject
+from smart_context.vault.guarded.paths import confine
+from smart_context.vault.markdown.notes import Outline
+
+
+class Command(Protocol):
+    """A command, registered by its own name."""
+
+    __name__: str
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Awaitable[JsonObject]:
+        """Run it."""
+
+
+CHANGED = "smart_context.contexts_changed"
+"""Event: a context was saved, deleted, attached or detached, or notes of the vault changed."""
+
+PAGE_ROWS = 200
+MAX_PAGE_ROWS = 1_000
+MAX_ITEMS = 5_000
+MAX_KEY_LENGTH = 120
+
+_JOINERS = {0x200C: None, 0x200D: None}  # invisible, but words and emoji are written with them
+
+
+class NamedContexts:
+    """The vault's named contexts, for the page that builds them.
+
+    Args:
+        notes: The vault's notes.
+        emit: Tells the clients.
+        count_tokens: Counts for the model that is chatted with.
+        settings: How much a chat sends of its contexts, and from where on the page asks.
+    """
+
+    def __init__(
+        self,
+        notes: VaultNotes,
+        *,
+        emit: Callable[[str, JsonObject], None],
+        count_tokens: Callable[[str], int],
+        settings: FilterSettings,
+    ) -> None:
+        self._notes = notes
+        self._settings = settings
+        self._emit = emit
+        self._count_tokens = count_tokens
+
+    def commands(self) -> tuple[Command, ...]:
+        """The commands, each by the name of its function."""
+        return (
+            *(self.list_notes, self.find_files, self.outline),
+            *(self.list_contexts, self.get_context),
+            *(self.save_context, self.delete_context, self.preview_context, self.compile_context),
+        )
+
+    async def list_notes(
+        self, query: str = "", folder: str = "", offset: int = 0, limit: int = PAGE_ROWS
+    ) -> JsonObject:
+        """List a folder of the vault, or what a query finds by its path; page by page."""
+        tree = await self._notes.tree()
+        start, count = max(offset, 0), min(max(limit, 1), MAX_PAGE_ROWS)
+        if query.strip():
+            rows, total = tree.search(query, start, count)
+        else:
+            prefix = f"{folder.rstrip('/')}/" if folder.strip("/") else ""
+            rows, total = tree.listing(prefix, start, count)
+        after = start + len(rows)
+        return {
+            "entries": [row.to_dict() for row in rows],
+            "total": total,
+            "next_offset": after if after < total and rows else None,
+            "files": len(tree.paths),
+        }
+
+    async def find_files(self, query: str, offset: int = 0, limit: int = PAGE_ROWS) -> JsonObject:
+        """Find files of the vault by their path that can be attached to a message; page by page."""
+        tree = await self._notes.tree()
+        start, count = max(offset, 0), min(max(limit, 1), MAX_PAGE_ROWS)
+        rows, total = tree.find_files(query, start, count)
+        return {"entries": [row.to_dict() for row in rows], "total": total}
+
+    async def outline(self, path: str) -> JsonObject:
+        """The headings and blocks of a note."""
+        tree = await self._notes.tree()
+
+        def look(contexts: SmartContexts) -> Outline | None:
+            confine(contexts.root, path)
+            return contexts.index.outline(path)
+
+        found = await self._notes.ask(look) if tree.holds(path) else None
+        if found is None:
+            raise CommandFailed(f"There is no note {path!r} in the vault, or it is no text.")
+        return outline_view(path, found)
+
+    async def list_contexts(self) -> JsonObject:
+        """The names of all contexts, how many things each lists, and the chat it was made for."""
+
+        def look(contexts: SmartContexts) -> list[JsonObject]:
+            return [_summary(contexts, key) for key in contexts.keys()]  # noqa: SIM118 - no mapping
+
+        return {"contexts": await self._notes.ask(look)}
+
+    async def get_context(self, key: str) -> JsonObject:
+        """One context: what it lists and its own options."""
+        return context_view(await self._stored(key))
+
+    async def save_context(
+        self,
+        key: str,
+        items: list[str],
+        options: dict[str, Any] | None = None,
+        replace: bool = True,
+    ) -> JsonObject:
+        """Store a context under a name; without `replace` a name that is taken is refused."""
+        name = checked_key(key)
+        draft = self._checked(items, options)
+
+        def save(contexts: SmartContexts) -> SmartContext:
+            if not replace and contexts.get(name) is not None:
+                raise CommandFailed(f"There is a context {name!r} already; choose another name.")
+            try:
+                return contexts.create(draft, name, options)
+            except ValueError as error:
+                raise InvalidParams(str(error)) from error
+
+        saved = await self._notes.ask(save)
+        self._emit(CHANGED, {"key": name})
+        return context_view(saved)
+
+    async def delete_context(self, key: str) -> JsonObject:
+        """Delete a context; chats that it is attached to go on without it."""
+        was_there = await self._notes.ask(lambda contexts: contexts.delete(key))
+        if was_there:
+            self._emit(CHANGED, {"key": key})
+        return {"deleted": was_there}
+
+    async def preview_context(
+        self, items: list[str], options: dict[str, Any] | None = None
+    ) -> JsonObject:
+        """What goes in at each depth, what is cut, skipped or missing, at what cost."""
+        draft = self._checked(items, options)
+
+        def look(contexts: SmartContexts) -> JsonObject:
+            context = SmartContext(contexts, "draft", draft, stored_options(options))
+            view = preview_view(contexts, context, self._count_tokens)
+            return view | {"budget": self._settings.context_budget_tokens}
+
+        return await self._notes.ask(look)
+
+    async def compile_context(
+        self, items: list[str], options: dict[str, Any] | None = None
+    ) -> JsonObject:
+        """The whole text of a context, to be copied: at most two million characters."""
+        draft = self._checked(items, options)
+
+        def look(contexts: SmartContexts) -> str:
+            context = SmartContext(contexts, "draft", draft, stored_options(options))
+            return context.compile(max_len=bounded(context.options()).max_len).context
+
+        text = await self._notes.ask(look)
+        return {
+            "text": text,
+            "tokens": self._count_tokens(text),
+            "ask_above": self._settings.ask_above_tokens,
+        }
+
+    async def _stored(self, key: str) -> SmartContext:
+        found = await self._notes.ask(lambda contexts: contexts.get(key))
+        if found is None:
+            raise CommandFailed(f"There is no context {key!r}.")
+        return found
+
+    @staticmethod
+    def _checked(items: list[str], options: Mapping[str, Any] | None) -> dict[str, bool]:
+        if len(items) > MAX_ITEMS:
+            raise InvalidParams(
+                f"items: expected at most {MAX_ITEMS} names, found {len(items)}; name a folder"
+            )
+        try:
+            stored_options(options)
+        except (TypeError, ValueError) as error:
+            raise InvalidParams(f"options: {error}") from error
+        return dict.fromkeys((name for name in items if name.strip()), True)
+
+
+def checked_key(key: str) -> str:
+    """A context's name as it is kept.
+
+    Raises:
+        InvalidParams: If it is blank, too long, or has control characters.
+    """
+    name = " ".join(key.split())
+    if not 0 < len(name) <= MAX_KEY_LENGTH:
+        raise InvalidParams(f"key: expected 1 to {MAX_KEY_LENGTH} characters, found {len(name)}")
+    if not name.translate(_JOINERS).isprintable():
+        raise InvalidParams("key: expected a name of visible characters")
+    return name
+
+
+def _summary(contexts: SmartContexts, key: str) -> JsonObject:
+    try:
+        found = contexts.get(key)
+    except StoreFailed as failure:
+        return {"key": key, "chat_id": chat_of(key), "items": 0, "problem": str(failure)}
+    listed = found.context_items.values() if found else ()
+    return {"key": key, "chat_id": chat_of(key), "items": sum(listed), "problem": ""}

@@ -1,0 +1,168 @@
+"""The vault's files as a tree that is listed folder by folder and searched by name."""
+
+import re
+import unicodedata
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Literal
+
+from smart_context.values import JsonObject
+
+NOT_TEXT = re.compile(
+    r"\.(?:png|jpe?g|gif|webp|avif|bmp|ico|heic|tiff?|psd|pdf|mp[34]|m4a|wav|ogg|flac|mov|mkv|webm|avi"
+    r"|zip|t?gz|bz2|xz|7z|rar|jar|exe|dll|so|dylib|bin|iso|dmg|woff2?|[to]tf|eot|sqlite3?|db|pyc"
+    r"|docx?|xlsx?|pptx?|od[tsp]|epub|mobi)\Z",
+    re.IGNORECASE,
+)
+"""Endings of files that hold no text, which a context can't take."""
+
+_ATTACHABLE = re.compile(r"\.(?:png|jpe?g|gif|webp|pdf|docx)\Z", re.IGNORECASE)
+"""Endings of those among them that can be attached to a message nevertheless."""
+
+
+_Rank = tuple[int, int, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A row of the tree.
+
+    Attributes:
+        path: What a context names it by; a folder's ends in `/`.
+        name: Its last part, as people read it: without `.md`.
+        kind: A folder, a note with an outline, or another text.
+        files: How many files a folder has, at any depth.
+    """
+
+    path: str
+    name: str
+    kind: Literal["folder", "note", "file"]
+    files: int = 0
+
+    def to_dict(self) -> JsonObject:
+        """As clients get it."""
+        row: JsonObject = {"path": self.path, "name": self.name, "kind": self.kind}
+        return row | ({"files": self.files} if self.kind == "folder" else {})
+
+
+@dataclass(slots=True)
+class _Folder:
+    folders: set[str] = field(default_factory=set)
+    files: list[str] = field(default_factory=list)
+
+
+class NoteTree:
+    """The text files of a vault.
+
+    Args:
+        paths: Relative to the vault; what can't be text is passed over.
+    """
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        known = sorted(paths)
+        self.paths = [path for path in known if not NOT_TEXT.search(path)]
+        self._others = [path for path in known if _ATTACHABLE.search(path)]
+        self._folders: dict[str, _Folder] = {"": _Folder()}
+        self._sizes: Counter[str] = Counter()
+        self._folded: list[tuple[str, str]] | None = None
+        self._attachable: list[tuple[str, str]] | None = None
+        for path in self.paths:
+            self._add(path)
+
+    def listing(self, folder: str, offset: int, limit: int) -> tuple[list[Entry], int]:
+        """A part of a folder's rows, folders first, each kind by name; and how many there are.
+
+        Args:
+            folder: `""` or a path that ends in `/`.
+            offset: Rows to pass over.
+            limit: Most rows to give.
+        """
+        found = self._folders.get(folder)
+        if found is None:
+            return [], 0
+        folders = sorted(found.folders, key=_by_name)
+        files = sorted(found.files, key=_by_name)
+        rows = islice((*folders, *files), offset, offset + limit)
+        return [self._entry(path) for path in rows], len(folders) + len(files)
+
+    def search(self, query: str, offset: int, limit: int) -> tuple[list[Entry], int]:
+        """A part of the rows whose path has all words of the query, and how many there are.
+
+        Those whose name begins with the query come first, then those with all words in the name.
+        """
+        return self._found(_ranked(_fold(query).split(), self._names()), offset, limit)
+
+    def find_files(self, query: str, offset: int, limit: int) -> tuple[list[Entry], int]:
+        """The same of all that can be attached to a message: no folders, but images and PDF."""
+        if self._attachable is None:
+            files = [pair for pair in self._names() if not pair[1].endswith("/")]
+            self._attachable = [*files, *((_fold(path), path) for path in self._others)]
+        return self._found(_ranked(_fold(query).split(), self._attachable), offset, limit)
+
+    def holds(self, path: str) -> bool:
+        """Whether there is such a file or folder."""
+        at = bisect_left(self.paths, path)
+        return path in self._folders or (at < len(self.paths) and self.paths[at] == path)
+
+    def _names(self) -> list[tuple[str, str]]:
+        """Every folder and file, each as it is searched and as it is called."""
+        if self._folded is None:
+            names = (*(folder for folder in self._folders if folder), *self.paths)
+            self._folded = [(_fold(name), name) for name in names]
+        return self._folded
+
+    def _found(self, ranked: Iterable[_Rank], offset: int, limit: int) -> tuple[list[Entry], int]:
+        best = sorted(ranked)
+        return [self._entry(path) for _, _, path in best[offset : offset + limit]], len(best)
+
+    def _add(self, path: str) -> None:
+        folder, _, _ = path.rpartition("/")
+        prefix = f"{folder}/" if folder else ""
+        if prefix not in self._folders:
+            self._add_folder(prefix)
+        self._folders[prefix].files.append(path)
+        while prefix:
+            self._sizes[prefix] += 1
+            prefix = _parent(prefix)
+
+    def _add_folder(self, folder: str) -> None:
+        child = ""
+        while folder not in self._folders:
+            self._folders[folder] = _Folder({child} if child else set())
+            child, folder = folder, _parent(folder)
+        self._folders[folder].folders.add(child)
+
+    def _entry(self, path: str) -> Entry:
+        name = path.rstrip("/").rpartition("/")[2]
+        if path.endswith("/"):
+            return Entry(path=path, name=name, kind="folder", files=self._sizes[path])
+        if path[-3:].lower() == ".md":
+            return Entry(path=path, name=name[:-3], kind="note")
+        return Entry(path=path, name=name, kind="file")
+
+
+def _ranked(words: Sequence[str], names: Iterable[tuple[str, str]]) -> Iterator[_Rank]:
+    if not words:
+        return
+    whole = " ".join(words)
+    for folded, path in names:
+        if all(word in folded for word in words):
+            name = folded.rstrip("/").rpartition("/")[2]
+            is_in_name = all(word in name for word in words)
+            yield 0 if name.startswith(whole) else 1 if is_in_name else 2, len(folded), path
+
+
+def _parent(folder: str) -> str:
+    head = folder[:-1].rpartition("/")[0]
+    return f"{head}/" if head else ""
+
+
+def _fold(text: str) -> str:
+    return unicodedata.normalize("NFC", text).casefold()
+
+
+def _by_name(path: str) -> tuple[str, str]:
+    return _fold(path.rstrip("/").rpartition("/")[2]), path

@@ -1,0 +1,151 @@
+"""Notes that are nearest to a chat's selected topics, to be added with one click (issue 3).
+
+Words choose at once among all notes; embeddings put these in order and find more, among the notes
+that have vectors. The notes that share most words get theirs first, within the time that somebody
+waits; the others in the background, as long as the model is the embedded one.
+"""
+
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from smart_context.chat.ids import check_chat_id
+from smart_context.chat.messages import ChatId
+from smart_context.errors import ModelFailed
+from smart_context.llm.models import Embedder
+from smart_context.llm.offline.closest import blended, share_of_ascii
+from smart_context.llm.offline.embedded import NAME as EMBEDDED
+from smart_context.plugin.notes.named_contexts import Command
+from smart_context.plugin.selection.selector import ChatView, queries_of
+from smart_context.relevance.notes.vectors import NoteVectors
+from smart_context.values import JsonObject
+from smart_context.vault.followed import FollowedVault
+from smart_context.vault.guarded.walk import FileStamp
+
+SUGGESTED_NOTES = 6
+SHORTLIST = 200
+"""So many notes that share words with the topics get their vectors first."""
+
+PATIENCE_S = 0.7
+"""How long an answer waits for vectors that are missing."""
+
+CLOSE_ENOUGH = 0.25
+"""Least closeness of a note that is suggested: unrelated ones seldom reach it."""
+
+BESIDE_THE_BEST = 0.4
+"""The same, as a share of the closest one's."""
+
+WORDS_ONLY = "The embedding model did not answer, so these were found by shared words alone."
+
+_ASKED_CHARACTERS = 1_000
+_MOST_QUERIES = 8
+_REST = 2.0
+
+Close = dict[str, float]
+"""How close notes are, by path."""
+
+
+class Suggestions:
+    """Finds notes for chats.
+
+    Args:
+        vault: The vault.
+        embedder: Compares by meaning.
+        view_of: Shows a chat as its next message would find it.
+        run: Runs work in the background, in place of the former of the same key.
+    """
+
+    def __init__(
+        self,
+        *,
+        vault: FollowedVault,
+        embedder: Embedder,
+        view_of: Callable[[ChatId], Awaitable[ChatView]],
+        run: Callable[[Hashable, Coroutine[Any, Any, None]], object],
+    ) -> None:
+        self._vault = vault
+        self._view_of = view_of
+        self._run = run
+        self._is_embedded = embedder.name == EMBEDDED
+        self._vectors = NoteVectors(vault.memory, embedder, vault.index.read)
+
+    def commands(self) -> tuple[Command, ...]:
+        """The commands, each by the name of its function."""
+        return (self.suggest_notes,)
+
+    async def suggest_notes(self, chat_id: str, limit: int = SUGGESTED_NOTES) -> JsonObject:
+        """Notes that are nearest to the selected topics, or to the whole chat."""
+        view = await self._view_of(check_chat_id(chat_id))
+        queries = _queries(view)
+        close, remark = await self._closest(queries) if queries else ({}, "")
+        return {
+            "notes": sorted(close, key=lambda path: (-close[path], path))[: min(max(limit, 1), 50)],
+            "about": list(view.sidecar.state.active_topics),
+            "remark": remark,
+        }
+
+    async def _closest(self, queries: Sequence[str]) -> tuple[Close, str]:
+        """The notes that are close to one of the queries at least; and what to know of this."""
+        hits = [await self._vault.sharing_words(query, SHORTLIST) for query in queries]
+        shares: list[Close] = [{stamp[0]: share for stamp, share in found} for found in hits]
+        try:
+            await self._vectors.embed(_in_turn(hits), within_s=PATIENCE_S)
+            paths, cosines = await self._vectors.cosines(queries)
+        except ModelFailed:
+            return _united(shares), WORDS_ONLY
+        self._run("vectors of notes", self._embed_the_rest(_in_turn(hits)))
+        found = (
+            self._both(query, share, dict(zip(paths, row.tolist(), strict=True)))
+            for query, share, row in zip(queries, shares, cosines, strict=True)
+        )
+        return _united(found), ""
+
+    def _both(self, query: str, shares: Mapping[str, float], cosines: Close) -> Close:
+        """Those close enough by words and meaning together."""
+        trust = share_of_ascii(query) if self._is_embedded else 1.0
+        paths = [*(shares.keys() | cosines.keys())]
+        scores = blended(
+            np.array([shares.get(path, 0) for path in paths], np.float32),
+            np.array([cosines.get(path, 0) for path in paths], np.float32),
+            trust,
+        )
+        least = max(CLOSE_ENOUGH, BESIDE_THE_BEST * float(scores.max(initial=0)))
+        pairs = zip(paths, scores.tolist(), strict=True)
+        return {path: score for path, score in pairs if score >= least}
+
+    async def _embed_the_rest(self, first: Sequence[FileStamp]) -> None:
+        """Give vectors to the shortlist, then, with the embedded model, to all notes."""
+        try:
+            await self._vectors.embed(first, rest=_REST)
+            if self._is_embedded:
+                stamps = await self._vault.ask(lambda index: index.stamps())
+                notes = [stamp for stamp in stamps if stamp[0].lower().endswith(".md")]
+                await self._vectors.keep_only({stamp[0] for stamp in stamps})
+                await self._vectors.embed(notes, rest=_REST)
+        except ModelFailed:
+            return  # the next one who asks for suggestions is told
+
+
+def _queries(view: ChatView) -> list[str]:
+    """What to look for: the selected topics with their keywords, else all, else what was asked."""
+    active, others = queries_of(view)
+    topics = [" ".join((topic.label, *topic.keywords)) for topic in active or others]
+    asked = (message.text for message in reversed(view.messages) if message.role == "user")
+    return (topics or [text[:_ASKED_CHARACTERS] for text in asked if text.strip()])[:_MOST_QUERIES]
+
+
+def _in_turn(hits: Sequence[Sequence[tuple[FileStamp, float]]]) -> list[FileStamp]:
+    """The best of each query, then the second best of each, and so on; each once."""
+    longest = max(map(len, hits), default=0)
+    ranked = (found[rank][0] for rank in range(longest) for found in hits if rank < len(found))
+    return list(dict.fromkeys(ranked))
+
+
+def _united(several: Iterable[Close]) -> Close:
+    """How close each note is to the query that it is closest to."""
+    united: Close = {}
+    for close in several:
+        for path, score in close.items():
+            united[path] = max(score, united.get(path, 0.0))
+    return united

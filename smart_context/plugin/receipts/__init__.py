@@ -1,0 +1,1 @@
+"""Receipts: what was sent, what was not, and why."""

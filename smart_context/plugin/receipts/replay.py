@@ -1,0 +1,137 @@
+"""What a past turn would send under other settings: nothing is asked, nothing is written."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from smart_context.chat.messages import ChatId, Message, MessageId
+from smart_context.chat.store import ChatStore
+from smart_context.errors import CommandFailed
+from smart_context.host.request.request import Request, attached_to
+from smart_context.llm.tokens import count_tokens
+from smart_context.plugin.briefing.briefing import Briefings
+from smart_context.plugin.choices.state import FilterState
+from smart_context.plugin.forecast.costs import TokenLedger
+from smart_context.plugin.forecast.forecasts import weighed
+from smart_context.plugin.forecast.previews import Plan
+from smart_context.plugin.receipts.making import Draft, receipt_of_replay
+from smart_context.plugin.receipts.receipt import Receipt
+from smart_context.plugin.selection.chat_filter import ChatFilter
+from smart_context.plugin.selection.selector import ChatView, ContextSelector, protected_ids
+from smart_context.plugin.settings import FilterSettings
+
+_OF_SETTINGS: Mapping[str, str] = {
+    "threshold": "similarity_threshold",
+    "relevance": "relevance",
+    "embedding_search": "embedding_search",
+    "recent_messages": "recent_messages",
+    "keep_pairs": "keep_pairs",
+    "context_budget_tokens": "context_budget_tokens",
+}
+"""The keys of a receipt's settings that are settings of the plugin, with their names there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replays:
+    """Takes past turns through the same functions again.
+
+    Attributes:
+        chats: Where chats are.
+        chat_filter: Shows a chat as a turn found it.
+        selector: Decides what is in context.
+        briefings: What goes with messages.
+        build_history: Makes a history from stored messages.
+        plan: Makes of a request what a turn would send.
+    """
+
+    chats: ChatStore
+    chat_filter: ChatFilter
+    selector: ContextSelector
+    briefings: Briefings
+    build_history: Callable[[Sequence[Message]], Awaitable[list[Message]]]
+    plan: Plan
+
+    async def replay(
+        self, chat_id: ChatId, receipt: Receipt, changes: Mapping[str, Any], model: str
+    ) -> Receipt:
+        """What the turn of a receipt would have sent, with some settings changed.
+
+        Chat and notes are taken as they are now.
+
+        Args:
+            chat_id: The chat.
+            receipt: The turn, and the settings that are not changed.
+            changes: Settings by the names that receipts have for them.
+            model: Whose tokens are counted.
+
+        Raises:
+            CommandFailed: If the turn's question is no longer in the chat.
+        """
+
+        def count(text: str) -> int:
+            return count_tokens(text, model)
+
+        wanted = {**receipt.settings, **changes}
+        view, question, sent = await self._as_it_was(chat_id, MessageId(receipt.question), wanted)
+        settings = _settings(wanted)
+        decision = await self.selector.decide(view, settings=settings)
+        briefing = await self.briefings.under(
+            chat_id,
+            sent.text,
+            view.sidecar.state,
+            budget=settings.context_budget_tokens,
+            model=model,
+            count_tokens=count,
+        )
+        attached = attached_to(sent, question.text)
+        planned = await self.plan(
+            Request(
+                system_prompt=briefing.system_prompt(receipt.system),
+                history=decision.messages,
+                message=briefing.message,
+                files=question.files,
+                protected=protected_ids(view),
+                spare=briefing.contexts.prompt.text,
+                attached=attached,
+            )
+        )
+        draft = Draft(
+            view=view,
+            decision=decision.without(planned.left_out),
+            settings=settings,
+            briefing=briefing.without_contexts() if planned.lacks_contexts else briefing,
+            system=receipt.system,
+            attached=attached,
+        )
+        look = await weighed(TokenLedger(count), view, draft.decision, count)
+        made = receipt_of_replay(draft, look, planned.prompt, original=receipt, count_tokens=count)
+        problem = planned.problem or made.problem
+        return replace(made, models={**receipt.models, "chat": model}, problem=problem)
+
+    async def _as_it_was(
+        self, chat_id: ChatId, question: MessageId, wanted: Mapping[str, Any]
+    ) -> tuple[ChatView, Message, Message]:
+        """The chat, the question as it is stored, and as it was sent."""
+        stored = await self.chats.messages(chat_id)
+        asked = _up_to(stored, question)
+        built = await self.build_history(asked)
+        history = [message for message in built if message.id != question]
+        sent = next((message for message in built if message.id == question), asked[-1])
+        view = await self.chat_filter.view_before(chat_id, question, history)
+        state = FilterState.from_dict({**wanted, "active_topics": wanted.get("topics")})
+        sidecar = replace(view.sidecar, state=state)
+        return replace(view, sidecar=sidecar), asked[-1], sent
+
+
+def _settings(wanted: Mapping[str, Any]) -> FilterSettings:
+    known = {name: wanted[key] for key, name in _OF_SETTINGS.items() if key in wanted}
+    return FilterSettings(**known)
+
+
+def _up_to(stored: Sequence[Message], question: MessageId) -> Sequence[Message]:
+    place = next((at for at, message in enumerate(stored) if message.id == question), None)
+    if place is None:
+        raise CommandFailed(
+            "The question of this turn is no longer in the chat, so it can't be replayed."
+        )
+    return stored[: place + 1]

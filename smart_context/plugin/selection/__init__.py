@@ -1,0 +1,1 @@
+"""Decides which messages are in the request."""

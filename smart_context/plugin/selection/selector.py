@@ -1,0 +1,282 @@
+"""Decides which messages of a chat are in context: the one place that does (contract A8).
+
+The panel, the command line and the turn itself ask the same function, so what is shown is what
+is sent.
+"""
+
+import asyncio
+import logging
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from smart_context.chat.messages import ChatId, Message, MessageId
+from smart_context.errors import SmartContextError
+from smart_context.plugin.choices.sidecars import ChatSidecar
+from smart_context.plugin.choices.state import FilterState
+from smart_context.plugin.selection.window_budget import WindowBudget, over_budget
+from smart_context.plugin.settings import FilterSettings
+from smart_context.relevance.score import Scores, TopicQuery
+from smart_context.relevance.scorer import RelevanceScorer
+from smart_context.relevance.select import ROUNDING, Selection, select_messages
+from smart_context.topics.stored import stored_sticky_ids
+
+PATIENCE_S = 20.0
+"""How long a turn waits for the embedder before it goes on with the full history."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatView:
+    """A chat as the filter sees it.
+
+    Attributes:
+        chat_id: The chat.
+        messages: All its stored messages, oldest first, without the one being sent.
+        more_follow: Whether the one being sent is stored already.
+        history: The messages that would be sent if no filter were set, oldest first.
+        topics: The public topics of the chat file.
+        sidecar: What is kept beside the chat.
+    """
+
+    chat_id: ChatId
+    messages: tuple[Message, ...]
+    history: tuple[Message, ...]
+    topics: tuple[Mapping[str, Any], ...]
+    sidecar: ChatSidecar
+    more_follow: bool = False
+
+    @property
+    def sticky_ids(self) -> frozenset[MessageId]:
+        """Messages with standing instructions."""
+        return stored_sticky_ids(list(self.topics))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What a turn sends of a chat.
+
+    Attributes:
+        messages: In context, chronological.
+        selection: Why each candidate is in or out.
+        candidates: The messages that were decided about, chronological.
+        problem: Why the filter could not be applied, for people; empty when it was.
+        is_cut: Messages were left out because they are too much for the model's window.
+    """
+
+    messages: tuple[Message, ...]
+    selection: Selection
+    candidates: tuple[Message, ...]
+    problem: str = ""
+    is_cut: bool = False
+
+    def without(self, left_out: Collection[MessageId]) -> "Decision":
+        """The same, when more had to be left out to keep within the model's window."""
+        gone = frozenset(left_out)
+        if gone.isdisjoint(self.selection.kept):
+            return self
+        return replace(
+            self,
+            messages=tuple(message for message in self.messages if message.id not in gone),
+            selection=over_budget(self.selection, self.candidates, gone),
+            is_cut=True,
+        )
+
+
+class ContextSelector:
+    """Applies a chat's filter to its history."""
+
+    def __init__(
+        self,
+        scorer: RelevanceScorer,
+        settings: FilterSettings,
+        logger: logging.Logger,
+        budget: WindowBudget | None = None,
+    ) -> None:
+        self._budget = budget or WindowBudget()
+        self._scorer = scorer
+        self._settings = settings
+        self._logger = logger
+
+    def is_searching(self, state: FilterState) -> bool:
+        """Whether the similarity switch of a chat is on."""
+        if state.embedding_search is None:
+            return self._settings.embedding_search
+        return state.embedding_search
+
+    def settings_of(self, state: FilterState) -> FilterSettings:
+        """The settings that hold for a chat: the vault's, with what the user chose for it."""
+        return replace(
+            self._settings,
+            embedding_search=self.is_searching(state),
+            similarity_threshold=(
+                self._settings.similarity_threshold if state.threshold is None else state.threshold
+            ),
+        )
+
+    async def decide(
+        self,
+        view: ChatView,
+        *,
+        threshold: float | None = None,
+        settings: FilterSettings | None = None,
+    ) -> Decision:
+        """What the chat's next turn sends, and why. Never fails because of a model.
+
+        Args:
+            view: The chat.
+            threshold: Instead of that of the settings.
+            settings: Instead of those of the chat.
+        """
+        state = view.sidecar.state
+        settings = settings or self.settings_of(state)
+        candidates = with_fallen_out(view.history, view.messages, protected_ids(view))
+        scores, problem = await self._scores(view, candidates, settings)
+        limit = settings.similarity_threshold if threshold is None else threshold
+        selection = select_messages(
+            candidates,
+            scores=scores,
+            threshold=limit,
+            sticky=view.sticky_ids | frozenset(_standing(candidates)),
+            pinned=frozenset((*state.pinned, *_added_by_plugins(view, candidates))),
+            hidden=frozenset(state.hidden),
+            recent=settings.recent_messages,
+            keep_pairs=settings.keep_pairs,
+        )
+        fitting = self._budget.applied(
+            selection,
+            candidates,
+            keep=protected_ids(view),
+            has_contexts=bool(state.contexts),
+            has_role=bool(state.role),
+        )
+        kept = frozenset(fitting.kept)
+        return Decision(
+            messages=tuple([message for message in candidates if message.id in kept]),
+            selection=fitting,
+            candidates=candidates,
+            problem=problem,
+            is_cut=fitting is not selection,
+        )
+
+    async def count_about(self, chat_id: ChatId, messages: Sequence[Message], label: str) -> int:
+        """How many messages a topic of that name would keep by similarity; 0 if that fails."""
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                scores = await self._scorer.scores(chat_id, messages, [TopicQuery(label=label)])
+        except (TimeoutError, SmartContextError) as failure:
+            self._logger.warning("the topic %r can't be counted: %s", label, failure)
+            return 0
+        limit = self._settings.similarity_threshold - ROUNDING
+        return int(np.count_nonzero(scores.best >= limit))
+
+    async def _scores(
+        self, view: ChatView, candidates: tuple[Message, ...], settings: FilterSettings
+    ) -> tuple[Scores | None, str]:
+        state = view.sidecar.state
+        if not (state.active_topics and settings.embedding_search and candidates):
+            return None, ""
+        queries, others = queries_of(view)
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                scores = await self._scorer.scores(
+                    view.chat_id,
+                    view.messages,
+                    queries,
+                    others=others,
+                    more_follow=view.more_follow,
+                    mode=settings.relevance,
+                )
+        except TimeoutError:
+            problem = f"The messages could not be compared within {PATIENCE_S:.0f} s."
+        except SmartContextError as failure:
+            problem = str(failure)
+        except Exception:
+            self._logger.exception("scoring the chat %s failed", view.chat_id)
+            problem = "Comparing the messages failed; the log says more."
+        else:
+            return _for_candidates(scores, view.messages, candidates), ""
+        return None, f"{problem} All messages stay in context."
+
+
+def queries_of(view: ChatView) -> tuple[list[TopicQuery], list[TopicQuery]]:
+    """The selected topics and the others, each with what is known of it."""
+    known = {topic.label: topic for topic in view.sidecar.topics}
+    public = [
+        topic["label"]
+        for topic in view.topics
+        if topic.get("sticky") is not True and isinstance(topic.get("label"), str)
+    ]
+    active = view.sidecar.state.active_topics
+
+    def query(label: str) -> TopicQuery:
+        topic = known.get(label)
+        return TopicQuery(
+            label=label,
+            keywords=topic.keywords if topic else (),
+            message_ids=topic.message_ids if topic else (),
+        )
+
+    return [query(label) for label in active], [query(c) for c in public if c not in active]
+
+
+def protected_ids(view: ChatView) -> frozenset[MessageId]:
+    """What stays even when the history is too much for the model: standing and pinned."""
+    return view.sticky_ids | frozenset(view.sidecar.state.pinned)
+
+
+def with_fallen_out(
+    history: Sequence[Message], messages: Sequence[Message], wanted: Iterable[MessageId]
+) -> tuple[Message, ...]:
+    """The history with those wanted messages of the chat that it lacks, each once, in its place.
+
+    A failed or unfinished message is never brought back.
+    """
+    missing = set(wanted)
+    if missing:
+        missing.difference_update(message.id for message in history)
+    if not missing:
+        return tuple(history)
+    place = {message.id: position for position, message in enumerate(messages)}
+    brought_back = [
+        message
+        for message in messages
+        if message.id in missing and not (message.generating or message.error or message.error_code)
+    ]
+    merged: list[Message] = []
+    for message in history:
+        at = place.get(message.id, -1)
+        while brought_back and place[brought_back[0].id] < at:
+            merged.append(brought_back.pop(0))
+        merged.append(message)
+    return (*merged, *brought_back)
+
+
+def _added_by_plugins(view: ChatView, candidates: tuple[Message, ...]) -> Iterable[MessageId]:
+    """What a plugin of higher priority put into the history: it knew why."""
+    if candidates == view.messages:
+        return ()
+    stored = frozenset([message.id for message in view.messages])
+    return (message.id for message in candidates if message.id not in stored)
+
+
+def _standing(candidates: Sequence[Message]) -> Iterable[MessageId]:
+    """What holds for the whole chat by its role: a leading system message, a summary."""
+    return (
+        message.id
+        for position, message in enumerate(candidates)
+        if message.is_summary or (position == 0 and message.role == "system")
+    )
+
+
+def _for_candidates(
+    scores: Scores, messages: tuple[Message, ...], candidates: tuple[Message, ...]
+) -> Scores:
+    if candidates == messages:
+        return scores
+    place = {message.id: position for position, message in enumerate(messages)}
+    columns = np.array([place.get(m.id, -1) for m in candidates], dtype=np.intp)
+    values = scores.values[:, columns]
+    values[:, columns < 0] = 0
+    return replace(scores, values=values)

@@ -1,0 +1,113 @@
+"""Keeps what a chat sends within the model's window, and says what had to stay out."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from smart_context.chat.compaction import sent_text, within_budget
+from smart_context.chat.messages import Message, MessageId
+from smart_context.host.request.window import PER_MESSAGE, Window
+from smart_context.llm.tally import counting, weight
+from smart_context.relevance.reasons import KINDS, ReasonKind
+from smart_context.relevance.select import Selection
+
+HISTORY_SHARE = 0.8
+"""How much of the window history and attached contexts fill; the rest is for message and answer."""
+
+CONTEXTS_SHARE = 0.4
+"""How much of it attached contexts fill at most."""
+
+LEAST_SHARE = 0.2
+"""How much of it the history has in any case."""
+
+ROLE_SHARE = 0.3
+"""How much of it the role of a chat has at most, with its files."""
+
+_OVER = np.int8(KINDS.index(ReasonKind.OVER_BUDGET))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowBudget:
+    """What the history may cost.
+
+    Attributes:
+        window: What the model takes; `None`: not known, so nothing is left out.
+        contexts: Most tokens of the contexts that go with a message.
+    """
+
+    window: Callable[[], Window | None] = lambda: None
+    contexts: int = 0
+
+    def for_contexts(self, budget: int) -> int:
+        """Most tokens of attached contexts: a budget, where 0 is none, within the window."""
+        window = self.window()
+        if window is None:
+            return budget
+        most = int(window.tokens * CONTEXTS_SHARE)
+        return min(budget, most) if budget else most
+
+    def for_role(self, budget: int) -> int:
+        """Most tokens of a role that would take so many."""
+        window = self.window()
+        return budget if window is None else min(budget, int(window.tokens * ROLE_SHARE))
+
+    def applied(
+        self,
+        selection: Selection,
+        candidates: Sequence[Message],
+        *,
+        keep: Collection[MessageId],
+        has_contexts: bool,
+        has_role: bool = False,
+    ) -> Selection:
+        """The selection without its oldest messages, as far as they are too much.
+
+        Args:
+            selection: What is in.
+            candidates: The messages that it is about, chronological.
+            keep: Standing instructions and what the user pinned: never left out.
+            has_contexts: Whether contexts go with the message.
+            has_role: Whether a role goes with it.
+        """
+        window = self.window()
+        if window is None:
+            return selection
+        limit = int(window.tokens * HISTORY_SHARE)
+        limit -= self.for_contexts(self.contexts) if has_contexts else 0
+        limit -= int(window.tokens * ROLE_SHARE) if has_role else 0
+        limit = max(limit, int(window.tokens * LEAST_SHARE))
+        chosen = frozenset(selection.kept)
+        kept = [message for message in candidates if message.id in chosen]
+        if _surely_fits(kept, limit):
+            return selection
+        count = counting((sent_text(message) for message in reversed(kept)), window.count)
+        fitting = within_budget(kept, limit, lambda m: count(sent_text(m)) + PER_MESSAGE, keep=keep)
+        left_out = chosen - {message.id for message in fitting}
+        return over_budget(selection, candidates, left_out)
+
+
+def _surely_fits(messages: Sequence[Message], limit: int) -> bool:
+    """Whether messages are that short whatever they say; a long chat is not read to its end."""
+    left = limit
+    for message in reversed(messages):
+        left -= weight(sent_text(message)) + PER_MESSAGE
+        if left < 0:
+            return False
+    return True
+
+
+def over_budget(
+    selection: Selection, candidates: Sequence[Message], left_out: Collection[MessageId]
+) -> Selection:
+    """The selection without some of what it keeps, because that is too much for the model."""
+    gone = frozenset(selection.kept).intersection(left_out)
+    if not gone:
+        return selection
+    kinds = selection.reasons.kinds.copy()
+    kinds[[at for at, message in enumerate(candidates) if message.id in gone]] = _OVER
+    return replace(
+        selection,
+        kept=tuple(message_id for message_id in selection.kept if message_id not in gone),
+        reasons=replace(selection.reasons, kinds=kinds),
+    )

@@ -1,0 +1,1 @@
+"""A chat's topics: when they are extracted, and how users change them."""

@@ -1,0 +1,235 @@
+"""Topics and thresholds by hand, and the way back: the commands that change them."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from smart_context.chat.ids import check_chat_id
+from smart_context.chat.messages import ChatId, Message, messages_of
+from smart_context.chat.store import ChatStore
+from smart_context.errors import CommandFailed, InvalidParams, SmartContextError
+from smart_context.plugin.choices.sidecars import Sidecars
+from smart_context.plugin.choices.state import FilterState
+from smart_context.plugin.choices.topic_edits import TopicEdits, checked_label
+from smart_context.plugin.choices.undo import Step, UndoSteps, undone
+from smart_context.plugin.notes.named_contexts import CHANGED, Command
+from smart_context.plugin.selection.chat_filter import ChatFilter
+from smart_context.plugin.selection.selector import ContextSelector
+from smart_context.topics.stored import stored_sticky_ids, to_stored
+from smart_context.topics.values import Extraction, Topic
+from smart_context.values import JsonObject
+
+
+class TopicEditing:
+    """Changes the topics of chats as their user wishes, so that extraction respects it.
+
+    Args:
+        chats: Where chats are.
+        sidecars: Where the edits are kept.
+        undo: The steps back.
+        chat_filter: Shows and tells what is in context.
+        selector: Counts the messages about a topic.
+        emit: Tells the clients.
+    """
+
+    def __init__(
+        self,
+        *,
+        chats: ChatStore,
+        sidecars: Sidecars,
+        undo: UndoSteps,
+        chat_filter: ChatFilter,
+        selector: ContextSelector,
+        emit: Callable[[str, JsonObject], None],
+    ) -> None:
+        self._chats = chats
+        self._sidecars = sidecars
+        self._undo = undo
+        self._filter = chat_filter
+        self._selector = selector
+        self._emit = emit
+
+    def commands(self) -> tuple[Command, ...]:
+        """The commands, each by the name of its function."""
+        return (
+            *(self.rename_topic, self.merge_topics, self.delete_topic, self.add_topic),
+            *(self.set_threshold, self.undo),
+        )
+
+    async def rename_topic(self, chat_id: str, label: str, new_label: str) -> JsonObject:
+        """Call a topic otherwise, also when it is found again."""
+        return await self._rename(chat_id, [label], new_label)
+
+    async def merge_topics(
+        self, chat_id: str, labels: list[str], new_label: str | None = None
+    ) -> JsonObject:
+        """Make one topic of several; it has the first one's name unless another is given."""
+        if len(set(labels)) < 2:  # noqa: PLR2004 - to merge takes two
+            raise InvalidParams("labels: expected at least two topics to merge")
+        return await self._rename(chat_id, labels, new_label or labels[0])
+
+    async def delete_topic(self, chat_id: str, label: str) -> JsonObject:
+        """Let a topic go, also when it is found again."""
+        return await self._edit(
+            chat_id, lambda edits: edits.delete(label), lambda now: "" if now == label else now
+        )
+
+    async def add_topic(self, chat_id: str, label: str, select: bool = False) -> JsonObject:
+        """Add a topic of one's own; `select` picks it, too."""
+
+        def change(state: FilterState) -> FilterState:
+            edited = replace(state, edits=state.edits.add(label))
+            wanted = (*state.active_topics, checked_label(label)) if select else None
+            return edited if wanted is None else edited.switch(enabled=True).select(wanted)
+
+        return await self._change(chat_id, change)
+
+    async def set_threshold(self, chat_id: str, threshold: float | None = None) -> JsonObject:
+        """Set a chat's own threshold; without one, that of the settings holds."""
+        checked = check_chat_id(chat_id)
+        try:
+            await self._change_state(checked, lambda state: state.hold_against(threshold))
+        except ValueError as error:
+            raise InvalidParams(str(error)) from error
+        await self._filter.announce(checked)
+        return await self._filter.topics(checked)
+
+    async def undo(self, chat_id: str) -> JsonObject:
+        """Take back the last choice in a chat: topics, filter, pins, threshold, contexts, role."""
+        checked = check_chat_id(chat_id)
+        step = self._undo.pop(checked)
+        words = ""
+        if step is not None:
+            before, after = step.before.state, step.after
+            words = undone(after, before)
+            stored = await self._chats.exists(checked)
+            await self._restore(checked, step, stored=stored)
+            if step.public is not None and stored:
+                await self._put_back(checked, step.public, step.before.topics)
+            if after.contexts != before.contexts:
+                self._emit(CHANGED, {"chat_id": checked})
+            await self._filter.announce(checked)
+        shown = await self._filter.topics(checked)
+        return {"undone": words, "left": self._undo.count(checked), **shown}
+
+    async def applied(
+        self, chat_id: ChatId, extraction: Extraction, messages: Sequence[Message]
+    ) -> Extraction:
+        """What extraction found, as the user wants it."""
+        edits = (await self._sidecars.of(chat_id)).state.edits
+        if edits == TopicEdits():
+            return extraction
+        edited = edits.apply(extraction.topics, [message.id for message in messages])
+        return replace(extraction, topics=await self._counted(chat_id, edited, messages))
+
+    async def _rename(self, chat_id: str, labels: list[str], new_label: str) -> JsonObject:
+        return await self._edit(
+            chat_id,
+            lambda edits: edits.rename(labels, new_label),
+            lambda now: checked_label(new_label) if now in labels else now,
+        )
+
+    async def _edit(
+        self,
+        chat_id: str,
+        change: Callable[[TopicEdits], TopicEdits],
+        relabel: Callable[[str], str],
+    ) -> JsonObject:
+        def both(state: FilterState) -> FilterState:
+            active = dict.fromkeys(relabel(label) for label in state.active_topics)
+            active.pop("", None)
+            return replace(state, edits=change(state.edits), active_topics=tuple(active))
+
+        return await self._change(chat_id, both)
+
+    async def _change(
+        self, chat_id: str, change: Callable[[FilterState], FilterState]
+    ) -> JsonObject:
+        checked = check_chat_id(chat_id)
+        if not await self._chats.exists(checked):
+            raise CommandFailed("This chat has no messages yet, and so no topics.")
+        messages, others = await self._chats.snapshot(checked)
+        before = await self._sidecars.of(checked)
+        try:
+            await self._change_state(checked, change)
+        except ValueError as error:
+            raise InvalidParams(str(error)) from error
+        if (await self._sidecars.of(checked)).state != before.state:
+            public = _entries(others.get("topics"))
+            self._undo.amend(checked, public)
+            members = {topic.label: topic for topic in before.topics}
+            known = Extraction(topics=tuple(_known(public, members)))
+            edited = await self.applied(checked, known, messages)
+            await self._store(checked, edited.topics)
+            await self._filter.announce(checked)
+        return await self._filter.topics(checked)
+
+    async def _restore(self, chat_id: ChatId, step: Step, *, stored: bool) -> None:
+        try:
+            await self._sidecars.restore(
+                chat_id, step.before.state, instead_of=step.after, stored=stored
+            )
+        except SmartContextError:
+            self._undo.push(chat_id, step)
+            raise
+
+    async def _change_state(
+        self, chat_id: ChatId, change: Callable[[FilterState], FilterState]
+    ) -> None:
+        stored = await self._chats.exists(chat_id)
+        await self._sidecars.change_state(chat_id, change, stored=stored)
+
+    async def _store(self, chat_id: ChatId, topics: Sequence[Topic]) -> None:
+        def store(document: JsonObject) -> None:
+            sticky = stored_sticky_ids(document.get("topics"))
+            extraction = Extraction(topics=tuple(topics))
+            document["topics"] = to_stored(extraction, sticky, messages_of(document))
+
+        document = await self._chats.update(chat_id, store)
+        await self._sidecars.keep_topics(chat_id, topics)
+        self._tell(chat_id, document)
+
+    async def _put_back(
+        self, chat_id: ChatId, public: Iterable[Mapping[str, Any]], topics: Sequence[Topic]
+    ) -> None:
+        def store(document: JsonObject) -> None:
+            document["topics"] = [dict(topic) for topic in public]
+
+        document = await self._chats.update(chat_id, store)
+        await self._sidecars.keep_topics(chat_id, topics)
+        self._tell(chat_id, document)
+
+    def _tell(self, chat_id: ChatId, document: JsonObject) -> None:
+        self._emit(
+            "smart_context.topics_updated",
+            {
+                "chat_id": chat_id,
+                "topics": document["topics"],
+                "total_messages": len(messages_of(document)),
+            },
+        )
+
+    async def _counted(
+        self, chat_id: ChatId, topics: Sequence[Topic], messages: Sequence[Message]
+    ) -> tuple[Topic, ...]:
+        """Topics that nobody has counted yet, with the messages that they would keep."""
+        counted: list[Topic] = []
+        for topic in topics:
+            count = topic.count or await self._selector.count_about(chat_id, messages, topic.label)
+            counted.append(replace(topic, count=count))
+        return tuple(counted)
+
+
+def _entries(topics: object) -> tuple[Mapping[str, Any], ...]:
+    entries = topics if isinstance(topics, list) else []
+    return tuple(entry for entry in entries if isinstance(entry, Mapping))
+
+
+def _known(public: Iterable[Mapping[str, Any]], members: Mapping[str, Topic]) -> Iterable[Topic]:
+    """The topics of a chat file with what is known of their messages."""
+    for entry in public:
+        label, count = entry.get("label"), entry.get("count")
+        if entry.get("sticky") is True or not isinstance(label, str):
+            continue
+        shown = count if type(count) is int else 0
+        yield replace(members.get(label, Topic(label=label, count=shown)), count=shown)

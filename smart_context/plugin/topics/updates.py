@@ -1,0 +1,153 @@
+"""Keeps a chat's topics fresh in the background (contract A6)."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+import numpy as np
+
+from smart_context.chat.messages import ChatId, Message, messages_of
+from smart_context.chat.store import ChatStore
+from smart_context.errors import SmartContextError
+from smart_context.llm.models import Embedder, Matrix
+from smart_context.plugin.choices.sidecars import Sidecars
+from smart_context.relevance.cache import EmbeddingCache
+from smart_context.topics.extraction import TopicExtractor
+from smart_context.topics.stored import stored_labels, stored_sticky_ids, to_stored
+from smart_context.topics.values import Extraction
+from smart_context.values import JsonObject
+
+Emit = Callable[[str, JsonObject], None]
+Edited = Callable[[ChatId, Extraction, Sequence[Message]], Awaitable[Extraction]]
+"""Gives the topics as the user wants them, from those that were found."""
+
+
+class OutOfDate(Exception):
+    """A newer extraction of the chat has begun; this result must not be stored."""
+
+
+class ChatEmbedder:
+    """Embeds a chat's texts through its cache, so that no message is embedded twice."""
+
+    def __init__(self, cache: EmbeddingCache, chat_id: ChatId, messages: Sequence[Message]) -> None:
+        self._cache = cache
+        self._chat_id = chat_id
+        self._messages = messages
+
+    @property
+    def name(self) -> str:
+        """The embedding model's name."""
+        return self._cache.model
+
+    async def embed(self, texts: Sequence[str]) -> Matrix:
+        """Shape (len(texts), d), unit rows; see `Embedder`."""
+        said = {message.text for message in self._messages}
+        others = [text for text in texts if text not in said]
+        rows = iter(await self._cache.queries(others)) if others else iter(())
+        vectors = await self._cache.vectors(self._chat_id, self._messages)
+        known = {message.text: row for message, row in zip(self._messages, vectors, strict=True)}
+        found = [known[text] if text in known else next(rows) for text in texts]
+        return np.array(found, dtype=np.float32).reshape(len(texts), -1)
+
+
+class TopicUpdates:
+    """Extracts and stores topics: one extraction per chat at a time, the newest wins.
+
+    Args:
+        chats: Where chats are.
+        sidecars: Where the topics' members are kept.
+        extractor: Gives the extractor for a chat's embedder.
+        cache: The chats' vectors.
+        emit: Tells the clients.
+        announce: Tells the clients what is in context now.
+        edited: Applies what the user made of the topics.
+    """
+
+    def __init__(
+        self,
+        *,
+        chats: ChatStore,
+        sidecars: Sidecars,
+        extractor: Callable[[Embedder], TopicExtractor],
+        cache: EmbeddingCache,
+        emit: Emit,
+        announce: Callable[[ChatId], Awaitable[None]],
+        edited: Edited,
+    ) -> None:
+        self._chats = chats
+        self._sidecars = sidecars
+        self._extractor = extractor
+        self._cache = cache
+        self._emit = emit
+        self._announce = announce
+        self._edited = edited
+        self._newest: dict[ChatId, object] = {}
+
+    async def update(self, chat_id: ChatId) -> None:
+        """Read the chat, find its topics, store them and tell the clients.
+
+        Ends with exactly one `smart_context.extraction` event: `done`, `failed` or `superseded`.
+        """
+        token = self._newest[chat_id] = object()
+        self._tell(chat_id, "running")
+        try:
+            await self._extract_and_store(chat_id, token)
+        except asyncio.CancelledError:
+            self._tell(chat_id, "superseded")
+            raise
+        except OutOfDate:
+            self._tell(chat_id, "superseded")
+        except SmartContextError as failure:
+            self._tell(chat_id, "failed", str(failure))
+        except Exception:
+            self._tell(chat_id, "failed", "The topics could not be found; the log says more.")
+            raise
+        else:
+            self._tell(chat_id, "done")
+        finally:
+            if self._newest.get(chat_id) is token:
+                del self._newest[chat_id]
+
+    async def _extract_and_store(self, chat_id: ChatId, token: object) -> None:
+        stored, others = await self._chats.snapshot(chat_id)
+        messages = _readable(stored)
+        known = (topic.label for topic in (await self._sidecars.of(chat_id)).topics)
+        labels = dict.fromkeys((*stored_labels(others.get("topics")), *known))
+        found = await self._extract(chat_id, messages, tuple(labels))
+        extraction = await self._edited(chat_id, found, messages)
+
+        def store(document: JsonObject) -> None:
+            if self._newest.get(chat_id) is not token:
+                raise OutOfDate
+            present = messages_of(document)
+            document["topics"] = to_stored(
+                extraction, stored_sticky_ids(document.get("topics")), present
+            )
+
+        document = await self._chats.update(chat_id, store)
+        await self._sidecars.keep_topics(chat_id, extraction.topics)
+        self._emit(
+            "smart_context.topics_updated",
+            {
+                "chat_id": chat_id,
+                "topics": document["topics"],
+                "total_messages": len(messages_of(document)),
+            },
+        )
+        await self._announce(chat_id)
+
+    async def _extract(
+        self, chat_id: ChatId, messages: Sequence[Message], labels: Sequence[str]
+    ) -> Extraction:
+        embedder = ChatEmbedder(self._cache, chat_id, messages)
+        return await self._extractor(embedder).extract(messages, previous_labels=labels)
+
+    def _tell(self, chat_id: ChatId, state: str, reason: str = "") -> None:
+        payload: JsonObject = {"chat_id": chat_id, "state": state}
+        if reason:
+            payload["reason"] = reason
+        self._emit("smart_context.extraction", payload)
+
+
+def _readable(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The messages that say something: not unfinished or failed ones."""
+    return tuple(m for m in messages if not (m.generating or m.error or m.error_code))

@@ -1,0 +1,1 @@
+"""Which notes are near to a text."""

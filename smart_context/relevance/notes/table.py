@@ -1,0 +1,204 @@
+"""The vectors of notes: a file that can be deleted at any time, and a matrix in memory.
+
+Both hold 16-bit floats: 768 bytes a note at 384 dimensions, 38 MB for 50,000 notes. What is lost
+of a cosine is less than 0.001.
+"""
+
+import contextlib
+import logging
+import sqlite3
+import threading
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import closing
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smart_context.disk.databases import open_database, remove_database
+from smart_context.disk.files import signature_of
+from smart_context.disk.folders import is_folder
+from smart_context.disk.places import Place, place_of
+from smart_context.errors import StoreFailed
+from smart_context.llm.models import Matrix
+from smart_context.vault.guarded.walk import FileStamp
+
+MOST_NOTES = 100_000
+"""Notes beyond are not taken in."""
+
+_SCHEMA = """CREATE TABLE IF NOT EXISTS notes (
+    path TEXT PRIMARY KEY, mtime_ns INTEGER, size INTEGER, inode INTEGER, digest BLOB, vector BLOB
+)"""
+_BLOCK_ROWS = 4_096
+_FIRST_ROWS = 256
+_LOCK_TIMEOUT_S = 2.0
+_MOST_BYTES = 1 << 30
+
+_logger = logging.getLogger(__name__)
+
+
+class Card(NamedTuple):
+    """What stands for a note: its stamp, and a hash of the text that was embedded."""
+
+    stamp: FileStamp
+    digest: bytes
+
+
+class NoteTable:
+    """Vectors by path. Disk trouble costs time, never an answer. Safe for several threads.
+
+    Args:
+        path: The file; it is made once its folder's folder, the memory folder, is there.
+        model: What made the vectors; those of another are thrown away.
+    """
+
+    def __init__(self, path: Path | Place, model: str) -> None:
+        self._path = place_of(path)
+        self._model = blake2b(model.encode(), digest_size=4).digest()
+        self._lock = threading.Lock()
+        self._is_loaded = False
+        self._is_kept = True
+        self._unsaved: set[str] = set()
+        self._cards: dict[str, Card] = {}
+        self._places: dict[str, int] = {}
+        self._free: list[int] = []
+        self._matrix: NDArray[np.float16] = np.zeros((0, 0), np.float16)
+
+    def stale(self, stamps: Iterable[FileStamp]) -> list[FileStamp]:
+        """Those of the notes that have no vector, or may have changed since they got one."""
+        with self._lock:
+            self._load()
+            return [stamp for stamp in stamps if not self._has(stamp)]
+
+    def digest_of(self, path: str) -> bytes | None:
+        """The hash of the text whose vector a note has."""
+        with self._lock:
+            card = self._cards.get(path)
+            return None if card is None else card.digest
+
+    def put(self, cards: Sequence[Card], vectors: Matrix) -> None:
+        """Give notes their vectors, shape (len(cards), d)."""
+        with self._lock:
+            for card, vector in zip(cards, vectors, strict=True):
+                self._put(card, vector.astype(np.float16))
+            self._save()
+
+    def confirm(self, cards: Iterable[Card]) -> None:
+        """Notes were written anew, but what is embedded of them is the same."""
+        with self._lock:
+            for card in cards:
+                self._cards[card.stamp[0]] = card
+                self._unsaved.add(card.stamp[0])
+            self._save()
+
+    def keep_only(self, paths: Collection[str]) -> None:
+        """Forget the notes that are gone."""
+        with self._lock:
+            self._load()
+            for path in [path for path in self._cards if path not in paths]:
+                del self._cards[path]
+                place = self._places.pop(path)
+                self._matrix[place] = 0
+                self._free.append(place)
+                self._unsaved.add(path)
+            self._save()
+
+    def cosines(self, queries: Matrix) -> tuple[list[str], Matrix]:
+        """All n notes that have vectors, and the cosine of each with k queries: shape (k, n)."""
+        with self._lock:
+            self._load()
+            paths = list(self._places)
+            found = np.zeros((len(queries), len(self._matrix)), np.float32)
+            if found.size and queries.shape[1] == self._matrix.shape[1]:
+                for start in range(0, len(self._matrix), _BLOCK_ROWS):
+                    block = self._matrix[start : start + _BLOCK_ROWS].astype(np.float32)
+                    found[:, start : start + _BLOCK_ROWS] = queries @ block.T
+            return paths, found[:, list(self._places.values())]
+
+    def _has(self, stamp: FileStamp) -> bool:
+        """A stamp without a time may be that of another text."""
+        card = self._cards.get(stamp[0])
+        return card is not None and card.stamp == stamp and stamp[1] != 0
+
+    def _put(self, card: Card, vector: NDArray[np.float16]) -> None:
+        path = card.stamp[0]
+        if self._matrix.shape[1] != len(vector):
+            self._cards, self._places, self._free = {}, {}, []
+            self._matrix = np.zeros((_FIRST_ROWS, len(vector)), np.float16)
+        if path not in self._places:
+            if len(self._places) >= MOST_NOTES:
+                return
+            self._places[path] = self._free.pop() if self._free else len(self._places)
+        place = self._places[path]
+        if place >= len(self._matrix):
+            more = np.zeros((len(self._matrix) // 2 + 1, len(vector)), np.float16)
+            self._matrix = np.concatenate([self._matrix, more])
+        self._matrix[place] = vector
+        self._cards[path] = card
+        self._unsaved.add(path)
+
+    def _load(self) -> None:
+        if self._is_loaded:
+            return
+        self._is_loaded = True
+        try:
+            if signature_of(self._path) is None:
+                return
+            with closing(self._connect()) as database:
+                rows = database.execute("SELECT * FROM notes LIMIT ?", (MOST_NOTES,)).fetchall()
+            for path, mtime_ns, size, inode, digest, vector in rows:
+                card = Card((path, mtime_ns, size, inode), digest)
+                self._put(card, np.frombuffer(vector, np.float16))
+        except (sqlite3.Error, StoreFailed, ValueError, TypeError) as error:
+            _logger.warning("the vectors of notes in %s are made anew: %s", self._path, error)
+            self._discard()
+        self._unsaved.clear()
+
+    def _save(self) -> None:
+        if not self._unsaved or not self._is_kept or not is_folder(self._path.parent.parent):
+            return
+        try:
+            with closing(self._connect()) as database, database:
+                gone = [(path,) for path in self._unsaved if path not in self._cards]
+                database.executemany("DELETE FROM notes WHERE path = ?", gone)
+                rows = (self._row(path) for path in self._unsaved if path in self._cards)
+                database.executemany("INSERT OR REPLACE INTO notes VALUES (?, ?, ?, ?, ?, ?)", rows)
+        except sqlite3.Error as error:
+            _logger.warning("the vectors of notes can't be kept in %s: %s", self._path, error)
+            self._is_kept = False
+        self._unsaved.clear()
+
+    def _row(self, path: str) -> tuple[object, ...]:
+        card = self._cards[path]
+        return *card.stamp, card.digest, self._matrix[self._places[path]].tobytes()
+
+    def _connect(self) -> sqlite3.Connection:
+        """The file's table, empty if another model's vectors are in it."""
+        database = open_database(self._path, timeout_s=_LOCK_TIMEOUT_S, max_bytes=_MOST_BYTES)
+        try:
+            database.execute("PRAGMA trusted_schema = OFF")
+            database.execute("PRAGMA journal_mode = WAL")
+            database.execute("PRAGMA synchronous = NORMAL")
+            model = int.from_bytes(self._model, "big", signed=True)
+            if database.execute("PRAGMA user_version").fetchone() != (model,):
+                database.execute("DROP TABLE IF EXISTS notes")
+                database.execute(f"PRAGMA user_version = {model}")
+            _check_schema(database)
+            database.execute(_SCHEMA)
+        except sqlite3.Error:
+            database.close()
+            raise
+        return database
+
+    def _discard(self) -> None:
+        with contextlib.suppress(OSError):  # what can't be removed is not used
+            remove_database(self._path)
+
+
+def _check_schema(database: sqlite3.Connection) -> None:
+    """A view by the name of the table could give rows without end."""
+    rows = database.execute("SELECT sql FROM sqlite_master WHERE sql NOT NULL LIMIT 2")
+    if not {sql for (sql,) in rows} <= {_SCHEMA.replace("IF NOT EXISTS ", "")}:
+        raise sqlite3.DatabaseError("the file holds other tables than ours")

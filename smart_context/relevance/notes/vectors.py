@@ -1,0 +1,135 @@
+"""Notes by meaning: each note's card embedded once, and compared with what is asked."""
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+from smart_context.disk.places import Place, folder_of
+from smart_context.llm.models import Embedder, Matrix
+from smart_context.relevance.notes.table import Card, NoteTable
+from smart_context.relevance.vectors import unit
+from smart_context.threads import in_daemon_thread
+from smart_context.vault.guarded.walk import FileStamp
+from smart_context.vault.markdown.notes import Outline
+
+TABLE_FILE: Final = "index/notes.sqlite3"
+"""Where the vectors are kept, in the memory folder."""
+
+CARD_CHARACTERS: Final = 400
+_HEADING_CHARACTERS = 160
+_BATCH = 16
+_MARKS = re.compile(r"[#*|>`\[\]]+")
+
+ReadNote = Callable[[str], tuple[str, Outline] | None]
+"""The text of a note and its outline; `None` when it is not there or no text."""
+
+
+class NoteVectors:
+    """Vectors of notes by one embedder, for one event loop.
+
+    A note is embedded as its card: its name and folders, its other names and tags, its headings
+    and its opening. What changes below that costs nothing.
+
+    Args:
+        memory_dir: Where they are kept, once that folder is there.
+        embedder: Makes the vectors.
+        read: Reads notes; called in threads.
+    """
+
+    def __init__(self, memory_dir: Path | Place, embedder: Embedder, read: ReadNote) -> None:
+        self._embedder = embedder
+        self._read = read
+        self._table = NoteTable(folder_of(memory_dir) / TABLE_FILE, embedder.name)
+        self._lock = asyncio.Lock()
+
+    async def embed(
+        self, stamps: Sequence[FileStamp], *, within_s: float | None = None, rest: float = 0.0
+    ) -> bool:
+        """Embed those of the notes that have no vector yet or changed, in their order.
+
+        Args:
+            stamps: The notes.
+            within_s: When to stop after the batch under way; one is always done.
+            rest: How long to rest after each batch, as a share of the time that it took.
+
+        Returns:
+            Whether all were embedded.
+
+        Raises:
+            ModelFailed: If the embedder fails; finished batches are kept.
+        """
+        began = time.monotonic()
+        stale = await in_daemon_thread(lambda: self._table.stale(stamps), name="vectors")
+        for start in range(0, len(stale), _BATCH):
+            if start and within_s is not None and time.monotonic() - began > within_s:
+                return False
+            began_batch = time.monotonic()
+            async with self._lock:
+                await self._embed(stale[start : start + _BATCH])
+            if rest:
+                await asyncio.sleep(rest * (time.monotonic() - began_batch))
+        return True
+
+    async def cosines(self, queries: Sequence[str]) -> tuple[list[str], Matrix]:
+        """All n notes that have vectors, and the cosine of each with k texts: shape (k, n).
+
+        Raises:
+            ModelFailed: If the embedder fails.
+        """
+        vectors = unit(await self._embedder.embed(queries))
+        return await in_daemon_thread(lambda: self._table.cosines(vectors), name="vectors")
+
+    async def keep_only(self, paths: Collection[str]) -> None:
+        """Forget the notes that are gone."""
+        await in_daemon_thread(lambda: self._table.keep_only(paths), name="vectors")
+
+    async def _embed(self, stamps: Sequence[FileStamp]) -> None:
+        cards = await in_daemon_thread(lambda: self._cards(stamps), name="vectors")
+        if cards:
+            vectors = unit(await self._embedder.embed([text for _, text in cards]))
+            kept = [card for card, _ in cards]
+            await in_daemon_thread(lambda: self._table.put(kept, vectors), name="vectors")
+
+    def _cards(self, stamps: Iterable[FileStamp]) -> list[tuple[Card, str]]:
+        """The notes that have to be embedded; those whose card is the same are only confirmed."""
+        changed: list[tuple[Card, str]] = []
+        same: list[Card] = []
+        for stamp in stamps:
+            read = self._read(stamp[0])
+            text = card_of(stamp[0], *read) if read is not None else ""
+            card = Card(stamp, blake2b(text.encode("utf-8", "replace"), digest_size=16).digest())
+            if self._table.digest_of(stamp[0]) == card.digest:
+                same.append(card)
+            else:
+                changed.append((card, text))
+        if same:
+            self._table.confirm(same)
+        return changed
+
+
+def card_of(path: str, text: str, outline: Outline) -> str:
+    """What is embedded of a note: at most about 400 characters, a line for each kind.
+
+    Args:
+        path: Relative to the vault.
+        text: Its whole text.
+        outline: Of the text.
+    """
+    name = path.rpartition(".")[0] or path
+    headings = "; ".join(heading.text for heading in outline.headings)[:_HEADING_CHARACTERS]
+    start = outline.body
+    for heading in outline.headings[:1]:  # the opening is what follows the title
+        if not text[start : heading.start].strip():
+            start = heading.start + text[heading.start :].find("\n") + 1 or len(text)
+    opening = " ".join(_MARKS.sub(" ", text[start : start + 2 * CARD_CHARACTERS]).split())
+    lines = (
+        name.replace("/", ", "),
+        ", ".join((*outline.aliases, *outline.tags)),
+        headings,
+        opening,
+    )
+    return "\n".join(line for line in lines if line)[:CARD_CHARACTERS]

@@ -1,0 +1,1 @@
+"""Summaries of chats made without a model, and of attached notes."""

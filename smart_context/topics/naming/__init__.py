@@ -1,0 +1,1 @@
+"""Names a group of messages by a phrase from them."""

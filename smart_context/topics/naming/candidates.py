@@ -1,0 +1,193 @@
+"""What could name a group of messages, and how much speaks for it."""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from smart_context.llm.models import Matrix
+from smart_context.topics.naming.keyphrases import Phrase
+
+_PHRASES, _PAIRED = 24, 6
+_COVER, _OWN, _NOUN, _OPENING, _NAME = 0.55, 0.2, 0.4, 0.16, 0.1
+_SEVERAL, _REPEATED, _UNASKED, _FRAGMENT = 0.2, 0.07, 0.12, 0.3
+_NEAR_UNSPACED, _CHARACTER, _LONG = 0.15, 0.05, 5
+_UNION = 0.275
+_COMPOUND, _AND, _AND_NAMES, _AND_UNSPACED = 0.01, -0.05, 0.08, -0.15
+_SURE_NOUN, _TELLING = 0.4, 0.75
+_FEW = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """The messages to be named.
+
+    Attributes:
+        weights: How much each message counts, by its position; an answer counts less than 1.
+        opening: The position of the first question.
+    """
+
+    weights: Mapping[int, float]
+    opening: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A phrase, or two nouns.
+
+    Attributes:
+        text: As it would be shown.
+        words: What its words' forms have in common.
+        places: The group's messages that use one of its words.
+        weight: All that speaks for it but its nearness.
+        near: What its nearness to the group speaks for it.
+        phrase: What it is made of; none for two nouns.
+        is_spaced: Its script puts spaces between words.
+    """
+
+    text: str
+    words: tuple[str, ...]
+    places: frozenset[int]
+    weight: float
+    near: float = 0.0
+    phrase: Phrase | None = None
+    is_spaced: bool = True
+
+
+Noun = tuple[Candidate, Phrase]
+"""A candidate of one word, and the phrase that it is made of."""
+
+
+def candidates_of(phrases: Sequence[Phrase], group: Group) -> list[Candidate]:
+    """The phrases that most speaks for, nearness left aside."""
+    used = [phrase for phrase in phrases if not phrase.places.isdisjoint(group.weights)]
+    single = {phrase.words[0]: phrase for phrase in used if len(phrase.words) == 1}
+    found = [_candidate(phrase, single, group) for phrase in used]
+    return sorted(found, key=rank)[:_PHRASES]
+
+
+def pairs_of(candidates: Sequence[Candidate], group: Group) -> list[Candidate]:
+    """Two of the best nouns each: side by side where the language allows it, or with an `&`."""
+    nouns = [
+        (candidate, candidate.phrase)
+        for candidate in sorted(candidates, key=rank)
+        if candidate.phrase and _can_pair(candidate, candidate.phrase, group)
+    ][:_PAIRED]
+    found: list[Candidate] = []
+    for one, other in combinations(nouns, 2):
+        if _overlap(one[0].words, other[0].words):
+            continue
+        found.append(_pair(one[0], other[0], _with_and(one, other), group))
+        is_said_together = not one[0].places.isdisjoint(other[0].places)
+        if one is nouns[0] and is_said_together and (compound := _compound(one, other)):
+            found.append(_pair(one[0], other[0], (compound, _COMPOUND), group))
+    return found
+
+
+def with_nearness(candidates: Sequence[Candidate], nearness: Matrix) -> list[Candidate]:
+    """The same candidates with what their meaning says.
+
+    Args:
+        candidates: Phrases, or pairs.
+        nearness: Shape (n,): by how much each one is nearer to this group than to the others.
+    """
+    return [
+        replace(candidate, near=float(near) * _trust(candidate))
+        for candidate, near in zip(candidates, nearness, strict=True)
+    ]
+
+
+def rank(candidate: Candidate) -> tuple[float, str]:
+    """Sorts the best first."""
+    return -candidate.weight - candidate.near, candidate.text
+
+
+def _trust(candidate: Candidate) -> float:
+    """Models know whole words of spaced scripts; of others often single characters at most."""
+    return 1.0 if candidate.is_spaced else _NEAR_UNSPACED
+
+
+def _candidate(phrase: Phrase, single: Mapping[str, Phrase], group: Group) -> Candidate:
+    parts = [single.get(word, phrase) for word in phrase.words]
+    inside = group.weights.keys()
+    own = [len(part.places & inside) / len(part.places) for part in (*parts, phrase)]
+    weight = (
+        _COVER * sum(_cover(part.places, group) for part in parts) / len(parts)
+        + _OWN * sum(own) / len(own)
+        + _NOUN * phrase.noun
+        + _OPENING * (group.opening in phrase.places)
+        + _NAME * phrase.is_name
+        - _FRAGMENT * phrase.is_fragment
+        + _shape(phrase, group)
+    )
+    places = frozenset(place for part in parts for place in part.places & inside)
+    return Candidate(
+        text=phrase.text,
+        words=phrase.words,
+        places=places,
+        weight=weight,
+        phrase=phrase,
+        is_spaced=phrase.is_spaced,
+    )
+
+
+def _shape(phrase: Phrase, group: Group) -> float:
+    """Several words say more than one, above all if people use them together again."""
+    if not phrase.is_spaced:
+        return _CHARACTER * (min(_LONG, len(phrase.text)) - 2)
+    if len(phrase.words) == 1:
+        return 0.0
+    inside = phrase.places & group.weights.keys()
+    is_asked = any(group.weights[place] >= 1 for place in inside)
+    return _SEVERAL + _REPEATED * math.log2(len(inside)) - _UNASKED * (not is_asked)
+
+
+def _cover(places: Collection[int], group: Group) -> float:
+    share = sum(group.weights.get(place, 0) for place in places) / sum(group.weights.values())
+    return math.sqrt(share)
+
+
+def _can_pair(candidate: Candidate, phrase: Phrase, group: Group) -> bool:
+    is_central = (
+        len(candidate.places) > 1 or group.opening in candidate.places or len(group.weights) < _FEW
+    )
+    is_word = len(phrase.words) == 1 and not phrase.is_fragment
+    return is_word and phrase.noun >= _SURE_NOUN and is_central
+
+
+def _with_and(one: Noun, other: Noun) -> tuple[str, float]:
+    text = f"{one[0].text} & {other[0].text}"
+    if not (one[0].is_spaced and other[0].is_spaced):
+        return text, _AND_UNSPACED
+    return text, _AND_NAMES if one[1].is_name and other[1].is_name else _AND
+
+
+def _compound(central: Noun, other: Noun) -> str | None:
+    """One name of two nouns, if the first is no plural and says what it is about."""
+    is_swapped = other[1].is_name or central[1].is_plural
+    first, second = (other, central) if is_swapped else (central, other)
+    is_fit = (
+        first[1].has_compounds
+        and second[1].has_compounds
+        and not first[1].is_plural
+        and not second[1].is_name
+        and first[0].near >= _TELLING * second[0].near
+    )
+    return f"{first[0].text} {second[0].text}" if is_fit else None
+
+
+def _pair(one: Candidate, other: Candidate, joined: tuple[str, float], group: Group) -> Candidate:
+    text, extra = joined
+    places = one.places | other.places
+    apart = (_cover(one.places, group) + _cover(other.places, group)) / 2
+    return Candidate(
+        text=text,
+        words=one.words + other.words,
+        places=places,
+        weight=(one.weight + other.weight) / 2 + _UNION * (_cover(places, group) - apart) + extra,
+        is_spaced=one.is_spaced and other.is_spaced,
+    )
+
+
+def _overlap(one: Sequence[str], other: Sequence[str]) -> bool:
+    return any(a in b or b in a for a in one for b in other)

@@ -1,0 +1,172 @@
+"""Phrases of a chat that could name a topic, in scripts with spaces between words."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from smart_context.topics.naming.grammar import Grammar
+from smart_context.topics.naming.nouns import NounEvidence
+from smart_context.topics.naming.tokens import NUMBER, Kind, Run, Token, runs_of
+
+_MOST_WORDS = 3
+_MOST_JOINING = 2
+_SURE = 0.3
+_UNLIKELY_MODIFIERS = ("ed", "ly", "er", "est")
+_FRAGMENT_SHARE = 0.74
+_SINGULARS_IN_S = ("ss", "us", "is", "as")
+
+
+@dataclass(slots=True)
+class Phrase:
+    """A candidate for a label.
+
+    Attributes:
+        words: What all forms of its words have in common; what makes two spellings the same.
+        spellings: How it is written, and how often.
+        places: The messages that use it.
+        noun: From 0 to 1: how sure it is that its main word is a noun.
+        is_name: Its words are written as names are.
+        is_spaced: Its script puts spaces between words.
+        is_fragment: It is hardly used but as a part of one and the same longer phrase.
+        has_compounds: In its language two nouns side by side are one name.
+    """
+
+    words: tuple[str, ...]
+    spellings: Counter[str] = field(default_factory=Counter)
+    places: set[int] = field(default_factory=set)
+    noun: float = 0.0
+    is_name: bool = False
+    is_spaced: bool = True
+    is_fragment: bool = False
+    has_compounds: bool = False
+
+    @property
+    def text(self) -> str:
+        """A spelling with capitals inside, or else the commonest; of equal ones the shortest."""
+        return min(
+            self.spellings,
+            key=lambda text: (text[1:] == text[1:].lower(), -self.spellings[text], len(text), text),
+        )
+
+    @property
+    def is_plural(self) -> bool:
+        """Whether it looks like more than one of something, in English."""
+        text = self.text
+        return not self.is_name and text.endswith("s") and not text.endswith(_SINGULARS_IN_S)
+
+
+Span = tuple[Sequence[Token], str]
+"""The tokens of a phrase, and its main word, lower-cased."""
+
+
+def spaced_phrases(messages: Mapping[int, tuple[Sequence[Token], Grammar]]) -> list[Phrase]:
+    """All candidates, with the positions of the messages that use them.
+
+    Args:
+        messages: Tokens and grammar of each message, by its position.
+    """
+    evidence = NounEvidence()
+    for tokens, grammar in messages.values():
+        evidence.read(tokens, grammar)
+    found: dict[tuple[str, ...], Phrase] = {}
+    for place, (tokens, grammar) in messages.items():
+        for span, head in _spans(tokens, grammar, evidence):
+            naming = [token.lower for token in span if token.kind is Kind.NAMING]
+            words = tuple(grammar.key(word) for word in naming)
+            phrase = found.setdefault(words, Phrase(words))
+            phrase.spellings[_spelled(span)] += 1
+            phrase.places.add(place)
+            phrase.noun = max(phrase.noun, evidence.share(head, grammar))
+            phrase.has_compounds = grammar.has_compounds
+            phrase.is_name = not grammar.has_capital_nouns and all(map(evidence.is_name, naming))
+    phrases = list(found.values())
+    _mark_fragments(phrases)
+    return phrases
+
+
+def _spans(tokens: Sequence[Token], grammar: Grammar, evidence: NounEvidence) -> Iterator[Span]:
+    for run in runs_of(tokens):
+        begin, end = run
+        for place in range(begin, end):
+            if not evidence.is_unit(tokens[place].lower):
+                yield tokens[place : place + 1], tokens[place].lower
+        if grammar.head_first:
+            yield from _with_adjective(tokens, run, grammar, evidence)
+        elif not grammar.has_capital_nouns:
+            yield from _with_modifiers(tokens, run, grammar, evidence)
+        yield from _joined(tokens, end, grammar, evidence)
+
+
+def _with_modifiers(
+    tokens: Sequence[Token], run: Run, grammar: Grammar, evidence: NounEvidence
+) -> Iterator[Span]:
+    """The last words of a run: `solar panels`; what stands before a noun tells more of it."""
+    begin, end = run
+    head = tokens[end - 1].lower
+    if evidence.share(head, grammar) < _SURE:
+        return
+    for first in range(max(begin, end - _MOST_WORDS), end - 1):
+        if _begins_name(tokens, first, begin, grammar, evidence) and all(
+            _can_modify(token.lower, grammar, evidence) for token in tokens[first : end - 1]
+        ):
+            yield tokens[first:end], head
+
+
+def _begins_name(
+    tokens: Sequence[Token], first: int, begin: int, grammar: Grammar, evidence: NounEvidence
+) -> bool:
+    """Whether the word can be a part of a name: at a sentence's begin it is often a request."""
+    word, before = tokens[first].lower, tokens[begin - 1]
+    return (
+        first > begin
+        or grammar.introduces(before.lower)
+        or before.lower == NUMBER
+        or evidence.share(word, grammar) >= _SURE
+        or (before.kind is Kind.STOP and not evidence.is_other(word))
+    )
+
+
+def _can_modify(word: str, grammar: Grammar, evidence: NounEvidence) -> bool:
+    return not word.endswith(_UNLIKELY_MODIFIERS) or evidence.share(word, grammar) >= _SURE
+
+
+def _with_adjective(
+    tokens: Sequence[Token], run: Run, grammar: Grammar, evidence: NounEvidence
+) -> Iterator[Span]:
+    """A noun and the adjective after it: `huerto urbano`."""
+    begin, end = run
+    if end - begin > 1 and evidence.share(tokens[begin].lower, grammar) >= _SURE:
+        noun, other = tokens[begin : begin + 2]
+        is_adjective = other.lower.endswith(grammar.adjective_endings)
+        if not other.is_verb and (is_adjective or evidence.are_pair(noun.lower, other.lower)):
+            yield tokens[begin : begin + 2], noun.lower
+
+
+def _joined(
+    tokens: Sequence[Token], end: int, grammar: Grammar, evidence: NounEvidence
+) -> Iterator[Span]:
+    """Two nouns with what joins them in between: `pain au levain`."""
+    for size in range(1, _MOST_JOINING + 1):
+        joint = " ".join(token.lower for token in tokens[end : end + size])
+        if joint not in grammar.joins:
+            continue
+        span = tokens[end - 1 : end + size + 1]
+        nouns = span[0], span[-1]
+        if span[-1].kind is Kind.NAMING and all(
+            evidence.share(noun.lower, grammar) >= _SURE for noun in nouns
+        ):
+            yield span, span[0].lower
+
+
+def _spelled(tokens: Sequence[Token]) -> str:
+    return " ".join(token.text for token in tokens).replace("' ", "'")
+
+
+def _mark_fragments(phrases: Sequence[Phrase]) -> None:
+    single = {phrase.words[0]: phrase for phrase in phrases if len(phrase.words) == 1}
+    for phrase in phrases:
+        if len(phrase.words) == 1 or len(phrase.places) == 1:
+            continue
+        for part in (single[word] for word in phrase.words if word in single):
+            if len(phrase.places) > _FRAGMENT_SHARE * len(part.places):
+                part.is_fragment = True

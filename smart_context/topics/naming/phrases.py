@@ -1,0 +1,45 @@
+"""All phrases of a chat that could name one of its topics, whatever the language."""
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+from smart_context.topics.naming.grammar import Grammar
+from smart_context.topics.naming.keyphrases import Phrase, spaced_phrases
+from smart_context.topics.naming.languages import grammar_of
+from smart_context.topics.naming.tokens import Token, plain_text, tokens_of
+from smart_context.topics.naming.unspaced import unspaced_phrases
+
+_READ, _LONGEST, _SHORTEST = 300_000, 3_000, 200
+_READ_FOR_LANGUAGE = 300
+_DENSITY = 3
+"""A character of Chinese says as much as so many of English."""
+
+
+def phrases_of(
+    texts: Sequence[str], groups: Sequence[Sequence[int]], answers: AbstractSet[int] = frozenset()
+) -> list[Phrase]:
+    """The candidates of the messages in `groups`, with the positions of those that use them.
+
+    Of long messages the beginning is read, the less of each the more there are.
+
+    Args:
+        texts: The chat's messages.
+        groups: Positions; the messages of a group share a subject, and mostly a language.
+        answers: Positions of the messages that are answers.
+    """
+    plain: dict[int, str] = {}
+    read: dict[int, tuple[list[Token], Grammar]] = {}
+    most = max(_SHORTEST, min(_LONGEST, _READ // max(1, sum(map(len, groups)))))
+    for group in groups:
+        here = {place: plain_text(texts[place], most) for place in group}
+        grammar = _grammar(list(here.values()))
+        read |= {place: (tokens_of(text, grammar), grammar) for place, text in here.items()}
+        plain |= here
+    asked = frozenset(plain).difference(answers)
+    dense = {place: text[: max(_SHORTEST, most // _DENSITY)] for place, text in plain.items()}
+    return [*spaced_phrases(read), *unspaced_phrases(dense, asked)]
+
+
+def _grammar(texts: Sequence[str]) -> Grammar:
+    beginnings = " ".join(text[:_READ_FOR_LANGUAGE] for text in texts)
+    return grammar_of(beginnings.lower().replace("'", "' ").split())

@@ -1,0 +1,118 @@
+"""Phrases of a chat that could name a topic, in scripts without spaces: Chinese above all."""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+
+from smart_context.text.stopwords import PARTICLES
+from smart_context.text.words import UNSPACED_RUN
+from smart_context.topics.naming.keyphrases import Phrase
+from smart_context.topics.naming.weak_words import WEAK_WORDS_OF
+
+_FEWEST, _MOST = 2, 6
+_REPEATED, _WHOLE = 0.8, 0.6
+
+_PARTING_WORDS = (
+    *("怎么样", "怎麼樣", "为什么", "為什麼", "是不是", "有没有", "有沒有", "能不能", "要不要"),
+    *("怎么", "怎麼", "怎样", "怎樣", "什么", "什麼", "多少", "可以", "需要", "应该", "應該"),
+    *("如果", "因为", "因為", "所以", "但是", "或者", "还是", "還是", "然后", "然後", "已经"),
+    *("已經", "没有", "沒有", "不要", "一下", "一些", "一点", "时候", "時候", "之后", "之後"),
+    *("以后", "以後", "之前", "以前", "小时", "小時", "分钟", "分鐘", "比较", "比較", "另外"),
+    *("其他", "重新", "总是", "總是", "最近", "现在", "現在", "大概", "左右", "这个", "這個"),
+    *("那个", "那個", "哪个", "哪個", "每个", "每個", "我们", "我們", "你们", "他们", "自己"),
+    *("我家", "你家", "有用", "有什么", "有哪些", "哪些", "哪里", "哪裡", "家里", "家裡", "告诉"),
+    *("告訴", "帮我", "幫我", "推荐", "推薦", "建议", "建議", "介绍", "介紹", "觉得", "覺得"),
+    *("知道", "使用", "开始", "開始", "设置", "設置", "问题", "問題", "继续", "繼續"),
+)
+_PARTING = frozenset("最是我你您他她它也就还還很把被让讓给給从從为為谁誰而但或因请請吧吗嗎呢啊")
+"""Characters that hardly ever are a part of a name."""
+
+_NEVER_AT_EDGE = frozenset(
+    "与與和跟及没沒不怎之所想说說到去来來在要会會能用加先再又太更都两兩几幾多少一二每各该該此其另着"
+    "過过得地有才好这這那哪对對向比当當等使可将將若则則且并並以于於由半"
+)
+_NEVER_FIRST = _NEVER_AT_EDGE | frozenset("后後里裡中外上下前个個条條只次种種位某")
+_NEVER_LAST = _NEVER_AT_EDGE | frozenset("了的里裡上下时時后後前个個吃喝买買看做走住找选選跌涨漲")
+_NUMBERS = frozenset("三四五六七八九十百千万萬")
+_COUNTED = _NUMBERS | frozenset(
+    "个個天年月日号號时時点點分块塊元度斤克公米里裡层層间間小周週星只隻次种種位条條份岁歲成倍"
+)
+"""What follows a number that is no part of a name, unlike that of `三文鱼`."""
+
+_VERBS = frozenset("带帶住坐走买買找放吃喝选選装裝看做")
+"""At the beginning of three characters or more these are verbs."""
+
+_OFTEN_VERBS = _VERBS | frozenset(
+    "加打开開关關换換学學问問写寫读讀听聽跑拿搬洗炒煮切炸煎拍修改删刪"
+)
+
+_SPLIT = re.compile("|".join((*_PARTING_WORDS, f"[{''.join(sorted(_PARTING | PARTICLES))}]")))
+
+
+def unspaced_phrases(texts: Mapping[int, str], asked: AbstractSet[int]) -> list[Phrase]:
+    """All candidates, with the positions of the messages that use them.
+
+    Args:
+        texts: The messages by their position.
+        asked: Positions of the user's messages: there a whole stretch counts though said once.
+    """
+    found: dict[str, set[int]] = {}
+    whole: set[str] = set()
+    for place, text in texts.items():
+        for stretch in _stretches(text):
+            if place in asked:
+                whole.add(stretch)
+            for piece in _pieces(stretch):
+                found.setdefault(piece, set()).add(place)
+    return [
+        *(_phrase(piece, found[piece], _REPEATED) for piece in _repeated(found)),
+        *(_phrase(piece, found[piece], _WHOLE) for piece in _specific(found, whole)),
+    ]
+
+
+def _phrase(piece: str, places: set[int], noun: float) -> Phrase:
+    return Phrase((piece,), Counter([piece]), places, noun, is_spaced=False)
+
+
+def _stretches(text: str) -> Iterator[str]:
+    for run in UNSPACED_RUN.findall(text):
+        yield from (stretch for stretch in _SPLIT.split(run) if len(stretch) >= _FEWEST)
+
+
+def _pieces(stretch: str) -> Iterator[str]:
+    for begin in range(len(stretch) - 1):
+        first, second = stretch[begin], stretch[begin + 1]
+        if first in _NEVER_FIRST or (first in _NUMBERS and second in _COUNTED):
+            continue
+        most = _FEWEST if first in _VERBS else _MOST
+        for end in range(begin + _FEWEST, min(len(stretch), begin + most) + 1):
+            if stretch[end - 1] not in _NEVER_LAST:
+                yield stretch[begin:end]
+
+
+def _repeated(found: Mapping[str, AbstractSet[int]]) -> Iterator[str]:
+    """What is used again, and not only within something longer."""
+    inside: dict[str, set[int]] = {}
+    repeated = (piece for piece, places in found.items() if len(places) > 1)
+    for piece in sorted(repeated, key=lambda piece: (-len(piece), piece)):
+        is_word = piece not in WEAK_WORDS_OF["zh"] and not _has_loose_verb(piece, found)
+        if is_word and inside.get(piece) != found[piece]:
+            yield piece
+        for part in _pieces(piece):
+            if part != piece:
+                inside.setdefault(part, set()).update(found[piece])
+
+
+def _specific(found: Mapping[str, AbstractSet[int]], whole: Collection[str]) -> Iterator[str]:
+    """Whole stretches that end with what is used again: `麻婆豆腐` where `豆腐` is."""
+    for piece in sorted(found.keys() & set(whole)):
+        ends = (found.get(piece[begin:], ()) for begin in range(1, len(piece) - 1))
+        if len(found[piece]) == 1 and any(len(places) > 1 for places in ends):
+            yield piece
+
+
+def _has_loose_verb(piece: str, found: Mapping[str, AbstractSet[int]]) -> bool:
+    """Whether it begins or ends with a verb, and the rest is used without it as well."""
+    rests = [piece[1:]] * (piece[0] in _OFTEN_VERBS) + [piece[:-1]] * (piece[-1] in _OFTEN_VERBS)
+    return any(rest in found and len(found[rest]) > len(found[piece]) for rest in rests)

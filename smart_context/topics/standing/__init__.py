@@ -1,0 +1,1 @@
+"""Finds statements that stay true for the whole chat."""

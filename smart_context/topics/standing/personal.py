@@ -1,0 +1,96 @@
+"""Finds what a user states about themselves, and which of it the chat has to do with.
+
+"I'm vegetarian." or "My uncle likes old books." asks nothing, yet later answers need it. Such a
+message stands when the rest of the chat is near it: an instruction holds in any case, a fact only
+where it matters.
+"""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from smart_context.chat.messages import Message
+from smart_context.llm.models import Matrix
+from smart_context.topics.standing.personal_phrases import LASTING, PASSING, TOLD
+
+_LONGEST = 200
+_SHORT_REPLY = 120
+_NOTED = re.compile(
+    r"\W*(?:ok(?:ay)?|got it|noted|thanks?|thank you|sure|understood|alright|all right|will do"
+    r"|i(?:'ll| will) (?:keep|remember|bear)|good to know|verstanden|notiert|danke|gut|alles klar"
+    r"|compris|noté|merci|entendido|gracias|vale|好的|明白|记住了|知道了|了解)",
+    re.IGNORECASE,
+)
+_NEAREST = 3
+_NEAR = 0.22
+_AT_ONCE = 256
+_TINY = np.float32(1e-9)
+_ASKS = re.compile("[?\uff1f\u061f`]|```|https?://")
+
+_LASTING = re.compile("|".join(f"(?:{phrase})" for phrase in LASTING))
+_TOLD = re.compile("|".join(f"(?:{phrase})" for phrase in TOLD))
+_PASSING = re.compile("|".join(f"(?:{phrase})" for phrase in PASSING))
+
+
+def personal_statements(messages: Sequence[Message]) -> list[int]:
+    """Positions of the user's messages that state a fact about them and ask nothing.
+
+    Tastes, traits, health, home and family count wherever they are said. What somebody has, did
+    or bought counts only in a note that nobody answered at length: most who mention it want help
+    with it.
+    """
+    found: list[int] = []
+    for place, message in enumerate(messages):
+        if message.role != "user":
+            continue
+        text = message.text
+        if len(text) <= _LONGEST and is_personal(text, is_note=_is_note(messages, place)):
+            found.append(place)
+    return found
+
+
+def is_personal(text: str, *, is_note: bool = False) -> bool:
+    """Whether a text states something lasting about its author; `is_note`: or a deed of theirs."""
+    lowered = " ".join(text.lower().replace("\u2019", "'").split())
+    if _ASKS.search(lowered) or _PASSING.search(lowered):
+        return False
+    return bool(_LASTING.match(lowered) or (is_note and _TOLD.match(lowered)))
+
+
+def standing_facts(spoken: Sequence[Message], vectors: Matrix) -> frozenset[int]:
+    """Positions of the statements that the rest of the chat has to do with.
+
+    Those are near it on average over their three nearest messages, statements
+    and their answers left out. In a chat of statements only, none stands: nothing needs it yet.
+
+    Args:
+        spoken: The n messages.
+        vectors: Shape (n, d), their embeddings.
+    """
+    statements = personal_statements(spoken)
+    if not statements:
+        return frozenset()
+    rows = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), _TINY)
+    following = (place + 1 for place in statements if place + 1 < len(spoken))
+    answers = [place for place in following if spoken[place].role == "assistant"]
+    standing: set[int] = set()
+    for begin in range(0, len(statements), _AT_ONCE):
+        block = np.array(statements[begin : begin + _AT_ONCE])
+        close = rows[block] @ rows.T
+        close[:, [*statements, *answers]] = 0.0
+        near = np.sort(close, axis=1)[:, -_NEAREST:].mean(axis=1) >= _NEAR
+        standing.update(block[near].tolist())
+    return frozenset(standing)
+
+
+def _is_note(messages: Sequence[Message], place: int) -> bool:
+    """Whether another message of the user's follows, at most after a word of acknowledgement."""
+    rest = messages[place + 1 : place + 3]
+    if rest and rest[0].role == "assistant" and _is_acknowledgement(rest[0].text):
+        rest = rest[1:]
+    return bool(rest) and rest[0].role == "user"
+
+
+def _is_acknowledgement(text: str) -> bool:
+    return len(text) <= _SHORT_REPLY and bool(_NOTED.match(text))

@@ -1,0 +1,51 @@
+"""Finds standing instructions without a model: what a user says once and means for good."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from smart_context.chat.messages import Message, MessageId
+from smart_context.topics.standing.standing_phrases import BEGIN, EAST_ASIAN, PHRASES
+
+_LONGEST, _BEGINNING = 600, 300
+_WORD = r"\b"
+_LONG_SPACE = re.compile(r"\s{3,}+")
+
+
+def _pattern(phrases: Iterable[str], before: str = "") -> re.Pattern[str]:
+    """Finds any of the phrases in lower-cased text; what stands before all is tried once."""
+    choices = "|".join(f"(?:{phrase.removeprefix(before)})" for phrase in phrases)
+    return re.compile(f"{before}(?:{choices})".replace(" ", r"\s{1,2}"))
+
+
+# Apart by how they begin: together they would all be tried at every character.
+_AT_WORDS = _pattern((p for p in PHRASES if p.startswith(_WORD)), _WORD)
+_AT_CLAUSES = _pattern((p for p in PHRASES if p.startswith(BEGIN)), BEGIN)
+_EAST_ASIAN = _pattern(EAST_ASIAN)
+_OTHERS = _pattern(p for p in PHRASES if not p.startswith((_WORD, BEGIN)) and p not in EAST_ASIAN)
+
+
+def standing_instructions(messages: Sequence[Message]) -> tuple[MessageId, ...]:
+    """The user's messages that set something for the whole chat, chronological."""
+    return tuple(
+        message.id for message in messages if message.role == "user" and is_standing(message.text)
+    )
+
+
+def is_standing(text: str) -> bool:
+    """Whether a user's text asks for something that holds until further notice.
+
+    Of a long text only the beginning counts: what a pasted document demands is not meant.
+    """
+    shown = text[:_BEGINNING] if len(text) > _LONGEST else text
+    lowered = _LONG_SPACE.sub(_short_space, shown).lower()
+    return bool(
+        _AT_WORDS.search(lowered)
+        or _AT_CLAUSES.search(lowered)
+        or _OTHERS.search(lowered)
+        or (not lowered.isascii() and _EAST_ASIAN.search(lowered))
+    )
+
+
+def _short_space(space: re.Match[str]) -> str:
+    """Two characters of white space; the first says whether a line ended before the last."""
+    return "\n " if "\n" in space[0][:-1] else "  "

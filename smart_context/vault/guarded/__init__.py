@@ -1,0 +1,1 @@
+"""Opens the vault's files, and only those: ignore rules, paths, walks."""

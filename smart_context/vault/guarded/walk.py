@@ -1,0 +1,252 @@
+"""The files of a vault: what is looked at, and what is never looked at."""
+
+import contextlib
+import os
+import stat
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from smart_context.disk.folders import Folder, opened
+from smart_context.disk.places import Place
+from smart_context.text.names import shown
+from smart_context.vault.guarded.files import SIGNED
+from smart_context.vault.guarded.ignore import MAX_GLOBS, MAX_LINES, IgnoreRules, parse_ignore
+from smart_context.vault.guarded.paths import is_inside
+
+IGNORE_FILES = (".gitignore", ".scignore")
+"""In any folder; the second is ours and has the last word."""
+
+_MAX_IGNORE_BYTES = 5 << 20
+_DEEPEST = 128  # folders in folders; each is open while those below it are looked at
+
+_QUICK_S = 0.25
+_QUICK_WORK_S = 0.025
+_REST = 20
+
+FileStamp = tuple[str, int, int, int]
+"""Path relative to the vault, time of change in ns, size in bytes, inode: the same stamp, the
+same text."""
+
+OnCut = Callable[[str, int], None]
+"""Called with a folder, which ends in `/`, and how many lines of its ignore files don't count."""
+
+_Scopes = tuple[tuple[int, IgnoreRules], ...]
+"""The ignore rules in force, innermost first, each with the length of its folder's prefix."""
+
+
+def readable_files(
+    root: Path, *, below: str = "", without: Collection[str] = (), hidden: bool = False
+) -> Iterator[str]:
+    """The files of a vault that may be looked at, relative to it, sorted.
+
+    Left out: what a `.gitignore` or `.scignore` says (nested ones and `!` count as in git),
+    names that begin with a dot or are no Unicode, links to folders and links out of the vault, and
+    what is no regular file. Whether a file is text is the reader's business.
+
+    Args:
+        root: The vault.
+        below: Only what is in this folder, relative to the vault; the ignore files above it count.
+        without: Folders to leave out besides, relative to the vault; such as the memory folder.
+        hidden: Take names that begin with a dot too, other than `.git` and the ignore files.
+    """
+    stamps = file_stamps(root, below=below, without=without, hidden=hidden)
+    yield from sorted(stamp[0] for stamp in stamps)
+
+
+def file_stamps(
+    root: Path,
+    *,
+    below: str = "",
+    without: Collection[str] = (),
+    hidden: bool = False,
+    on_cut: OnCut | None = None,
+) -> list[FileStamp]:
+    """The stamps of `readable_files`, in no order. Folders that can't be read are empty."""
+    return _found(_Walk(root, frozenset(without), hidden, on_cut), below).stamps
+
+
+def readable_folders(root: Path, *, without: Collection[str] = ()) -> list[str]:
+    """The folders that `readable_files` looks into, in no order; `""` is the vault itself."""
+    found = _found(_Walk(root, frozenset(without), hidden=False))
+    return [folder for folder in found.folders if _is_unicode(folder)]
+
+
+def cut_words(folder: str, lines: int) -> str:
+    """Says that lines of a folder's ignore files don't count, as `OnCut` is told."""
+    where = shown(folder) if folder else "the vault's top folder"
+    return (
+        f"{lines:,} lines of {' and '.join(IGNORE_FILES)} in {where} don't count:"
+        f" at most {MAX_GLOBS:,} patterns with wildcards and {MAX_LINES:,} lines do"
+    )
+
+
+def rest_after(look_s: float, work_s: float) -> float:
+    """How long nobody need look at all files again, in seconds; 0 after a quick look.
+
+    After another, no more than a twentieth of the time is spent on looking. What counts is the
+    work of the look itself, so a busy machine makes no small vault look large.
+
+    Args:
+        look_s: How long the look took.
+        work_s: How long of this its thread was at work.
+    """
+    return 0.0 if look_s < _QUICK_S and work_s < _QUICK_WORK_S else _REST * look_s
+
+
+def stamp_of(root: Path, path: str, *, without: Collection[str] = ()) -> FileStamp | None:
+    """The stamp of one file; `None` when `readable_files` would not give it."""
+    walk = _Walk(root, frozenset(without), hidden=False)
+    way, _, name = path.rpartition("/")
+    with contextlib.suppress(OSError, ValueError):
+        folder, prefix, scopes = walk.reach(way)
+        with folder:
+            scopes = walk.with_rules_of(folder, prefix, scopes)
+            status = folder.status(name)
+        return walk.stamp(path, scopes, None if stat.S_ISLNK(status.st_mode) else status)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    stamps: list[FileStamp] = field(default_factory=list)
+    folders: list[str] = field(default_factory=list)
+
+
+def _found(walk: "_Walk", below: str = "") -> _Found:
+    found = _Found()
+    with contextlib.suppress(OSError, ValueError):
+        folder, prefix, scopes = walk.reach(below.strip("/"))
+        with folder:
+            walk.collect(folder, prefix, scopes, found)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    root: Path
+    without: frozenset[str]
+    hidden: bool
+    on_cut: OnCut | None = None
+
+    def leaves_out(self, folder: str, name: str, scopes: _Scopes) -> bool:
+        return (
+            self._hides(name)
+            or folder[:-1] in self.without
+            or (bool(scopes) and _is_ignored(folder, scopes))
+        )
+
+    def _hides(self, name: str) -> bool:
+        if not name.startswith("."):
+            return False
+        return not self.hidden or name == ".git" or name in IGNORE_FILES
+
+    def reach(self, way: str) -> tuple[Folder, str, _Scopes]:
+        """A folder, its prefix, and the rules from outside it; the caller closes it.
+
+        Raises:
+            OSError: It is not there, it is left out, or a link is on the way.
+            ValueError: It is no possible way.
+        """
+        folder, prefix = opened(Place(self.root)), ""
+        scopes: _Scopes = ()
+        for part in (Place(self.root) / way).way if way else ():
+            with folder:
+                scopes = self.with_rules_of(folder, prefix, scopes)
+                prefix += part + "/"
+                if self.leaves_out(prefix, part, scopes):
+                    raise FileNotFoundError(prefix)
+                inner = folder.folder(part)
+            folder = inner
+        return folder, prefix, scopes
+
+    def with_rules_of(self, folder: Folder, prefix: str, scopes: _Scopes) -> _Scopes:
+        texts = [text for name in IGNORE_FILES if (text := _ignore_text(folder, name))]
+        rules = parse_ignore("\n".join(texts)) if texts else None
+        if rules is not None and rules.left_out and self.on_cut is not None:
+            self.on_cut(prefix, rules.left_out)
+        return scopes if rules is None else ((len(prefix), rules), *scopes)
+
+    def collect(
+        self,
+        folder: Folder,
+        prefix: str,
+        outer: _Scopes,
+        found: _Found,
+        depth: int = _DEEPEST,
+    ) -> None:
+        """Add what is in a folder and in those below it; nothing of one that can't be read."""
+        try:
+            entries = folder.entries()
+        except OSError:
+            return
+        found.folders.append(prefix[:-1])
+        scopes = outer
+        if any(entry.name in IGNORE_FILES for entry in entries):
+            scopes = self.with_rules_of(folder, prefix, outer)
+        for entry in entries:
+            if not entry.is_dir(follow_symlinks=False):
+                if stamp := self._stamp_of(entry, prefix, scopes):
+                    found.stamps.append(stamp)
+                continue
+            child = f"{prefix}{entry.name}/"
+            if depth and not self.leaves_out(child, entry.name, scopes):
+                with contextlib.suppress(OSError), folder.folder(entry.name) as inner:
+                    self.collect(inner, child, scopes, found, depth - 1)
+
+    def _stamp_of(
+        self, entry: "os.DirEntry[str]", prefix: str, scopes: _Scopes
+    ) -> FileStamp | None:
+        """As `stamp`; most files are plain, and are told so without asking much."""
+        name = entry.name
+        path = prefix + name
+        try:
+            if entry.is_symlink():
+                return self.stamp(path, scopes, None)
+            if scopes and _is_ignored(path, scopes):
+                return None
+            status = entry.stat()
+            if name[0] == "." or not path.isascii():
+                return self.stamp(path, scopes, status)
+        except OSError:
+            return None
+        is_plain = stat.S_ISREG(status.st_mode)
+        stamp = path, status.st_mtime_ns, status.st_size, status.st_ino & SIGNED
+        return stamp if is_plain else None
+
+    def stamp(self, path: str, scopes: _Scopes, status: os.stat_result | None) -> FileStamp | None:
+        """The stamp of a file of that status; of a link (`None`), that of what it leads to."""
+        if self._hides(path.rpartition("/")[2]) or (scopes and _is_ignored(path, scopes)):
+            return None
+        if status is None:
+            if not is_inside(self.root, self.root / path):
+                return None
+            status = (self.root / path).stat()
+        if not stat.S_ISREG(status.st_mode) or not (path.isascii() or _is_unicode(path)):
+            return None
+        return path, status.st_mtime_ns, status.st_size, status.st_ino & SIGNED
+
+
+def _is_unicode(path: str) -> bool:
+    """Bytes that are no UTF-8 come as lone surrogates, which no prompt and no page could show."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_ignored(path: str, scopes: _Scopes) -> bool:
+    for prefix_length, rules in scopes:
+        verdict = rules.verdict(path[prefix_length:])
+        if verdict is not None:
+            return verdict
+    return False
+
+
+def _ignore_text(folder: Folder, name: str) -> str:
+    try:
+        text = folder.read(name, _MAX_IGNORE_BYTES)[1].decode("utf-8", "surrogateescape")
+        return text.replace("\r\n", "\n")
+    except OSError:
+        return ""

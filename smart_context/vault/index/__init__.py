@@ -1,0 +1,1 @@
+"""The index of notes and links, kept in step with the disk."""

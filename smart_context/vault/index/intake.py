@@ -1,0 +1,138 @@
+"""From the disk into the index: which files changed since they were read, and what they hold."""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from smart_context.vault.guarded.files import FileText, VaultFiles
+from smart_context.vault.guarded.walk import (
+    IGNORE_FILES,
+    FileStamp,
+    cut_words,
+    file_stamps,
+    stamp_of,
+)
+from smart_context.vault.index.cache import Changes
+from smart_context.vault.index.entries import digest_of, entry_of, is_note
+from smart_context.vault.index.store import Entry, IndexStore
+
+_logger = logging.getLogger(__name__)
+
+Progress = Callable[[int, int], None]
+"""Told how many of the new files were read, and how many there are."""
+
+
+class Taken(NamedTuple):
+    """What was taken in: the files that changed, and the keys of links that they had and have."""
+
+    changes: Changes = Changes()
+    keys: frozenset[str] = frozenset()
+
+
+class Intake:
+    """Reads what is new into a store.
+
+    Args:
+        root: The vault.
+        without: Folders to leave out, relative to the vault.
+    """
+
+    def __init__(self, root: Path, without: tuple[str, ...]) -> None:
+        self._root = root
+        self._without = without
+        self._is_settled = True
+        self._cut: set[str] = set()
+
+    def stamps(self) -> list[FileStamp]:
+        """The stamps of all files as they are on disk now."""
+        return file_stamps(self._root, without=self._without, on_cut=self._log_cut)
+
+    def _log_cut(self, folder: str, lines: int) -> None:
+        """Once for each folder: the vault is looked at again and again."""
+        if folder not in self._cut:
+            self._cut.add(folder)
+            _logger.warning(cut_words(folder, lines))
+
+    def all(
+        self, store: IndexStore, stamps: list[FileStamp], on_progress: Progress | None = None
+    ) -> Taken:
+        """Take in all changes.
+
+        Args:
+            store: Where to.
+            stamps: All that there is now.
+            on_progress: Told of the new files.
+        """
+        digest = digest_of(stamps)
+        if digest == store.digest():
+            return Taken()
+        self._is_settled = True
+        taken = self._take_in(store, set(stamps), set(store.stamps()), on_progress)
+        if self._is_settled:
+            store.keep_digest(digest)
+        return taken
+
+    def some(self, store: IndexStore, paths: Iterable[str]) -> Taken | None:
+        """Take in what changed of these; `None` when others may have changed with them."""
+        found: set[FileStamp] = set()
+        known: set[FileStamp] = set()
+        for path in paths:
+            entry = store.entry(path)
+            if entry is not None:
+                known.add(entry.stamp)
+            if stamp := stamp_of(self._root, path, without=self._without):
+                found.add(stamp)
+            elif entry is None and self._may_be_about_others(path):
+                return None
+        return self._take_in(store, found, known)
+
+    def _may_be_about_others(self, path: str) -> bool:
+        """A folder that came or went, or an ignore file, is about more files than itself."""
+        name = path.rpartition("/")[2]
+        full_path = self._root / path
+        return name in IGNORE_FILES or full_path.is_dir() or not full_path.exists()
+
+    def _take_in(
+        self,
+        store: IndexStore,
+        found: set[FileStamp],
+        known: set[FileStamp],
+        on_progress: Progress | None = None,
+    ) -> Taken:
+        if found == known:
+            return Taken()
+        fresh = {stamp[0]: stamp for stamp in found - known}
+        former = {stamp[0] for stamp in known - found}
+        present = fresh.keys()
+        changes = Changes(
+            tuple(sorted(present - former)),
+            tuple(sorted(present & former)),
+            tuple(sorted(former - present)),
+        )
+        keys = store.remove(changes.removed)
+        with VaultFiles(self._root) as files:
+            keys |= store.change(self._entry(fresh[path], files) for path in changes.changed)
+            come = (self._entry(fresh[path], files) for path in changes.added)
+            keys |= store.add(_counted(come, len(changes.added), on_progress))
+        return Taken(changes, frozenset(keys))
+
+    def _entry(self, stamp: FileStamp, files: VaultFiles) -> Entry:
+        path = stamp[0]
+        if not is_note(path):
+            return Entry(stamp, is_known=False)
+        found = files.read(path)
+        entry = entry_of(path, found) if isinstance(found, FileText) else Entry(stamp)
+        if entry.stamp != stamp:  # it changes right now: the next look has to look at it again
+            self._is_settled = False
+        return entry
+
+
+def _counted(entries: Iterable[Entry], total: int, on_progress: Progress | None) -> Iterable[Entry]:
+    return entries if on_progress is None else _counting(entries, total, on_progress)
+
+
+def _counting(entries: Iterable[Entry], total: int, on_progress: Progress) -> Iterator[Entry]:
+    for done, entry in enumerate(entries):
+        on_progress(done, total)
+        yield entry

@@ -1,0 +1,1 @@
+"""Reads Markdown: front matter, headings, links, embeds, canvases."""

@@ -1,0 +1,126 @@
+"""The properties at the top of a note.
+
+Most are a few plain lines, which are read here; YAML's own reader, a hundred times slower, is
+asked only for the rest. Properties that are no YAML at all are no properties, never an error.
+"""
+
+import re
+from typing import Any
+
+_MAX_CHARACTERS = 1 << 16
+_HUGE = 10**20
+_END = re.compile(r"\n(?:---|\.\.\.)[ \t]*+(?:\r?\n|\Z)")
+_KEY = re.compile(r"([^\W\d][\w.-]*+(?: ++[\w.-]++)*)[ \t]*+:(?:[ \t]++(.*+))?")
+_ENTRY = re.compile(r"[ \t]*+-[ \t]++(.*+)")
+_PLAIN = re.compile(r"[^\s\[\]{}&*!|>'\"%@`#,?:-][^#:\[\]{},]*+")
+_QUOTED = re.compile(r"\"([^\"\\]*+)\"|'([^']*+)'")
+_FLOW_ENTRY = re.compile(rf"[ \t]*+(?:(?:{_QUOTED.pattern})|({_PLAIN.pattern}))[ \t]*+(?:,|$)")
+_LINK = re.compile(
+    r"(?:[:,\[]|[\n ]-)[ \t]*+([\"'])(\[\[([^\[\]\n]++)\]\])\1(?=[ \t]*+(?:[,\]#]|\r?\n|\Z))"
+)
+
+Properties = dict[str, Any]
+
+
+def front_matter_end(text: str) -> int:
+    """Where the body of a note begins: after its front matter; 0 when it has none."""
+    if not text.startswith(("---\n", "---\r\n")):
+        return 0
+    end = _END.search(text, 3)
+    return end.end() if end else 0
+
+
+def properties_of(text: str) -> Properties:
+    """The properties of a note; `{}` when it has none, or none that can be read."""
+    end = front_matter_end(text)
+    if not end or end > _MAX_CHARACTERS:
+        return {}
+    source = text[text.index("\n") + 1 : end].rstrip().removesuffix("---").removesuffix("...")
+    simple = _simple(source)
+    return _from_yaml(source) if simple is None else simple
+
+
+def names_in(properties: Properties, *keys: str) -> tuple[str, ...]:
+    """The strings under any of the keys, whether they are one, a list, or split by commas."""
+    found: list[str] = []
+    for key in keys:
+        value = properties.get(key)
+        entries = value.split(",") if isinstance(value, str) else value
+        if isinstance(entries, list):
+            found += (str(entry).strip() for entry in entries if _is_name(entry))
+    return tuple(dict.fromkeys(whole_characters(name) for name in found if name))
+
+
+def _is_name(entry: object) -> bool:
+    """Text, or a number of a length that Python agrees to write."""
+    return isinstance(entry, str) or (isinstance(entry, int) and -_HUGE < entry < _HUGE)
+
+
+def whole_characters(text: str) -> str:
+    """The text, with `?` for half a character, which JSON and YAML can escape and no file holds."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def links_in_properties(text: str, end: int) -> list[tuple[int, int, str]]:
+    """The links among the properties: values, or entries of lists, that are a link and no more.
+
+    Returns:
+        Of each, where it begins and ends, and what is between its brackets.
+    """
+    return [(found.start(2), found.end(2), found[3]) for found in _LINK.finditer(text, 0, end)]
+
+
+def _simple(source: str) -> Properties | None:
+    """The properties of plain `key: value` lines and lists; `None` if there is anything else."""
+    properties: Properties = {}
+    entries: list[str] | None = None
+    for line in source.splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        if entry := _ENTRY.fullmatch(line):
+            value = _scalar(entry[1])
+            if entries is None or value is None:
+                return None
+            entries.append(value)
+            continue
+        key = _KEY.fullmatch(line)
+        if key is None:
+            return None
+        value_or_list = _value(key[2] or "")
+        if value_or_list is None:
+            return None
+        entries = [] if value_or_list == "" else None
+        properties[key[1]] = value_or_list if entries is None else entries
+    return properties
+
+
+def _value(text: str) -> str | list[str] | None:
+    text = text.strip()
+    if not text.startswith("["):
+        return _scalar(text)
+    if not text.endswith("]"):
+        return None
+    entries: list[str] = []
+    inner, position = text[1:-1], 0
+    while position < len(inner):
+        entry = _FLOW_ENTRY.match(inner, position)
+        if entry is None:
+            return None if inner[position:].strip() else entries
+        entries.append((entry[1] or entry[2] or entry[3] or "").strip())
+        position = entry.end()
+    return entries
+
+
+def _scalar(text: str) -> str | None:
+    text = text.strip()
+    if quoted := _QUOTED.fullmatch(text):
+        return quoted[1] if quoted[1] is not None else quoted[2]
+    return text if not text or _PLAIN.fullmatch(text) else None
+
+
+def _from_yaml(source: str) -> Properties:
+    from smart_context.vault.markdown.properties_in_yaml import (  # noqa: PLC0415 — 60 ms, and most vaults never need it
+        read_yaml,
+    )
+
+    return read_yaml(source)

@@ -1,0 +1,259 @@
+"""What a note is made of: links, headings, blocks, tags, with their places in its text."""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, Final, NamedTuple
+from urllib.parse import unquote
+
+from smart_context.vault.markdown.front_matter import (
+    front_matter_end,
+    links_in_properties,
+    names_in,
+    properties_of,
+)
+from smart_context.vault.markdown.markup import prose_of
+
+MAX_PARTS: Final = 100_000
+"""Most links, headings, blocks or tags of one note that count; a hostile one may hold millions."""
+
+
+class Link(NamedTuple):
+    """A link as it is written.
+
+    Attributes:
+        start: Where it begins in the text, in characters.
+        end: Where it ends.
+        target: What it names, with its `#heading` or `#^block`, without the alias.
+    """
+
+    start: int
+    end: int
+    target: str
+
+
+class Heading(NamedTuple):
+    """A heading: its level from 1 to 6, where its line begins, and its text."""
+
+    level: int
+    start: int
+    text: str
+
+
+class Block(NamedTuple):
+    """A block with a name: the name without `^`, where the block begins and ends."""
+
+    name: str
+    start: int
+    end: int
+
+
+class Outline(NamedTuple):
+    """All that the index knows of a text.
+
+    Attributes:
+        length: In characters.
+        links: In the order of the text, links of the properties first.
+        headings: In the order of the text.
+        blocks: In the order of the text.
+        tags: Without `#`, each once, as first written.
+        aliases: Other names of the note.
+        body: Where the text goes on after the properties; 0 when it has none.
+        embeds: Which of the links are embeds, as their places among `links`.
+    """
+
+    length: int
+    links: tuple[Link, ...] = ()
+    headings: tuple[Heading, ...] = ()
+    blocks: tuple[Block, ...] = ()
+    tags: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    body: int = 0
+    embeds: tuple[int, ...] = ()
+
+    @classmethod
+    def from_json(cls, stored: list[Any]) -> "Outline":
+        """An outline from what `json` made of one."""
+        length, links, headings, blocks, tags, aliases, body, embeds = stored
+        return cls(
+            length,
+            tuple(map(Link._make, links)),
+            tuple(map(Heading._make, headings)),
+            tuple(map(Block._make, blocks)),
+            tuple(tags),
+            tuple(aliases),
+            body,
+            tuple(embeds),
+        )
+
+
+# No repetition gives back what it took: so each is linear in a text, whatever that holds.
+_WIKI_LINK = re.compile(r"\[\[([^\[\]\n|]++)(?:\|(?>(?:[^\[\]\n]++|\[(?!\[)|\](?!\]))*))?\]\]")
+_MARKDOWN_LINK = re.compile(
+    r"\]\([ \t]*+(?:<([^<>\n]*+)>|([^\s()<>]*+(?:\([^\s()]*+\)[^\s()]*+)*))"
+    r"(?:[ \t]++(?:\"[^\"\n]*+\"|'[^'\n]*+'))?[ \t]*+\)"
+)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+:|//")
+_HEADING = re.compile(r"\n {0,3}(#{1,6})(?![^ \t\r\n])([^\n]*+)")
+_FIRST_HEADING = re.compile(r" {0,3}(#{1,6})(?![^ \t\r\n])([^\n]*+)")
+_UNDERLINE = re.compile(r"\n {0,3}(===*+|----*+)[ \t]*+(?=\r?\n|\Z)")
+_NOT_A_PARAGRAPH = re.compile(r"\s*+(?:[#>|]|[-*+][ \t]|[0-9]{1,9}[.)][ \t]|\Z)")
+_TAG = re.compile(r"#([^\s!-,.:-@\[-^`{-~\u2000-\u206f\u3000-\u303f]++)")
+_BLOCK_NAME = re.compile(r"\^([A-Za-z0-9-]++)[ \t]*+(?=\r?\n|\Z)")
+_CLOSES_BLOCK = re.compile(r"[ \t]*+(?:\r?\n|\Z)| {0,3}#{1,6}(?![^ \t\r\n])")
+_OPENS_BLOCK = re.compile(rf"{_CLOSES_BLOCK.pattern}|[ \t>]*+(?:[-*+]|[0-9]{{1,9}}[.)])[ \t]")
+_TEXT_BEFORE_LINK = 2_000
+
+
+def outline_of(text: str) -> Outline:
+    """The outline of a note in Markdown; any text has one."""
+    body = front_matter_end(text)
+    prose = prose_of(text, body)
+    links = _links(prose, body)
+    tags = _tags(prose, body) if "#" in prose else []
+    aliases: tuple[str, ...] = ()
+    if body:
+        links = [*_property_links(text, body), *links]
+        if "tag" in text[:body] or "alias" in text[:body]:
+            properties = properties_of(text)
+            aliases = names_in(properties, "aliases", "alias")
+            named = names_in(properties, "tags", "tag")
+            tags = [*(tag.removeprefix("#") for tag in named), *tags]
+    return Outline(
+        len(text),
+        tuple(links),
+        tuple(_headings(text, prose, body)),
+        tuple(islice(_blocks(prose, body), MAX_PARTS)) if "^" in prose else (),
+        tuple(dict.fromkeys(tags)),
+        aliases,
+        body,
+        _embeds(prose, links) if "![" in prose else (),
+    )
+
+
+def _links(prose: str, body: int) -> list[Link]:
+    links = list(islice(_wiki_links(prose, body), MAX_PARTS))
+    if "(" in prose and "](" in prose:
+        links += _markdown_links(prose, body)
+        links.sort()
+    return links
+
+
+def _wiki_links(prose: str, body: int) -> Iterator[Link]:
+    """What `_WIKI_LINK` finds; most links are plain, and are told so several times faster."""
+    start = prose.find("[[", body)
+    while start >= 0:
+        closing = prose.find("]]", start)
+        if closing < 0:
+            return
+        inside, end = prose[start + 2 : closing], closing + 2
+        if "[" in inside or "]" in inside or "\n" in inside:
+            found = _WIKI_LINK.search(prose, start)
+            if found is None:
+                return
+            inside, (start, end) = found[1], found.span()
+        if target := _wiki_target(inside.partition("|")[0]):
+            yield Link(start, end, target)
+        start = prose.find("[[", end)
+
+
+def _embeds(prose: str, links: list[Link]) -> tuple[int, ...]:
+    return tuple(at for at, link in enumerate(links) if prose[link.start - 1 : link.start] == "!")
+
+
+def _markdown_links(prose: str, body: int) -> Iterator[Link]:
+    for found in islice(_MARKDOWN_LINK.finditer(prose, body), MAX_PARTS):
+        target = _markdown_target(found)
+        start = prose.rfind("[", max(body, found.start() - _TEXT_BEFORE_LINK), found.start())
+        if target and start >= 0 and "\n\n" not in prose[start : found.start()]:
+            yield Link(start, found.end(), target)
+
+
+def _property_links(text: str, body: int) -> Iterator[Link]:
+    for start, end, inside in links_in_properties(text, body):
+        if target := _wiki_target(inside.split("|", 1)[0]):
+            yield Link(start, end, target)
+
+
+def _wiki_target(written: str) -> str:
+    return written.removesuffix("\\").strip()
+
+
+def _markdown_target(found: re.Match[str]) -> str:
+    written = found[1] if found[1] is not None else found[2]
+    if not written or _SCHEME.match(written):
+        return ""
+    return unquote(written).strip() if "%" in written else written
+
+
+def _headings(text: str, prose: str, body: int) -> list[Heading]:
+    headings = [
+        Heading(len(found[1]), found.start() + 1, _title(text, found))
+        for found in islice(_HEADING.finditer(prose, max(body - 1, 0)), MAX_PARTS - 1)
+    ]
+    if body == 0 and (first := _FIRST_HEADING.match(prose)):
+        headings.insert(0, Heading(len(first[1]), 0, _title(text, first)))
+    if ("=" in prose or "---" in prose) and _UNDERLINE.search(prose, body):
+        headings += islice(_underlined(text, prose, body), MAX_PARTS)
+        headings.sort(key=lambda heading: heading.start)
+    return headings
+
+
+def _title(text: str, found: re.Match[str]) -> str:
+    start, end = found.span(2)
+    title = text[start:end].strip()
+    if title.endswith("#"):
+        opened = title.rstrip("#")
+        if not opened or opened[-1] in " \t":
+            return opened.rstrip()
+    return title
+
+
+def _underlined(text: str, prose: str, body: int) -> Iterator[Heading]:
+    for found in _UNDERLINE.finditer(prose, body):
+        start = prose.rfind("\n", body, found.start()) + 1 or body
+        if _NOT_A_PARAGRAPH.match(prose, start, found.start()):
+            continue
+        yield Heading(1 if found[1][0] == "=" else 2, start, text[start : found.start()].strip())
+
+
+def _tags(prose: str, body: int) -> list[str]:
+    return [
+        found[1]
+        for found in islice(_TAG.finditer(prose, body), MAX_PARTS)
+        if (found.start() == 0 or prose[found.start() - 1].isspace()) and not found[1].isdigit()
+    ]
+
+
+def _blocks(prose: str, body: int) -> Iterator[Block]:
+    """A block reaches back to its beginning, or to the end of the block before it."""
+    block = (body, body)
+    floor = body
+    for found in _BLOCK_NAME.finditer(prose, body):
+        end, name = found.end(), found.start()
+        line = _line_start(prose, name, floor)
+        is_alone = not prose[line:name].strip()  # and then names what is before it
+        if not is_alone and not prose[name - 1].isspace():
+            continue
+        if is_alone:
+            end = line
+            while end > floor and prose[end - 1].isspace():
+                end -= 1
+        if end > floor:
+            block = (_block_start(prose, end, floor), end)
+        floor = found.end()
+        yield Block(found[1], *block)
+
+
+def _block_start(prose: str, end: int, floor: int) -> int:
+    start = _line_start(prose, end, floor)
+    while start > floor and not _OPENS_BLOCK.match(prose, start):
+        previous = _line_start(prose, start - 1, floor)
+        if _CLOSES_BLOCK.match(prose, previous):
+            break
+        start = previous
+    return start
+
+
+def _line_start(prose: str, position: int, floor: int) -> int:
+    return max(prose.rfind("\n", floor, position) + 1, floor)

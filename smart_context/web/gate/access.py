@@ -1,0 +1,191 @@
+"""The secrets of one server: the token, start links, and what browsers are given for them.
+
+A start link works once. It gives a browser two secrets: a cookie, which it sends to every port
+of this host, and a key, which its pages keep in the storage of their own origin and which no
+other port sees. The cookie alone opens nothing that belongs to the vault.
+"""
+
+import hmac
+import secrets
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from hashlib import sha256
+
+from smart_context.web.gate.browser_sessions import LINK_S, BrowserSession, browser_name
+from smart_context.web.gate.session_book import SessionBook
+
+COOKIE_DAYS = 400
+"""The longest that browsers keep one. The record decides how long it works."""
+
+CLAIM_S = 60
+"""How long a page may take from its start link to its key."""
+
+_MAX_CLAIMS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guest:
+    """A browser that showed the cookie of a session."""
+
+    id: str
+    session: BrowserSession
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Welcome:
+    """What a browser gets for a start link.
+
+    Attributes:
+        cookie: The value of the cookie.
+        code: Exchanged for the key by the page that is shown next, once.
+    """
+
+    cookie: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Claim:
+    id: str
+    key: str
+    expires_at: float
+
+
+class Access:
+    """Knows who may come in.
+
+    Args:
+        token: The user's, which programs send as `Authorization: Bearer`; `None` or blank: a
+            random one.
+        book: Where browsers' sessions are kept; `None` keeps them in memory.
+        clock: The time in seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        token: str | None = None,
+        book: SessionBook | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        chosen = (token or "").strip()
+        self._token = (chosen or secrets.token_urlsafe(32)).encode()
+        self._is_lasting = bool(chosen)
+        self._clock = clock
+        self._links: dict[str, float] = {}
+        self._claims: dict[str, _Claim] = {}
+        self.book = book or SessionBook(clock=clock)
+
+    def new_link_token(self) -> str:
+        """What a start link carries: it works once, and not for long."""
+        link_token = secrets.token_urlsafe(24)
+        self._links[link_digest(link_token)] = self._clock() + LINK_S
+        return link_token
+
+    def accepts_bearer(self, authorization: bytes) -> bool:
+        """Whether the value of an `Authorization` header is our token."""
+        scheme, _, credentials = authorization.partition(b" ")
+        return scheme.lower() == b"bearer" and _same(credentials.strip(), self._token)
+
+    async def follow_link(
+        self, link_token: str, *, user_agent: str, previous: Guest | None
+    ) -> Welcome | None:
+        """Use up a start link; `None` when it is unknown, used or too old.
+
+        Args:
+            link_token: What the link carries.
+            user_agent: What the browser calls itself.
+            previous: The session that the browser has now; it ends.
+        """
+        if not await self._take_link(link_digest(link_token)):
+            return None
+        secret, key, code = (secrets.token_urlsafe(32) for _ in range(3))
+        session_id = await self.book.add(
+            cookie=self._digest("cookie", secret),
+            key=self._digest("key", key),
+            browser=browser_name(user_agent),
+            instead_of=previous.id if previous else None,
+        )
+        now = self._clock()
+        live = [(k, claim) for k, claim in self._claims.items() if claim.expires_at >= now]
+        self._claims = dict(live[-_MAX_CLAIMS:])
+        self._claims[code] = _Claim(id=session_id, key=key, expires_at=now + CLAIM_S)
+        return Welcome(cookie=f"{session_id}.{secret}", code=code)
+
+    def claim_key(self, guest: Guest, code: str) -> str | None:
+        """The key of a browser that followed a start link just now; given out once."""
+        claim = self._claims.get(code)
+        if claim is None or claim.id != guest.id or claim.expires_at < self._clock():
+            return None
+        del self._claims[code]
+        return claim.key
+
+    def guest_of(self, cookie_headers: Iterable[bytes], port: int) -> Guest | None:
+        """The browser whose cookie is among the `Cookie` headers."""
+        name = _cookie_name(port).encode()
+        pairs = (
+            pair.strip().partition(b"=") for line in cookie_headers for pair in line.split(b";")
+        )
+        for found, _, value in pairs:
+            if found == name and (guest := self._guest(value.decode("latin-1"))):
+                return guest
+        return None
+
+    def accepts_key(self, guest: Guest, key: str) -> bool:
+        """True if a page sent the key of its browser's session."""
+        return same_text(self._digest("key", key), guest.session.key)
+
+    def file_pass(self, guest: Guest) -> str:
+        """The part of an attached file's address that opens it: an image can't send a header."""
+        return self._digest("files", guest.session.cookie)[:32]
+
+    def cookie(self, value: str, port: int, *, is_secure: bool) -> str:
+        """The `Set-Cookie` header; the port in its name keeps two vaults' servers apart."""
+        parts = [f"{_cookie_name(port)}={value}", "Path=/", "HttpOnly", "SameSite=Strict"]
+        if self._is_lasting:
+            parts.append(f"Max-Age={COOKIE_DAYS * 86_400}")
+        if is_secure:
+            parts.append("Secure")
+        return "; ".join(parts)
+
+    async def _take_link(self, digest: str) -> bool:
+        expires_at = self._links.pop(digest, None)
+        if expires_at is not None:
+            return expires_at >= self._clock()
+        return await self.book.take_link(digest)
+
+    def _guest(self, cookie: str) -> Guest | None:
+        session_id, _, secret = cookie.partition(".")
+        session = self.book.get(session_id)
+        if session is None or not same_text(self._digest("cookie", secret), session.cookie):
+            return None
+        return Guest(id=session_id, session=session)
+
+    def _digest(self, purpose: str, secret: str) -> str:
+        """Made with the token: another token ends all sessions, and the record reveals nothing."""
+        text = f"{purpose}\0{secret}".encode("utf-8", "replace")
+        return hmac.new(self._token, text, sha256).hexdigest()
+
+
+def start_link(address: str, link_token: str) -> str:
+    """The address of a start link."""
+    return f"{address}/?token={link_token}"
+
+
+def link_digest(link_token: str) -> str:
+    """The form in which a start link is recorded. It is random and long: no salt is needed."""
+    return sha256(link_token.encode("utf-8", "replace")).hexdigest()
+
+
+def _cookie_name(port: int) -> str:
+    return f"smart_context_{port}"
+
+
+def _same(given: bytes, expected: bytes) -> bool:
+    return hmac.compare_digest(given, expected)
+
+
+def same_text(given: str, expected: str) -> bool:
+    """Whether two secrets are equal; how long it takes tells nothing."""
+    return _same(given.encode(), expected.encode())

@@ -1,0 +1,199 @@
+"""Who is let in, after `security.py` has found nothing wrong with the request itself.
+
+Authorization: Bearer TOKEN    programs: everything
+cookie and key                 pages of ours: everything
+cookie alone                   the entrance, which fetches the page with the key, and what
+                               a page loads without a script's help: our styles and scripts,
+                               the files of plugins' panels
+a start link                   a cookie, and a code for the key
+"""
+
+from dataclasses import dataclass
+from posixpath import splitext
+
+from smart_context.web.gate.access import Access, Guest, same_text
+from smart_context.web.gate.browser_sessions import LINK_S
+from smart_context.web.gate.security import Refusal
+from smart_context.web.gate.throttle import Throttle, TooManyAttempts
+from smart_context.web.gate.visits import Visit, clean_url
+
+OPEN_PATH = "/healthz"
+"""The one path that needs no token."""
+
+CLAIM_PATH = "/api/session"
+"""Where a page that a start link led to gets its key."""
+
+CODE_HEADER = "x-smart-context-code"
+FILES = "/api/files/"
+NEW_LINK = "smart-context sessions link"
+
+_PANELS = "/panels/"
+_ASSETS = ("/static/", "/favicon.ico")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admitted:
+    """Let in.
+
+    Attributes:
+        session_id: The browser's session; empty for a program.
+        file_pass: What addresses of attached files carry for this browser.
+    """
+
+    session_id: str = ""
+    file_pass: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entrance:
+    """Let in as far as the page that fetches the asked one with the key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyGiven:
+    """The key of a browser that has just followed a start link."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redirect:
+    """Go on at another address of ours, with a cookie if one is set.
+
+    Attributes:
+        location: Where.
+        cookie: The `Set-Cookie` header.
+        is_from_elsewhere: Another site's link led here, so that the browser would not send a
+            strict cookie to where it is redirected.
+    """
+
+    location: str
+    cookie: str | None = None
+    is_from_elsewhere: bool = False
+
+
+Verdict = Admitted | Entrance | KeyGiven | Redirect | Refusal
+
+NO_TOKEN = Refusal(
+    status=401,
+    title="This browser has not been let in yet",
+    advice="Open the start link that smart-context printed in the terminal. It works once; for a "
+    "new one, run this in a terminal on the machine that serves the vault. A program sends the "
+    "token as `Authorization: Bearer`.",
+    command=NEW_LINK,
+    may_lack_cookie=True,
+)
+USED_LINK = Refusal(
+    status=401,
+    title="This start link does not work any more",
+    advice=f"A start link lets in one browser, once, within {LINK_S // 60} minutes. For a new one, "
+    "run this in a terminal on the machine that serves the vault.",
+    command=NEW_LINK,
+    may_lack_cookie=True,
+)
+NO_KEY = Refusal(
+    status=401,
+    title="This browser has to be let in again",
+    advice="Its storage was cleared, or its session was ended. For a new start link, run this in "
+    "a terminal on the machine that serves the vault, and open the link in this browser.",
+    command=NEW_LINK,
+)
+WRONG_TOKEN = Refusal(
+    status=401,
+    title="The token is not the right one",
+    advice="Send the token that smart-context was started with as `Authorization: Bearer`.",
+)
+TOO_MANY = Refusal(
+    status=429,
+    title="Too many wrong tokens came from this address",
+    advice="Wait a few seconds, and try again.",
+    retry_after_s=5,
+)
+
+
+class Door:
+    """Decides who is let in.
+
+    Args:
+        access: The server's secrets.
+        throttle: Slows down who guesses.
+    """
+
+    def __init__(self, access: Access, throttle: Throttle) -> None:
+        self._access = access
+        self._throttle = throttle
+
+    async def admit(self, visit: Visit) -> Verdict:
+        """What to do with a visit; a start link is used up by this."""
+        if visit.path == OPEN_PATH and not visit.is_socket:
+            return Admitted()
+        guest = self._access.guest_of(visit.headers.get("cookie", ()), visit.port)
+        link_token = visit.parameter("token") if visit.method == "GET" else None
+        if link_token is not None and not visit.is_socket:
+            return await self._follow_link(visit, link_token, guest)
+        if "authorization" in visit.headers:
+            return await self._check_bearer(visit)
+        return NO_TOKEN if guest is None else self._check_guest(visit, guest)
+
+    async def _check_bearer(self, visit: Visit) -> Verdict:
+        authorization = visit.header("authorization").encode("latin-1")
+        try:
+            async with self._throttle.attempt(visit.peer) as attempt:
+                if self._access.accepts_bearer(authorization):
+                    return Admitted()
+                await attempt.fail()
+                return WRONG_TOKEN
+        except TooManyAttempts:
+            return TOO_MANY
+
+    async def _follow_link(self, visit: Visit, link_token: str, guest: Guest | None) -> Verdict:
+        # A browser may fetch a link that nobody opens; that must not use it up.
+        is_opened = "prefetch" not in visit.header("sec-purpose")
+        try:
+            async with self._throttle.attempt(visit.peer) as attempt:
+                if is_opened and (redirect := await self._redeem(visit, link_token, guest)):
+                    return redirect
+                if guest is not None:
+                    return Redirect(location=clean_url(visit))
+                await attempt.fail()
+                return USED_LINK
+        except TooManyAttempts:
+            return TOO_MANY
+
+    async def _redeem(self, visit: Visit, link_token: str, guest: Guest | None) -> Redirect | None:
+        agent = visit.header("user-agent")
+        welcome = await self._access.follow_link(link_token, user_agent=agent, previous=guest)
+        if welcome is None:
+            return None
+        return Redirect(
+            # What follows `#` stays in the browser: only the page that is shown next reads it.
+            location=f"{clean_url(visit)}#enter={welcome.code}",
+            cookie=self._access.cookie(welcome.cookie, visit.port, is_secure=visit.is_secure),
+            is_from_elsewhere=visit.header("sec-fetch-site") == "cross-site",
+        )
+
+    def _check_guest(self, visit: Visit, guest: Guest) -> Verdict:
+        if visit.method == "POST" and visit.path == CLAIM_PATH:
+            key = self._access.claim_key(guest, visit.header(CODE_HEADER))
+            return NO_KEY if key is None else KeyGiven(key=key)
+        self._access.book.mark_seen([guest.id])
+        file_pass = self._access.file_pass(guest)
+        if visit.key is not None:
+            has_key = self._access.accepts_key(guest, visit.key)
+            return Admitted(session_id=guest.id, file_pass=file_pass) if has_key else NO_KEY
+        if not visit.is_read:
+            return NO_KEY
+        if _needs_no_key(visit.path) or _has_pass(visit, file_pass):
+            return Admitted(session_id=guest.id)
+        return NO_KEY if visit.path.startswith("/api/") else Entrance()
+
+
+def _needs_no_key(path: str) -> bool:
+    """Whether a page loads it without a script's help: styles, scripts, parts of panels."""
+    is_part = path.startswith(_PANELS) and bool(splitext(path)[1])
+    return path.startswith(_ASSETS) or is_part
+
+
+def _has_pass(visit: Visit, file_pass: str) -> bool:
+    given = visit.parameter("pass") or ""
+    return visit.path.startswith(FILES) and same_text(given, file_pass)

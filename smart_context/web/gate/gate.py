@@ -1,0 +1,115 @@
+"""The gate before everything: checks each request and gives each response its headers."""
+
+import logging
+from collections.abc import Collection, Mapping
+
+from starlette.datastructures import MutableHeaders
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from smart_context.web.gate.access import Access
+from smart_context.web.gate.door import (
+    OPEN_PATH,
+    Admitted,
+    Door,
+    KeyGiven,
+    Redirect,
+    Verdict,
+)
+from smart_context.web.gate.entrance import ENTRANCE
+from smart_context.web.gate.headers import security_headers
+from smart_context.web.gate.refusals import forward, refuse
+from smart_context.web.gate.security import Refusal, check_site
+from smart_context.web.gate.throttle import Throttle
+from smart_context.web.gate.visits import Visit, named_host
+from smart_context.web.listening.guarded_http import let_in
+
+_log = logging.getLogger(__name__)
+_POLICY_VIOLATION = 1008
+_NO_STORE = {"Cache-Control": "no-store"}
+_ADMITTED = "smart_context.admitted"
+
+
+def admitted(scope: Scope) -> Admitted:
+    """As whom the request of a scope was let in."""
+    found = scope.get(_ADMITTED)
+    return found if isinstance(found, Admitted) else Admitted()
+
+
+class Gate:
+    """ASGI middleware that lets in only who may come in (`security.py`, `door.py`).
+
+    Args:
+        app: What lies behind the gate.
+        access: The server's secrets.
+        allowed_hosts: Names other than loopback that the server goes by.
+    """
+
+    def __init__(self, app: ASGIApp, *, access: Access, allowed_hosts: Collection[str]) -> None:
+        self._app = app
+        self._door = Door(access, Throttle())
+        self._allowed_hosts = tuple(allowed_hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Judge one connection, then pass it on or answer it here."""
+        if scope["type"] not in {"http", "websocket"}:
+            await self._app(scope, receive, send)
+            return
+        visit = Visit.of(scope)
+        verdict = check_site(visit, self._allowed_hosts) or await self._door.admit(visit)
+        if isinstance(verdict, Refusal):
+            _log.info("Refused %s %s: %s", visit.method, visit.path, verdict.title)
+        elif visit.path != OPEN_PATH:
+            let_in(scope)
+        scope[_ADMITTED] = verdict
+        app = self._app if isinstance(verdict, Admitted) else _response(visit, verdict)
+        if visit.is_socket:
+            await _answer_socket(app, scope, receive, send, is_admitted=app is self._app)
+        else:
+            await app(scope, receive, _with_headers(send, self._headers(visit)))
+
+    def _headers(self, visit: Visit) -> Mapping[str, str]:
+        host = named_host(visit, self._allowed_hosts)
+        return security_headers(visit.path, host, is_secure=visit.is_secure)
+
+
+async def _answer_socket(
+    app: ASGIApp, scope: Scope, receive: Receive, send: Send, *, is_admitted: bool
+) -> None:
+    if is_admitted or "websocket.http.response" in scope.get("extensions", {}):
+        await app(scope, receive, send)
+    else:
+        await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
+
+
+def _response(visit: Visit, verdict: Verdict) -> Response:
+    if isinstance(verdict, Refusal):
+        return refuse(visit, verdict)
+    if isinstance(verdict, KeyGiven):
+        return JSONResponse({"key": verdict.key}, headers=_NO_STORE)
+    if isinstance(verdict, Redirect):
+        return _redirect(verdict)
+    return HTMLResponse(ENTRANCE, headers=_NO_STORE)
+
+
+def _redirect(verdict: Redirect) -> Response:
+    if verdict.is_from_elsewhere:
+        response = forward(verdict.location)
+    else:
+        response = RedirectResponse(verdict.location, 303, _NO_STORE)
+    if verdict.cookie is not None:
+        response.headers.append("Set-Cookie", verdict.cookie)
+    return response
+
+
+def _with_headers(send: Send, headers: Mapping[str, str]) -> Send:
+    """Add the headers that a response does not bring itself."""
+
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            brought = MutableHeaders(scope=message)
+            for name, value in headers.items():
+                brought.setdefault(name, value)
+        await send(message)
+
+    return send_with_headers

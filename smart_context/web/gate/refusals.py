@@ -1,0 +1,93 @@
+"""Answers to requests that come to nothing: a small page for people, JSON for programs."""
+
+from collections.abc import Mapping
+from html import escape
+
+from starlette.responses import Response
+
+from smart_context.web.gate.headers import PLAIN_STYLE, PLAIN_STYLE_SOURCE
+from smart_context.web.gate.security import Refusal
+from smart_context.web.gate.visits import Visit, clean_url
+from smart_context.web.wire.frames import render_json
+
+_POLICY = (
+    f"default-src 'none'; style-src {PLAIN_STYLE_SOURCE}; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<main>
+<h1>{title}</h1>
+<p>{advice}</p>
+{command}{link}</main>
+</body>
+</html>
+"""
+
+
+def refuse(visit: Visit, refusal: Refusal, headers: Mapping[str, str] | None = None) -> Response:
+    """The response to a visit that is refused: HTML where a browser wants a page, else JSON."""
+    every = {"Cache-Control": "no-store", **(headers or {})}
+    if refusal.status == 401:  # noqa: PLR2004  (Unauthorized)
+        every["WWW-Authenticate"] = 'Bearer realm="Smart Context"'
+    if refusal.retry_after_s:
+        every["Retry-After"] = str(refusal.retry_after_s)
+    if visit.path.startswith("/api/") or "text/html" not in visit.header("accept"):
+        return error_response(refusal.status, refusal.status, _sentence(refusal), every)
+    page = _PAGE.format(
+        title=escape(refusal.title),
+        advice=escape(refusal.advice),
+        style=PLAIN_STYLE,
+        command=f"<p><code>{escape(refusal.command)}</code></p>\n" if refusal.command else "",
+        link=_link_back(visit, refusal),
+    )
+    every["Content-Security-Policy"] = _POLICY
+    return Response(page, refusal.status, every, media_type="text/html")
+
+
+def forward(location: str) -> Response:
+    """A page that leads on by itself, so that the browser sends its strict cookies there."""
+    refresh = f'<meta http-equiv="refresh" content="0; url={escape(location)}">'
+    page = _PAGE.replace("<title>", f"{refresh}\n<title>").format(
+        title="Opening Smart Context",
+        advice="One moment.",
+        style=PLAIN_STYLE,
+        command="",
+        link=f'<p><a href="{escape(location)}">Open Smart Context</a></p>\n',
+    )
+    headers = {"Cache-Control": "no-store", "Content-Security-Policy": _POLICY}
+    return Response(page, headers=headers, media_type="text/html")
+
+
+def error_response(
+    status: int, code: int, message: str, headers: Mapping[str, str] | None = None
+) -> Response:
+    """An error as every HTTP answer to a program has it (contract A10)."""
+    body = render_json({"error": {"code": code, "message": message}})
+    return Response(body, status, headers, media_type="application/json")
+
+
+def _link_back(visit: Visit, refusal: Refusal) -> str:
+    """A way on for a browser that was let in before but came from another site's link.
+
+    Such a visit lacks the `SameSite=Strict` cookie; one that starts on our own page has it.
+    """
+    if refusal.may_lack_cookie:
+        href, text = clean_url(visit), "This browser was let in before: open Smart Context"
+    elif refusal.status == 404:  # noqa: PLR2004  (Not Found)
+        href, text = "/", "Open Smart Context"
+    else:
+        return ""
+    return f'<p><a href="{escape(href)}">{text}</a></p>\n'
+
+
+def _sentence(refusal: Refusal) -> str:
+    command = f" {refusal.command}" if refusal.command else ""
+    return f"{refusal.title}. {refusal.advice}{command}"

@@ -1,0 +1,111 @@
+"""What is refused whoever asks: hosts that are not ours, and requests of other sites. Pure.
+
+`Host` first, since a rebound DNS name makes every later check meaningless; then `Origin` and
+`Sec-Fetch-Site`. Who may come in is decided after that, in `door.py`.
+"""
+
+import ipaddress
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from smart_context.errors import CommandFailed
+from smart_context.web.gate.visits import Visit, canonical_host, named_host
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """Why a request is not let in, in words for the person in front of the browser.
+
+    Attributes:
+        status: The HTTP status.
+        title: What is wrong.
+        advice: What to do.
+        command: What to run in a terminal; empty for nothing.
+        retry_after_s: When to try again; 0 for no such time.
+        may_lack_cookie: It may be only that another site's link led here, which strict cookies
+            don't follow.
+    """
+
+    status: int
+    title: str
+    advice: str
+    command: str = ""
+    retry_after_s: int = 0
+    may_lack_cookie: bool = False
+
+
+FOREIGN_HOST = Refusal(
+    status=403,
+    title="Smart Context does not answer to this address",
+    advice="Open it as http://127.0.0.1 or http://localhost with the port that it was started on, "
+    "or start it with --host and the address that you use.",
+)
+FOREIGN_SITE = Refusal(
+    status=403,
+    title="Another site asked for this",
+    advice="Smart Context answers only to its own pages. Type its address into the address bar, "
+    "or open a start link.",
+)
+
+
+def check_site(visit: Visit, allowed_hosts: Collection[str]) -> Refusal | None:
+    """Why a visit is refused, whoever makes it; `None` if it is not.
+
+    Args:
+        visit: The request.
+        allowed_hosts: The names and addresses, other than loopback, that the server goes by.
+    """
+    if not named_host(visit, allowed_hosts):
+        return FOREIGN_HOST
+    if not _asks_for_itself(visit, allowed_hosts):
+        return FOREIGN_SITE
+    return None
+
+
+def check_exposure(host: str, token: str | None) -> None:
+    """Refuse an address that others can reach, unless the user has set a token.
+
+    Raises:
+        CommandFailed: If `host` is not loopback and there is no token.
+    """
+    if (token and token.strip()) or _is_loopback(host):
+        return
+    raise CommandFailed(
+        f"--host {host} lets other machines reach this vault, so it needs a token of your own: "
+        "add --token, or set SMART_CONTEXT_TOKEN. Without --host it stays on this machine."
+    )
+
+
+def _asks_for_itself(visit: Visit, allowed_hosts: Collection[str]) -> bool:
+    if "origin" in visit.headers:
+        return _is_our_origin(visit.header("origin"), visit, allowed_hosts)
+    site = visit.header("sec-fetch-site")
+    if site in {"", "none", "same-origin"}:
+        return True
+    return visit.is_read and visit.header("sec-fetch-mode") == "navigate"
+
+
+def _is_our_origin(origin: str, visit: Visit, allowed_hosts: Collection[str]) -> bool:
+    scheme, separator, host = origin.lower().partition("://")
+    if not separator or scheme != ("https" if visit.is_secure else "http"):
+        return False
+    own_names = [name for name in allowed_hosts if not _is_wildcard(name)]
+    return host == named_host(visit, allowed_hosts) or bool(canonical_host(host, visit, own_names))
+
+
+def _is_wildcard(host: str) -> bool:
+    return _is_ip(host) and ipaddress.ip_address(host).is_unspecified
+
+
+def _is_loopback(host: str) -> bool:
+    if host.lower() == "localhost":
+        return True
+    return _is_ip(host) and ipaddress.ip_address(host).is_loopback
+
+
+def _is_ip(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,204 @@
+"""The browsers' sessions of one server, in step with the record in the user's folder."""
+
+import logging
+import secrets
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TypeVar
+
+from smart_context.errors import StoreFailed
+from smart_context.threads import in_daemon_thread
+from smart_context.web.gate.browser_sessions import (
+    BrowserSession,
+    Record,
+    RunningServer,
+)
+from smart_context.web.gate.session_file import SessionFile
+
+_log = logging.getLogger(__name__)
+
+SEEN_STEP_S = 300
+"""How much later than recorded a session must be in use for that to be written down."""
+
+T = TypeVar("T")
+
+
+class SessionBook:
+    """Who was let in to one vault.
+
+    The file is what counts: a session that another program takes out of it is over. Where it
+    can't be used, sessions are kept here and end with the server.
+
+    Args:
+        vault: The vault's folder.
+        file: The record; `None` keeps everything in memory.
+        outlives_server: Sessions go on after a restart.
+        clock: The time in seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        vault: str = "",
+        file: SessionFile | None = None,
+        *,
+        outlives_server: bool = False,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._vault = vault
+        self._file = file
+        self._outlives_server = outlives_server
+        self._clock = clock
+        self._server = secrets.token_hex(8)
+        self._record = Record()
+        self._state: object = None
+        self._seen: dict[str, int] = {}
+
+    def get(self, session_id: str) -> BrowserSession | None:
+        """A session of this vault that is not over."""
+        session = self._record.sessions.get(session_id)
+        if session is None or session.vault != self._vault or session.is_over(self._clock()):
+            return None
+        return session
+
+    def mark_seen(self, session_ids: Iterable[str]) -> None:
+        """Note that these sessions are in use now."""
+        now = int(self._clock())
+        self._seen.update((session_id, now) for session_id in session_ids)
+
+    async def add(
+        self, *, cookie: str, key: str, browser: str, instead_of: str | None = None
+    ) -> str:
+        """Let a browser in; gives the id of its session.
+
+        Args:
+            cookie: The digest of its cookie.
+            key: The digest of its key.
+            browser: Its name.
+            instead_of: The session that it had before, which ends.
+        """
+        now = int(self._clock())
+        session = BrowserSession(
+            vault=self._vault,
+            browser=browser,
+            cookie=cookie,
+            key=key,
+            created_at=now,
+            seen_at=now,
+            server="" if self._outlives_server else self._server,
+        )
+        session_id = secrets.token_hex(4)
+
+        def change(record: Record) -> Record:
+            kept = record.without_sessions(frozenset({instead_of} if instead_of else ()))
+            return replace(kept, sessions={**kept.sessions, session_id: session})
+
+        await self._update(change)
+        return session_id
+
+    async def take_link(self, digest: str) -> bool:
+        """Use up a start link that a command made. False if there is none."""
+        taken = False
+
+        def change(record: Record) -> Record:
+            nonlocal taken
+            link = record.links.get(digest)
+            taken = (
+                link is not None
+                and link.server == self._server
+                and link.expires_at >= self._clock()
+            )
+            if not taken:
+                return record
+            return replace(
+                record, links={key: value for key, value in record.links.items() if key != digest}
+            )
+
+        await self._update(change)
+        return taken
+
+    async def open(self, address: str) -> None:
+        """Read the record, and enter this server in it.
+
+        Args:
+            address: Where a browser on this machine finds it.
+        """
+
+        def change(record: Record) -> Record:
+            # Nobody else can have our address: who has it in the record was killed.
+            gone = {key for key, value in record.servers.items() if value.address == address}
+            kept = record.without_servers(frozenset(gone))
+            here = RunningServer(vault=self._vault, address=address)
+            return replace(kept, servers={**kept.servers, self._server: here})
+
+        await self._update(change)
+
+    async def refresh(self) -> frozenset[str]:
+        """Write down who was seen, and read what others have changed.
+
+        Returns:
+            The sessions that have ended since.
+        """
+        if self._file is None:
+            return frozenset()
+        before = frozenset(self._record.sessions)
+        self._seen = {key: seen for key, seen in self._seen.items() if key in before}
+        if self._is_news():
+            await self._update(self._with_seen)
+        else:
+            await self._read(self._file)
+        return before - frozenset(self._record.sessions)
+
+    async def close(self) -> None:
+        """Take this server, and the sessions that end with it, out of the record."""
+
+        def change(record: Record) -> Record:
+            return self._with_seen(record).without_servers(frozenset({self._server}))
+
+        await self._update(change)
+
+    def _is_news(self) -> bool:
+        return any(
+            session_id in self._record.sessions
+            and seen - self._record.sessions[session_id].seen_at >= SEEN_STEP_S
+            for session_id, seen in self._seen.items()
+        )
+
+    def _with_seen(self, record: Record) -> Record:
+        sessions = {
+            key: replace(value, seen_at=max(value.seen_at, self._seen.get(key, 0)))
+            for key, value in record.sessions.items()
+        }
+        return replace(record, sessions=sessions)
+
+    async def _read(self, file: SessionFile) -> None:
+        try:
+            state, record = await _apart(file.read)
+        except StoreFailed as error:
+            self._keep_in_memory(error)
+        else:
+            if state != self._state:
+                self._state, self._record = state, record
+
+    async def _update(self, change: Callable[[Record], Record]) -> None:
+        def pruned(record: Record) -> Record:
+            return change(record.pruned(self._clock()))
+
+        file = self._file
+        if file is not None:
+            try:
+                self._state, self._record = await _apart(lambda: file.update(pruned))
+            except StoreFailed as error:
+                self._keep_in_memory(error)
+            else:
+                return
+        self._record = pruned(self._record)
+
+    def _keep_in_memory(self, error: StoreFailed) -> None:
+        level = logging.WARNING if self._outlives_server else logging.INFO
+        _log.log(level, "Browsers have to be let in again after a restart: %s", error)
+        self._file = None
+
+
+async def _apart(work: Callable[[], T]) -> T:
+    return await in_daemon_thread(work, name="sessions")

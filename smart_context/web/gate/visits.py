@@ -1,0 +1,159 @@
+"""What the checks at the gate need to know of a request, and which host it names. Pure."""
+
+import ipaddress
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import parse_qsl, quote, urlencode
+
+from starlette.types import Scope
+
+from smart_context.web.listening.peers import peer_of
+
+LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")
+KEY_HEADER = "x-smart-context-key"
+KEY_PROTOCOL = "smart-context.key."
+"""How a page's WebSocket names its key: a subprotocol is all that a script can add."""
+
+_WILDCARDS = frozenset({"0.0.0.0", "::"})  # noqa: S104  (compared with, not bound to)
+_DEFAULT_PORTS = {"http": 80, "ws": 80, "https": 443, "wss": 443}
+_HOST = re.compile(r"(\[[0-9a-f:.]{2,45}\]|[a-z0-9_.-]{1,253})(?::([1-9][0-9]{0,4}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """What the checks need to know of a request.
+
+    Attributes:
+        method: The HTTP method; `GET` for a WebSocket.
+        path: The decoded path.
+        query: The raw query.
+        headers: Values by lower-case name; a name that comes more than once has them all.
+        port: The port that the request came in on.
+        scheme: `http`, `https`, `ws` or `wss`.
+        peer: Who asks, as far as its address tells.
+    """
+
+    method: str
+    path: str
+    query: str
+    headers: Mapping[str, tuple[bytes, ...]]
+    port: int
+    scheme: str
+    peer: str
+
+    @classmethod
+    def of(cls, scope: Scope) -> "Visit":
+        """The visit of an ASGI scope of type `http` or `websocket`."""
+        headers: dict[str, tuple[bytes, ...]] = {}
+        for raw_name, value in scope["headers"]:
+            name = raw_name.decode("latin-1").lower()
+            headers[name] = (*headers.get(name, ()), value)
+        server = scope.get("server") or ("", None)
+        scheme = scope.get("scheme", "http")
+        return cls(
+            method=scope.get("method", "GET"),
+            path=scope["path"],
+            query=scope.get("query_string", b"").decode("latin-1"),
+            headers=headers,
+            port=server[1] or _DEFAULT_PORTS.get(scheme, 80),
+            scheme=scheme,
+            peer=peer_of(scope.get("client")),
+        )
+
+    def header(self, name: str) -> str:
+        """A header's value; empty when it is missing or comes more than once."""
+        values = self.headers.get(name, ())
+        return values[0].decode("latin-1").strip() if len(values) == 1 else ""
+
+    def parameter(self, name: str) -> str | None:
+        """The last value of a parameter of the query; `None` when there is none."""
+        if f"{name}=" not in self.query:
+            return None
+        return dict(parse_qsl(self.query, keep_blank_values=True)).get(name)
+
+    @property
+    def is_socket(self) -> bool:
+        """It asks for a WebSocket."""
+        return self.scheme in {"ws", "wss"}
+
+    @property
+    def is_secure(self) -> bool:
+        """It came over TLS."""
+        return self.scheme in {"https", "wss"}
+
+    @property
+    def is_read(self) -> bool:
+        """It only reads, and is no WebSocket."""
+        return self.method in {"GET", "HEAD"} and not self.is_socket
+
+    @property
+    def key(self) -> str | None:
+        """The key that only our own pages know; `None` when none is given."""
+        if KEY_HEADER in self.headers:
+            return self.header(KEY_HEADER)
+        offered = self.header("sec-websocket-protocol") if self.is_socket else ""
+        names = (name.strip() for name in offered.split(","))
+        keys = [name for name in names if name.startswith(KEY_PROTOCOL)]
+        return keys[0].removeprefix(KEY_PROTOCOL) if keys else None
+
+
+def named_host(visit: Visit, allowed_hosts: Collection[str]) -> str:
+    """The server's own name and port that the `Host` header holds; empty for any other host.
+
+    Args:
+        visit: The request.
+        allowed_hosts: The names and addresses, other than loopback, that the server goes by. A
+            wildcard address stands for every IP address, which no DNS name can be rebound to.
+    """
+    return canonical_host(visit.header("host"), visit, allowed_hosts)
+
+
+def canonical_host(text: str, visit: Visit, allowed_hosts: Collection[str]) -> str:
+    """As `named_host`, for a host from elsewhere, such as that of an `Origin`.
+
+    What is returned is put together here from a known name and a number, so that nothing of a
+    request's own text gets into a header of the answer.
+    """
+    match = _HOST.fullmatch(text.lower())
+    if match is None:
+        return ""
+    name, port = match[1], int(match[2] or 0)
+    usual = _DEFAULT_PORTS.get(visit.scheme)
+    known = {_bracketed(host) for host in (*LOOPBACK_NAMES, *allowed_hosts)}
+    if name in known and (port or usual) == visit.port:
+        return f"{name}:{port}" if port else name
+    if not _WILDCARDS.intersection(allowed_hosts) or port > 0xFFFF:  # noqa: PLR2004  (the last port)
+        return ""
+    # Bound to every address, perhaps behind a forwarded port: an IP address can't be rebound.
+    if name == "localhost" or _is_canonical_address(name):
+        return f"{name}:{port}" if port else name
+    return ""
+
+
+def clean_url(visit: Visit) -> str:
+    """The visit's address on this server, without the token of a start link."""
+    pairs = parse_qsl(visit.query, keep_blank_values=True)
+    query = urlencode([(key, value) for key, value in pairs if key != "token"])
+    # More than one leading slash would name another server.
+    path = "/" + quote(visit.path.lstrip("/\\"))
+    return f"{path}?{query}" if query else path
+
+
+@lru_cache(maxsize=64)
+def _bracketed(host: str) -> str:
+    """A host that we go by as `Host` headers have it."""
+    try:
+        address = str(ipaddress.ip_address(host)).partition("%")[0]
+    except ValueError:
+        return host.lower()
+    return f"[{address}]" if ":" in address else address
+
+
+def _is_canonical_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return False
+    return _bracketed(name.strip("[]")) == name

@@ -1,0 +1,94 @@
+"""Commands over HTTP: the same ones as on the socket, one a request (contract A10)."""
+
+import asyncio
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from smart_context.host.commands.registry import Caller
+from smart_context.web.gate.refusals import error_response
+from smart_context.web.limits import MAX_DROPPED_BYTES, MAX_FRAME_BYTES, MAX_STALL_S, MIB
+from smart_context.web.wire.calls import Commands, Failure, render_outcome, run_command
+from smart_context.web.wire.frames import (
+    COMMAND_FAILED,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    UNKNOWN_COMMAND,
+    JsonRefused,
+    read_json,
+)
+
+_STATUS = {UNKNOWN_COMMAND: 404, INVALID_PARAMS: 422, COMMAND_FAILED: 500}
+_BAD_REQUEST = 400
+_TIMED_OUT = 408
+_TOO_LARGE = 413
+
+
+class BodyTooLarge(Exception):
+    """A body of more than `MAX_FRAME_BYTES`."""
+
+
+async def healthz(request: Request) -> Response:  # noqa: ARG001  (an endpoint has this form)
+    """Says that the server answers, to anybody, and nothing else."""
+    return PlainTextResponse("ok\n", headers={"Cache-Control": "no-store"})
+
+
+class Gateway:
+    """`POST /api/commands/<name>`: a JSON object in, `{"result": …}` or `{"error": …}` out."""
+
+    def __init__(self, commands: Commands) -> None:
+        self._commands = commands
+
+    async def run(self, request: Request) -> Response:
+        """Run the command that the path names with the parameters that the body holds."""
+        try:
+            params = await read_params(request)
+        except TimeoutError:
+            return error_response(_TIMED_OUT, _TIMED_OUT, f"no whole body within {MAX_STALL_S:g} s")
+        except BodyTooLarge:
+            limit = MAX_FRAME_BYTES // MIB
+            return error_response(_TOO_LARGE, _TOO_LARGE, f"at most {limit} MiB are taken")
+        except JsonRefused as refused:
+            return error_response(_BAD_REQUEST, refused.code, str(refused))
+        name = request.path_params["name"]
+        outcome = await run_command(self._commands, name, params, Caller(client=None))
+        body, told = render_outcome(outcome, {})
+        status = _STATUS[told.code] if isinstance(told, Failure) else 200
+        return Response(body, status, {"Cache-Control": "no-store"}, media_type="application/json")
+
+
+async def read_params(request: Request) -> dict[str, Any]:
+    """The body's JSON object; empty for an empty body.
+
+    Raises:
+        BodyTooLarge: If more has come than is taken.
+        JsonRefused: If the body is not a JSON object that we take.
+    """
+    body = await _read_body(request)
+    params = read_json(body) if body else {}
+    if not isinstance(params, dict):
+        raise JsonRefused(INVALID_REQUEST, "the body must be a JSON object of parameters")
+    return params
+
+
+async def _read_body(request: Request) -> bytes:
+    """The body; of one that is too large the rest is read and dropped, within bounds.
+
+    A client that is still sending when the connection closes never sees the answer.
+    """
+    announced = request.headers.get("content-length", "")
+    if announced.isdecimal() and int(announced) > MAX_DROPPED_BYTES:
+        raise BodyTooLarge
+    body = bytearray()
+    received = 0
+    async with asyncio.timeout(MAX_STALL_S):
+        async for chunk in request.stream():
+            received += len(chunk)
+            if received <= MAX_FRAME_BYTES:
+                body += chunk
+            elif received > MAX_DROPPED_BYTES:
+                break
+    if received > MAX_FRAME_BYTES:
+        raise BodyTooLarge
+    return bytes(body)

@@ -1,0 +1,1 @@
+"""Sockets and connections: how many may be open, from whom, and for how long."""

@@ -1,0 +1,57 @@
+"""What a page shows of the files and links that go with a message."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from smart_context.chat.messages import Message
+from smart_context.web.pages.markdown import visible
+
+SHOWN_IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""Images that a browser may show in a page; anything else is only ever saved."""
+
+_KEY = re.compile(r"[0-9a-f]{64}")
+_ADDRESS = re.compile(r"(?:https?://|mailto:|obsidian://)\S+", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttachedView:
+    """A file or a link of a message, as a chip.
+
+    Attributes:
+        kind: What it is.
+        name: What the user calls it.
+        address: Where it leads; empty when it leads nowhere that is safe.
+    """
+
+    kind: Literal["file", "image", "link"]
+    name: str
+    address: str
+
+
+def attached_views(message: Message) -> tuple[AttachedView, ...]:
+    """The chips of a message: its files, then its links; what has no name at all is left out."""
+    return (
+        *(_file(entry) for entry in message.files if _name(entry)),
+        *(_link(entry) for entry in message.links if _name(entry)),
+    )
+
+
+def _file(entry: Mapping[str, Any]) -> AttachedView:
+    key = str(entry.get("storage_key", ""))
+    address = f"/api/files/{key}" if _KEY.fullmatch(key) else ""
+    is_image = bool(address) and str(entry.get("file_type")) in SHOWN_IMAGES
+    return AttachedView(kind="image" if is_image else "file", name=_name(entry), address=address)
+
+
+def _link(entry: Mapping[str, Any]) -> AttachedView:
+    url = str(entry.get("url", ""))
+    # A chat may come from elsewhere: no address in it may run anything.
+    address = url if _ADDRESS.fullmatch(url) else ""
+    return AttachedView(kind="link", name=_name(entry), address=address)
+
+
+def _name(entry: Mapping[str, Any]) -> str:
+    names = (entry.get(key) for key in ("name", "title", "url", "id"))
+    return visible(str(next((name for name in names if name), "")))

@@ -1,0 +1,92 @@
+"""Runs a command for a client and turns what comes of it into JSON, for socket and HTTP alike."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from smart_context.errors import (
+    ChatIdInvalid,
+    InvalidParams,
+    PathRefused,
+    SmartContextError,
+    UnknownCommand,
+)
+from smart_context.host.commands.registry import Caller
+from smart_context.web.wire.frames import (
+    COMMAND_FAILED,
+    INVALID_PARAMS,
+    UNKNOWN_COMMAND,
+    render_json,
+)
+
+_log = logging.getLogger(__name__)
+_INTERNAL = "the command failed because of a fault in Smart Context; its log says more"
+
+
+class Commands(Protocol):
+    """The commands that clients may run."""
+
+    async def call(self, name: str, params: Mapping[str, Any], caller: Caller) -> Mapping[str, Any]:
+        """What the command answers; raises what goes wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a command answered."""
+
+    value: Any
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """As it stands in a reply."""
+        return {"result": self.value}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why a command has no answer: a JSON-RPC code and words for people."""
+
+    code: int
+    message: str
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """As it stands in a reply."""
+        return {"error": {"code": self.code, "message": self.message}}
+
+
+async def run_command(
+    commands: Commands, name: str, params: Mapping[str, Any], caller: Caller
+) -> Result | Failure:
+    """What comes of a command; never raises, and never shows a traceback."""
+    try:
+        return Result(await commands.call(name, params, caller))
+    except SmartContextError as error:
+        return Failure(code=_code_of(error), message=str(error))
+    except Exception:  # noqa: BLE001 - a fault of one command must not end the connection
+        _log.exception("Command %s failed", name)
+        return Failure(code=COMMAND_FAILED, message=_INTERNAL)
+
+
+def render_outcome(
+    outcome: Result | Failure, envelope: Mapping[str, Any]
+) -> tuple[str, Result | Failure]:
+    """The reply's JSON within `envelope`, and the outcome that it tells.
+
+    A result that can't be written as JSON is a fault of the command and is told as one.
+    """
+    try:
+        return render_json({**envelope, **outcome.members}), outcome
+    except ValueError:
+        _log.exception("A command's result is not JSON")
+        failure = Failure(code=COMMAND_FAILED, message=_INTERNAL)
+        return render_json({**envelope, **failure.members}), failure
+
+
+def _code_of(error: SmartContextError) -> int:
+    if isinstance(error, UnknownCommand):
+        return UNKNOWN_COMMAND
+    if isinstance(error, InvalidParams | ChatIdInvalid | PathRefused):
+        return INVALID_PARAMS
+    return COMMAND_FAILED

@@ -1,0 +1,179 @@
+"""What waits to be sent to one client: bounded, in order, without what is out of date.
+
+A client that reads in time gets every frame as it came. For one that lags (contract A10),
+of each kind of state event only the newest per chat waits, and the pieces of an answer are
+joined; nothing else is dropped or overtaken. Pure: no socket and no clock.
+"""
+
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from smart_context.web.limits import MAX_OUTBOX_BYTES
+from smart_context.web.wire.frames import render_notification
+
+TOKEN_EVENT = "chat.token"  # noqa: S105  (a token of a model, not a secret)
+STATE_EVENTS = frozenset(
+    {
+        "smart_context.topics_updated",
+        "smart_context.filter_changed",
+        "smart_context.extraction",
+        "memory.chat_changed",
+    }
+)
+"""Events that tell how something is now, so that a newer one says all that an older one said."""
+
+_ENTRY_BYTES = 256
+"""What an entry of the queue costs beside its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One frame, rendered once for all clients.
+
+    Attributes:
+        text: The frame as it is sent.
+        replaces: What a newer frame makes an older one superfluous by; `None` if nothing.
+        piece: The frame is a piece of an answer, which can be joined to the one before.
+    """
+
+    text: str
+    replaces: Hashable = None
+    piece: "Piece | None" = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A run of an answer's characters.
+
+    Attributes:
+        answer: Which answer: its chat and message.
+        offset: How many characters of the answer come before.
+        text: The characters.
+        payload: The event's other fields.
+    """
+
+    answer: Hashable
+    offset: int
+    text: str
+    payload: Mapping[str, Any]
+
+
+def event_frame(event: str, payload: Mapping[str, Any]) -> Frame:
+    """The frame of an event, which any number of outboxes can share.
+
+    Raises:
+        ValueError: If the payload can't be written as JSON.
+    """
+    text = render_notification(event, payload)
+    if event in STATE_EVENTS:
+        return Frame(text, replaces=(event, str(payload.get("chat_id"))))
+    if event == TOKEN_EVENT:
+        return Frame(text, piece=_piece_of(payload))
+    return Frame(text)
+
+
+def _piece_of(payload: Mapping[str, Any]) -> Piece | None:
+    offset, text = payload.get("offset"), payload.get("text")
+    if not isinstance(offset, int) or not isinstance(text, str):
+        return None
+    answer = (str(payload.get("chat_id")), str(payload.get("message_id")))
+    return Piece(answer=answer, offset=offset, text=text, payload=dict(payload))
+
+
+class _Joined:
+    """Pieces of one answer, each beginning where the one before ends."""
+
+    __slots__ = ("_frames", "_next_offset", "_pieces", "size")
+
+    def __init__(self, frame: Frame, piece: Piece) -> None:
+        self._frames = [frame]
+        self._pieces = [piece]
+        self._next_offset = piece.offset + len(piece.text)
+        self.size = len(frame.text) + _ENTRY_BYTES
+
+    def join(self, frame: Frame, piece: Piece) -> bool:
+        if piece.offset != self._next_offset:
+            return False
+        self._frames.append(frame)
+        self._pieces.append(piece)
+        self._next_offset += len(piece.text)
+        self.size += len(frame.text)
+        return True
+
+    def render(self) -> str:
+        if len(self._frames) == 1:
+            return self._frames[0].text
+        text = "".join(piece.text for piece in self._pieces)
+        return render_notification(TOKEN_EVENT, {**self._pieces[0].payload, "text": text})
+
+
+class Outbox:
+    """The frames that one client has yet to get.
+
+    Args:
+        max_bytes: How much may wait. A single frame may be larger, if nothing else waits.
+    """
+
+    def __init__(self, max_bytes: int = MAX_OUTBOX_BYTES) -> None:
+        self._max_bytes = max_bytes
+        self._queue: OrderedDict[Hashable, Frame | _Joined] = OrderedDict()
+        self._fixed = 0
+        self.size = 0
+
+    def __len__(self) -> int:
+        return len(self._queue)
+
+    def put(self, frame: Frame) -> bool:
+        """Queue a frame; false if it was not taken because too much waits already."""
+        if frame.replaces is not None:
+            self._drop(frame.replaces)
+        if self.size > self._max_bytes:
+            return False
+        if frame.replaces is not None:
+            self._append(frame.replaces, frame, len(frame.text) + _ENTRY_BYTES)
+        elif frame.piece is not None:
+            self._put_piece(frame, frame.piece)
+        else:
+            self._put_fixed(frame)
+        return True
+
+    def take(self) -> str | None:
+        """The text of the next frame, which is then no longer here; `None` if none waits."""
+        if not self._queue:
+            return None
+        _, entry = self._queue.popitem(last=False)
+        self.size -= _size(entry)
+        return entry.text if isinstance(entry, Frame) else entry.render()
+
+    def _put_fixed(self, frame: Frame) -> None:
+        """Nothing moves across it: later pieces start an entry of their own."""
+        self._fixed += 1
+        self._append(self._fixed, frame, len(frame.text) + _ENTRY_BYTES)
+
+    def _put_piece(self, frame: Frame, piece: Piece) -> None:
+        key = (piece.answer, self._fixed)
+        waiting = self._queue.get(key)
+        if isinstance(waiting, _Joined):
+            before = waiting.size
+            if waiting.join(frame, piece):
+                self.size += waiting.size - before
+                return
+            self._fixed += 1
+            key = (piece.answer, self._fixed)
+        joined = _Joined(frame, piece)
+        self._append(key, joined, joined.size)
+
+    def _append(self, key: Hashable, entry: Frame | _Joined, size: int) -> None:
+        self._queue[key] = entry
+        self.size += size
+
+    def _drop(self, key: Hashable) -> None:
+        former = self._queue.pop(key, None)
+        if former is not None:
+            self.size -= _size(former)
+
+
+def _size(entry: Frame | _Joined) -> int:
+    return entry.size if isinstance(entry, _Joined) else len(entry.text) + _ENTRY_BYTES

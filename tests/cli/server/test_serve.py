@@ -1,0 +1,24 @@
+import stat
+
+import pytest
+
+from smart_context.cli.server.serve import demo_vault
+
+
+@pytest.mark.parametrize("kept", [None, "new", "empty"])
+def test_the_demonstration_is_for_its_owner_alone(tmp_path, kept):
+    if kept == "empty":
+        (tmp_path / kept).mkdir(mode=0o755)
+    with demo_vault(kept and tmp_path / kept) as root:
+        modes = {
+            (path.is_dir(), stat.S_IMODE(path.stat().st_mode)) for path in (root, *root.rglob("*"))
+        }
+    assert modes == {(True, 0o700), (False, 0o600)}
+
+
+def test_a_folder_to_keep_that_has_something_in_it_stays_as_it_is(tmp_path):
+    (tmp_path / "mine.md").write_text("mine")
+    tmp_path.chmod(0o755)
+    with demo_vault(tmp_path) as root:
+        assert [path.name for path in root.iterdir()] == ["mine.md"]
+        assert stat.S_IMODE(root.stat().st_mode) == 0o755

@@ -1,0 +1,207 @@
+"""No request is more than the model's window takes; what goes, goes in a stated order."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from smart_context.chat.messages import Message, MessageId
+from smart_context.errors import RequestTooLong
+from smart_context.host.request.fitting import (
+    ATTACHED_LEFT_OUT,
+    RESULT_LEFT_OUT,
+    fitted,
+    surely_fits,
+)
+from smart_context.host.request.request import Request
+from smart_context.host.request.tools import Tool
+from smart_context.host.request.window import PER_IMAGE, Window, tokens_of
+
+
+def window(tokens, count=len):
+    return Window(tokens=tokens, model="small-model", count=count)
+
+
+def said(name, size=92, role="user", **more):
+    return Message(id=MessageId(name), role=role, content=name[0] * size, **more)
+
+
+def history(count, **more):
+    return tuple(said(f"{n}", **more) for n in range(count))
+
+
+def names(request):
+    return "".join(message.id for message in request.history)
+
+
+def call(name, result):
+    return {
+        "type": "tool_call",
+        "state": "result",
+        "tool_call_id": name,
+        "tool_name": "read",
+        "args": {},
+        "result": result,
+    }
+
+
+def results(request):
+    return [part["result"] for part in request.steps if part["type"] == "tool_call"]
+
+
+TOOL = Tool(name="read", description="x" * 300, parameters={}, run=None)
+
+
+def test_a_request_that_fits_stays_as_it_is_and_nothing_is_counted():
+    def count(_text):
+        raise AssertionError("a short request needs no counting")
+
+    request = Request(message="Hello", history=history(3))
+    assert fitted(request, window(10_000, count)) is request
+
+
+def test_the_oldest_messages_go_and_what_is_protected_stays():
+    request = Request(message="Hello", history=history(9), protected=frozenset({"1"}))
+    assert names(fitted(request, window(600))) == "15678"
+
+
+def test_results_of_earlier_rounds_go_before_any_message_does():
+    steps = (call("a", "a" * 400), call("b", "b" * 400), call("c", "c" * 200))
+    request = Request(message="Hello", history=history(3), steps=steps, newest_step=2)
+    less = fitted(request, window(1_400))
+    assert results(less) == [RESULT_LEFT_OUT, "b" * 400, "c" * 200]
+    assert names(less) == "012"
+    least = fitted(request, window(850))
+    assert results(least) == [RESULT_LEFT_OUT, RESULT_LEFT_OUT, "c" * 200]
+    assert "0" not in names(least)
+    calls = [c["id"] for m in least.messages() for c in m.get("tool_calls", ())]
+    answers = [m["tool_call_id"] for m in least.messages() if m["role"] == "tool"]
+    assert calls == answers == ["a", "b", "c"]
+
+
+def test_the_newest_results_share_half_of_the_window_so_that_some_history_stays():
+    steps = (call("a", "a" * 5_000), call("b", "short"), call("c", "c" * 5_000))
+    request = Request(message="Hello", history=history(3), steps=steps)
+    less = fitted(request, window(2_000))
+    first, second, third = results(less)
+    assert second == "short"
+    assert len(first) + len(third) <= 900
+    assert first.startswith("a" * 300)
+    assert "of 5,000 characters; ask for a smaller part.]" in first
+    assert names(less) == "012"
+
+
+SYSTEM = "Be kind.\n\n# Attached notes\n" + "n" * 300
+
+
+@pytest.mark.parametrize(
+    ("tokens", "kept", "has_notes", "has_tools", "is_attached"),
+    [
+        pytest.param(2_000, "012345", True, True, True, id="all fits"),
+        pytest.param(1_500, "0145", True, True, True, id="first old messages"),
+        pytest.param(1_000, "01", False, True, True, id="then the attached notes"),
+        pytest.param(700, "01", False, False, True, id="then the tools"),
+        pytest.param(450, "0", False, False, True, id="then pinned messages and instructions"),
+        pytest.param(340, "", False, False, True, id="then a summary"),
+        pytest.param(220, "", False, False, False, id="then what is attached to the message"),
+    ],
+)
+def test_what_goes_goes_in_a_stated_order(tokens, kept, has_notes, has_tools, is_attached):
+    messages = (said("0", role="system", is_summary=True), *history(6)[1:])
+    request = Request(
+        message="Hello" + "a" * 200,
+        attached="a" * 200,
+        system_prompt=SYSTEM,
+        spare=SYSTEM.removeprefix("Be kind.\n\n"),
+        history=messages,
+        tools=(TOOL,),
+        protected=frozenset({"1"}),
+    )
+    less = fitted(request, window(tokens))
+    assert names(less) == kept
+    assert less.system_prompt == (SYSTEM if has_notes else "Be kind.")
+    assert bool(less.tools) is has_tools
+    assert less.message == (request.message if is_attached else f"Hello{ATTACHED_LEFT_OUT}")
+
+
+def test_images_of_earlier_messages_go_before_notes_do():
+    files = [{"file_type": "image/png", "storage_key": key, "name": key} for key in ("old", "new")]
+    request = Request(
+        message="Hello",
+        files=(files[1],),
+        history=(said("0", files=(files[0],)),),
+        images={"old": "data:old", "new": "data:new"},
+        system_prompt=SYSTEM,
+        spare=SYSTEM,
+    )
+    less = fitted(request, window(int(PER_IMAGE * 1.5 / 0.9)))
+    assert (list(less.images), less.spare, names(less)) == (["new"], SYSTEM, "0")
+
+
+def test_a_message_that_never_fits_is_refused_with_all_figures():
+    request = Request(message="x" * 2_000, system_prompt="Be kind.", history=history(3))
+    with pytest.raises(RequestTooLong) as caught:
+        fitted(request, window(1_000))
+    said_so = str(caught.value)
+    assert "too long for small-model" in said_so
+    assert "about 2,018 tokens, the system prompt's 8 among them" in said_so
+    assert "takes 1,000, of which 100 are kept for the answer" in said_so
+    assert "Nothing was sent. Shorten the message" in said_so
+
+
+def test_a_turn_that_outgrows_the_window_by_itself_says_so():
+    steps = ({"type": "text", "text": "Hm. " * 300}, call("a", "a" * 400))
+    with pytest.raises(RequestTooLong) as caught:
+        fitted(Request(message="Hello", steps=steps), window(1_000))
+    assert "What small-model asked for to answer is too much for it" in str(caught.value)
+    assert "Nothing was sent" not in str(caught.value)
+
+
+def test_the_chinese_are_counted_as_their_model_counts():
+    request = Request(message="你好" * 100, history=history(5))
+    assert names(fitted(request, window(800, lambda text: 2 * len(text)))) == "4"
+
+
+texts = st.text("ab ", max_size=300)
+messages = st.lists(st.tuples(st.sampled_from(["user", "assistant", "system"]), texts), max_size=8)
+
+
+@given(
+    messages,
+    st.lists(texts, max_size=4),
+    texts,
+    st.integers(0, 4),
+    st.integers(50, 1_500),
+    st.booleans(),
+)
+def test_whatever_comes_the_window_holds_and_the_order_stays(
+    entries, answers, question, newest, tokens, as_text
+):
+    past = tuple(
+        Message(id=MessageId(f"m{n}"), role=role, content=text)
+        for n, (role, text) in enumerate(entries)
+    )
+    request = Request(
+        message=question,
+        history=past,
+        steps=tuple(call(f"c{n}", result) for n, result in enumerate(answers)),
+        newest_step=min(newest, len(answers)),
+        tools=(TOOL,),
+        as_text=as_text,
+        system_prompt="notes",
+        spare="notes",
+        protected=frozenset({"m1"}),
+    )
+    room = window(tokens)
+    try:
+        less = fitted(request, room)
+    except RequestTooLong:
+        shortest = [call(f"c{n}", RESULT_LEFT_OUT) for n in range(len(answers))]
+        bare = Request(message=question, steps=tuple(shortest), as_text=as_text)
+        assert not surely_fits(bare, room)
+        return
+    assert tokens_of(less.messages(), len) <= room.room
+    assert [m for m in past if m in less.history] == list(less.history)
+    assert less.message == question
+    asked = [c["id"] for m in less.messages() for c in m.get("tool_calls", ())]
+    answered = [m["tool_call_id"] for m in less.messages() if m["role"] == "tool"]
+    assert asked == answered

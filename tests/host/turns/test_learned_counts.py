@@ -1,0 +1,58 @@
+"""What an endpoint counts corrects what we count too low, and nothing else."""
+
+import pytest
+
+from smart_context.chat.messages import Message, MessageId
+from smart_context.host.turn import Turn
+from smart_context.host.turns.learned_counts import TokenCounts
+from smart_context.llm.models import Usage
+
+pytestmark = pytest.mark.anyio
+
+TEXT = "word " * 1_200  # 1,500 tokens by the estimate
+
+
+def turn(prompt_tokens, text=TEXT, **more):
+    usage = prompt_tokens and Usage(prompt_tokens=prompt_tokens, completion_tokens=1)
+    question = Message(id=MessageId("q"), role="user", content=text)
+    return Turn(
+        id="t",
+        chat_id="c1",
+        question=question,
+        answer_id=MessageId("a"),
+        message=text,
+        original_message=text,
+        sent=({"role": "user", "content": text},),
+        usage=usage,
+        **more,
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "over", "least", "most"),
+    [
+        pytest.param("local", turn(3_000), 2_100, 2_300, id="too few: halfway up at once"),
+        pytest.param("local", turn(500), 1_500, 1_500, id="too many stay: rather too short"),
+        pytest.param("local", turn(None), 1_500, 1_500, id="an endpoint that does not count"),
+        pytest.param("local", turn(900, "short " * 60), 1_500, 1_500, id="a short request"),
+        pytest.param("local", turn(3_000, images={"k": "data:"}), 1_500, 1_500, id="with images"),
+        pytest.param("gpt-4o", turn(5_000), 1_200, 1_202, id="an exact tokenizer"),
+    ],
+)
+def test_what_an_endpoint_counts_raises_later_counts(model, over, least, most):
+    counts = TokenCounts()
+    counts.learn(over, model)
+    assert least <= counts.count(TEXT, model) <= most
+    assert counts.count(TEXT, "another") == 1_500
+
+
+async def test_the_next_request_is_shorter_for_it(make_bench, running):
+    bench = make_bench()
+    bench.configure(
+        '[llm]\nbase_url = "http://127.0.0.1:9/v1"\ncontext_window = 4000\n'
+        '[llm.categories]\nchat = "local"\n'
+    )
+    async with running(bench):
+        before = bench.host.window.count(TEXT)
+        bench.host._after(turn(3_000, window=bench.host.window))
+        assert bench.host.window.count(TEXT) > before * 1.4

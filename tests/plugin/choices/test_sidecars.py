@@ -1,0 +1,248 @@
+"""What was chosen for a chat: kept in files that other processes change too."""
+
+import asyncio
+import json
+import logging
+import threading
+from dataclasses import replace
+
+import pytest
+
+from smart_context.disk.files import read_file
+from smart_context.errors import StoreFailed
+from smart_context.plugin.choices import sidecars as module
+from smart_context.plugin.choices.sidecars import ChatSidecar, Sidecars
+from smart_context.plugin.choices.state import FilterState
+from smart_context.topics.values import Topic
+from tests.chat.documents import full_disk
+
+pytestmark = pytest.mark.anyio
+
+
+class Process:
+    """The side-cars as one process has them."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.changes = []
+        self.news = []
+        self.sidecars = Sidecars(
+            lambda chat_id, suffix: folder / f"{chat_id}.{suffix}",
+            logging.getLogger("test"),
+            on_change=lambda *change: self.changes.append(change),
+            on_news=self.news.append,
+        )
+
+    async def change(self, change, *, stored=True):
+        return await self.sidecars.change_state("c", change, stored=stored)
+
+    async def state(self):
+        return (await self.sidecars.of("c")).state
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "chats"
+
+
+@pytest.fixture
+def one(folder):
+    return Process(folder)
+
+
+@pytest.fixture
+def other(folder):
+    return Process(folder)
+
+
+def on_disk(folder, suffix="filter.json"):
+    return json.loads((folder / f"c.{suffix}").read_bytes())
+
+
+def selecting(*labels):
+    return lambda state: state.select(labels)
+
+
+async def test_nothing_is_kept_at_first_and_nothing_is_written(one, folder):
+    assert await one.sidecars.of("c") == ChatSidecar()
+    assert await one.change(lambda state: state) == FilterState()
+    assert one.changes == []
+    assert not folder.exists()
+
+
+async def test_what_another_process_chose_is_seen(one, other):
+    await one.change(selecting("Cats"))
+    assert (await other.state()).active_topics == ("Cats",)
+    await one.change(lambda state: state.take_role("coder"))
+    assert (await other.state()).role == "coder"
+
+
+async def test_choices_of_two_processes_are_both_kept(one, other):
+    await one.change(selecting("Cats"))
+    await other.change(lambda state: state.pin(["m1"]))
+    await one.change(lambda state: state.pin(["m2"]))
+    await other.change(lambda state: state.take_role("coder"))
+    await one.change(lambda state: state.hide(["m3"]))
+    state = await other.state()
+    assert state == await one.state()
+    assert (state.active_topics, state.role) == (("Cats",), "coder")
+    assert (state.pinned, state.hidden) == (("m1", "m2"), ("m3",))
+
+
+async def test_choices_at_the_same_instant_are_both_kept(one, other):
+    both = [
+        process.change(lambda state, n=n: state.pin([f"m{n}"]))
+        for n in range(10)
+        for process in (one, other)[n % 2 :][:1]
+    ]
+    await asyncio.gather(*both)
+    assert set((await one.state()).pinned) == {f"m{n}" for n in range(10)}
+
+
+async def test_a_change_starts_again_when_another_process_was_faster(one, other, folder):
+    await one.change(lambda state: state.pin(["m1"]))
+    tried = []
+
+    def pin(state):
+        if not tried:
+            written = replace(state, hidden=("m9",)).to_dict()
+            (folder / "c.filter.json").write_text(json.dumps(written))
+        tried.append(state)
+        return state.pin(["m2"])
+
+    state = await other.change(pin)
+    assert len(tried) == 2
+    assert (state.pinned, state.hidden) == (("m1", "m2"), ("m9",))
+    assert on_disk(folder)["hidden"] == ["m9"]
+
+
+async def test_what_the_disk_refuses_is_not_in_force(one, other):
+    await one.change(selecting("Cats"))
+    with full_disk(10), pytest.raises(StoreFailed):
+        await one.change(selecting("Dogs"))
+    assert (await one.state()).active_topics == ("Cats",)
+    assert (await other.state()).active_topics == ("Cats",)
+    assert len(one.changes) == 1
+    await one.change(selecting("Dogs"))
+    assert (await other.state()).active_topics == ("Dogs",)
+
+
+async def test_members_that_the_disk_refuses_are_not_in_force(one):
+    await one.sidecars.keep_topics("c", [Topic(label="Cats", count=1)])
+    with full_disk(10), pytest.raises(StoreFailed):
+        await one.sidecars.keep_topics("c", [Topic(label="Dogs", count=1)])
+    assert [topic.label for topic in (await one.sidecars.of("c")).topics] == ["Cats"]
+
+
+async def test_a_slow_read_does_not_bring_an_older_state_back(one, monkeypatch):
+    await one.change(selecting("Cats"))
+    one.sidecars.forget("c")
+    was_read, may_go_on = threading.Event(), threading.Event()
+    slow = []
+
+    def read(path, **limits):
+        found = read_file(path, **limits)
+        if not slow:
+            slow.append(path)
+            was_read.set()
+            may_go_on.wait(10)
+        return found
+
+    monkeypatch.setattr(module, "read_file", read)
+    reading = asyncio.create_task(one.state())
+    await asyncio.to_thread(was_read.wait, 10)
+    await one.change(selecting("Dogs"))
+    may_go_on.set()
+    await reading
+    assert (await one.state()).active_topics == ("Dogs",)
+
+
+async def test_the_same_object_is_given_until_something_changes(one, other):
+    await one.change(selecting("Cats"))
+    first = await other.sidecars.of("c")
+    assert await other.sidecars.of("c") is first
+    revision = other.sidecars.revision("c")
+    await one.change(selecting("Dogs"))
+    assert await other.sidecars.of("c") is not first
+    assert other.sidecars.revision("c") > revision
+
+
+async def test_news_are_what_another_process_changed_and_only_that(one, other):
+    await other.sidecars.look("c")
+    await one.change(selecting("Cats"))
+    await other.change(selecting("Dogs"))
+    await other.state()
+    assert other.news == []
+    await one.change(selecting("Owls"))
+    await other.sidecars.look("c")
+    await other.sidecars.look("c")
+    assert (one.news, other.news) == (["c"], ["c"])
+
+
+async def test_what_is_chosen_before_there_is_a_chat_stays_in_memory_until_there_is(one, folder):
+    await one.change(selecting("Cats"), stored=False)
+    assert (await one.state()).active_topics == ("Cats",)
+    assert not folder.exists()
+    with full_disk(10), pytest.raises(StoreFailed):
+        await one.sidecars.keep_state("c")
+    assert (await one.state()).active_topics == ("Cats",)
+    await one.sidecars.keep_state("c")
+    await one.sidecars.keep_state("c")
+    assert on_disk(folder)["active_topics"] == ["Cats"]
+
+
+async def test_what_was_chosen_before_is_written_with_the_first_choice_after(one, folder):
+    await one.change(selecting("Cats"), stored=False)
+    await one.change(lambda state: state.pin(["m1"]), stored=True)
+    assert on_disk(folder)["active_topics"] == ["Cats"]
+    assert on_disk(folder)["pinned"] == ["m1"]
+
+
+async def test_a_step_back_leaves_what_another_process_chose_since(one, other):
+    await one.change(lambda state: state.pin(["m1"]))
+    await one.change(selecting("Cats"))
+    ((_, _, pinned), (_, before, after)) = one.changes
+    await other.change(lambda state: state.pin(["m2"]).take_role("coder"))
+    await one.sidecars.restore("c", before.state, instead_of=after, stored=True)
+    state = await other.state()
+    assert before.state == pinned
+    assert (state.active_topics, state.pinned, state.role) == ((), ("m1", "m2"), "coder")
+    assert len(one.changes) == 2
+
+
+async def test_a_damaged_file_counts_as_empty_and_is_replaced(one, folder, caplog):
+    folder.mkdir()
+    (folder / "c.filter.json").write_bytes(b"{")
+    assert await one.state() == FilterState()
+    assert "can't be read" in caplog.text
+    await one.change(selecting("Cats"))
+    assert on_disk(folder)["active_topics"] == ["Cats"]
+
+
+async def test_what_can_not_be_read_is_not_overwritten(one, other, folder, tmp_path, caplog):
+    await one.change(selecting("Cats"))
+    path = folder / "c.filter.json"
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    assert (await one.state()).active_topics == ("Cats",)
+    assert await other.state() == FilterState()
+    with pytest.raises(StoreFailed, match="not a plain file"):
+        await other.change(selecting("Dogs"))
+    assert json.loads((tmp_path / "elsewhere").read_bytes())["active_topics"] == ["Cats"]
+    await other.state()
+    assert caplog.text.count("can't be read") == 2  # once in each process
+
+
+async def test_a_selected_topic_that_is_gone_keeps_its_members(one, other):
+    await one.sidecars.keep_topics(
+        "c", [Topic(label="Cats", count=1), Topic(label="Owls", count=1)]
+    )
+    await other.change(selecting("Cats"))
+    await one.sidecars.keep_topics("c", [Topic(label="Dogs", count=2)])
+    assert [topic.label for topic in (await other.sidecars.of("c")).topics] == ["Dogs", "Cats"]
+
+
+async def test_a_chat_that_is_gone_has_no_choices(one, folder):
+    await one.change(selecting("Cats"))
+    (folder / "c.filter.json").unlink()
+    assert await one.state() == FilterState()

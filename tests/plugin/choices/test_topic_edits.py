@@ -1,0 +1,125 @@
+"""Topics by hand: what a user makes of them outlives whatever extraction finds."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from smart_context.plugin.choices.state import FilterState
+from smart_context.plugin.choices.topic_edits import MAX_EDITS, TopicEdits
+from smart_context.topics.values import STICKY_LABEL, Topic
+
+NAMES = ["Cats", "Boats", "Bread", "cats ", "Piano"]
+names = st.sampled_from(NAMES)
+edits = st.lists(
+    st.one_of(
+        st.tuples(st.just("rename"), st.lists(names, min_size=1, max_size=2), names),
+        st.tuples(st.just("delete"), names),
+        st.tuples(st.just("add"), names),
+    ),
+    max_size=8,
+).map(lambda steps: made(*steps))
+ORDER = [f"m{n}" for n in range(6)]
+found = st.lists(
+    st.builds(
+        Topic,
+        label=names,
+        count=st.integers(1, 6),
+        message_ids=st.lists(st.sampled_from(ORDER), unique=True).map(lambda i: tuple(sorted(i))),
+    ),
+    max_size=5,
+    unique_by=lambda topic: topic.label,
+)
+
+
+def made(*steps):
+    state = TopicEdits()
+    for verb, *what in steps:
+        state = getattr(state, verb)(*what)
+    return state
+
+
+def labels(state, *topics):
+    known = [Topic(label=label, count=1) for label in topics]
+    return [topic.label for topic in state.apply(known, ORDER)]
+
+
+def test_a_renamed_topic_keeps_its_name_when_it_is_found_again():
+    state = made(("rename", ["Cats"], "Felines"))
+    assert labels(state, "Cats", "Boats") == ["Felines", "Boats"]
+    assert labels(state, "CATS") == ["Felines"]
+
+
+def test_a_name_that_is_changed_twice_and_back_again_leaves_no_trace():
+    state = made(("rename", ["Cats"], "Felines"), ("rename", ["Felines"], "Pets"))
+    assert labels(state, "Cats") == ["Pets"]
+    back = state.rename(["Pets"], "Cats")
+    assert labels(back, "Cats") == ["Cats"]
+
+
+def test_topics_of_one_name_become_one_with_the_messages_of_both():
+    state = made(("rename", ["Cats", "Boats"], "Cats"))
+    cats = Topic(label="Cats", count=2, message_ids=("m0", "m3"), keywords=("purr",))
+    boats = Topic(label="Boats", count=2, message_ids=("m1", "m3"), keywords=("sail", "purr"))
+    (one,) = state.apply([cats, boats], ORDER)
+    assert one == Topic(
+        label="Cats", count=3, message_ids=("m0", "m1", "m3"), keywords=("purr", "sail")
+    )
+
+
+def test_a_deleted_topic_stays_away_until_it_is_added():
+    state = made(("delete", "Cats"))
+    assert labels(state, "cats", "Boats") == ["Boats"]
+    assert labels(state.add("Cats"), "Cats", "Boats") == ["Cats", "Boats"]
+
+
+def test_an_added_topic_is_there_once_whether_it_is_found_or_not():
+    state = made(("add", "Piano"))
+    assert labels(state, "Cats") == ["Cats", "Piano"]
+    assert labels(state, "piano") == ["piano"]
+
+
+@pytest.mark.parametrize("label", ["", "  ", "x" * 201, STICKY_LABEL.lower()])
+def test_a_label_that_is_none_is_refused(label):
+    with pytest.raises(ValueError, match=r"label|standing"):
+        TopicEdits().add(label)
+    with pytest.raises(ValueError, match=r"label|standing"):
+        TopicEdits().rename(["Cats"], label)
+
+
+def test_the_edits_have_an_end():
+    state = made(*[("add", f"topic {n}") for n in range(MAX_EDITS)])
+    with pytest.raises(ValueError, match="at most"):
+        state.add("one more")
+
+
+@given(edits, found)
+def test_applying_twice_is_applying_once(state, topics):
+    once = state.apply(topics, ORDER)
+    assert state.apply(once, ORDER) == once
+
+
+@given(edits, found)
+def test_labels_are_unique_and_none_is_deleted(state, topics):
+    shown = [topic.label.strip().casefold() for topic in state.apply(topics, ORDER)]
+    assert len(shown) == len(set(shown))
+    assert not {label.strip().casefold() for label in state.deleted} & set(shown)
+
+
+@given(edits, st.none() | st.floats(-1, 1))
+def test_the_edits_and_the_threshold_come_back_from_the_file(state, threshold):
+    whole = FilterState(threshold=threshold, edits=state)
+    assert FilterState.from_dict(json.loads(json.dumps(whole.to_dict()))) == whole
+
+
+@pytest.mark.parametrize("value", [True, "0.5", 2, float("nan"), float("inf"), [0.5]])
+def test_a_threshold_that_is_none_reads_as_not_set(value):
+    assert FilterState.from_dict({"threshold": value}).threshold is None
+
+
+def test_a_file_of_before_has_no_threshold_and_no_edits_and_gets_none():
+    old = {"version": 1, "active_topics": ["Cats"], "pinned": ["m0"]}
+    state = FilterState.from_dict(old)
+    assert (state.threshold, state.edits) == (None, TopicEdits())
+    assert not {"threshold", "edits"} & state.to_dict().keys()

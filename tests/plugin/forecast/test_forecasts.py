@@ -1,0 +1,59 @@
+"""What a chat's next message would send, kept for a moment."""
+
+import pytest
+
+from smart_context.plugin.briefing.briefing import Briefing
+from smart_context.plugin.briefing.role_part import RolePart
+from smart_context.plugin.choices.sidecars import ChatSidecar
+from smart_context.plugin.choices.state import FilterState
+from smart_context.plugin.forecast.forecasts import BRIEFED_S, Looks
+
+pytestmark = pytest.mark.anyio
+
+
+class Chosen:
+    """The side-cars of one chat that has a role."""
+
+    async def of(self, _chat_id):
+        return ChatSidecar(state=FilterState(role="reviewer"))
+
+
+class Reading:
+    """Counts how often notes and files are read."""
+
+    def __init__(self, problem=""):
+        self.times = 0
+        self.problems = (problem,) if problem else ()
+
+    async def of(self, _chat_id, message):
+        self.times += 1
+        return Briefing(role=RolePart(text=str(self.times), problems=self.problems))
+
+    async def with_message(self, briefing, _message):
+        return briefing
+
+
+@pytest.mark.parametrize(
+    ("seconds", "problem", "times"),
+    [
+        pytest.param(BRIEFED_S - 0.1, "", 1, id="keystrokes read nothing"),
+        pytest.param(BRIEFED_S + 0.1, "", 2, id="nobody tells of git add: look again"),
+        pytest.param(0, "unreadable", 2, id="what failed is tried again"),
+    ],
+)
+async def test_how_old_the_notes_and_files_of_a_preview_may_be(seconds, problem, times):
+    now, reading = [100.0], Reading(problem)
+    looks = Looks(
+        chats=None,
+        sidecars=Chosen(),
+        chat_filter=None,
+        briefings=reading,
+        ledger=None,
+        count_tokens=len,
+        clock=lambda: now[0],
+    )
+    await looks.briefing("c", "h")
+    now[0] += seconds
+    shown = await looks.briefing("c", "hi")
+    assert reading.times == times
+    assert shown.role.text == str(times)

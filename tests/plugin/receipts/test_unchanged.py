@@ -1,0 +1,67 @@
+"""What a provider can take from the request before: everything up to the first difference."""
+
+import pytest
+
+from smart_context.plugin.receipts.unchanged import MAX_CHATS, LastRequests, unchanged_tokens
+
+pytestmark = pytest.mark.anyio
+
+
+def message(role, content):
+    return {"role": role, "content": content}
+
+
+SYSTEM, ASKED, SAID = message("system", "abcd"), message("user", "ef"), message("assistant", "ghi")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "tokens"),
+    [
+        pytest.param([], [SYSTEM], 0, id="nothing before"),
+        pytest.param([SYSTEM, ASKED], [SYSTEM, ASKED], 6, id="the same"),
+        pytest.param([SYSTEM, ASKED], [SYSTEM, ASKED, SAID], 6, id="something follows"),
+        pytest.param([SYSTEM, ASKED, SAID], [SYSTEM, ASKED], 6, id="something is gone"),
+        pytest.param([SYSTEM, ASKED], [SYSTEM, SAID], 4, id="another speaker"),
+        pytest.param([message("system", "abxx"), ASKED], [SYSTEM, ASKED], 2, id="differs within"),
+        pytest.param([ASKED, SAID], [SYSTEM, ASKED, SAID], 0, id="something new in front"),
+        pytest.param(
+            [message("user", [{"type": "text", "text": "efx"}])],
+            [message("user", [{"type": "text", "text": "efy"}, {"type": "image_url"}])],
+            2,
+            id="with images",
+        ),
+        pytest.param([message("assistant", None)], [SAID], 0, id="no text"),
+    ],
+)
+def test_the_beginning_ends_where_requests_differ(before, after, tokens):
+    assert unchanged_tokens(before, after, len) == tokens
+
+
+def test_the_chats_that_were_sent_to_last_are_remembered():
+    last = LastRequests()
+    for number in range(MAX_CHATS + 1):
+        last.remember(f"c{number}", (SYSTEM,))
+    assert last.of("c0") == ()
+    assert last.of("c1") == (SYSTEM,)
+
+
+async def test_receipts_tell_how_much_began_as_the_request_before(notes, served):
+    notes({"a.md": "A note that stays. " * 50})
+    async with served() as running:
+
+        async def sent(text):
+            await running.call("chat.send", chat_id="c", message=text, stream=False)
+            receipt = await running.call("receipt", chat_id="c")
+            return receipt["unchanged"], receipt["parts"]
+
+        await running.call("add_notes", chat_id="c", paths=["a.md"])
+        assert (await sent("hello"))[0] is None
+        kept, parts = await sent("how are you")
+        assert parts["contexts"] + 1 <= kept < sum(parts.values())
+        await running.call("set_role", chat_id="c", role="planner")
+        kept, _ = await sent("and now")
+        assert kept < 20
+    async with served() as running:
+        await running.call("chat.send", chat_id="c", message="hello again", stream=False)
+        receipt = await running.call("receipt", chat_id="c")
+        assert receipt["unchanged"] > receipt["parts"]["contexts"], "it survives a restart"

@@ -1,0 +1,106 @@
+"""What clients are told of a chat's filter, and when."""
+
+import asyncio
+
+import pytest
+
+from smart_context.chat.store import ChatStore
+from smart_context.llm.offline.scripted import ScriptedEmbedder
+from tests.host.conftest import until
+
+pytestmark = pytest.mark.anyio
+
+TEXTS = ["cats purr", "cats sleep", "boats sail", "boats sink", "bread rises", "bread bakes"]
+
+
+class GatedEmbedder(ScriptedEmbedder):
+    """Takes its time with one text."""
+
+    def __init__(self, slow):
+        super().__init__()
+        self.slow = slow
+        self.gate = asyncio.Event()
+
+    async def embed(self, texts):
+        found = await super().embed(texts)
+        if self.slow in texts:
+            await self.gate.wait()
+        return found
+
+
+@pytest.fixture
+async def chat(vault):
+    (vault / ".vault.toml").write_text(
+        "[plugins.smart_context]\nenabled = true\nrelevance = 'plain'\nrecent_messages = 0\n"
+        "keep_pairs = false\n"
+    )
+    store = ChatStore(vault / ".memory")
+    messages = [{"id": f"m{n}", "role": "user", "content": t} for n, t in enumerate(TEXTS)]
+    await store.save("c", {"messages": messages, "topics": [{"label": "cats", "count": 2}]})
+    await store.close()
+    return "c"
+
+
+async def test_no_event_is_older_than_the_one_before_it(served, chat):
+    embedder = GatedEmbedder("cats")
+    async with served(embedder=embedder) as running:
+        slow = asyncio.create_task(running.call("set_filter", chat_id=chat, topics=["cats"]))
+        await until(lambda: any("cats" in texts for texts in embedder.asked))
+        last = await running.call("set_filter", chat_id=chat, topics=[])
+        embedder.gate.set()
+        first = await slow
+        told = running.named("smart_context.filter_changed")
+        assert [event["active_topics"] for event in told] == [[]] * len(told)
+        assert [len(event["message_ids"]) for event in told] == [6] * len(told)
+        assert told
+        assert first == last
+
+
+async def test_a_message_that_comes_while_the_filter_decides_is_in_the_event(served, chat):
+    embedder = GatedEmbedder("cats")
+    async with served(embedder=embedder) as running:
+        slow = asyncio.create_task(running.call("set_filter", chat_id=chat, topics=["cats"]))
+        await until(lambda: any("cats" in texts for texts in embedder.asked))
+        more = {"id": "m9", "role": "user", "content": "cats again"}
+        await running.host.store.update(chat, lambda document: document["messages"].append(more))
+        embedder.gate.set()
+        shown = await slow
+        assert shown["message_ids"] == ["m0", "m1", "m9"]
+        told = running.named("smart_context.filter_changed")
+        assert all(event["total_messages"] == 7 for event in told)
+
+
+async def test_what_another_process_chooses_is_told_and_kept(served, chat):
+    async with served() as one, served() as other:
+        await one.call("get_topics", chat_id=chat)
+        await other.call("set_filter", chat_id=chat, topics=["cats"])
+        await until(
+            lambda: any(
+                event["active_topics"] == ["cats"]
+                for event in one.named("smart_context.filter_changed")
+            )
+        )
+        await one.call("pin", chat_id=chat, message_ids=["m5"])
+        shown = await other.call("get_topics", chat_id=chat)
+        assert (shown["active_topics"], shown["pinned"]) == (["cats"], ["m5"])
+        assert shown["message_ids"] == ["m0", "m1", "m5"]
+
+
+async def test_a_step_back_keeps_what_another_process_chose_since(served, chat):
+    async with served() as one, served() as other:
+        await one.call("set_filter", chat_id=chat, topics=["cats"])
+        await other.call("pin", chat_id=chat, message_ids=["m5"])
+        shown = await one.call("undo", chat_id=chat)
+        assert (shown["active_topics"], shown["pinned"]) == ([], ["m5"])
+        assert (shown["undone"], shown["left"]) == ("the filter", 0)
+
+
+async def test_a_deleted_chat_has_no_choices_and_nothing_to_take_back(served, chat):
+    async with served() as running:
+        await running.call("set_filter", chat_id=chat, topics=["cats"])
+        await running.call("memory.delete_chat", chat_id=chat)
+        shown = await running.call("get_topics", chat_id=chat)
+        assert (shown["active_topics"], shown["undo_steps"]) == ([], 0)
+        assert (await running.call("undo", chat_id=chat))["undone"] == ""
+        await running.call("memory.restore_chat", chat_id=chat)
+        assert (await running.call("get_topics", chat_id=chat))["active_topics"] == ["cats"]

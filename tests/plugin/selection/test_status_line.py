@@ -1,0 +1,147 @@
+"""The one status line, for each way in which messages stay out of a turn."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from smart_context.chat.compaction import summary_message
+from smart_context.chat.messages import ChatId, Message, MessageId
+from smart_context.plugin.choices.sidecars import ChatSidecar
+from smart_context.plugin.choices.state import FilterState
+from smart_context.plugin.selection.selector import ChatView, Decision
+from smart_context.plugin.selection.status_line import status_line
+from smart_context.relevance.reasons import KINDS, ReasonKind, Reasons
+from smart_context.relevance.select import Selection
+
+
+def said(count, **also):
+    return [Message(id=MessageId(f"m{n}"), role="user", content="Hi", **also) for n in range(count)]
+
+
+def summary(name, boundary, kind):
+    return summary_message(
+        MessageId(name), "…", boundary=MessageId(boundary), created_at="", kind=kind
+    )
+
+
+def line(messages, candidates, out=None, *, active=(), fell_back=False):
+    """The line for a chat of which the candidates were decided about, those in `out` left out."""
+    out = out or {}
+    kinds = [KINDS.index(out.get(m.id, ReasonKind.NO_FILTER)) for m in candidates]
+    kept = tuple(m.id for m in candidates if m.id not in out)
+    reasons = Reasons(
+        ids=tuple(m.id for m in candidates),
+        kinds=np.array(kinds, dtype=np.int8),
+        found=None,
+        threshold=0.4,
+        recent=2,
+    )
+    state = replace(FilterState(), active_topics=tuple(active))
+    view = ChatView(
+        chat_id=ChatId("c"),
+        messages=tuple(messages),
+        history=(),
+        topics=(),
+        sidecar=ChatSidecar(state=state),
+    )
+    decision = Decision(
+        messages=tuple(m for m in candidates if m.id in kept),
+        selection=Selection(kept=kept, fell_back=fell_back, reasons=reasons),
+        candidates=tuple(candidates),
+    )
+    return status_line(view, decision)
+
+
+CHAT = said(14)
+WEAK = {m.id: ReasonKind.BELOW for m in CHAT[5:]}
+COMPACTED = [*CHAT[:8], summary("s", "m7", "compacted"), *CHAT[8:]]
+CLEARED = [*CHAT[:8], summary("s", "m7", "cleared"), *CHAT[8:]]
+BOTH = [
+    *CHAT[:4],
+    summary("s", "m3", "cleared"),
+    *CHAT[4:8],
+    summary("t", "m7", "compacted"),
+    *CHAT[8:],
+]
+FAILED = [*CHAT[:-1], replace(CHAT[-1], error="The model did not answer.")]
+
+
+@pytest.mark.parametrize(
+    ("given_line", "expected"),
+    [
+        pytest.param(line(CHAT, CHAT), "All messages in context", id="no filter"),
+        pytest.param(line([], []), "All messages in context", id="an empty chat"),
+        pytest.param(
+            line(CHAT, CHAT, WEAK, active=["X"]), "5 of 14 messages in context", id="a filter"
+        ),
+        pytest.param(
+            line(CHAT, CHAT, active=["X"]),
+            "14 of 14 messages in context",
+            id="a filter that keeps all",
+        ),
+        pytest.param(
+            line(CHAT, CHAT, active=["X"], fell_back=True),
+            "No message matches; all 14 messages in context",
+            id="a fallback",
+        ),
+        pytest.param(
+            line(COMPACTED, COMPACTED[8:], active=["X"], fell_back=True),
+            "No message matches; 7 of 15 messages in context · 8 summed up",
+            id="a fallback behind a summary",
+        ),
+        pytest.param(
+            line(CHAT, CHAT, {CHAT[0].id: ReasonKind.HIDDEN}),
+            "13 of 14 messages in context",
+            id="one hidden by hand",
+        ),
+        pytest.param(
+            line(CHAT, CHAT, {m.id: ReasonKind.OVER_BUDGET for m in CHAT[:4]}),
+            "10 of 14 messages in context · 4 over the window",
+            id="cut by the window",
+        ),
+        pytest.param(
+            line(CHAT, CHAT[3:]),
+            "11 of 14 messages in context · 3 over the window",
+            id="not even looked at, for want of room",
+        ),
+        pytest.param(
+            line(COMPACTED, COMPACTED[8:]),
+            "7 of 15 messages in context · 8 summed up",
+            id="a summary",
+        ),
+        pytest.param(
+            line(CLEARED, CLEARED[8:]),
+            "7 of 15 messages in context · 8 before the clearing",
+            id="a clearing",
+        ),
+        pytest.param(
+            line(BOTH, BOTH[9:], {CHAT[8].id: ReasonKind.OVER_BUDGET}),
+            "6 of 16 messages in context · 5 summed up · 4 before the clearing · 1 over the window",
+            id="all of it, in this order",
+        ),
+        pytest.param(
+            line(FAILED, FAILED[:-1]), "13 of 14 messages in context", id="a failed answer"
+        ),
+        pytest.param(
+            line(COMPACTED, [COMPACTED[1], *COMPACTED[8:]]),
+            "8 of 15 messages in context · 7 summed up",
+            id="a pinned message from before the summary",
+        ),
+    ],
+)
+def test_the_status_line_counts_what_is_sent_and_says_what_keeps_the_rest_out(given_line, expected):
+    assert given_line == expected
+
+
+@given(st.sets(st.integers(0, 13)), st.integers(0, 13))
+def test_all_messages_is_never_said_while_fewer_are_sent(out, first):
+    candidates = CHAT[first:]
+    left_out = {CHAT[n].id: ReasonKind.TAKEN_OUT for n in out if n >= first}
+
+    said_line = line(CHAT, candidates, left_out)
+
+    is_whole = first == 0 and not left_out
+    assert (said_line == "All messages in context") is is_whole

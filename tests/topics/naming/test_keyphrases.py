@@ -1,0 +1,102 @@
+import pytest
+
+from smart_context.topics.clusters.keywords import keywords_of
+from smart_context.topics.naming.phrases import phrases_of
+
+
+def phrases(*texts):
+    return {phrase.text for phrase in phrases_of(texts, [list(range(len(texts)))])}
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        pytest.param(
+            ["look at the tomato plant"],
+            {"tomato", "plant", "tomato plant"},
+            id="a noun and what tells more of it",
+        ),
+        pytest.param(["the tomato, the leaf"], {"tomato", "leaf"}, id="not across a comma"),
+        pytest.param(["the new Python 3.11 with 20 kWh"], {"Python"}, id="no numbers and no units"),
+        pytest.param(
+            ["on the node.js server"], {"node.js", "server", "node.js server"}, id="inner points"
+        ),
+        pytest.param(["see `foo_bar` https://x.y/z"], set(), id="no code and no addresses"),
+        pytest.param(["Ich mag Brot mit Käse im Ofen"], {"Brot", "Käse", "Ofen", "mag",
+                     "Brot mit Käse", "Käse im Ofen"}, id="German: nouns and what joins them"),
+        pytest.param(["le pain au levain de la maison est dans le four"],
+                     {"pain", "levain", "maison", "four", "pain au levain", "levain de la maison"},
+                     id="French: the noun comes first"),
+        pytest.param(["quiero el huerto urbano"], {"huerto", "urbano", "huerto urbano"},
+                     id="Spanish: the adjective comes last"),
+        pytest.param(["mi perro tira mucho", "la pasta fresca", "una pasta fresca"],
+                     {"perro", "tira", "pasta", "fresca", "pasta fresca"},
+                     id="Spanish: what follows once may be a verb"),
+        pytest.param(["数据库迁移", "数据库优化"], {"数据库"}, id="Chinese: the longest repeated"),
+        pytest.param(["数据库"], set(), id="Chinese: nothing that was said once"),
+        pytest.param(["去青城山", "到青城山站", "我想看青城山"], {"青城山"},
+                     id="Chinese: no verb at its edge"),
+        pytest.param(["麻婆豆腐怎么做？", "先放豆腐"], {"豆腐", "麻婆豆腐"},
+                     id="Chinese: a whole stretch that ends with a word"),
+        pytest.param(["两个小时", "三个小时", "一个小时"], set(), id="Chinese: no amounts"),
+        pytest.param(["", "the of and"], set(), id="nothing"),
+    ],
+)  # fmt: skip
+def test_phrases_that_could_name_a_topic(texts, expected):
+    assert phrases(*texts) == expected
+
+
+def test_forms_of_a_phrase_are_one_by_its_commonest_spelling():
+    (phrase,) = phrases_of(["the Migrations", "a migration", "the migration"], [[0, 1, 2]])
+    assert phrase.text == "migration"
+    assert phrase.places == {0, 1, 2}
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        pytest.param(["the json", "some JSON"], "JSON", id="an acronym"),
+        pytest.param(["the langgraph", "our langgraph", "the LangGraph"], "LangGraph", id="inside"),
+        pytest.param(["Migration", "the migration"], "Migration", id="not at a sentence's begin"),
+    ],
+)  # fmt: skip
+def test_what_has_capitals_inside_is_written_with_them(texts, expected):
+    (phrase,) = phrases_of(texts, [list(range(len(texts)))])
+    assert phrase.text == expected
+
+
+def test_only_the_places_asked_for_are_read():
+    assert {p.text for p in phrases_of(["the tomato", "the bike"], [[1]])} == {"bike"}
+
+
+def test_a_word_of_one_phrase_only_is_its_fragment():
+    texts = ["the heat pump", "a heat pump", "no pump", "the heat pump", "this heat pump"]
+    fragments = {p.text: p.is_fragment for p in phrases_of(texts, [list(range(5))])}
+    assert fragments == {"heat": True, "pump": True, "heat pump": False}
+
+
+def test_of_many_long_messages_the_beginnings_are_read():
+    texts = ["the bread " + "and so on " * 200 + "the oven"] * 1_000
+    assert phrases(*texts[:1]) == {"bread", "oven"}
+    assert phrases(*texts) == {"bread"}
+
+
+def test_what_only_an_answer_says_once_is_no_whole_stretch():
+    texts = ["先放豆腐", "嫩豆腐"]
+    assert {p.text for p in phrases_of(texts, [[0, 1]], answers={1})} == {"豆腐"}
+    assert {p.text for p in phrases_of(texts, [[0, 1]])} == {"豆腐", "嫩豆腐"}
+
+
+def test_keywords_set_a_group_apart_from_the_others():
+    texts = ["tax return form", "tax form", "bike form", "bike tour form"]
+    first, second, none = keywords_of(texts, [[0, 1], [2, 3], []])
+    assert first[0] == "tax"
+    assert second[0] == "bike"
+    assert first[-1] == second[-1] == "form"
+    assert none == ()
+
+
+def test_keywords_are_at_most_as_many_as_asked_for_and_one_of_each_word():
+    (found,) = keywords_of(["user users user's guitar", "users chord"], [[0, 1]], most=2)
+    assert len(found) == 2
+    assert found[0] == "user"

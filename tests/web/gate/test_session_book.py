@@ -1,0 +1,191 @@
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from smart_context.web.gate.browser_sessions import IDLE_DAYS, LINK_S, Record, StartLink
+from smart_context.web.gate.session_book import SEEN_STEP_S, SessionBook
+from smart_context.web.gate.session_file import SessionFile
+
+NOW = 1_800_000_000
+
+
+class Clock:
+    now = NOW
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def book_of(tmp_path, clock):
+    """Makes the book of a server that keeps its record in the folder of this test."""
+
+    def make(vault="/v", *, outlives_server=True):
+        file = SessionFile(tmp_path)
+        return SessionBook(vault, file, outlives_server=outlives_server, clock=clock)
+
+    return make
+
+
+def record(tmp_path):
+    return SessionFile(tmp_path).read()[1]
+
+
+def run(scenario):
+    return asyncio.run(scenario())
+
+
+def test_a_session_goes_on_after_a_restart(book_of):
+    async def scenario():
+        before = book_of()
+        await before.open("http://127.0.0.1:1")
+        session_id = await before.add(cookie="c", key="k", browser="Firefox")
+        await before.close()
+        after = book_of()
+        assert after.get(session_id) is None
+        await after.open("http://127.0.0.1:1")
+        assert after.get(session_id).cookie == "c"
+        assert after.get("another") is None
+
+    run(scenario)
+
+
+def test_a_session_that_ends_with_its_server_does(book_of, tmp_path):
+    async def scenario():
+        book = book_of(outlives_server=False)
+        await book.open("http://127.0.0.1:1")
+        await book.add(cookie="c", key="k", browser="Firefox")
+        assert record(tmp_path).sessions
+        await book.close()
+
+    run(scenario)
+    assert record(tmp_path) == Record()
+
+
+def test_what_a_killed_server_left_behind_goes_when_its_address_is_used_again(book_of, tmp_path):
+    async def scenario():
+        killed = book_of(outlives_server=False)
+        await killed.open("http://127.0.0.1:1")
+        await killed.add(cookie="c", key="k", browser="Firefox")
+        await book_of().open("http://127.0.0.1:2")
+        assert record(tmp_path).sessions
+        await book_of().open("http://127.0.0.1:1")
+
+    run(scenario)
+    assert not record(tmp_path).sessions
+    assert len(record(tmp_path).servers) == 2
+
+
+def test_a_session_is_of_one_vault(book_of):
+    async def scenario():
+        one, other = book_of("/one"), book_of("/other")
+        session_id = await one.add(cookie="c", key="k", browser="Firefox")
+        await other.open("http://127.0.0.1:2")
+        assert one.get(session_id)
+        assert other.get(session_id) is None
+
+    run(scenario)
+
+
+def test_a_session_that_somebody_ends_is_over(book_of, tmp_path):
+    async def scenario():
+        book = book_of()
+        kept = await book.add(cookie="c", key="k", browser="Firefox")
+        ended = await book.add(cookie="c", key="k", browser="Firefox")
+        assert await book.refresh() == frozenset()
+        SessionFile(tmp_path).update(lambda now: now.without_sessions(frozenset({ended})))
+        assert await book.refresh() == {ended}
+        assert book.get(ended) is None
+        assert book.get(kept)
+        (tmp_path / "sessions.json").unlink()
+        assert await book.refresh() == {kept}
+
+    run(scenario)
+
+
+def test_a_session_that_was_ended_is_not_written_back(book_of, tmp_path, clock):
+    async def scenario():
+        book = book_of()
+        ended = await book.add(cookie="c", key="k", browser="Firefox")
+        SessionFile(tmp_path).update(lambda now: now.without_sessions(frozenset({ended})))
+        clock.now += SEEN_STEP_S
+        book.mark_seen([ended])
+        assert await book.refresh() == {ended}
+        await book.close()
+
+    run(scenario)
+    assert not record(tmp_path).sessions
+
+
+def test_use_keeps_a_session_from_ending(book_of, tmp_path, clock):
+    async def scenario():
+        book = book_of()
+        used = await book.add(cookie="c", key="k", browser="Firefox")
+        idle = await book.add(cookie="c", key="k", browser="Firefox")
+        clock.now += IDLE_DAYS * 86_400
+        book.mark_seen([used])
+        await book.refresh()
+        clock.now += 1
+        assert book.get(used)
+        assert book.get(idle) is None
+
+    run(scenario)
+    seen = [session.seen_at for session in record(tmp_path).sessions.values()]
+    assert max(seen) == NOW + IDLE_DAYS * 86_400
+
+
+def test_use_is_written_down_once_in_a_while(book_of, tmp_path, clock):
+    async def scenario():
+        book = book_of()
+        session_id = await book.add(cookie="c", key="k", browser="Firefox")
+        clock.now += SEEN_STEP_S - 1
+        book.mark_seen([session_id])
+        await book.refresh()
+
+    run(scenario)
+    assert [s.seen_at for s in record(tmp_path).sessions.values()] == [NOW]
+
+
+def linked(tmp_path, digest, *, server, expires_at):
+    link = StartLink(server=server, expires_at=expires_at)
+    SessionFile(tmp_path).update(lambda now: replace(now, links={**now.links, digest: link}))
+
+
+def test_a_link_that_a_command_made_is_taken_once_and_by_its_server_only(book_of, tmp_path, clock):
+    async def scenario():
+        book, other = book_of(), book_of()
+        await book.open("http://127.0.0.1:1")
+        (server,) = record(tmp_path).servers
+        await other.open("http://127.0.0.1:2")
+        linked(tmp_path, "d", server=server, expires_at=NOW + LINK_S)
+        assert not await other.take_link("d")
+        assert not await book.take_link("unknown")
+        assert await book.take_link("d")
+        assert not await book.take_link("d")
+        linked(tmp_path, "late", server=server, expires_at=NOW)
+        clock.now += 1
+        assert not await book.take_link("late")
+
+    run(scenario)
+
+
+def test_where_nothing_can_be_written_sessions_last_as_long_as_the_server(tmp_path, clock, caplog):
+    (tmp_path / "file").write_text("")
+    book = SessionBook("/v", SessionFile(tmp_path / "file"), outlives_server=True, clock=clock)
+
+    async def scenario():
+        await book.open("http://127.0.0.1:1")
+        session_id = await book.add(cookie="c", key="k", browser="Firefox")
+        assert book.get(session_id)
+        assert await book.refresh() == frozenset()
+        await book.close()
+
+    run(scenario)
+    assert len(caplog.records) == 1
+    assert "after a restart" in caplog.text
