@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from smart_context.chat.messages import Message
 from smart_context.chat.store import ChatStore
 from smart_context.errors import ChatIdInvalid, CommandFailed, InvalidParams, StoreFailed
-from tests.chat.documents import (
+from tests.chat.made_documents import (
     appending,
     full_disk,
     ids,

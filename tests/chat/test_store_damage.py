@@ -8,7 +8,7 @@ import pytest
 from smart_context.chat.files import chat_files
 from smart_context.chat.store import ChatStore
 from smart_context.errors import ChatUnreadable, StoreFailed
-from tests.chat.documents import appending, ids, names_in, on_disk, put, said
+from tests.chat.made_documents import appending, ids, names_in, on_disk, put, said
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio

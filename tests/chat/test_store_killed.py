@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from smart_context.chat.store import ChatStore
-from tests.chat.documents import ids
+from tests.chat.made_documents import ids
 from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]

@@ -5,7 +5,7 @@ import pytest
 
 from smart_context.chat.listed.rows import INDEX_NAME
 from smart_context.chat.store import ChatStore
-from tests.chat.documents import appending, message, names_in, on_disk, put, said
+from tests.chat.made_documents import appending, message, names_in, on_disk, put, said
 
 pytestmark = pytest.mark.anyio
 

@@ -7,7 +7,7 @@ from smart_context.chat.store import ChatStore
 from smart_context.chat.trash import move_back
 from smart_context.disk.places import Place
 from smart_context.errors import CommandFailed, StoreFailed
-from tests.chat.documents import appending, ids, names_in, put, said
+from tests.chat.made_documents import appending, ids, names_in, put, said
 
 pytestmark = pytest.mark.anyio
 

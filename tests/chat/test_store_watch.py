@@ -7,7 +7,7 @@ import pytest
 from smart_context.chat.listed.watching import changed_chats
 from smart_context.chat.store import ChatStore
 from smart_context.disk.places import Place
-from tests.chat.documents import appending, put, said
+from tests.chat.made_documents import appending, put, said
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from smart_context.contexts import ContextOptions, SmartContexts, Snapshot
 from smart_context.errors import StoreFailed
-from tests.chat.documents import put
+from tests.chat.made_documents import put
 
 
 def test_a_context_is_stored_under_its_key(vault):

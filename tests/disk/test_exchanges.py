@@ -7,7 +7,7 @@ import pytest
 from smart_context.disk import folders
 from smart_context.disk.folders import opened
 from smart_context.disk.places import Place
-from tests.chat.documents import put
+from tests.chat.made_documents import put
 
 pytestmark = pytest.mark.skipif(not folders._BY_DESCRIPTOR, reason="the system opens by name only")
 

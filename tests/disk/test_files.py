@@ -17,7 +17,7 @@ from smart_context.disk.files import (
 from smart_context.disk.folders import opened
 from smart_context.disk.places import Place
 from smart_context.errors import StoreFailed
-from tests.chat.documents import full_disk, names_in, put
+from tests.chat.made_documents import full_disk, names_in, put
 
 
 def test_a_file_is_written_whole_and_its_folder_made(tmp_path):

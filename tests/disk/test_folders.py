@@ -9,7 +9,7 @@ from smart_context.disk.files import atomic_write, read_file
 from smart_context.disk.folders import NotPlain, TooLarge, opened, read_inside
 from smart_context.disk.places import Place
 from smart_context.errors import StoreFailed
-from tests.chat.documents import put
+from tests.chat.made_documents import put
 
 LIMIT = 1000
 

@@ -4,7 +4,7 @@ import pytest
 
 from smart_context.chat.answers import claim as answer_claim
 from smart_context.chat.answers.claim import AnswerClaimed, claim_answer, is_claimed
-from tests.chat.documents import full_disk
+from tests.chat.made_documents import full_disk
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from smart_context.chat.answers.journal import (
     interrupted_chats,
 )
 from smart_context.chat.store import ChatStore
-from tests.chat.documents import full_disk, put, said
+from tests.chat.made_documents import full_disk, put, said
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from smart_context.chat.documents.document import NotJson, Unreadable, Version, read_version, settle
-from tests.chat.documents import json_documents, message, said, version
+from tests.chat.made_documents import json_documents, message, said, version
 
 
 @given(json_documents)

@@ -1,7 +1,7 @@
 import pytest
 
 from smart_context.chat.documents.lineage import ANYBODY, Lineage
-from tests.chat.documents import said, version
+from tests.chat.made_documents import said, version
 
 
 class History:

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from smart_context.chat.documents.document import Version, settle
 from smart_context.chat.documents.merge import merge
-from tests.chat.documents import ids, message, said, version
+from tests.chat.made_documents import ids, message, said, version
 
 
 def merged(base, theirs, ours):

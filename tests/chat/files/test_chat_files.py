@@ -12,7 +12,7 @@ from smart_context.disk.files import Signature, signature_of
 from smart_context.disk.folders import opened
 from smart_context.disk.places import Place
 from smart_context.errors import ChatIdInvalid, StoreFailed
-from tests.chat.documents import ids, put, said, version
+from tests.chat.made_documents import ids, put, said, version
 
 
 @pytest.fixture

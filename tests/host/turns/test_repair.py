@@ -9,7 +9,7 @@ from smart_context.chat.answers.journal import ANSWER_SUFFIX, AnswerJournal
 from smart_context.errors import CommandFailed
 from smart_context.host.turns.transcript import INTERRUPTED
 from smart_context.llm.offline.scripted import Scripted
-from tests.chat.documents import full_disk, put
+from tests.chat.made_documents import full_disk, put
 from tests.host.conftest import until
 
 pytestmark = pytest.mark.anyio

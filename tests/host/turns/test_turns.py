@@ -13,7 +13,7 @@ from smart_context.host.turns import unsaved
 from smart_context.host.turns.transcript import INTERRUPTED
 from smart_context.llm.models import Usage
 from smart_context.llm.offline.scripted import Scripted
-from tests.chat.documents import full_disk
+from tests.chat.made_documents import full_disk
 from tests.host.conftest import until
 from tests.patience import PATIENCE_S
 

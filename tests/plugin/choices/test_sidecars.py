@@ -14,7 +14,7 @@ from smart_context.plugin.choices import sidecars as module
 from smart_context.plugin.choices.sidecars import ChatSidecar, Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.topics.values import Topic
-from tests.chat.documents import full_disk
+from tests.chat.made_documents import full_disk
 
 pytestmark = pytest.mark.anyio
 
