@@ -19,14 +19,14 @@ SLOW_S = 0.008
 
 PASSED_ON = {
     "config.lines": "match",
-    "host.manifest": "fullmatch",
+    "host.plugins.manifest": "fullmatch",
 }
 """How patterns are used that a module hands to a function, or looks up; by default to search."""
 
 BOUNDED = {
     "text.references": 160,
-    "topics.personal._NOTED": 120,
-    "topics.personal": 200,
+    "topics.standing.personal._NOTED": 120,
+    "topics.standing.personal": 200,
     "topics.standing": 600,
 }
 """Patterns that only see texts of so many characters; a text of that length must take no time."""
