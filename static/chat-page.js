@@ -1,35 +1,35 @@
 // @ts-check
 /** Puts the chat page together: everything that it shows live comes through one socket. */
 
-import { Attachments } from "./attachments.js";
-import { asParams } from "./attached.js";
-import { startWays } from "./attach-ways.js";
-import "./bubble-cloud-define.js";
-import { ChatContexts } from "./chat-contexts.js";
-import { ChatList } from "./chat-list.js";
-import { Compaction, markCompacted } from "./compaction.js";
-import { Composer } from "./composer.js";
-import { pageWire } from "./connection.js";
-import { Highlight } from "./highlight.js";
-import { equip, listen } from "./message-actions.js";
-import { startMenus } from "./menu.js";
-import { MessageList } from "./message-list.js";
-import { startModels } from "./models-in-use.js";
-import { OutputGuard } from "./output-guard.js";
-import { Reasons } from "./reasons.js";
-import { startForesight } from "./foresight.js";
-import { startFrame } from "./page-frame.js";
-import { startNotices } from "./plugin-notices.js";
-import { messagesIn } from "./reconcile.js";
-import { startReceipts } from "./receipts-list.js";
-import { Scroll } from "./scroll.js";
-import { SidePanels } from "./side-panels.js";
-import { reasonOf, visible } from "./text.js";
-import { toast } from "./toasts.js";
-import { shortStatus } from "./topic-state.js";
-import { TopicsPanel } from "./topics-panel.js";
-import { startTrust } from "./trust.js";
-import { VaultPicker } from "./vault-picker.js";
+import { Attachments } from "./composer/attachments.js";
+import { asParams } from "./composer/attached.js";
+import { startWays } from "./composer/attach-ways.js";
+import "./cloud/bubble-cloud-define.js";
+import { ChatContexts } from "./contexts/chat-contexts.js";
+import { ChatList } from "./messages/chat-list.js";
+import { Compaction, markCompacted } from "./messages/compaction.js";
+import { Composer } from "./composer/composer.js";
+import { pageWire } from "./frame/connection.js";
+import { Highlight } from "./messages/highlight.js";
+import { equip, listen } from "./messages/message-actions.js";
+import { startMenus } from "./lib/menu.js";
+import { MessageList } from "./messages/message-list.js";
+import { startModels } from "./panel/models-in-use.js";
+import { OutputGuard } from "./composer/output-guard.js";
+import { Reasons } from "./panel/reasons.js";
+import { startForesight } from "./panel/foresight.js";
+import { startFrame } from "./frame/page-frame.js";
+import { startNotices } from "./panel/plugin-notices.js";
+import { messagesIn } from "./lib/reconcile.js";
+import { startReceipts } from "./panel/receipts-list.js";
+import { Scroll } from "./messages/scroll.js";
+import { SidePanels } from "./panel/side-panels.js";
+import { reasonOf, visible } from "./lib/text.js";
+import { toast } from "./lib/toasts.js";
+import { shortStatus } from "./cloud/topic-state.js";
+import { TopicsPanel } from "./panel/topics-panel.js";
+import { startTrust } from "./frame/trust.js";
+import { VaultPicker } from "./composer/vault-picker.js";
 
 const SETTLE_MS = 120;
 
@@ -75,7 +75,7 @@ function announce(words) {
 /**
  * Sends a message; done when the server has it.
  * @param {string} text
- * @param {readonly import("./attached.js").Attached[]} attached
+ * @param {readonly import("./composer/attached.js").Attached[]} attached
  */
 async function send(text, attached) {
   if (!(await guard.allows(text, asParams(attached)))) throw new Error("Not sent.");
@@ -105,7 +105,7 @@ function showWelcome() {
 /**
  * The question until the server has stored it.
  * @param {string} text
- * @param {readonly import("./attached.js").Attached[]} [attached]
+ * @param {readonly import("./composer/attached.js").Attached[]} [attached]
  */
 function showPending(text, attached = []) {
   const box = find(".pending");

@@ -1,18 +1,18 @@
 // @ts-check
 /** The page on which named contexts are built: choose, see at once what goes in, save, attach. */
 
-import { pageWire } from "./connection.js";
-import { ContextOptionsForm } from "./context-options.js";
-import { ContextPreview } from "./context-preview.js";
-import { ContextTree } from "./context-tree.js";
-import { plural, withItem } from "./context-draft.js";
-import { Chosen } from "./chosen-notes.js";
-import { ContextFile } from "./context-file.js";
-import { asked } from "./output-guard.js";
-import { startFrame } from "./page-frame.js";
-import { reasonOf } from "./text.js";
-import { toast } from "./toasts.js";
-import { startTrust } from "./trust.js";
+import { pageWire } from "./frame/connection.js";
+import { ContextOptionsForm } from "./contexts/context-options.js";
+import { ContextPreview } from "./contexts/context-preview.js";
+import { ContextTree } from "./contexts/context-tree.js";
+import { plural, withItem } from "./contexts/context-draft.js";
+import { Chosen } from "./contexts/chosen-notes.js";
+import { ContextFile } from "./contexts/context-file.js";
+import { asked } from "./composer/output-guard.js";
+import { startFrame } from "./frame/page-frame.js";
+import { reasonOf } from "./lib/text.js";
+import { toast } from "./lib/toasts.js";
+import { startTrust } from "./frame/trust.js";
 
 const SEARCH_MS = 160;
 const PREVIEW_MS = 220;

@@ -4,7 +4,7 @@
  * port* can read, unlike the cookie; requests that scripts make carry it.
  */
 
-import { recall } from "./memory.js";
+import { recall } from "./lib/memory.js";
 
 const STORED = "smart_context.key";
 const PROTOCOL = "smart-context";

@@ -1,10 +1,10 @@
 // @ts-check
-import "./bubble-cloud-define.js";
-import { pageWire } from "./connection.js";
-import { startForesight } from "./foresight.js";
-import { startModels } from "./models-in-use.js";
-import { startNotices } from "./plugin-notices.js";
-import { TopicsPanel } from "./topics-panel.js";
+import "./cloud/bubble-cloud-define.js";
+import { pageWire } from "./frame/connection.js";
+import { startForesight } from "./panel/foresight.js";
+import { startModels } from "./panel/models-in-use.js";
+import { startNotices } from "./panel/plugin-notices.js";
+import { TopicsPanel } from "./panel/topics-panel.js";
 
 const wire = pageWire();
 const chatId = document.body.dataset.chatId;

@@ -1,9 +1,9 @@
 // @ts-check
 /** The page of one turn is whole without a script; this adds the theme, one's own time, and trust. */
 
-import { pageWire } from "./connection.js";
-import { startFrame } from "./page-frame.js";
-import { isRestricted, startTrust } from "./trust.js";
+import { pageWire } from "./frame/connection.js";
+import { startFrame } from "./frame/page-frame.js";
+import { isRestricted, startTrust } from "./frame/trust.js";
 
 startFrame();
 if (isRestricted()) {

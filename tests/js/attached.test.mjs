@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { addressIn, asParams, asText, fromText, holdReason, refusal, sizeInWords } from "../../static/attached.js";
-import { commandIn, commandsFrom } from "../../static/commands.js";
+import { addressIn, asParams, asText, fromText, holdReason, refusal, sizeInWords } from "../../static/composer/attached.js";
+import { commandIn, commandsFrom } from "../../static/composer/commands.js";
 
 const file = (/** @type {object} */ more) => ({ id: 1, kind: "file", name: "a.txt", size: 3, state: "ready", told: "", stored: { storage_key: "k1" }, ...more });
 

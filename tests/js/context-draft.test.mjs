@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { holds, markOf, short, tickOf, withItem, wordsOf } from "../../static/context-draft.js";
-import { stateOf } from "../../static/context-chip.js";
+import { holds, markOf, short, tickOf, withItem, wordsOf } from "../../static/contexts/context-draft.js";
+import { stateOf } from "../../static/contexts/context-chip.js";
 
 test("a row is ticked by itself, by what is around it, in part by what is in it, or not", () => {
   const items = ["projects/", "a.md#Plan"];

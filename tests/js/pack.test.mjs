@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cloud, pack, radii } from "../../static/pack.js";
+import { cloud, pack, radii } from "../../static/cloud/pack.js";
 
 /** Numbers in [0, 1), the same on each run. */
 function randoms(seed) {

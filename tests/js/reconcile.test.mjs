@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { reconcile } from "../../static/reconcile.js";
+import { reconcile } from "../../static/lib/reconcile.js";
 
 /** As much of an element as a list of messages needs. */
 class Element {

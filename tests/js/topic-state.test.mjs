@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { goneTopics, NOTHING_KNOWN, shortStatus, withNews } from "../../static/topic-state.js";
+import { goneTopics, NOTHING_KNOWN, shortStatus, withNews } from "../../static/cloud/topic-state.js";
 
 const TOPICS = [
   { label: "LangGraph", count: 4 },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { inTurn } from "../../static/uploads.js";
+import { inTurn } from "../../static/composer/uploads.js";
 
 test("only a few run at once, in their order, and one that fails holds up no other", async () => {
   const turn = inTurn(2);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fontSize } from "../../static/fit.js";
-import { fnv1a, HUES, huesOf } from "../../static/hues.js";
-import { messagesCounted, reasonOf, visible } from "../../static/text.js";
+import { fontSize } from "../../static/cloud/fit.js";
+import { fnv1a, HUES, huesOf } from "../../static/cloud/hues.js";
+import { messagesCounted, reasonOf, visible } from "../../static/lib/text.js";
 
 test("a hash is the one that the server computes", () => {
   assert.equal(fnv1a(""), 0x811c9dc5);

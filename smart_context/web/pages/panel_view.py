@@ -86,7 +86,7 @@ def panel_view(state: Mapping[str, Any]) -> PanelView:
 def hues_of(labels: Sequence[str]) -> dict[str, int]:
     """A hue for each label: its own, or the next free one when another label has it already.
 
-    The page's script computes the same (`static/hues.js`), so a bubble keeps its colour.
+    The page's script computes the same (`static/cloud/hues.js`), so a bubble keeps its colour.
     """
     hues: dict[str, int] = {}
     for label in sorted(labels):

@@ -1,0 +1,99 @@
+// @ts-check
+/** Keeps the bubbles on the page the same as the topics in the state, each bubble by its label. */
+
+import { huesOf } from "./hues.js";
+import { messagesCounted, visible } from "../lib/text.js";
+import { goneTopics } from "./topic-state.js";
+
+const LEAVING_MS = 260;
+
+/**
+ * @param {HTMLElement} root  The `.topics` element.
+ * @param {import("./topic-state.js").PanelState} state
+ */
+export function showCloud(root, state) {
+  const cloud = /** @type {import("./bubble-cloud.js").BubbleCloud} */ (root.querySelector("bubble-cloud"));
+  const gone = goneTopics(state);
+  const hues = huesOf([...state.topics.map((topic) => topic.label), ...gone]);
+  const before = new Map(bubblesOf(cloud).map((bubble) => [inputOf(bubble).value, bubble]));
+  const template = /** @type {HTMLTemplateElement} */ (root.querySelector(".bubble-template"));
+  for (const topic of state.topics) {
+    const bubble = before.get(topic.label) ?? clone(template);
+    before.delete(topic.label);
+    const isActive = state.active.includes(topic.label);
+    showBubble(bubble, topic, hues.get(topic.label) ?? 0, isActive);
+    if (!bubble.isConnected) cloud.append(bubble);
+  }
+  for (const bubble of before.values()) leave(bubble);
+  root.querySelector(".cloud-empty")?.toggleAttribute("hidden", state.topics.length > 0);
+  cloud.layout?.();
+  showGone(root, gone, hues);
+}
+
+/** @param {Element} cloud @returns {HTMLElement[]} */
+export function bubblesOf(cloud) {
+  return [...cloud.querySelectorAll(".bubble:not([data-leaving])")].map((bubble) => /** @type {HTMLElement} */ (bubble));
+}
+
+/** @param {Element} bubble */
+export function inputOf(bubble) {
+  return /** @type {HTMLInputElement} */ (bubble.querySelector("input"));
+}
+
+/**
+ * @param {HTMLElement} bubble
+ * @param {import("./topic-state.js").Topic} topic
+ * @param {number} hue
+ * @param {boolean} isActive
+ */
+function showBubble(bubble, { label, count }, hue, isActive) {
+  const input = inputOf(bubble);
+  const shown = visible(label);
+  bubble.dataset.hue = String(hue);
+  bubble.dataset.count = String(count);
+  bubble.title = shown;
+  input.value = label;
+  input.checked = isActive;
+  input.setAttribute("aria-label", `${shown}, ${messagesCounted(count)}`);
+  setText(bubble, ".bubble-label", shown);
+  setText(bubble, ".bubble-count", String(count));
+}
+
+/** @param {HTMLElement} bubble */
+function leave(bubble) {
+  bubble.dataset.leaving = "";
+  inputOf(bubble).disabled = true;
+  setTimeout(() => bubble.remove(), LEAVING_MS);
+}
+
+/**
+ * @param {HTMLElement} root
+ * @param {readonly string[]} labels
+ * @param {ReadonlyMap<string, number>} hues
+ */
+function showGone(root, labels, hues) {
+  const box = /** @type {HTMLElement} */ (root.querySelector(".gone"));
+  const template = /** @type {HTMLTemplateElement} */ (root.querySelector(".gone-template"));
+  box.hidden = labels.length === 0;
+  box.querySelector("ul")?.replaceChildren(
+    ...labels.map((label) => {
+      const line = clone(template);
+      line.dataset.label = label;
+      line.dataset.hue = String(hues.get(label) ?? 0);
+      setText(line, ".gone-label", visible(label));
+      setText(line, ".visually-hidden", ` ${visible(label)} from the filter`);
+      return line;
+    }),
+  );
+}
+
+/** @param {Element} parent @param {string} selector @param {string} text */
+function setText(parent, selector, text) {
+  const element = parent.querySelector(selector);
+  if (element && element.textContent !== text) element.textContent = text;
+}
+
+/** @param {HTMLTemplateElement} template */
+function clone(template) {
+  return /** @type {HTMLElement} */ (document.importNode(/** @type {Element} */ (template.content.firstElementChild), true));
+}

@@ -1,0 +1,68 @@
+// @ts-check
+/** One thing that is to go with a message, as a chip: its name, its size, how it fares. */
+
+import { isPicture, sizeInWords } from "./attached.js";
+import { clone } from "../lib/from-template.js";
+import { visible } from "../lib/text.js";
+
+/** @typedef {import("./attached.js").Attached} Attached */
+
+/** @param {Attached} attached */
+export function makeChip(attached) {
+  const chip = clone("attaching-template");
+  chip.dataset.id = String(attached.id);
+  return chip;
+}
+
+/** Shows how it fares now. @param {HTMLElement} chip @param {Attached} attached */
+export function showChip(chip, attached) {
+  const { kind, state, stored, size } = attached;
+  const name = visible(attached.name);
+  if (chip.dataset.shown === JSON.stringify(attached)) return;
+  chip.dataset.shown = JSON.stringify(attached);
+  chip.dataset.state = state;
+  const isAmiss = state === "failed" || state === "refused";
+  chip.toggleAttribute("data-warns", isAmiss);
+  text(chip, ".chip-name", name);
+  text(chip, ".chip-size", kind === "link" || isAmiss ? "" : sizeInWords(size));
+  text(chip, ".attaching-told", visible(attached.told));
+  text(chip, ".chip-remove span", `Take ${name} away`);
+  text(chip, ".attaching-again span", `Try ${name} again`);
+  chip.title = [visible(stored?.url ?? name), attached.told].filter(Boolean).join("\n");
+  picture(chip, kind === "link" ? "link" : isPicture(stored) ? "" : "file", stored?.storage_key ?? "");
+  const bar = /** @type {HTMLProgressElement} */ (chip.querySelector("progress"));
+  bar.hidden = state !== "sending";
+  if (bar.hidden) bar.value = 0;
+  bar.setAttribute("aria-label", `Attaching ${name}`);
+  chip.querySelector(".attaching-again")?.toggleAttribute("hidden", state !== "failed");
+}
+
+/** Shows how much of it has gone. @param {HTMLElement | undefined} chip @param {number} share */
+export function showShare(chip, share) {
+  const bar = chip?.querySelector("progress");
+  if (bar) bar.value = share;
+}
+
+/** @param {HTMLElement} chip @param {string} icon  Empty: the picture itself. @param {string} key */
+function picture(chip, icon, key) {
+  const box = /** @type {HTMLElement} */ (chip.querySelector(".attaching-picture"));
+  const wanted = icon || key;
+  if (box.dataset.shown === wanted) return;
+  box.dataset.shown = wanted;
+  if (!icon) {
+    const image = new Image();
+    const pass = document.documentElement.dataset.filePass;
+    Object.assign(image, { src: `/api/files/${key}${pass ? `?pass=${pass}` : ""}`, alt: "", decoding: "async" });
+    box.replaceChildren(image);
+    return;
+  }
+  const source = /** @type {Element} */ (document.querySelector(`#attach-menu .icon`)).cloneNode(true);
+  /** @type {Element} */ (source).querySelector("use")?.setAttribute("href", `/static/icons.svg#${icon}`);
+  box.replaceChildren(source);
+}
+
+/** @param {HTMLElement} chip @param {string} selector @param {string} words */
+function text(chip, selector, words) {
+  const place = /** @type {HTMLElement} */ (chip.querySelector(selector));
+  if (place.textContent !== words) place.textContent = words;
+}

@@ -1,0 +1,190 @@
+// @ts-check
+/** The chips by the message box: what is to go with the next message. Tells with `attachments-changed`. */
+
+import { asText, fromText, holdReason, markOf, MOST_FILES, refusal } from "./attached.js";
+import { makeChip, showChip, showShare } from "./attached-chip.js";
+import { recall, remember } from "../lib/memory.js";
+import { reasonOf, visible } from "../lib/text.js";
+import { NotUploaded } from "./upload.js";
+import { Uploads } from "./uploads.js";
+
+/** @typedef {import("./attached.js").Attached} Attached */
+/** @typedef {import("./attached.js").Stored} Stored */
+
+export class Attachments {
+  #form;
+  #list;
+  #say;
+  #key;
+  /** @type {readonly Attached[]} */
+  #attached = [];
+  /** @type {Map<number, HTMLElement>} */
+  #chips = new Map();
+  #nextId = 1;
+  #uploads = new Uploads({
+    begins: (id) => this.#change(id, { state: "sending", told: "" }),
+    goes: (id, share) => showShare(this.#chips.get(id), share),
+    arrives: (id, stored) => this.#arrived(id, stored),
+    fails: (id, error) => this.#failed(id, error),
+  });
+
+  /**
+   * @param {HTMLFormElement} form  The `.composer`.
+   * @param {string} chatId
+   * @param {(words: string) => void} say  Tells those who don't see the chips.
+   */
+  constructor(form, chatId, say) {
+    this.#form = form;
+    this.#list = /** @type {HTMLElement} */ (form.querySelector(".attaching"));
+    this.#say = say;
+    this.#key = `attached:${chatId}`;
+  }
+
+  /** Listens, with what was attached before a reload. */
+  start() {
+    this.#list.addEventListener("click", (event) => {
+      const pressed = event.target instanceof Element ? event.target.closest("button") : null;
+      const id = Number(/** @type {HTMLElement | null | undefined} */ (pressed?.closest("[data-id]"))?.dataset.id);
+      if (pressed?.classList.contains("chip-remove")) this.#remove(id);
+      if (pressed?.classList.contains("attaching-again")) this.#uploads.again(id);
+    });
+    for (const kept of fromText(recall("sessionStorage", this.#key))) this.#add({ ...kept, state: "ready" });
+  }
+
+  get all() {
+    return this.#attached;
+  }
+
+  /** Why the message should not be sent yet; empty if nothing holds it. */
+  get hold() {
+    return holdReason(this.#attached);
+  }
+
+  /** Attaches files as they arrive at the server; says which it can't take, and why. @param {readonly { file: File, isFolder?: boolean }[]} picked */
+  addFiles(picked) {
+    for (const { file, isFolder } of picked) {
+      if (!this.#hasRoom("file")) return;
+      const told = refusal({ size: file.size, isFolder }, Number(this.#form.dataset.maxFileBytes));
+      const id = this.#add({ kind: "file", name: file.name || "file", size: file.size, state: told ? "refused" : "sending", told, stored: null });
+      if (told) this.#say(`${visible(file.name)} could not be attached: ${told}`);
+      else this.#uploads.send(id, file);
+    }
+  }
+
+  /** Adds what the server has already, once. @param {"file" | "link"} kind @param {Stored} stored */
+  addStored(kind, stored) {
+    const name = (kind === "link" ? stored.title || stored.url : stored.name) ?? "";
+    if (this.holds(markOf(stored))) this.#say(`${visible(name)} is attached already.`);
+    else if (this.#hasRoom(kind)) {
+      this.#add({ kind, name, size: stored.size ?? 0, state: "ready", told: this.#warningOf(stored), stored });
+      this.#say(`${visible(name)} is attached.`);
+    }
+  }
+
+  /** Whether it is attached. @param {string} mark  A storage key or an address. */
+  holds(mark) {
+    return this.#attached.some((one) => markOf(one.stored) === mark);
+  }
+
+  /** Hands out all of it; nothing is left. */
+  take() {
+    const taken = this.#attached;
+    this.#set([]);
+    return taken;
+  }
+
+  /** Puts back what could not be sent, in front of what came since. @param {readonly Attached[]} taken */
+  giveBack(taken) {
+    this.#set([...taken, ...this.#attached]);
+  }
+
+  /** Takes one away again. @param {string} mark */
+  drop(mark) {
+    this.#set(this.#attached.filter((one) => markOf(one.stored) !== mark));
+  }
+
+  /** @param {"file" | "link"} kind */
+  #hasRoom(kind) {
+    if (this.#attached.filter((one) => one.kind === kind).length < MOST_FILES) return true;
+    const problem = /** @type {HTMLElement} */ (this.#form.querySelector(".composer-problem"));
+    problem.textContent = `At most ${MOST_FILES} ${kind}s go with one message; no more were attached.`;
+    problem.hidden = false;
+    return false;
+  }
+
+  /** @param {Omit<Attached, "id">} attached */
+  #add(attached) {
+    const id = this.#nextId++;
+    this.#set([...this.#attached, { ...attached, id }]);
+    this.#list.scrollTop = this.#list.scrollHeight;
+    return id;
+  }
+
+  /** @param {number} id @param {Partial<Attached>} news */
+  #change(id, news) {
+    this.#set(this.#attached.map((one) => (one.id === id ? { ...one, ...news } : one)));
+  }
+
+  /** @param {readonly Attached[]} attached */
+  #set(attached) {
+    this.#attached = attached;
+    const chips = attached.map((one) => this.#chipOf(one));
+    for (const old of [...this.#list.children]) if (!chips.includes(/** @type {HTMLElement} */ (old))) old.remove();
+    for (const [place, chip] of chips.entries()) {
+      if (this.#list.children[place] !== chip) this.#list.insertBefore(chip, this.#list.children[place] ?? null);
+    }
+    this.#list.hidden = !attached.length;
+    remember("sessionStorage", this.#key, asText(attached));
+    this.#form.dispatchEvent(new CustomEvent("attachments-changed", { bubbles: true }));
+  }
+
+  /** @param {Attached} one */
+  #chipOf(one) {
+    const chip = this.#chips.get(one.id) ?? makeChip(one);
+    this.#chips.set(one.id, chip);
+    showChip(chip, one);
+    return chip;
+  }
+
+  /** @param {number} id @param {Stored} stored */
+  #arrived(id, stored) {
+    if (!this.#find(id)) return;
+    const { name = "", size = 0 } = stored;
+    const isTwice = this.holds(markOf(stored));
+    if (isTwice) this.#set(this.#attached.filter((one) => one.id !== id));
+    else this.#change(id, { state: "ready", name, size, told: this.#warningOf(stored), stored });
+    this.#say(`${visible(name)} is attached${isTwice ? " already" : ""}.`);
+  }
+
+  /** @param {number} id @param {unknown} error */
+  #failed(id, error) {
+    const name = this.#find(id)?.name;
+    if (name === undefined) return;
+    const isRefused = error instanceof NotUploaded && error.isRefused;
+    this.#change(id, { state: isRefused ? "refused" : "failed", told: reasonOf(error) });
+    this.#say(`${visible(name)} could not be attached: ${reasonOf(error)}`);
+  }
+
+  /** @param {Stored} stored */
+  #warningOf(stored) {
+    const isUnseen = "hidesImages" in this.#form.dataset && stored.file_type?.startsWith("image/");
+    return isUnseen ? "The model is only told its name; “images = true” in the settings shows it." : "";
+  }
+
+  /** @param {number} id */
+  #remove(id) {
+    const place = this.#attached.findIndex((one) => one.id === id);
+    const name = this.#attached[place]?.name ?? "";
+    this.#set(this.#attached.filter((one) => one.id !== id));
+    this.#uploads.forget(id);
+    this.#chips.delete(id);
+    const heir = this.#list.children[Math.min(place, this.#attached.length - 1)];
+    /** @type {HTMLElement | null} */ (heir?.querySelector(".chip-remove") ?? this.#form.querySelector("textarea"))?.focus();
+    this.#say(`${visible(name)} is taken away.`);
+  }
+
+  /** @param {number} id */
+  #find(id) {
+    return this.#attached.find((one) => one.id === id);
+  }
+}

@@ -1,0 +1,164 @@
+// @ts-check
+/** Where the next message is written, sent and stopped. */
+
+import { commandIn, commandsFrom } from "./commands.js";
+import { recall, remember } from "../lib/memory.js";
+import { reasonOf } from "../lib/text.js";
+
+/** @typedef {import("./attached.js").Attached} Attached */
+/** @typedef {import("./commands.js").Command} Command */
+/**
+ * @typedef {object} Deeds
+ * @property {(text: string, attached: readonly Attached[]) => Promise<unknown>} send
+ * @property {() => Promise<unknown>} stop
+ * @property {(command: Command) => Promise<unknown>} run
+ */
+
+export class Composer {
+  #form;
+  #box;
+  #attachments;
+  #deeds;
+  #draftKey;
+  #isAnswering = false;
+  #isSending = false;
+
+  /**
+   * @param {HTMLFormElement} form
+   * @param {string} chatId
+   * @param {import("./attachments.js").Attachments} attachments
+   * @param {Deeds} deeds
+   */
+  constructor(form, chatId, attachments, deeds) {
+    this.#form = form;
+    this.#box = /** @type {HTMLTextAreaElement} */ (form.querySelector("textarea"));
+    this.#attachments = attachments;
+    this.#deeds = deeds;
+    this.#draftKey = `draft:${chatId}`;
+  }
+
+  /** Listens to the user, with what was written before a reload. */
+  start() {
+    this.#box.value ||= recall("sessionStorage", this.#draftKey);
+    this.#box.addEventListener("input", () => {
+      this.#find(".composer-problem").hidden = true;
+      this.#show();
+    });
+    this.#box.addEventListener("keydown", (event) => {
+      // While an input method composes, Enter chooses characters and does not send.
+      if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+      event.preventDefault();
+      this.#form.requestSubmit();
+    });
+    this.#form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#submit();
+    });
+    this.#find(".stop").addEventListener("click", () => this.#attempt(this.#deeds.stop));
+    this.#find(".commands").addEventListener("click", (event) => {
+      const chosen = event.target instanceof Element ? event.target.closest("button") : null;
+      const command = /** @type {Command | undefined} */ (chosen?.dataset.command);
+      if (command) this.#run(command);
+    });
+    this.#form.addEventListener("attachments-changed", () => this.#show());
+    this.#attachments.start();
+    this.#show();
+  }
+
+  /** Whether an answer is being written: then it can be stopped. @param {boolean} isAnswering */
+  setAnswering(isAnswering) {
+    this.#isAnswering = isAnswering;
+    this.#show();
+  }
+
+  focus() {
+    this.#box.focus({ preventScroll: true });
+  }
+
+  #submit() {
+    const command = commandIn(this.#box.value);
+    if (command) this.#run(command);
+    else this.#send();
+  }
+
+  async #send() {
+    const text = this.#box.value;
+    if (!text.trim() || this.#isAnswering || this.#isSending) return;
+    const { hold } = this.#attachments;
+    if (hold) {
+      this.#tell(hold);
+      return;
+    }
+    this.#isSending = true;
+    const attached = this.#attachments.take();
+    const kept = await this.#give(text, () => this.#deeds.send(text, attached));
+    this.#isSending = false;
+    if (!kept && attached.length) this.#attachments.giveBack(attached);
+    this.#show();
+  }
+
+  /** @param {Command} command */
+  async #run(command) {
+    const text = this.#box.value;
+    this.focus();
+    await this.#give(text, () => this.#deeds.run(command));
+    this.#show();
+  }
+
+  /** Takes the text out of the box; what the server never had goes back. @param {string} text @param {() => Promise<unknown>} deed */
+  async #give(text, deed) {
+    this.#box.value = "";
+    this.#show();
+    const kept = await this.#attempt(deed);
+    if (!kept && !this.#box.value) this.#box.value = text;
+    return kept;
+  }
+
+  /** @param {() => Promise<unknown>} deed */
+  async #attempt(deed) {
+    this.#find(".composer-problem").hidden = true;
+    try {
+      await deed();
+      return true;
+    } catch (error) {
+      this.#tell(reasonOf(error));
+      return false;
+    }
+  }
+
+  /** @param {string} words */
+  #tell(words) {
+    const problem = this.#find(".composer-problem");
+    problem.textContent = words;
+    problem.hidden = false;
+  }
+
+  #show() {
+    const box = this.#box;
+    remember("sessionStorage", this.#draftKey, box.value);
+    box.style.setProperty("--rows-height", "auto");
+    box.style.setProperty("--rows-height", `${box.scrollHeight}px`);
+    box.placeholder = this.#attachments.all.length ? "What about it?" : "Write a message";
+    const isBusy = this.#isAnswering || this.#isSending;
+    this.#find(".stop").hidden = !isBusy;
+    const send = /** @type {HTMLButtonElement} */ (this.#find(".send"));
+    send.hidden = isBusy;
+    send.disabled = !box.value.trim();
+    this.#showCommands();
+  }
+
+  #showCommands() {
+    const possible = commandsFrom(this.#box.value);
+    const list = this.#find(".commands");
+    list.hidden = !possible.length;
+    for (const button of list.querySelectorAll("button")) {
+      const isPossible = possible.includes(/** @type {Command} */ (button.dataset.command));
+      button.parentElement?.toggleAttribute("hidden", !isPossible);
+    }
+  }
+
+  /** @param {string} selector */
+  #find(selector) {
+    return /** @type {HTMLElement} */ (this.#form.querySelector(selector));
+  }
+}

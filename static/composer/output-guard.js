@@ -1,0 +1,82 @@
+// @ts-check
+/** Asks before something unusually large leaves the page. */
+
+import { counted } from "../contexts/context-draft.js";
+import { recall, remember } from "../lib/memory.js";
+
+const PATIENCE_MS = 1500;
+const GROWTH = 1.5;
+
+/**
+ * Whether the user wants it, after having been told how large it is.
+ * @param {string} question
+ * @param {string} words
+ * @param {string} yes  What the button says that goes on.
+ * @returns {Promise<boolean>}
+ */
+export function asked(question, words, yes) {
+  const dialog = document.createElement("dialog");
+  dialog.className = "ask";
+  const title = document.createElement("h2");
+  Object.assign(title, { textContent: question, id: "ask-title" });
+  dialog.setAttribute("aria-labelledby", "ask-title");
+  const text = document.createElement("p");
+  text.textContent = words;
+  const buttons = document.createElement("form");
+  buttons.method = "dialog";
+  buttons.append(button("Cancel", ""), button(yes, "yes"));
+  dialog.append(title, text, buttons);
+  document.body.append(dialog);
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(dialog.returnValue === "yes");
+    });
+  });
+}
+
+/** @param {string} label @param {string} value */
+function button(label, value) {
+  const element = document.createElement("button");
+  Object.assign(element, { type: "submit", value, textContent: label });
+  if (value) element.className = "primary";
+  return element;
+}
+
+export class OutputGuard {
+  #wire;
+  #chatId;
+
+  /** @param {import("../wire.js").Wire} wire @param {string} chatId */
+  constructor(wire, chatId) {
+    this.#wire = wire;
+    this.#chatId = chatId;
+  }
+
+  /**
+   * Whether a message may be sent; asks if that would send unusually much.
+   * @param {string} message
+   * @param {Record<string, unknown>} attached  What goes with it, as `chat.send` takes it.
+   */
+  async allows(message, attached) {
+    const preview = await this.#preview({ message, ...attached });
+    if (!preview || !preview.ask_above || preview.tokens <= preview.ask_above) return true;
+    const key = `sent-large:${this.#chatId}`;
+    if (preview.tokens <= Number(recall("sessionStorage", key)) * GROWTH) return true;
+    const parts = Object.entries(preview.parts)
+      .filter(([, tokens]) => tokens)
+      .map(([part, tokens]) => `${preview.part_names[part]} ${counted(Number(tokens))}`);
+    const words = `About ${counted(preview.tokens)} tokens would be sent. ${parts.join(", ")}. Pick topics in the panel to send less.`;
+    if (!(await asked("Send this much?", words, "Send"))) return false;
+    remember("sessionStorage", key, String(preview.tokens));
+    return true;
+  }
+
+  /** Nobody waits long for a warning. @param {Record<string, unknown>} written */
+  #preview(written) {
+    const late = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS, null));
+    const params = { chat_id: this.#chatId, brief: true, ...written };
+    return Promise.race([this.#wire.call("smart_context.preview", params), late]).catch(() => null);
+  }
+}

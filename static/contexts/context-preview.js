@@ -1,0 +1,162 @@
+// @ts-check
+/** What a context holds now: totals, what is wrong, each depth with its notes, and the text. */
+
+import { clone } from "../lib/from-template.js";
+import { counted, plural, wordsOf } from "./context-draft.js";
+import { visible } from "../lib/text.js";
+
+/** @typedef {Record<string, any>} Preview  As `smart_context.preview_context` gives it. */
+
+const PATIENCE_MS = 350;
+
+export class ContextPreview {
+  #root;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer;
+
+  /** @param {HTMLElement} root */
+  constructor(root) {
+    this.#root = root;
+  }
+
+  /** Says that something newer is on its way, when it takes its time. */
+  wait() {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#root.toggleAttribute("data-waiting", true);
+      const total = this.#find(".total");
+      if (!total.textContent) total.textContent = "Reading the notes…";
+    }, PATIENCE_MS);
+  }
+
+  /** @param {Preview} preview */
+  show(preview) {
+    this.#end();
+    const notes = preview.depths.reduce((/** @type {number} */ sum, /** @type {any} */ depth) => sum + depth.count, 0);
+    this.#find(".total").replaceChildren(...totalOf(preview, notes));
+    this.#find(".reason").hidden = true;
+    this.#showBudget(preview, notes);
+    const open = new Set([...this.#root.querySelectorAll(".finding[open]")].map((one) => /** @type {HTMLElement} */ (one).dataset.kind));
+    this.#find(".findings").replaceChildren(...findingsOf(preview));
+    for (const one of this.#root.querySelectorAll(".finding")) {
+      if (open.has(/** @type {HTMLElement} */ (one).dataset.kind)) one.setAttribute("open", "");
+    }
+    const isAlone = preview.depths.length === 1 && preview.depths[0].depth === 0;
+    this.#find(".depths").replaceChildren(...preview.depths.map((/** @type {any} */ depth) => depthOf(depth, isAlone)));
+    this.#find(".columns").hidden = !notes;
+    this.#find(".compiled").hidden = !preview.text;
+    this.#find(".compiled pre").textContent = visible(preview.text);
+    this.#find(".compiled-cut").hidden = !preview.text_is_cut;
+    this.#copy.disabled = !preview.text;
+  }
+
+  /** @param {string} words */
+  fail(words) {
+    this.#end();
+    const reason = this.#find(".reason");
+    reason.textContent = words;
+    reason.hidden = false;
+  }
+
+  #end() {
+    clearTimeout(this.#timer);
+    this.#root.removeAttribute("data-waiting");
+  }
+
+  /** @param {Preview} preview @param {number} notes */
+  #showBudget(preview, notes) {
+    const note = this.#find(".budget-note");
+    note.hidden = !notes || !preview.budget || preview.tokens <= preview.budget;
+    note.textContent = `A chat sends ${counted(preview.budget)} tokens of its contexts at most; of this one, what comes first.`;
+  }
+
+  get #copy() {
+    return /** @type {HTMLButtonElement} */ (this.#find("#copy-context"));
+  }
+
+  /** @param {string} selector */
+  #find(selector) {
+    return /** @type {HTMLElement} */ (this.#root.querySelector(selector));
+  }
+}
+
+/** @param {Preview} preview @param {number} notes */
+function totalOf(preview, notes) {
+  if (!notes) return [element("span", "aside", "Nothing goes in yet.")];
+  const tokens = element("strong", "", counted(preview.tokens));
+  return [tokens, element("span", "", ` ${preview.tokens === 1 ? "token" : "tokens"}`), element("span", "aside", ` · ${plural(preview.characters, "character")} · ${plural(notes, "note")}`)];
+}
+
+/** What a user should know about, each kind as a list that opens. @param {Preview} preview */
+function findingsOf(preview) {
+  const cut = preview.truncated.map((/** @type {string} */ key) => [key, ""]);
+  const skipped = preview.skipped.map((/** @type {any} */ one) => [one.key, one.characters === null ? "" : plural(one.characters, "character")]);
+  const missing = preview.missing.map((/** @type {any} */ one) => [one.name, one.why]);
+  const ambiguous = preview.ambiguous.map((/** @type {any} */ one) => [`[[${one.target}]]`, `in ${one.source}: took ${one.candidates[0]}, not ${one.candidates.slice(1).join(", ")}`]);
+  const excluded = Object.entries(preview.exclusions).map(([pattern, count]) => [pattern, plural(Number(count), "section")]);
+  const limit = preview.is_bounded ? "the most that is built here" : `the limit of ${plural(preview.limit, "character")}`;
+  return [
+    finding("missing", preview.missing_count, `${preview.missing_count} not found`, missing),
+    finding("cut", cut.length, `${cut.length} cut to fit`, cut),
+    finding("skipped", preview.skipped_count, `${counted(preview.skipped_count)} left out: beyond ${limit}`, skipped),
+    finding("ambiguous", ambiguous.length, `${plural(ambiguous.length, "ambiguous link")}`, ambiguous),
+    finding("excluded", excluded.length, "Sections left out by heading", excluded),
+  ].filter((found) => found !== null);
+}
+
+/** @param {string} kind @param {number} count @param {string} words @param {string[][]} rows */
+function finding(kind, count, words, rows) {
+  if (!count) return null;
+  const box = clone("finding-template");
+  box.dataset.kind = kind;
+  /** @type {HTMLElement} */ (box.querySelector("summary span")).textContent = words;
+  box.querySelector("ul")?.append(...rows.map(([key, why]) => {
+    const row = document.createElement("li");
+    row.append(element("span", "finding-key", visible(key)), element("span", "aside", visible(why ? ` ${why}` : "")));
+    return row;
+  }));
+  return box;
+}
+
+/** @param {any} depth @param {boolean} isAlone */
+function depthOf(depth, isAlone) {
+  const section = document.createElement("section");
+  section.className = "depth";
+  const title = element("h3", "", depth.depth === 0 ? "Chosen" : `${depth.depth} ${depth.depth === 1 ? "link" : "links"} away`);
+  const head = element("p", "depth-head", "");
+  head.append(title, element("span", "aside", `${plural(depth.count, "note")} · ${plural(depth.tokens, "token")}`));
+  if (isAlone) head.classList.add("visually-hidden");
+  const list = document.createElement("ul");
+  list.append(...depth.items.map((/** @type {any} */ item) => itemOf(item)));
+  const rest = depth.count - depth.items.length;
+  if (rest > 0) list.append(element("li", "aside", `and ${counted(rest)} more`));
+  section.append(head, list);
+  return section;
+}
+
+/** @param {{ key: string, characters: number, tokens: number, cut_from?: number }} item */
+function itemOf({ key, characters, tokens, cut_from: whole }) {
+  const { name, place } = wordsOf(key);
+  const row = document.createElement("li");
+  row.className = "item";
+  row.title = visible(key);
+  const words = element("span", "item-words", "");
+  const label = element("span", "item-name", visible(name));
+  label.dir = "auto";
+  words.append(label, element("span", "item-place", visible(place)));
+  const size = element("span", "item-size", whole ? `${counted(characters)} of ${counted(whole)}` : counted(characters));
+  size.append(element("span", "visually-hidden", " characters"));
+  const cost = element("span", "item-tokens", counted(tokens));
+  cost.append(element("span", "visually-hidden", " tokens"));
+  row.append(words, size, cost);
+  if (whole) row.dataset.cut = "";
+  return row;
+}
+
+/** @param {string} tag @param {string} className @param {string} text */
+function element(tag, className, text) {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  made.textContent = text;
+  return made;
+}

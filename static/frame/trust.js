@@ -1,0 +1,168 @@
+// @ts-check
+/** The bar that says what is off in a vault that is not trusted, and the review of what it wants. */
+
+import { reasonOf, visible } from "../lib/text.js";
+
+/** @typedef {{ name: string, is_on: boolean, files: readonly string[] }} Group */
+/**
+ * @typedef {object} Part
+ * @property {string} id
+ * @property {"trusted" | "off" | "changed" | "refused"} state
+ * @property {string} title
+ * @property {string} does
+ * @property {readonly Group[]} groups
+ * @property {readonly string[]} refused  Files that can't be trusted.
+ */
+/** @typedef {{ vault: string, digest: string, summary: string, parts: readonly Part[] }} Wanted */
+
+const STATES = { trusted: "Trusted", off: "", changed: "Changed since you trusted it", refused: "Can’t be trusted" };
+
+/** Whether the page says that something is off. */
+export function isRestricted() {
+  return Boolean(document.querySelector(".trust-bar:not([hidden])"));
+}
+
+/** @param {import("../wire.js").Wire} wire */
+export function startTrust(wire) {
+  const bar = /** @type {HTMLElement | null} */ (document.querySelector(".trust-bar"));
+  if (bar) new Review(bar, wire).start();
+}
+
+class Review {
+  #bar;
+  #wire;
+  #dialog = /** @type {HTMLDialogElement} */ (document.getElementById("trust-dialog"));
+  #digest = "";
+
+  /** @param {HTMLElement} bar @param {import("../wire.js").Wire} wire */
+  constructor(bar, wire) {
+    this.#bar = bar;
+    this.#wire = wire;
+  }
+
+  start() {
+    this.#bar.querySelector("button")?.addEventListener("click", () => this.#open());
+    this.#find("[data-cancel]").addEventListener("click", () => this.#dialog.close());
+    this.#dialog.addEventListener("close", () => this.#settle());
+    this.#find("form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#grant();
+    });
+    this.#wire.on("system.trust_changed", (wanted) => this.#hear(wanted));
+    let isFirst = true;
+    this.#wire.onStatus(async (status) => {
+      // Whatever was granted while the connection was lost.
+      if (status === "open" && !isFirst) this.#hear(await this.#wire.call("system.trust"));
+      if (status === "open") isFirst = false;
+    });
+  }
+
+  async #open() {
+    this.#say("");
+    try {
+      this.#show(await this.#wire.call("system.trust"));
+    } catch (error) {
+      this.#show({ vault: "", digest: "", summary: "", parts: [] });
+      this.#say(reasonOf(error));
+    }
+    this.#dialog.showModal();
+    // Nothing is granted by a key that was meant for something else.
+    this.#find("[data-cancel]").focus();
+  }
+
+  async #grant() {
+    const ticked = /** @type {NodeListOf<HTMLInputElement>} */ (this.#dialog.querySelectorAll("input:checked:enabled"));
+    const parts = [...ticked].map(({ value }) => value);
+    this.#button.disabled = true;
+    try {
+      this.#hear(await this.#wire.call("system.grant_trust", { digest: this.#digest, parts }));
+      this.#dialog.close();
+    } catch (error) {
+      // What was reviewed may not be what is there now: it is shown again before anything is granted.
+      this.#show(await this.#wire.call("system.trust"));
+      this.#say(reasonOf(error));
+    }
+    this.#enable();
+  }
+
+  /** @param {Wanted} wanted */
+  #hear(wanted) {
+    /** @type {HTMLElement} */ (this.#bar.querySelector("p")).textContent = visible(wanted.summary);
+    this.#bar.hidden = !wanted.summary;
+    if (!this.#dialog.open || wanted.digest === this.#digest) return;
+    this.#show(wanted);
+    this.#say("What this vault wants has changed. Review it again.");
+  }
+
+  /** The button that opened the dialog may be gone with the bar. */
+  #settle() {
+    if (!this.#bar.hidden) return;
+    const next = document.querySelector("#message-box, #note-search") ?? document.querySelector("main a, main button");
+    if (next instanceof HTMLElement) next.focus();
+  }
+
+  /** @param {Wanted} wanted */
+  #show(wanted) {
+    this.#digest = wanted.digest;
+    this.#find(".trust-vault").textContent = visible(wanted.vault);
+    this.#find(".trust-parts").replaceChildren(...wanted.parts.map((part) => this.#part(part)));
+    for (const box of this.#dialog.querySelectorAll("input")) box.addEventListener("change", () => this.#enable());
+    this.#enable();
+  }
+
+  #enable() {
+    this.#button.disabled = !this.#dialog.querySelector("input:checked:enabled");
+  }
+
+  /** @param {Part} part */
+  #part(part) {
+    const template = /** @type {HTMLTemplateElement} */ (this.#dialog.querySelector("template"));
+    const entry = /** @type {HTMLElement} */ (document.importNode(/** @type {Element} */ (template.content.firstElementChild), true));
+    const box = /** @type {HTMLInputElement} */ (entry.querySelector("input"));
+    const put = (/** @type {string} */ selector, /** @type {string} */ words) =>
+      (/** @type {HTMLElement} */ (entry.querySelector(selector)).textContent = visible(words));
+    entry.dataset.state = part.state;
+    box.value = part.id;
+    box.checked = part.state !== "refused";
+    box.disabled = part.state === "trusted" || part.state === "refused";
+    put(".trust-title", part.title);
+    put(".trust-state", STATES[part.state]);
+    put(".trust-does", part.does);
+    const files = [...part.refused.map((name) => line(`${name} (a link, no plain file, or unreadable)`)), ...part.groups.flatMap(grouped)];
+    const count = part.refused.length + part.groups.reduce((sum, { files }) => sum + files.length, 0);
+    put("summary", count === 1 ? "1 file" : `${count} files`);
+    const details = /** @type {HTMLDetailsElement} */ (entry.querySelector("details"));
+    details.hidden = !count;
+    details.open = part.refused.length > 0;
+    /** @type {HTMLElement} */ (details.querySelector("ul")).append(...files);
+    return entry;
+  }
+
+  /** @param {string} words */
+  #say(words) {
+    this.#find(".trust-problem").textContent = visible(words);
+  }
+
+  get #button() {
+    return /** @type {HTMLButtonElement} */ (this.#find("[type=submit]"));
+  }
+
+  /** @param {string} selector */
+  #find(selector) {
+    return /** @type {HTMLElement} */ (this.#dialog.querySelector(selector));
+  }
+}
+
+/** @param {Group} group */
+function grouped({ name, is_on: isOn, files }) {
+  const head = name ? [line(isOn ? name : `${name} (turned off)`, "trust-group")] : [];
+  return [...head, ...files.map((file) => line(file))];
+}
+
+/** @param {string} words @param {string} [className] */
+function line(words, className = "") {
+  const entry = document.createElement("li");
+  entry.textContent = visible(words);
+  entry.className = className;
+  return entry;
+}

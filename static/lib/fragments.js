@@ -1,0 +1,24 @@
+// @ts-check
+/** Pieces of pages made by the server, where they are already escaped and sanitised. */
+
+import { keyHeaders } from "../key.js";
+
+/**
+ * The first element of a fragment.
+ * @param {string} address
+ * @returns {Promise<HTMLElement>}
+ */
+export async function fetchFragment(address) {
+  const text = await fetchText(address);
+  // A parsed document runs no script and loads nothing, unlike assigning HTML to an element.
+  const root = new DOMParser().parseFromString(text, "text/html").body.firstElementChild;
+  if (!(root instanceof HTMLElement)) throw new Error("The server sent an empty page.");
+  return /** @type {HTMLElement} */ (document.adoptNode(root));
+}
+
+/** @param {string} address @returns {Promise<string>} */
+export async function fetchText(address) {
+  const response = await fetch(address, { headers: { Accept: "text/html", ...keyHeaders() } });
+  if (!response.ok) throw new Error((await response.text()).slice(0, 300) || `The server answered ${response.status}.`);
+  return response.text();
+}

@@ -1,0 +1,145 @@
+// @ts-check
+/** The list of chats: search, rename, delete with a way back, and which ones are answering. */
+
+import { fetchFragment } from "../lib/fragments.js";
+import { recall, remember } from "../lib/memory.js";
+import { reasonOf } from "../lib/text.js";
+import { toast } from "../lib/toasts.js";
+
+const QUIET_MS = 250;
+const UNDO_KEY = "deleted-chat";
+
+export class ChatList {
+  #nav;
+  #wire;
+  #chatId;
+  /** @type {Set<string>} */
+  #answering = new Set();
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer;
+
+  /** @param {HTMLElement} nav @param {import("../wire.js").Wire} wire @param {string} chatId */
+  constructor(nav, wire, chatId) {
+    this.#nav = nav;
+    this.#wire = wire;
+    this.#chatId = chatId;
+  }
+
+  start() {
+    this.#search.addEventListener("input", () => this.#soon());
+    this.#nav.addEventListener("click", (event) => {
+      const pressed = event.target instanceof Element ? event.target.closest("[data-chat-action]") : null;
+      const entry = /** @type {HTMLElement | null | undefined} */ (pressed?.closest("[data-chat-id]"));
+      if (!pressed || !entry) return;
+      if (/** @type {HTMLElement} */ (pressed).dataset.chatAction === "rename") this.#rename(entry);
+      else this.#delete(entry);
+    });
+    this.#wire.on("memory.chat_changed", () => this.#soon());
+    this.#wire.on("chat.started", ({ chat_id: id }) => this.#setAnswering(id, true));
+    this.#wire.on("chat.finished", ({ chat_id: id }) => this.#setAnswering(id, false));
+    this.#wire.on("chat.failed", ({ chat_id: id }) => this.#setAnswering(id, false));
+    this.#offerUndo();
+  }
+
+  /** Fetches the list anew, unless a name is being written in it. */
+  async refresh() {
+    if (this.#nav.querySelector(".chat-rename")) return;
+    const query = new URLSearchParams({ current: this.#chatId, q: this.#search.value.trim() });
+    const fresh = await fetchFragment(`/chats?${query}`);
+    const list = this.#nav.querySelector(".chat-list");
+    const focused = document.activeElement?.closest("[data-chat-id] a")?.getAttribute("href");
+    list?.replaceWith(fresh);
+    if (focused) /** @type {HTMLElement | null} */ (fresh.querySelector(`a[href="${CSS.escape(focused)}"]`))?.focus();
+    this.#showAnswering();
+    const title = fresh.querySelector("[aria-current] .chat-title")?.textContent;
+    const heading = document.getElementById("chat-title");
+    if (!title || !heading || heading.textContent === title) return;
+    document.title = document.title.replace(heading.textContent ?? "", title);
+    heading.textContent = title;
+  }
+
+  #soon() {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.refresh().catch((error) => toast(reasonOf(error))), QUIET_MS);
+  }
+
+  /** @param {HTMLElement} entry */
+  #rename(entry) {
+    const id = entry.dataset.chatId ?? "";
+    const link = /** @type {HTMLElement} */ (entry.querySelector("a"));
+    const input = document.createElement("input");
+    input.className = "chat-rename";
+    input.setAttribute("aria-label", "Name of the chat");
+    input.value = link.querySelector(".chat-title")?.textContent ?? "";
+    link.hidden = true;
+    entry.prepend(input);
+    input.select();
+    let isOver = false;
+    /** @param {boolean} keep */
+    const end = async (keep) => {
+      if (isOver) return;
+      isOver = true;
+      const title = input.value.trim();
+      input.remove();
+      link.hidden = false;
+      link.focus();
+      if (keep && title) await this.#attempt("memory.rename_chat", { chat_id: id, title });
+    };
+    input.addEventListener("keydown", (event) => {
+      if (event.isComposing) return;
+      if (event.key === "Enter") end(true);
+      if (event.key === "Escape") end(false);
+    });
+    input.addEventListener("blur", () => end(true));
+  }
+
+  /** @param {HTMLElement} entry */
+  async #delete(entry) {
+    const id = entry.dataset.chatId ?? "";
+    const title = entry.querySelector(".chat-title")?.textContent?.trim() || "the chat";
+    if (!(await this.#attempt("memory.delete_chat", { chat_id: id }))) return;
+    remember("sessionStorage", UNDO_KEY, JSON.stringify({ id, title }));
+    if (id === this.#chatId) location.assign("/");
+    else this.#offerUndo();
+  }
+
+  #offerUndo() {
+    const deleted = JSON.parse(recall("sessionStorage", UNDO_KEY) || "null");
+    if (!deleted) return;
+    remember("sessionStorage", UNDO_KEY, "");
+    toast(`“${deleted.title}” is in the trash.`, {
+      label: "Undo",
+      act: () => this.#attempt("memory.restore_chat", { chat_id: deleted.id }),
+    });
+  }
+
+  /** @param {string} command @param {Record<string, unknown>} params */
+  async #attempt(command, params) {
+    try {
+      await this.#wire.call(command, params);
+      await this.refresh();
+      return true;
+    } catch (error) {
+      toast(reasonOf(error));
+      return false;
+    }
+  }
+
+  /** @param {string} id @param {boolean} isAnswering */
+  #setAnswering(id, isAnswering) {
+    if (isAnswering) this.#answering.add(id);
+    else this.#answering.delete(id);
+    this.#showAnswering();
+  }
+
+  #showAnswering() {
+    for (const entry of this.#nav.querySelectorAll("[data-chat-id]")) {
+      const id = /** @type {HTMLElement} */ (entry).dataset.chatId ?? "";
+      entry.querySelector(".answering")?.toggleAttribute("hidden", !this.#answering.has(id));
+    }
+  }
+
+  get #search() {
+    return /** @type {HTMLInputElement} */ (this.#nav.querySelector("#chat-search"));
+  }
+}

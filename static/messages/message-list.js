@@ -1,0 +1,180 @@
+// @ts-check
+/** The messages of the open chat: older ones on demand, new ones as they come. */
+
+import { fetchFragment } from "../lib/fragments.js";
+import { LiveAnswer } from "./live-answer.js";
+import { messagesIn, reconcile } from "../lib/reconcile.js";
+
+const SETTLING_FRAMES = 5;
+
+export class MessageList {
+  #scroll;
+  #list;
+  #address;
+  #onChange;
+  #catchUp;
+  /** @type {Map<string, LiveAnswer>} */
+  #live = new Map();
+  #anchor;
+  #isSyncing = false;
+  #isSyncDue = false;
+  #isLoadingOlder = false;
+  #isCatchingUp = false;
+
+  /**
+   * @param {HTMLElement} scroll  The element that scrolls.
+   * @param {string} chatId
+   * @param {(added: readonly HTMLElement[]) => void} onChange  Called with messages new on the page.
+   * @param {() => Promise<string>} catchUp  What has arrived of the answer that is under way.
+   */
+  constructor(scroll, chatId, onChange, catchUp) {
+    this.#catchUp = catchUp;
+    this.#scroll = scroll;
+    this.#list = /** @type {HTMLElement} */ (scroll.querySelector(".messages"));
+    this.#address = `/chats/${encodeURIComponent(chatId)}`;
+    this.#onChange = onChange;
+    this.#anchor = messagesIn(this.#list)[0]?.dataset.messageId ?? "";
+  }
+
+  /** Whether an answer is being written. */
+  get isAnswering() {
+    return this.#list.querySelector("[data-generating]") !== null;
+  }
+
+  /** Makes the page the same as the server's state; calls that come meanwhile become one. */
+  async sync() {
+    this.#isSyncDue = true;
+    if (this.#isSyncing) return;
+    this.#isSyncing = true;
+    try {
+      while (this.#isSyncDue) {
+        this.#isSyncDue = false;
+        await this.#syncOnce();
+      }
+    } finally {
+      this.#isSyncing = false;
+    }
+  }
+
+  async #syncOnce() {
+    const fresh = await fetchFragment(`${this.#address}/messages?since=${encodeURIComponent(this.#anchor)}`);
+    const messages = messagesIn(fresh);
+    const known = new Set(messagesIn(this.#list).map((message) => message.dataset.messageId));
+    const isAnchored = !this.#anchor || messages[0]?.dataset.messageId === this.#anchor;
+    const isSameBefore = fresh.dataset.olderDigest === this.#list.dataset.olderDigest;
+    if (!isAnchored || !isSameBefore || !messages.some((message) => known.has(message.dataset.messageId))) {
+      this.#forgetOlder(messages[0]?.dataset.messageId ?? "", fresh.dataset.older ?? "0");
+    }
+    const { olderDigest, total, summary, boundary } = fresh.dataset;
+    Object.assign(this.#list.dataset, { olderDigest, total, summary, boundary });
+    const added = reconcile(this.#list, messages, (message) => this.#live.has(message.dataset.messageId ?? ""));
+    for (const id of this.#live.keys()) {
+      if (!this.#element(id)?.hasAttribute("data-live")) this.#live.delete(id);
+    }
+    this.#onChange(added);
+  }
+
+  /**
+   * What came before has changed: it is dropped, and fetched again when it is scrolled to.
+   * @param {string} anchor
+   * @param {string} older
+   */
+  #forgetOlder(anchor, older) {
+    this.#anchor = anchor;
+    this.#list.dataset.older = older;
+    for (const chunk of this.#scroll.querySelectorAll(".chunk")) chunk.remove();
+    this.#showOlder();
+  }
+
+  /** An answer begins. @param {string} messageId */
+  begin(messageId) {
+    if (!this.#element(messageId)) return false;
+    this.#liveAnswer(messageId);
+    return true;
+  }
+
+  /** A piece of an answer. @param {{ message_id: string, offset: number, text: string }} piece */
+  async add({ message_id: id, offset, text }) {
+    const answer = this.#liveAnswer(id);
+    if (!answer) {
+      await this.sync();
+      if (!this.#liveAnswer(id)?.add(offset, text)) return;
+    } else if (!answer.add(offset, text)) return;
+    if (this.#isCatchingUp) return;
+    this.#isCatchingUp = true;
+    try {
+      const missed = await this.#catchUp();
+      this.#live.get(id)?.add(0, missed);
+    } finally {
+      this.#isCatchingUp = false;
+    }
+  }
+
+  /** An answer is over: its text is replaced by what was stored. */
+  async end() {
+    for (const id of this.#live.keys()) {
+      const message = this.#element(id);
+      if (message) message.dataset.version = "";
+    }
+    this.#live.clear();
+    await this.sync();
+  }
+
+  /** Adds the messages before those on the page, without moving what is being read. */
+  async loadOlder() {
+    if (this.#isLoadingOlder || !Number(this.#list.dataset.older)) return;
+    const first = /** @type {HTMLElement | null} */ (this.#scroll.querySelector("[data-message-id]"));
+    if (!first) return;
+    this.#isLoadingOlder = true;
+    try {
+      const id = encodeURIComponent(first.dataset.messageId ?? "");
+      const older = await fetchFragment(`${this.#address}/messages?before=${id}`);
+      const messages = messagesIn(older);
+      const { top } = first.getBoundingClientRect();
+      older.classList.add("chunk");
+      first.parentElement?.before(older);
+      // Its height is remembered, so that it keeps its place while it is out of sight.
+      older.style.setProperty("--chunk-height", `${older.offsetHeight}px`);
+      older.toggleAttribute("data-settled", true);
+      this.#list.dataset.older = older.dataset.older;
+      this.#onChange(messages);
+      this.#showOlder();
+      this.#keepInPlace(first, top);
+    } finally {
+      this.#isLoadingOlder = false;
+    }
+  }
+
+  /**
+   * Scrolls so that a message stays where it is read. Those that come into sight take their true
+   * height with the next frames; who scrolls meanwhile is left alone.
+   * @param {HTMLElement} message
+   * @param {number} top  Where it was, in the window.
+   */
+  #keepInPlace(message, top, frames = SETTLING_FRAMES) {
+    const scroll = this.#scroll;
+    scroll.scrollTop += message.getBoundingClientRect().top - top;
+    const { scrollTop } = scroll;
+    if (!frames) return;
+    requestAnimationFrame(() => scroll.scrollTop === scrollTop && this.#keepInPlace(message, top, frames - 1));
+  }
+
+  #showOlder() {
+    this.#scroll.querySelector(".older")?.toggleAttribute("hidden", !Number(this.#list.dataset.older));
+  }
+
+  /** @param {string} id */
+  #liveAnswer(id) {
+    const known = this.#live.get(id);
+    const element = this.#element(id);
+    if (known || !element) return known;
+    const answer = new LiveAnswer(element);
+    this.#live.set(id, answer);
+    return answer;
+  }
+
+  /** @param {string} id @returns {HTMLElement | null} */
+  #element(id) {
+    return this.#scroll.querySelector(`[data-message-id="${CSS.escape(id)}"]`);
+  }
+}
