@@ -123,7 +123,7 @@ def _read_notes(root: Path, memory: Path) -> list[str]:
     index = VaultIndex(root, memory, makes_folder=False)
     try:
         index.refresh()
-        paths = index.paths()
+        paths = index.names.all()
         for _ in survey.unresolved(index):
             pass
         survey.orphans(index)

@@ -39,7 +39,7 @@ from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.topics.embedded import EmbeddedTopicExtractor
 from smart_context.topics.extraction import LlmTopicExtractor, TopicExtractor
 from smart_context.values import JsonObject
-from smart_context.vault.index.cache import Changes
+from smart_context.vault.index.cache import VaultChanges
 
 DRAFT_ID = MessageId("draft")
 
@@ -259,7 +259,7 @@ class SmartContextPlugin:
             turn.tools.extend(self._files.for_turn())
             turn.tools_as_text = self._file_tools == "fenced"
 
-    def _notes_changed(self, changes: Changes) -> None:
+    def _notes_changed(self, changes: VaultChanges) -> None:
         has_other_files = bool(changes.added or changes.removed)
         self._emit(CHANGED, {"notes_changed": True, "has_other_files": has_other_files})
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 from smart_context.disk.places import Place, place_below
 from smart_context.threads import in_daemon_thread
 from smart_context.vault.guarded.walk import FileStamp
-from smart_context.vault.index.cache import Changes
+from smart_context.vault.index.cache import VaultChanges
 from smart_context.vault.index.passages import Passage, VaultPassages
 from smart_context.vault.index.vault_index import VaultIndex
 from smart_context.vault.watch import watch_vault
@@ -46,7 +46,7 @@ class FollowedVault:
         self.index = VaultIndex(root, memory_dir, makes_folder=False)
         self._passages = VaultPassages(self.index)
         self._asked = asyncio.Event()
-        self._listeners: list[Callable[[Changes], None]] = []
+        self._listeners: list[Callable[[VaultChanges], None]] = []
 
     @property
     def memory(self) -> Place:
@@ -75,7 +75,7 @@ class FollowedVault:
         found = self._passages.notes
         return await in_daemon_thread(lambda: found(query, limit), name="passages")
 
-    def on_change(self, listener: Callable[[Changes], None]) -> Callable[[], None]:
+    def on_change(self, listener: Callable[[VaultChanges], None]) -> Callable[[], None]:
         """Tell somebody of each change while the vault is followed; must not block.
 
         Returns:
@@ -109,6 +109,6 @@ class FollowedVault:
             async with asyncio.timeout(CLOSE_PATIENCE_S):
                 await in_daemon_thread(self.index.close, name="notes")
 
-    def _tell(self, changes: Changes) -> None:
+    def _tell(self, changes: VaultChanges) -> None:
         for listener in [*self._listeners]:
             listener(changes)

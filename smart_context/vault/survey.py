@@ -12,7 +12,7 @@ def unresolved(index: VaultIndex) -> Iterator[tuple[str, str]]:
     """The links that lead nowhere: the note and what it names, in order."""
     for path, outline in index.outlines():
         targets = [link.target for link in outline.links]
-        for target, resolution in zip(targets, index.resolve_all(targets, path), strict=True):
+        for target, resolution in zip(targets, index.names.resolve_all(targets, path), strict=True):
             if resolution.path is None:
                 yield path, target
 
@@ -51,5 +51,5 @@ def aliases(index: VaultIndex) -> Iterator[tuple[str, str]]:
 def _others(index: VaultIndex, path: str, outline: Outline) -> set[str]:
     """The other files that a note links to."""
     targets = (link.target for link in outline.links)
-    found = {resolution.path for resolution in index.resolve_all(targets, path)}
+    found = {resolution.path for resolution in index.names.resolve_all(targets, path)}
     return {other for other in found if other is not None and other != path}

@@ -15,14 +15,14 @@ from pathlib import Path
 from watchfiles import Change, awatch
 
 from smart_context.vault.guarded.walk import IGNORE_FILES, readable_folders
-from smart_context.vault.index.cache import Changes
+from smart_context.vault.index.cache import VaultChanges
 from smart_context.vault.index.vault_index import VaultIndex
 
 _AGAIN_S = 0.05
 _Batch = set[tuple[Change, str]]
 
 
-async def watch_vault(index: VaultIndex, on_change: Callable[[Changes], None]) -> None:
+async def watch_vault(index: VaultIndex, on_change: Callable[[VaultChanges], None]) -> None:
     """Take in what changes in the vault until cancelled.
 
     Args:
@@ -41,7 +41,7 @@ async def watch_vault(index: VaultIndex, on_change: Callable[[Changes], None]) -
 
 
 async def _follow(
-    index: VaultIndex, root: Path, folders: list[str], on_change: Callable[[Changes], None]
+    index: VaultIndex, root: Path, folders: list[str], on_change: Callable[[VaultChanges], None]
 ) -> None:
     """Take in what changes in these folders, until there may be others."""
     reports = _reports(root, folders)
@@ -89,6 +89,6 @@ def _is_shown(path: Path) -> bool:
     )
 
 
-def _tell(on_change: Callable[[Changes], None], changes: Changes) -> None:
+def _tell(on_change: Callable[[VaultChanges], None], changes: VaultChanges) -> None:
     if any(changes):
         on_change(changes)

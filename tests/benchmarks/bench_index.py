@@ -90,8 +90,8 @@ def bytes_per_note(root, notes):
     index = VaultIndex(root, root / ".memory")
     index.refresh()
     before, _ = tracemalloc.get_traced_memory()
-    for path in index.paths():
-        index.outlinks(path)
+    for path in index.names.all():
+        index.links(path)
     after, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     index.close()

@@ -7,6 +7,7 @@ import pytest
 from smart_context.vault.followed import FollowedVault
 from smart_context.vault.index.place import INDEX_FILE
 from tests.patience import PATIENCE_S
+from tests.vault.links import outlinks
 
 pytestmark = pytest.mark.anyio
 
@@ -53,7 +54,7 @@ async def test_a_search_for_passages_and_a_question_about_links_share_one_index(
         assert [passage.source for passage in await notes.find("roses", 3)] == ["a.md"]
         revision = notes.index.revision
         assert revision == 1
-        assert await notes.ask(lambda index: index.outlinks("a.md")) == ()
+        assert await notes.ask(lambda index: outlinks(index, "a.md")) == ()
         assert notes.index.revision == revision
 
 
@@ -80,14 +81,14 @@ async def test_all_who_listen_are_told_of_changes_and_the_search_follows(root):
 
 async def test_the_index_moves_into_the_memory_folder_once_that_is_there(root):
     notes = FollowedVault(root, root / "memory")
-    assert await notes.ask(lambda index: index.paths()) == []  # nobody has looked yet
+    assert await notes.ask(lambda index: index.names.all()) == []  # nobody has looked yet
     await notes.ask(lambda index: index.refresh())
     (root / "memory").mkdir()
     (root / "memory/chat.md").write_text("no note")
-    assert await notes.ask(lambda index: index.paths()) == ["a.md"]
+    assert await notes.ask(lambda index: index.names.all()) == ["a.md"]
     assert (root / "memory" / INDEX_FILE).is_file()
     again = FollowedVault(root, root / "memory")
-    assert await again.ask(lambda index: index.paths()) == ["a.md"]
+    assert await again.ask(lambda index: index.names.all()) == ["a.md"]
     await again.ask(lambda index: index.close())
     await notes.ask(lambda index: index.close())
 
@@ -97,6 +98,6 @@ async def test_a_memory_folder_that_takes_no_file_leaves_the_index_where_it_is(r
     await notes.ask(lambda index: index.refresh())
     (root / ".memory").mkdir()
     (root / ".memory/index").write_text("in the way")
-    assert await notes.ask(lambda index: index.paths()) == ["a.md"]
+    assert await notes.ask(lambda index: index.names.all()) == ["a.md"]
     assert await notes.ask(lambda index: index.outline("a.md").length) == 17
     await notes.ask(lambda index: index.close())

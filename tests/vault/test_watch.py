@@ -8,6 +8,7 @@ import pytest
 from smart_context.vault.index.vault_index import VaultIndex
 from smart_context.vault.watch import watch_vault
 from tests.patience import PATIENCE_S
+from tests.vault.links import outlinks
 
 WATCHES = Path("/proc/self/fdinfo")
 
@@ -25,12 +26,12 @@ async def test_the_index_follows_while_it_is_watched(tmp_path):
             await asyncio.sleep(0)
         (tmp_path / "b.md").write_text("")
         assert (await seen.get()).added == ("b.md",)
-        assert index.outlinks("a.md") == ("b.md",)
+        assert outlinks(index, "a.md") == ("b.md",)
         (tmp_path / ".obsidian").mkdir()
         (tmp_path / ".obsidian/x.md").write_text("")
         (tmp_path / "b.md").unlink()
         assert (await seen.get()).removed == ("b.md",)
-        assert index.outlinks("a.md") == ()
+        assert outlinks(index, "a.md") == ()
         watch.cancel()
         with pytest.raises(asyncio.CancelledError):
             await watch
@@ -63,13 +64,15 @@ async def test_folders_that_come_later_are_followed_too(tmp_path):
     async with watched(tmp_path) as (index, seen):
         (tmp_path / "new" / "inner").mkdir(parents=True)
         (tmp_path / "new" / "inner" / "b.md").write_text("")
-        await until(seen, lambda: index.paths() == ["a.md", "new/inner/b.md"])
+        await until(seen, lambda: index.names.all() == ["a.md", "new/inner/b.md"])
         (tmp_path / "new" / "inner" / "c.md").write_text("")
-        await until(seen, lambda: "new/inner/c.md" in index.paths())
+        await until(seen, lambda: "new/inner/c.md" in index.names.all())
         (tmp_path / "new").rename(tmp_path / "other")
-        await until(seen, lambda: index.paths() == ["a.md", "other/inner/b.md", "other/inner/c.md"])
+        await until(
+            seen, lambda: index.names.all() == ["a.md", "other/inner/b.md", "other/inner/c.md"]
+        )
         (tmp_path / "other" / "inner" / "d.md").write_text("")
-        await until(seen, lambda: "other/inner/d.md" in index.paths())
+        await until(seen, lambda: "other/inner/d.md" in index.names.all())
 
 
 async def test_a_folder_that_is_no_longer_ignored_is_followed(tmp_path):
@@ -77,11 +80,11 @@ async def test_a_folder_that_is_no_longer_ignored_is_followed(tmp_path):
     (tmp_path / "drafts").mkdir()
     (tmp_path / "drafts" / "a.md").write_text("")
     async with watched(tmp_path) as (index, seen):
-        assert index.paths() == []
+        assert index.names.all() == []
         (tmp_path / ".gitignore").write_text("")
-        await until(seen, lambda: index.paths() == ["drafts/a.md"])
+        await until(seen, lambda: index.names.all() == ["drafts/a.md"])
         (tmp_path / "drafts" / "b.md").write_text("")
-        await until(seen, lambda: index.paths() == ["drafts/a.md", "drafts/b.md"])
+        await until(seen, lambda: index.names.all() == ["drafts/a.md", "drafts/b.md"])
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts the watches of inotify")
@@ -98,7 +101,7 @@ async def test_what_a_link_leads_to_is_not_watched(tmp_path):
         (outside / "1" / "stray.md").write_text("")
         (vault / "folder" / "a.md").write_text("")
         assert (await seen.get()).added == ("folder/a.md",)
-        assert index.paths() == ["folder/a.md"]
+        assert index.names.all() == ["folder/a.md"]
 
 
 def inotify_watches():

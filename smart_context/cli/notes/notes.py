@@ -102,7 +102,7 @@ def found_as_link(index: VaultIndex, name: str) -> str:
     Raises:
         CommandFailed: If there is no such note; the nearest names are offered.
     """
-    found = index.resolve(name, "")
+    found = index.names.resolve(name, "")
     if not found.path:
         raise CommandFailed(f"There is no note {shown(name)!r} in this vault.{_near(index, name)}")
     if found.candidates:
@@ -117,7 +117,7 @@ def found_as_link(index: VaultIndex, name: str) -> str:
 
 def _exact(index: VaultIndex, path: str) -> str:
     plain = confine(index.root, path).relative_to(index.root).as_posix()
-    if plain in set(index.paths()):
+    if plain in set(index.names.all()):
         return plain
     raise CommandFailed(f"There is no file {shown(path)!r} in this vault.{_near(index, path)}")
 
@@ -126,7 +126,7 @@ def _near(index: VaultIndex, name: str) -> str:
     import difflib  # noqa: PLC0415  only for what is not there
 
     names: dict[str, str] = {}
-    for path in index.paths():
+    for path in index.names.all():
         names.setdefault(path.rpartition("/")[2].removesuffix(".md").lower(), path)
     wanted = name.partition("#")[0].rpartition("/")[2].removesuffix(".md").lower()
     near = difflib.get_close_matches(wanted, names, _MAX_NAMED)

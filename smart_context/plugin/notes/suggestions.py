@@ -119,7 +119,7 @@ class Suggestions:
         try:
             await self._vectors.embed(first, rest=_REST)
             if self._is_embedded:
-                stamps = await self._vault.ask(lambda index: index.stamps())
+                stamps = await self._vault.ask(lambda index: index.names.stamps())
                 notes = [stamp for stamp in stamps if stamp[0].lower().endswith(".md")]
                 await self._vectors.keep_only({stamp[0] for stamp in stamps})
                 await self._vectors.embed(notes, rest=_REST)

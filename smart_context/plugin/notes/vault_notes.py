@@ -7,7 +7,7 @@ from typing import TypeVar
 from smart_context.contexts import SmartContexts
 from smart_context.plugin.notes.note_tree import NoteTree
 from smart_context.vault.followed import FollowedVault
-from smart_context.vault.index.cache import Changes
+from smart_context.vault.index.cache import VaultChanges
 from smart_context.vault.index.vault_index import VaultIndex
 
 LISTING_FRESH_S = 3.0
@@ -24,7 +24,7 @@ class VaultNotes:
         on_change: Told what changed in the vault, once somebody has asked for it.
     """
 
-    def __init__(self, vault: FollowedVault, *, on_change: Callable[[Changes], None]) -> None:
+    def __init__(self, vault: FollowedVault, *, on_change: Callable[[VaultChanges], None]) -> None:
         self._vault = vault
         self._on_change = on_change
         self._contexts = SmartContexts(vault.root, None, vault.memory_dir, index=vault.index)
@@ -49,7 +49,7 @@ class VaultNotes:
         """Listen no longer."""
         self._unsubscribe()
 
-    def _take_in(self, changes: Changes) -> None:
+    def _take_in(self, changes: VaultChanges) -> None:
         if changes.added or changes.removed:
             self._tree = None
         self._on_change(changes)

@@ -1,4 +1,4 @@
-"""From a file that was read to what the index keeps of it."""
+"""Makes the index's entry of a file that was read."""
 
 import marshal
 import time
@@ -6,32 +6,32 @@ from hashlib import blake2b
 
 from smart_context.vault.guarded.files import FileText
 from smart_context.vault.guarded.walk import FileStamp
-from smart_context.vault.index.store import Entry
+from smart_context.vault.index.rows import IndexEntry
 from smart_context.vault.markdown.canvas import canvas_outline
 from smart_context.vault.markdown.notes import Outline, outline_of
 
-_PLAIN_MARSHAL = 2  # the same bytes for the same values; only ever written, never read
+_PLAIN_MARSHAL = 2  # equal values give equal bytes; written, never read
 _SETTLED_NS = 50_000_000  # a file changed less than 50 ms ago may change again within its stamp
 
 
 def is_note(path: str) -> bool:
-    """Whether a file is looked into when the index is made; other text only when asked for."""
+    """True for a file that is read when the vault is indexed; other text is read when asked for."""
     return path[-7:].lower().endswith((".md", ".canvas"))
 
 
-def entry_of(path: str, found: FileText) -> Entry:
-    """What the index keeps of a file.
+def entry_of(path: str, found: FileText) -> IndexEntry:
+    """The entry of a file that was read.
 
-    The stamp of a file that was changed just now never fits: it may be changed once more within
-    the same tick of the clock, so it is looked at again.
+    The stamp of a file that changed just now gets the time 0, so that it is read again: it may
+    change once more within the same tick of the clock.
     """
     is_settled = time.time_ns() - found.mtime_ns > _SETTLED_NS
     stamp = (path, found.mtime_ns if is_settled else 0, found.size, found.inode)
-    return Entry(stamp, _outline(path, found.text.removeprefix("\ufeff")))
+    return IndexEntry(stamp, _outline(path, found.text.removeprefix("\ufeff")))
 
 
 def digest_of(stamps: list[FileStamp]) -> bytes:
-    """The same for the same stamps in the same order."""
+    """A digest of the stamps in their order."""
     return blake2b(marshal.dumps(stamps, _PLAIN_MARSHAL), digest_size=16).digest()
 
 

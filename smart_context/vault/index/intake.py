@@ -1,4 +1,4 @@
-"""From the disk into the index: which files changed since they were read, and what they hold."""
+"""Reads the files that changed on disk into the index's store."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
@@ -13,25 +13,26 @@ from smart_context.vault.guarded.walk import (
     file_stamps,
     stamp_of,
 )
-from smart_context.vault.index.cache import Changes
+from smart_context.vault.index.cache import VaultChanges
 from smart_context.vault.index.entries import digest_of, entry_of, is_note
-from smart_context.vault.index.store import Entry, IndexStore
+from smart_context.vault.index.rows import IndexEntry
+from smart_context.vault.index.store import IndexStore
 
 _logger = logging.getLogger(__name__)
 
 Progress = Callable[[int, int], None]
-"""Told how many of the new files were read, and how many there are."""
+"""Called with the number of new files read so far, and their total."""
 
 
 class Taken(NamedTuple):
-    """What was taken in: the files that changed, and the keys of links that they had and have."""
+    """The files that changed, and the keys of the links that they had and have."""
 
-    changes: Changes = Changes()
+    changes: VaultChanges = VaultChanges()
     keys: frozenset[str] = frozenset()
 
 
 class Intake:
-    """Reads what is new into a store.
+    """Reads changed files into a store.
 
     Args:
         root: The vault.
@@ -45,11 +46,11 @@ class Intake:
         self._cut: set[str] = set()
 
     def stamps(self) -> list[FileStamp]:
-        """The stamps of all files as they are on disk now."""
+        """The current stamps of all files."""
         return file_stamps(self._root, without=self._without, on_cut=self._log_cut)
 
     def _log_cut(self, folder: str, lines: int) -> None:
-        """Once for each folder: the vault is looked at again and again."""
+        """Log once for each folder: the vault is looked at often."""
         if folder not in self._cut:
             self._cut.add(folder)
             _logger.warning(cut_words(folder, lines))
@@ -60,9 +61,9 @@ class Intake:
         """Take in all changes.
 
         Args:
-            store: Where to.
-            stamps: All that there is now.
-            on_progress: Told of the new files.
+            store: The store to change.
+            stamps: The current stamps of all files.
+            on_progress: Called for each new file.
         """
         digest = digest_of(stamps)
         if digest == store.digest():
@@ -74,7 +75,7 @@ class Intake:
         return taken
 
     def some(self, store: IndexStore, paths: Iterable[str]) -> Taken | None:
-        """Take in what changed of these; `None` when others may have changed with them."""
+        """Take in changes of these files; `None` if other files may have changed with them."""
         found: set[FileStamp] = set()
         known: set[FileStamp] = set()
         for path in paths:
@@ -83,12 +84,12 @@ class Intake:
                 known.add(entry.stamp)
             if stamp := stamp_of(self._root, path, without=self._without):
                 found.add(stamp)
-            elif entry is None and self._may_be_about_others(path):
+            elif entry is None and self._may_affect_others(path):
                 return None
         return self._take_in(store, found, known)
 
-    def _may_be_about_others(self, path: str) -> bool:
-        """A folder that came or went, or an ignore file, is about more files than itself."""
+    def _may_affect_others(self, path: str) -> bool:
+        """True for an ignore file, and for a folder that came or went."""
         name = path.rpartition("/")[2]
         full_path = self._root / path
         return name in IGNORE_FILES or full_path.is_dir() or not full_path.exists()
@@ -103,36 +104,40 @@ class Intake:
         if found == known:
             return Taken()
         fresh = {stamp[0]: stamp for stamp in found - known}
-        former = {stamp[0] for stamp in known - found}
+        outdated = {stamp[0] for stamp in known - found}
         present = fresh.keys()
-        changes = Changes(
-            tuple(sorted(present - former)),
-            tuple(sorted(present & former)),
-            tuple(sorted(former - present)),
+        changes = VaultChanges(
+            tuple(sorted(present - outdated)),
+            tuple(sorted(present & outdated)),
+            tuple(sorted(outdated - present)),
         )
         keys = store.remove(changes.removed)
         with VaultFiles(self._root) as files:
             keys |= store.change(self._entry(fresh[path], files) for path in changes.changed)
-            come = (self._entry(fresh[path], files) for path in changes.added)
-            keys |= store.add(_counted(come, len(changes.added), on_progress))
+            new = (self._entry(fresh[path], files) for path in changes.added)
+            keys |= store.add(_counted(new, len(changes.added), on_progress))
         return Taken(changes, frozenset(keys))
 
-    def _entry(self, stamp: FileStamp, files: VaultFiles) -> Entry:
+    def _entry(self, stamp: FileStamp, files: VaultFiles) -> IndexEntry:
         path = stamp[0]
         if not is_note(path):
-            return Entry(stamp, is_known=False)
+            return IndexEntry(stamp, is_known=False)
         found = files.read(path)
-        entry = entry_of(path, found) if isinstance(found, FileText) else Entry(stamp)
-        if entry.stamp != stamp:  # it changes right now: the next look has to look at it again
+        entry = entry_of(path, found) if isinstance(found, FileText) else IndexEntry(stamp)
+        if entry.stamp != stamp:  # it is changing now: read it again at the next look
             self._is_settled = False
         return entry
 
 
-def _counted(entries: Iterable[Entry], total: int, on_progress: Progress | None) -> Iterable[Entry]:
+def _counted(
+    entries: Iterable[IndexEntry], total: int, on_progress: Progress | None
+) -> Iterable[IndexEntry]:
     return entries if on_progress is None else _counting(entries, total, on_progress)
 
 
-def _counting(entries: Iterable[Entry], total: int, on_progress: Progress) -> Iterator[Entry]:
+def _counting(
+    entries: Iterable[IndexEntry], total: int, on_progress: Progress
+) -> Iterator[IndexEntry]:
     for done, entry in enumerate(entries):
         on_progress(done, total)
         yield entry

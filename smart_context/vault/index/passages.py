@@ -112,7 +112,9 @@ class VaultPassages:
         revision = self._index.revision
         if revision == self._revision:
             return
-        found = {stamp for stamp in self._index.stamps() if stamp[0].lower().endswith(_SUFFIXES)}
+        found = {
+            stamp for stamp in self._index.names.stamps() if stamp[0].lower().endswith(_SUFFIXES)
+        }
         known = {stamp for stamp in self._stamps if stamp is not None}
         stays = {stamp for stamp in known & found if stamp[1]}  # without a time, it is read again
         for stamp in known - stays:

@@ -1,21 +1,21 @@
-"""Where the index is: in its file as soon as there can be one, else in memory."""
+"""Opens the index's store: in its file as soon as that can be written, else in memory."""
 
 from smart_context.disk.folders import is_folder
 from smart_context.disk.places import Place
 from smart_context.vault.index.store import IndexDamaged, IndexStore, IndexUnwritable
 
 INDEX_FILE = "index/vault.sqlite3"
-"""Where the index is kept, in the memory folder."""
+"""The index's file, relative to the memory folder."""
 
 
 class IndexPlace:
-    """Opens the index's store when it is needed. Not for several threads at the same time.
+    """Opens the index's store when it is needed. Not thread-safe.
 
     Args:
-        memory: The folder for what may be written. `None`, or one that can't be written: the
-            index is in memory.
-        makes_folder: Whether the folder may be made. If not, the index is in memory until
-            somebody else has made it, and then moves there.
+        memory: The folder to write to. If it is `None` or can't be written to, the index stays in
+            memory.
+        makes_folder: Whether to make the folder. If not, the index stays in memory until the
+            folder is there, and then moves into it.
     """
 
     def __init__(self, memory: Place | None, *, makes_folder: bool = True) -> None:
@@ -26,10 +26,10 @@ class IndexPlace:
         self._is_waiting = False
 
     def store(self) -> IndexStore:
-        """The store, opened if it is not.
+        """The store; opened on the first call.
 
         Raises:
-            IndexUnwritable: If there can be no file; `mend` it.
+            IndexUnwritable: If the file can't be written; call `replace`.
         """
         opened = self._opened
         if opened is None:
@@ -40,9 +40,9 @@ class IndexPlace:
         return self._opened or opened
 
     def is_changed_elsewhere(self) -> bool:
-        """Whether another program changed the file since it was asked last."""
-        former, self._version = self._version, self.store().version()
-        return former != self._version
+        """True if another program changed the file since the last call."""
+        before, self._version = self._version, self.store().version()
+        return before != self._version
 
     def close(self) -> None:
         """Close the file."""
@@ -50,8 +50,8 @@ class IndexPlace:
             self._opened.close()
         self._opened = None
 
-    def mend(self, fault: IndexDamaged) -> None:
-        """Exchange a store that failed: for one in memory, or for a new file if it is damaged."""
+    def replace(self, fault: IndexDamaged) -> None:
+        """Replace a store that failed: a damaged file by a new one, else by one in memory."""
         if not isinstance(fault, IndexUnwritable):
             if self._opened is not None:
                 self._opened.discard()
@@ -67,18 +67,18 @@ class IndexPlace:
         if self._memory is None:
             return IndexStore.in_memory()
         if self._makes_folder or is_folder(self._memory):
-            return IndexStore.at(self._memory / INDEX_FILE)
+            return IndexStore.in_file(self._memory / INDEX_FILE)
         self._is_waiting = True
         return IndexStore.in_memory()
 
-    def _move(self, former: IndexStore, memory: Place) -> None:
+    def _move(self, opened: IndexStore, memory: Place) -> None:
         self._is_waiting = False
         try:
-            moved = former.copied_to(memory / INDEX_FILE)
+            moved = opened.copied_to(memory / INDEX_FILE)
         except IndexDamaged:
-            return  # it goes on in memory
+            return  # stays in memory
         self._take(moved)
-        former.close()
+        opened.close()
 
     def _take(self, store: IndexStore) -> IndexStore:
         self._opened = store

@@ -1,31 +1,27 @@
-"""The vault's index: who links to whom, headings, blocks, tags and lengths, kept up to date.
+"""The vault's index: links, headings, blocks, tags and lengths of its files, kept up to date.
 
-Only what was read from files is stored, on disk; what a link means is worked out when asked, among
-the names that are there at that moment. So a note that changed costs its own reading, in a vault
-of any size, and a rename needs no repair.
+Only what was read from files is stored on disk. Where a link leads is worked out when asked, from
+the names of that moment. So a changed note costs one read in a vault of any size, and a rename
+changes no entry.
 """
 
 import os
 import threading
 import time
-from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from smart_context.disk.places import place_below
 from smart_context.vault.guarded.files import SIGNED, FileText, Unreadable, VaultFiles
-from smart_context.vault.guarded.walk import (
-    FileStamp,
-    readable_files,
-    rest_after,
-)
-from smart_context.vault.index.answers import Answers
-from smart_context.vault.index.cache import Changes, IndexCache
+from smart_context.vault.guarded.walk import FileStamp, readable_files, rest_after
+from smart_context.vault.index.cache import IndexCache, VaultChanges
 from smart_context.vault.index.entries import entry_of
 from smart_context.vault.index.intake import Intake, Progress, Taken
+from smart_context.vault.index.names import VaultNames
 from smart_context.vault.index.place import IndexPlace
-from smart_context.vault.index.store import Entry, IndexDamaged, IndexStore
+from smart_context.vault.index.rows import IndexEntry
+from smart_context.vault.index.store import IndexDamaged, IndexStore
 from smart_context.vault.markdown.links import Resolution
 from smart_context.vault.markdown.notes import Link, Outline
 
@@ -33,21 +29,24 @@ T = TypeVar("T")
 
 
 class VaultIndex:
-    """What links, sections and names a vault's files have. Safe to use from several threads.
+    """Outlines, links and lengths of a vault's files. Thread-safe.
 
-    Nothing is read before the first question. Nothing raises for what is in the vault.
+    Reads nothing before the first question, and raises for nothing that is in the vault.
 
     Args:
         root: The vault.
-        memory_dir: The folder for what may be written: the index is kept in it. `None`, or one
-            that can't be written: the index is kept in memory.
-        makes_folder: Whether that folder may be made. If not, the index is kept in memory until
-            somebody else has made it.
+        memory_dir: The folder that the index is kept in. If it is `None` or can't be written to,
+            the index stays in memory.
+        makes_folder: Whether to make that folder. If not, the index stays in memory until the
+            folder is there.
 
     Attributes:
-        is_watched: Somebody tells `update` of each change, so `catch_up` needs no look at the disk.
-        without: What is no part of the vault: the memory folder, relative to it.
-        revision: Another number after each change that was taken in.
+        root: The vault.
+        memory: The folder that the index is kept in.
+        names: The files by name.
+        is_watched: Each change is passed to `update`, so `catch_up` need not look at the disk.
+        without: The memory folder, relative to the vault: not part of the notes.
+        revision: A number that grows with each change.
     """
 
     def __init__(
@@ -60,151 +59,122 @@ class VaultIndex:
         self._files = VaultFiles(root)
         self._intake = Intake(root, self.without)
         self._lock = threading.RLock()
-        memory = None if memory_dir is None else place_below(root, memory_dir)
-        self._place = IndexPlace(memory, makes_folder=makes_folder)
+        self.memory = None if memory_dir is None else place_below(root, memory_dir)
+        self._place = IndexPlace(self.memory, makes_folder=makes_folder)
         self._next_look = 0.0
         self._is_doubtful = False
-        self._cache = IndexCache()
-        self._answers = Answers(self._cache, self._outline)
+        self._cache = IndexCache(self._outline)
+        self.names = VaultNames(self._ask, self._cache)
 
     def close(self) -> None:
-        """Close the index's file. Asking the index again opens it again."""
+        """Close the index's file. The next question opens it again."""
         with self._lock:
             self._place.close()
             self._next_look = 0.0
             self._cache.clear()
 
-    def refresh(self, on_progress: Progress | None = None) -> Changes:
-        """Look at all files; read those that changed since the last time, by whoever.
+    def refresh(self, on_progress: Progress | None = None) -> VaultChanges:
+        """Look at all files and read those that changed since the last look.
 
         Args:
-            on_progress: Told how many of the new files were read, and how many there are.
+            on_progress: Called with the number of new files read so far, and their total.
         """
         return self._ask(lambda store: self._look(store, on_progress))
 
     def catch_up(self) -> None:
-        """Refresh if it is due: always, unless that takes its time.
+        """Refresh unless the last look was so recent that another would cost too much.
 
-        Up to some 5,000 notes each change is seen at once. In a larger vault no more than a
-        twentieth of the time is spent on looking, so changes are seen after a second at 10,000
-        notes; at once when a note that is read has other links than before.
+        Up to about 5,000 notes each change is seen at once. In a larger vault at most a twentieth
+        of the time goes into looking: with 10,000 notes, changes are seen after a second, or at
+        once when a note that is read has new links.
         """
         with self._lock:
             if not self._has_just_looked():
                 self.refresh()
 
-    def update(self, paths: Iterable[str]) -> Changes:
-        """Take in files that somebody saw change; costs nothing for the others.
+    def update(self, paths: Iterable[str]) -> VaultChanges:
+        """Take in changes of these files only.
 
         Args:
-            paths: Relative to the vault, of files or folders that are there or are gone.
+            paths: Files or folders, relative to the vault; those that are gone, too.
         """
         wanted = sorted(set(paths))
         return self._ask(lambda store: self._update(store, wanted))
 
-    def paths(self) -> list[str]:
-        """All files of the vault that may be looked at, sorted."""
-        return self._ask(lambda store: [*self._cache.paths(store)])
-
     def files_below(self, folder: str) -> list[str]:
-        """The files of a folder that may be looked at, at any depth, sorted.
+        """The files in a folder that may be read, at any depth, sorted.
 
         Args:
             folder: Relative to the vault; `""` is the vault.
         """
         if not self.is_watched:
             return list(readable_files(self.root, below=folder, without=self.without))
-        prefix = f"{folder.strip('/')}/" if folder.strip("/") else ""
-        return self._ask(lambda store: _beginning_with(prefix, self._cache.paths(store)))
-
-    def stamps(self) -> list[FileStamp]:
-        """The stamps of all files as they were read, in no order.
-
-        The time in it is 0 where the same stamp need not mean the same text.
-        """
-        return self._ask(lambda store: store.stamps())
+        return self._ask(lambda store: self._cache.paths_below(store, folder))
 
     def outline(self, path: str) -> Outline | None:
-        """What is known of a file; it is read when it changed since, or when nothing is known.
+        """The outline of a file; the file is read if it is new or changed.
 
-        `None` when it is not there or no text. The caller has confined the path.
+        `None` when it is missing or not text. The caller has checked that the path is in the vault.
         """
         return self._ask(lambda store: self._outline(store, path))
 
     def read(self, path: str) -> tuple[str, Outline] | None:
-        """The text of a file as it is now, without a byte order mark, and its outline.
+        """The current text of a file, without a byte order mark, and its outline.
 
-        `None` when it is not there or no text. The caller has confined the path.
+        `None` when it is missing or not text. The caller has checked that the path is in the vault.
         """
         found = self._files.read(path)
         return self._ask(lambda store: self._take_in_read(store, path, found))
 
-    def resolve(self, target: str, source: str) -> Resolution:
-        """What a link to `target` in the file `source` leads to."""
-        return self._ask(lambda store: self._cache.names(store).resolve(target, source))
-
-    def resolve_all(self, targets: Iterable[str], source: str) -> list[Resolution]:
-        """What many links in the file `source` lead to, in their order."""
-
-        def resolved(store: IndexStore) -> list[Resolution]:
-            names = self._cache.names(store)
-            return [names.resolve(target, source) for target in targets]
-
-        return self._ask(resolved)
-
     def lengths(self, paths: Sequence[str]) -> list[int | None]:
-        """The lengths of many files in characters; otherwise as `outline`."""
+        """The lengths of files in characters; `None` for those that are missing or not text."""
         return self._ask(
-            lambda store: self._answers.lengths(store, paths, is_settled=self._has_just_looked())
+            lambda store: self._cache.lengths(store, paths, is_settled=self._has_just_looked())
         )
 
     def measured(
         self, paths: Sequence[str], name: Hashable, measure: Callable[[Outline], int]
     ) -> list[int | None]:
-        """What a measure finds in the outlines of many files; remembered until a file changes.
+        """The results of a measure of outlines; each is kept until its file changes.
 
         Args:
-            paths: The files.
-            name: Of the measure: the same name, the same measure.
-            measure: Of an outline. What is no text is not measured and gives `None`.
+            paths: The files. One that is missing or not text gives `None`.
+            name: Identifies the measure: the same name, the same measure.
+            measure: Computes the result from an outline.
         """
 
         def found(store: IndexStore) -> list[int | None]:
             settled = self._has_just_looked()
-            return self._answers.measured(store, paths, (name, measure), is_settled=settled)
+            return self._cache.measured(store, paths, (name, measure), is_settled=settled)
 
         return self._ask(found)
 
     def links(self, path: str) -> Sequence[tuple[Link, Resolution]]:
-        """The links of a file, in the order of its text, and what they lead to."""
-        return self._ask(lambda store: self._answers.links(self._beyond_doubt(store), path))
-
-    def outlinks(self, path: str) -> tuple[str, ...]:
-        """The other files that a file links to, each once, in the order of its text."""
-        return self._ask(lambda store: self._answers.outlinks(store, path))
+        """The links of a file in the order of its text, with the files they lead to."""
+        return self._ask(lambda store: self._cache.links(self._looked_if_in_doubt(store), path))
 
     def backlinks(self, path: str) -> tuple[str, ...]:
         """The other files that link to a file, sorted."""
-        return self._ask(lambda store: self._answers.backlinks(self._beyond_doubt(store), path))
+        return self._ask(lambda store: self._cache.backlinks(self._looked_if_in_doubt(store), path))
 
     def outlines(self) -> Iterator[tuple[str, Outline]]:
-        """All outlines that are known, sorted by path: those of all notes."""
+        """The outlines of all notes, and of other text that was read, sorted by path."""
         return self._ask(lambda store: store.outlines())
 
     def _ask(self, question: Callable[[IndexStore], T]) -> T:
-        """The store's answer; a store that is damaged or can't be written is exchanged first."""
+        """The store's answer; a store that is damaged or can't be written is replaced first."""
         with self._lock:
             try:
                 return question(self._place.store())
             except IndexDamaged as fault:
                 self._next_look = 0.0
                 self._cache.clear()
-                self._place.mend(fault)
+                self._place.replace(fault)
             store = self._place.store()
             self._look(store)
             return question(store)
 
-    def _look(self, store: IndexStore, on_progress: Progress | None = None) -> Changes:
+    def _look(self, store: IndexStore, on_progress: Progress | None = None) -> VaultChanges:
         began, began_work = time.monotonic(), time.thread_time()
         stamps = self._intake.stamps()
         rest = rest_after(time.monotonic() - began, time.thread_time() - began_work)
@@ -216,18 +186,18 @@ class VaultIndex:
         self._next_look = time.monotonic() + rest
         return changes
 
-    def _update(self, store: IndexStore, paths: list[str]) -> Changes:
+    def _update(self, store: IndexStore, paths: list[str]) -> VaultChanges:
         taken = self._intake.some(store, paths)
         return self._look(store) if taken is None else self._forget(store, taken)
 
-    def _forget(self, store: IndexStore, taken: Taken) -> Changes:
+    def _forget(self, store: IndexStore, taken: Taken) -> VaultChanges:
         if any(taken.changes):
             self._cache.forget(store, taken.changes, taken.keys)
             self.revision += 1
         return taken.changes
 
-    def _beyond_doubt(self, store: IndexStore) -> IndexStore:
-        """The store, after a look if a note has just been read that has other links than before."""
+    def _looked_if_in_doubt(self, store: IndexStore) -> IndexStore:
+        """The store, after a look at the disk if a note that was just read has new links."""
         if self._is_doubtful:
             self._look(store)
         return store
@@ -235,11 +205,11 @@ class VaultIndex:
     def _take_in_read(
         self, store: IndexStore, path: str, found: FileText | Unreadable
     ) -> tuple[str, Outline] | None:
-        """A file as it was just read; stored if it is in the index and changed."""
-        entry = self._known(store, path)
+        """The text and outline just read; stored if the file is in the index and changed."""
+        entry = self._cache.entry(store, path)
         if isinstance(found, Unreadable):
             if entry is not None and not entry.is_known:
-                self._cache.keep(Entry(entry.stamp))  # an image, say: it is not opened again
+                self._cache.keep(IndexEntry(entry.stamp))  # an image, say: don't open it again
             return None
         text = found.text.removeprefix("\ufeff")
         stamp = (path, found.mtime_ns, found.size, found.inode)
@@ -249,30 +219,22 @@ class VaultIndex:
         self._is_doubtful |= _links_of(entry) != _links_of(fresh)
         if entry is not None:
             keys = store.change([fresh])
-            self._forget(store, Taken(Changes(changed=(path,)), frozenset(keys)))
+            self._forget(store, Taken(VaultChanges(changed=(path,)), frozenset(keys)))
         return text, fresh.outline or Outline(len(text))
 
     def _outline(self, store: IndexStore, path: str) -> Outline | None:
-        entry = self._known(store, path)
+        entry = self._cache.entry(store, path)
         full_path = f"{self.root}{os.sep}{path}"
         if entry is not None and entry.is_known and self._is_unchanged(entry.stamp, full_path):
             return entry.outline
         read = self._take_in_read(store, path, self._files.read(path))
         return None if read is None else read[1]
 
-    def _known(self, store: IndexStore, path: str) -> Entry | None:
-        known = self._cache.entries.get(path)
-        if known is None:
-            known = store.entry(path)
-            if known is not None:
-                self._cache.keep(known)
-        return known
-
     def _is_unchanged(self, stamp: FileStamp, full_path: str) -> bool:
         if self._has_just_looked():
             return True
         try:
-            status = os.stat(full_path)  # noqa: PTH116 — asked for each of thousands of notes
+            status = os.stat(full_path)  # noqa: PTH116 — called for each of thousands of notes
         except (OSError, ValueError):
             return False
         return stamp[1:] == (status.st_mtime_ns, status.st_size, status.st_ino & SIGNED)
@@ -287,13 +249,6 @@ def _below(root: Path, folder: Path | None) -> tuple[str, ...]:
     return (folder.relative_to(root).as_posix(),)
 
 
-def _links_of(entry: Entry | None) -> list[str]:
+def _links_of(entry: IndexEntry | None) -> list[str]:
     outline = entry and entry.outline
     return [link.target for link in outline.links] if outline else []
-
-
-def _beginning_with(prefix: str, paths: list[str]) -> list[str]:
-    start = bisect_left(paths, prefix)
-    if not prefix:
-        return [*paths]
-    return paths[start : bisect_left(paths, prefix[:-1] + "0", start)]  # what follows "/"

@@ -41,7 +41,7 @@ class Vault:
 
     def stamps(self):
         self.index.refresh()
-        return sorted(self.index.stamps())
+        return sorted(self.index.names.stamps())
 
     @property
     def embedded(self):

@@ -1,0 +1,81 @@
+"""Between what the index knows of a file and the rows that its database holds."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from smart_context.vault.guarded.walk import FileStamp
+from smart_context.vault.markdown.links import link_key
+from smart_context.vault.markdown.notes import Outline
+
+NOT_TEXT = -1
+"""A file's length in the database if it is not text; `NULL` if it was never opened."""
+
+_POSTINGS = 500
+_ENCODER = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"))
+
+FileRow = tuple[int, str, int, int, int, int | None, str | None]
+
+
+class IndexEntry(NamedTuple):
+    """What the index knows of a file.
+
+    Attributes:
+        stamp: The file's stamp when it was read.
+        outline: `None` when it was not opened, or is not text.
+        is_known: Whether it was opened.
+    """
+
+    stamp: FileStamp
+    outline: Outline | None = None
+    is_known: bool = True
+
+
+def numbered_rows(
+    numbered: Iterable[tuple[int, IndexEntry]], sources: dict[str, list[int]]
+) -> Iterator[FileRow]:
+    """Rows to store. The numbers of files are added to `sources` under the keys of their links.
+
+    A generator that keeps no entry, so that indexing a large vault does not fill the memory.
+    """
+    for number, entry in numbered:
+        for key in link_keys(entry.outline):
+            sources.setdefault(key, []).append(number)
+        yield number, *entry.stamp, stored_length(entry), encoded(entry.outline)
+
+
+def postings(sources: dict[str, list[int]]) -> Iterator[tuple[str, int, str | None]]:
+    """Rows of the table of links: a key, a file's number, and up to 499 more as JSON."""
+    for key in sorted(sources):
+        numbers = sources[key]
+        for start in range(0, len(numbers), _POSTINGS):
+            first, *more = numbers[start : start + _POSTINGS]
+            yield key, first, str(more) if more else None
+
+
+def link_keys(outline: Outline | None) -> set[str]:
+    """The keys of a file's links."""
+    keys = {link_key(link.target) for link in outline.links} if outline is not None else set()
+    keys.discard("")
+    return keys
+
+
+def stored_length(entry: IndexEntry) -> int | None:
+    """The file's length in characters, `NOT_TEXT`, or `None` if it was not opened."""
+    if entry.outline is not None:
+        return entry.outline.length
+    return NOT_TEXT if entry.is_known else None
+
+
+def encoded(outline: Outline | None) -> str | None:
+    """An outline as JSON."""
+    return None if outline is None else _ENCODER.encode(outline)
+
+
+def decoded(outline: str) -> Outline:
+    """The outline that was encoded.
+
+    Raises:
+        ValueError, TypeError, RecursionError: If it is damaged.
+    """
+    return Outline.from_json(json.loads(outline))
