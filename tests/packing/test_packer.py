@@ -1,5 +1,6 @@
 import itertools
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,8 +50,19 @@ def stage(repo, *names: str) -> None:
     subprocess.run(["git", "add", "--", *names], cwd=repo, check=True)
 
 
-def test_making_a_packer_starts_and_reads_nothing(tmp_path):
-    ContextPacker(tmp_path / "missing", template_dir=tmp_path / "none", repomix="always")
+def test_making_a_packer_starts_and_reads_nothing(repo):
+    made = """
+import sys
+from smart_context.packing import ContextPacker
+seen = []
+sys.addaudithook(lambda event, _: seen.append(event))
+ContextPacker(sys.argv[1], template_dir=sys.argv[1], repomix="always")
+print([event for event in seen if event.split(".")[0] in ("open", "os", "subprocess")])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", made, repo], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
 
 
 def test_sections_come_required_first_then_by_priority_then_extra(repo):

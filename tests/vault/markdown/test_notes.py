@@ -225,38 +225,6 @@ def test_any_text_has_an_outline_whose_places_are_in_it(text):
     assert starts == sorted(set(starts))
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "[[a|",
-        "`",
-        "$$",
-        "<!--",
-        "](",
-        "[a](b",
-        "[[a]]",
-        "\\",
-        "[",
-        "#a",
-        "![[",
-        "` ``",
-        "$a ",
-        "%%a ",
-        "x ^a\n",
-        "^a\n\n",
-        "# a\n",
-        "```\n",
-        "> ```\n",
-        "a\n-",
-        "~~~\n\n",
-        "a\n===\n",
-    ],
-)
-@pytest.mark.slow
-def test_no_text_is_slow(piece):
-    outline_of(piece * (300_000 // len(piece)))
-
-
 def test_half_characters_are_no_part_of_an_outline():
     assert outline_of('---\ntags: ["a\\uD800b"]\n---\n').tags == ("a?b",)
     cards = '{"type": "file", "file": "\\ud800.md"}, {"type": "text", "text": "[[\\udfff]]"}'
