@@ -67,7 +67,8 @@ NOTES = (
     *(repeated(f"{mark} ", before="x") for mark in MARKS),
     *(repeated(f"{mark}\n") for mark in MARKS),
     *(repeated(f"> {mark}\n", before="> ") for mark in MARKS),
-    *("[", "![[", "\\", "> ```\n", "a\n-", "~~~\n\n", "^a\n\n", "[[a", "[[a|", "[[a]]", "![[a#b]] ", "[[\n", "](", "](a)", "[a](b)", '](a "b" ', "](<"),
+    *("[", "![[", "\\", "> ```\n", "a\n-", "~~~\n\n", "^a\n\n"),
+    *("[[a", "[[a|", "[[a]]", "![[a#b]] ", "[[\n", "](", "](a)", "[a](b)", '](a "b" ', "](<"),
     *(
         "](a(b)",
         "](a](b)",
