@@ -1,4 +1,4 @@
-"""Work that may take long, in a thread that the program's end does not wait for."""
+"""Blocking work, done in threads next to the event loop."""
 
 import asyncio
 import threading
@@ -8,8 +8,24 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
+async def to_end(work: Callable[[], T]) -> T:
+    """The result of blocking work done in a worker thread.
+
+    A caller that is cancelled still waits for the end: a thread can't be stopped, and a lock held
+    around the work must not be released while it writes.
+    """
+    running = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.wait({running})
+        if not running.cancelled():
+            running.exception()  # marks it as seen: no caller is left
+        raise
+
+
 async def in_daemon_thread(work: Callable[[], T], *, name: str) -> T:
-    """The result of blocking work, done in a thread that can't hold up the program's end.
+    """The result of blocking work done in a thread that the program does not wait for at its end.
 
     A caller that is cancelled does not wait; the work goes on and its result is dropped.
     """

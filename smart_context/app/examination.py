@@ -171,7 +171,7 @@ async def _embedder(embedder: Embedder) -> Finding:
 
 async def _chats(config: VaultConfig) -> AsyncIterator[Finding]:
     async with composed(config) as parts:
-        summaries = await parts.store.list_chats()
+        summaries = await parts.store.listing.rows()
         damaged = [name for name in names_inside(config.memory) if ".damaged" in name]
         for summary in summaries:
             try:

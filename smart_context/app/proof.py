@@ -147,7 +147,7 @@ def _read_notes(root: Path, memory: Path) -> list[str]:
 
 async def _preview_turns(root: Path) -> list[str]:
     """Make the whole request of a turn in each chat, as far as plugins give one."""
-    chats = [summary.id for summary in await open_store(root).list_chats()]
+    chats = [summary.id for summary in await open_store(root).listing.rows()]
     shown = 0
     async with running_host(root) as host:
         for chat_id in chats:

@@ -58,7 +58,7 @@ async def calibrated(
     """
     cache = EmbeddingCache(lambda chat_id: scratch / f"{chat_id}.json", embedder)
     pairs = _Pairs(about=[], others=[])
-    for summary in (await store.list_chats())[:MOST_CHATS]:
+    for summary in (await store.listing.rows())[:MOST_CHATS]:
         try:
             messages = tuple(filter(_says_something, await store.messages(summary.id)))
         except ChatUnreadable:

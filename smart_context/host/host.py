@@ -179,12 +179,13 @@ class Host:
         self.compactions.register(self.commands)
         self.commands.register("system.commands", self._list_commands)
         self.commands.register("system.plugins", self._list_plugins)
-        self._undo.append(
-            self.store.on_change(lambda chat_id: self.emit(CHAT_CHANGED, {"chat_id": chat_id}))
-        )
-        self._undo.append(self.store.on_sidecar_change(self._sidecar_changed))
+        changes = self.store.changes
+        self._undo += [
+            changes.on_change(lambda chat_id: self.emit(CHAT_CHANGED, {"chat_id": chat_id})),
+            changes.on_sidecar_change(self._sidecar_changed),
+        ]
         self._tasks.spawn(self._relay.run())
-        self._tasks.spawn(self.store.watch())
+        self._tasks.spawn(changes.watch())
         self._tasks.spawn(self.notes.follow())
         if self._repair:
             self._tasks.spawn(self._repair.all())

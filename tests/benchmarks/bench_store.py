@@ -113,16 +113,16 @@ async def many_chats(folder: Path, chats: int, count: int) -> None:
     store = ChatStore(folder)
     stats = await median_ms(stat_all)
     show("list, cold, no index", await median_ms(lambda: fresh_list(folder), 3))
-    await store.list_chats()
-    show("list, cold, with the index (if worth one)", await median_ms(ChatStore(folder).list_chats))
-    show("list, warm", await median_ms(store.list_chats), "stat", stats)
-    show("search, no hit", await median_ms(lambda: store.search("nowhere to be found"), 3))
-    show("search, hits", await median_ms(lambda: store.search("graph walked"), 3))
+    await store.listing.rows()
+    show("list, cold, with the index", await median_ms(ChatStore(folder).listing.rows))
+    show("list, warm", await median_ms(store.listing.rows), "stat", stats)
+    show("search, no hit", await median_ms(lambda: store.listing.search("nowhere to be found"), 3))
+    show("search, hits", await median_ms(lambda: store.listing.search("graph walked"), 3))
 
 
 async def fresh_list(folder: Path) -> None:
     (folder / ".index.json").unlink(missing_ok=True)
-    await ChatStore(folder).list_chats()
+    await ChatStore(folder).listing.rows()
 
 
 async def run() -> None:

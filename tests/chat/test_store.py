@@ -36,8 +36,8 @@ def store(folder):
 async def test_a_chat_that_does_not_exist_has_no_messages_and_nothing_is_written(store, folder):
     assert await store.load("a") == {"messages": []}
     assert await store.messages("a") == ()
-    assert await store.list_chats() == []
-    assert await store.search("x") == []
+    assert await store.listing.rows() == []
+    assert await store.listing.search("x") == []
     assert not await store.exists("a")
     await store.close()
     assert not folder.exists()
@@ -154,7 +154,7 @@ async def test_an_update_that_fails_stores_nothing(store, folder):
 
 async def test_an_update_that_changes_nothing_writes_nothing(store, folder):
     changed = []
-    store.on_change(changed.append)
+    store.changes.on_change(changed.append)
     await store.update("new", lambda _: None)
     assert not folder.exists()
     await store.save("c", said("a"))
@@ -359,8 +359,8 @@ async def test_a_read_only_chat_is_refused_in_words_and_stays_readable(store, fo
 
 async def test_listeners_hear_of_every_stored_change_until_they_unsubscribe(store):
     heard, also = [], []
-    unsubscribe = store.on_change(heard.append)
-    store.on_change(also.append)
+    unsubscribe = store.changes.on_change(heard.append)
+    store.changes.on_change(also.append)
     await store.save("a", said("1"))
     await store.update("b", appending("1"))
     await store.rename("a", "x")
@@ -376,8 +376,8 @@ async def test_listeners_hear_of_every_stored_change_until_they_unsubscribe(stor
 
 async def test_a_listener_that_fails_stops_neither_the_save_nor_the_others(store, caplog):
     heard = []
-    store.on_change(lambda _: 1 / 0)
-    store.on_change(heard.append)
+    store.changes.on_change(lambda _: 1 / 0)
+    store.changes.on_change(heard.append)
     await store.save("c", said("a"))
     assert heard == ["c"]
     assert "listener failed" in caplog.text
@@ -385,7 +385,7 @@ async def test_a_listener_that_fails_stops_neither_the_save_nor_the_others(store
 
 async def test_a_listener_sees_what_was_stored(store, folder):
     seen = []
-    store.on_change(lambda chat: seen.append(on_disk(folder / f"{chat}.json")))
+    store.changes.on_change(lambda chat: seen.append(on_disk(folder / f"{chat}.json")))
     await store.save("c", said("a"))
     assert seen == [said("a")]
 

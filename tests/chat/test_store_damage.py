@@ -54,7 +54,7 @@ async def test_a_damaged_file_is_set_aside_unchanged_and_reported(store, folder,
     assert aside.read_bytes() == content
     assert names_in(folder) == [aside.name]
     assert await store.load("c") == {"messages": []}
-    assert await store.list_chats() == []
+    assert await store.listing.rows() == []
 
 
 async def test_the_chat_can_go_on_after_its_file_was_set_aside(store, folder):
@@ -83,7 +83,7 @@ async def test_a_second_damage_in_one_second_does_not_replace_the_first(store, f
 
 async def test_setting_aside_is_a_change(store, folder):
     heard = []
-    store.on_change(heard.append)
+    store.changes.on_change(heard.append)
     put(folder / "c.json", b"{")
     with pytest.raises(ChatUnreadable):
         await store.load("c")
@@ -93,11 +93,11 @@ async def test_setting_aside_is_a_change(store, folder):
 async def test_listing_and_searching_move_nothing_and_show_that_something_is_there(store, folder):
     put(folder / "bad.json", b"{", age_s=100)
     put(folder / "good.json", said("hello"))
-    assert [(chat.id, chat.title) for chat in await store.list_chats()] == [
+    assert [(chat.id, chat.title) for chat in await store.listing.rows()] == [
         ("good", "hello"),
         ("bad", "bad"),
     ]
-    assert [hit.chat_id for hit in await store.search("hello")] == ["good"]
+    assert [hit.chat_id for hit in await store.listing.search("hello")] == ["good"]
     assert names_in(folder) == ["bad.json", "good.json"]
 
 
@@ -151,8 +151,8 @@ async def test_what_is_no_plain_file_is_refused_and_stays(store, folder, kind, c
         await call(store)
     assert os.path.lexists(path)
     assert on_disk(elsewhere) == said("secret")
-    assert await store.list_chats() == []
-    assert await store.search("secret") == []
+    assert await store.listing.rows() == []
+    assert await store.listing.search("secret") == []
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

@@ -81,7 +81,7 @@ async def test_a_kill_loses_no_acknowledged_save_and_leaves_no_half_document(tmp
         assert acknowledged in stored
         following = len(stored)
     assert ids(await ChatStore(tmp_path).load("c")) == [str(n) for n in range(following)]
-    assert [chat.id for chat in await ChatStore(tmp_path).list_chats()] == ["c"]
+    assert [chat.id for chat in await ChatStore(tmp_path).listing.rows()] == ["c"]
 
 
 async def test_two_processes_on_one_chat_lose_no_message(tmp_path):

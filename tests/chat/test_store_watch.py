@@ -19,7 +19,7 @@ class Heard:
     def __init__(self, store):
         self.chats = []
         self._news = asyncio.Event()
-        store.on_change(self._hear)
+        store.changes.on_change(self._hear)
 
     def _hear(self, chat):
         self.chats.append(chat)
@@ -34,14 +34,14 @@ class Heard:
 
 @contextlib.asynccontextmanager
 async def watching(store, look_again_s=0.2):
-    begun, begin, loop = asyncio.Event(), store._changes.begin, asyncio.get_running_loop()
+    begun, begin, loop = asyncio.Event(), store.changes._begin, asyncio.get_running_loop()
 
     def begin_and_say():
         begin()
         loop.call_soon_threadsafe(begun.set)
 
-    store._changes.begin = begin_and_say
-    task = asyncio.create_task(store.watch(look_again_s=look_again_s))
+    store.changes._begin = begin_and_say
+    task = asyncio.create_task(store.changes.watch(look_again_s=look_again_s))
     await begun.wait()
     try:
         yield
@@ -192,7 +192,7 @@ async def test_a_report_that_comes_before_our_writer_has_told_waits_for_it(store
     store._files.put = put_and_wait
     saving = asyncio.create_task(store.update("c", appending("b")))
     await written.wait()
-    report = asyncio.create_task(store._report(frozenset({"c"})))
+    report = asyncio.create_task(store.changes._report(frozenset({"c"})))
     await asyncio.wait({report}, timeout=0.05)
     assert not heard.chats
     may_go_on.set()
@@ -202,7 +202,7 @@ async def test_a_report_that_comes_before_our_writer_has_told_waits_for_it(store
 
 async def test_a_side_car_that_changes_is_reported_and_a_journal_is_not(store, folder):
     heard, found = Heard(store), []
-    end = store.on_sidecar_change(found.append)
+    end = store.changes.on_sidecar_change(found.append)
     async with watching(store), asyncio.timeout(PATIENCE_S):
         while not found:  # the system may not be watching yet
             put(folder / "d.answer.jsonl", "{}")

@@ -34,13 +34,14 @@ class MemoryStore:
         self.chats = chats
         self.trash: dict[str, dict[str, Any]] = {}
         self.failure: Exception | None = None
+        self.listing = self
 
     async def load(self, chat_id):
         if self.failure:
             raise self.failure
         return deepcopy(self.chats.get(chat_id, {"messages": []}))
 
-    async def list_chats(self):
+    async def rows(self):
         return [
             Summary(id=ChatId(key), title=str(chat.get("title", key)))
             for key, chat in self.chats.items()

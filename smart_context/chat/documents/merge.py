@@ -1,17 +1,47 @@
-"""What two writers made of one chat, put together (contract A5). Pure.
+"""Merges what two writers made of one chat. Pure.
 
-Each change is judged against the version that both started from: what only one side touched goes
-as that side has it, what one side deleted goes unless the other edited it, and what both edited
-is merged key by key. Where both say something different about one key, ours is the newer word.
+Each change is judged against the version that both started from (docs/chats.md): what only one
+side changed is taken from that side, what one side deleted is deleted unless the other edited it,
+and what both edited is merged key by key. Where both changed one key, ours counts: it is newer.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
-from smart_context.chat.documents.document import Entry, Version
+from smart_context.chat.documents.document import Entry, NotJson, Version, settle
+from smart_context.chat.documents.lineage import Ancestry
+from smart_context.errors import InvalidParams
 
 _ABSENT: Any = object()
 _START: Hashable = None
+
+
+def saved(
+    document: Mapping[str, Any], ancestry: Ancestry, stored: Version | None
+) -> tuple[Version, Version]:
+    """What a client saves, by itself and merged with what is stored (`None`: nothing is).
+
+    Raises:
+        InvalidParams: It is not JSON, or its `messages` is no list.
+    """
+    ours = changed(document, stored)
+    if stored is None:
+        return ours, ours
+    return ours, merge(ancestry.ancestor_of(ours) or Version(), stored, ours)
+
+
+def changed(document: Mapping[str, Any], stored: Version | None) -> Version:
+    """A changed copy of what is stored, as a version that shares what is equal.
+
+    Raises:
+        InvalidParams: It is not JSON, or its `messages` is no list.
+    """
+    if not isinstance(document, Mapping):
+        raise InvalidParams("A chat's document is a JSON object with a list 'messages'.")
+    try:
+        return settle(document, stored or Version())
+    except NotJson as error:
+        raise InvalidParams(f"The chat was not saved: {error}.") from error
 
 
 def merge(base: Version, theirs: Version, ours: Version) -> Version:

@@ -1,73 +1,104 @@
-"""Tells listeners which chats changed, each change once, whoever made it."""
+"""Reports changes of chats to listeners, each change once, whichever program made it."""
 
+import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
+from functools import partial
 
 from smart_context.chat.listed.listing import signatures_in
+from smart_context.chat.listed.watching import LOOK_AGAIN_S, changed_chats
 from smart_context.chat.messages import ChatId
 from smart_context.disk.files import Signature, signature_of
 from smart_context.disk.places import Place
 from smart_context.errors import StoreFailed
+from smart_context.threads import to_end
 
 Listener = Callable[[ChatId], None]
 _log = logging.getLogger(__name__)
 
 
-class Changes:
-    """Remembers the state of each chat's file that listeners were last told of."""
+class ChatChanges:
+    """Remembers the state of each chat's file that listeners were last told of.
 
-    def __init__(self, folder: Place) -> None:
+    Args:
+        folder: The chats.
+        lock: The lock of a chat; whoever writes the chat holds it until the change is told.
+    """
+
+    def __init__(self, folder: Place, lock: Callable[[ChatId], asyncio.Lock]) -> None:
         self._folder = folder
+        self._lock = lock
         self._listeners: list[Listener] = []
-        self._of_sidecars: list[Listener] = []
+        self._sidecar_listeners: list[Listener] = []
         self._told: dict[ChatId, Signature] = {}
 
     def on_change(self, listener: Listener) -> Callable[[], None]:
-        """Call `listener` after each change; the result ends that, as often as it is called."""
-        return _joined(self._listeners, listener)
+        """Call `listener` in the event loop after each stored change of any chat.
+
+        Other programs' changes are reported while `watch` runs.
+
+        Returns:
+            A function that ends this; calling it twice does no harm.
+        """
+        return _added(self._listeners, listener)
 
     def on_sidecar_change(self, listener: Listener) -> Callable[[], None]:
-        """Call `listener` after each report of a side-car; the result ends that."""
-        return _joined(self._of_sidecars, listener)
+        """Call `listener` after a JSON side-car of a chat changed, while `watch` runs.
+
+        Our own changes are reported too, and a report may come without a change.
+
+        Returns:
+            A function that ends this; calling it twice does no harm.
+        """
+        return _added(self._sidecar_listeners, listener)
+
+    async def watch(self, *, look_again_s: float = LOOK_AGAIN_S) -> None:
+        """Report changes by other programs until cancelled. The folder need not exist."""
+        await to_end(self._begin)
+        reports = changed_chats(self._folder, look_again_s=look_again_s)
+        async with contextlib.aclosing(reports) as changes:
+            async for touched in changes:
+                await self._report(None if touched is None else touched.documents)
+                for chat in sorted(touched.sidecars if touched else ()):
+                    _call(self._sidecar_listeners, chat)
 
     def tell(self, chat: ChatId, signature: Signature | None) -> None:
-        """The chat's file is in that state now; a listener that fails does not stop the others."""
+        """Tell the listeners that the chat's file is now in that state."""
         if signature is None:
             self._told.pop(chat, None)
         else:
             self._told[chat] = signature
         _call(self._listeners, chat)
 
-    def tell_of_sidecar(self, chat: ChatId) -> None:
-        """A side-car of the chat may have changed."""
-        _call(self._of_sidecars, chat)
+    def close(self) -> None:
+        """Forget the listeners."""
+        self._listeners.clear()
+        self._sidecar_listeners.clear()
 
-    def begin(self) -> None:
-        """Take what is there as told; blocks."""
+    def _begin(self) -> None:
         self._told = {**signatures_in(self._folder), **self._told}
 
-    def untold(self) -> frozenset[ChatId]:
-        """The chats whose files are not as listeners know them; blocks."""
+    async def _report(self, chats: frozenset[ChatId] | None) -> None:
+        for chat in sorted(await to_end(self._untold) if chats is None else chats):
+            async with self._lock(chat):
+                signature = await to_end(partial(self._state, chat))
+                if signature != self._told.get(chat):
+                    self.tell(chat, signature)
+
+    def _untold(self) -> frozenset[ChatId]:
         found = signatures_in(self._folder)
         told = dict(self._told)
         return frozenset(chat for chat in {*found, *told} if found.get(chat) != told.get(chat))
 
-    def news_of(self, chat: ChatId) -> tuple[bool, Signature | None]:
-        """Whether the file's state is untold, and the state; blocks."""
-        signature = None
+    def _state(self, chat: ChatId) -> Signature | None:
         with contextlib.suppress(StoreFailed):
-            signature = signature_of(self._folder / f"{chat}.json")
-        return signature != self._told.get(chat), signature
-
-    def close(self) -> None:
-        """Forget the listeners."""
-        self._listeners.clear()
-        self._of_sidecars.clear()
+            return signature_of(self._folder / f"{chat}.json")
+        return None
 
 
-def _joined(listeners: list[Listener], listener: Listener) -> Callable[[], None]:
-    def call(chat: ChatId) -> None:  # its own, so that one listener may be given twice
+def _added(listeners: list[Listener], listener: Listener) -> Callable[[], None]:
+    def call(chat: ChatId) -> None:  # a new object, so that one listener may be added twice
         listener(chat)
 
     def unsubscribe() -> None:

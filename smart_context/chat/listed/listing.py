@@ -1,5 +1,6 @@
-"""The list of chats, and searching them: reads only files that changed. Blocks."""
+"""The list of chats, and the search in them; reads only files that changed."""
 
+import asyncio
 import contextlib
 from collections.abc import Iterator
 from itertools import islice
@@ -8,10 +9,10 @@ from smart_context.chat.documents.document import Unreadable, read_version
 from smart_context.chat.files.chat_files import Stored
 from smart_context.chat.ids import chat_id_of
 from smart_context.chat.listed.rows import (
-    ChatSummary,
-    damaged_summary,
+    ChatRow,
+    damaged_row,
     read_index,
-    summary_of,
+    row_of,
     write_index,
 )
 from smart_context.chat.listed.search import (
@@ -26,45 +27,41 @@ from smart_context.disk.files import Signature, read_file, signature_in
 from smart_context.disk.folders import Folder, opened
 from smart_context.disk.places import Place
 from smart_context.errors import StoreFailed
+from smart_context.threads import to_end
 
 _WORTH_AN_INDEX = 1024 * 1024
 
 
-class Listing:
-    """Summaries of the chats in a folder.
+class ChatListing:
+    """The chats in a folder, one row each.
 
-    Once more than 1 MiB had to be read to make them, they are kept in `.index.json`.
+    Once more than 1 MiB had to be read for the rows, they are kept in `.index.json`.
     """
 
     def __init__(self, folder: Place) -> None:
         self._folder = folder
-        self._known: dict[ChatId, tuple[Signature, ChatSummary]] = {}
+        self._lock = asyncio.Lock()
+        self._known: dict[ChatId, tuple[Signature, ChatRow]] = {}
         self._has_index = False
         self._bytes_read = 0
 
-    def summaries(self) -> list[ChatSummary]:
+    async def rows(self) -> list[ChatRow]:
         """All chats, newest first.
 
         Raises:
             StoreFailed: The folder can't be read.
         """
-        if not self._has_index:
-            self._has_index = True
-            self._known = {**read_index(self._folder), **self._known}
-        present = dict(_chats_in(self._folder))
-        for chat_id in self._known.keys() - present.keys():
-            self.drop(chat_id)
-        rows = [
-            row
-            for chat_id, signature in present.items()
-            if (row := self._row(chat_id, signature)) is not None
-        ]
-        self.keep_index()
-        rows.sort(key=lambda row: (row[1].updated_at, row[0].mtime_ns, row[1].id), reverse=True)
-        return [summary for _, summary in rows]
+        async with self._lock:
+            return await to_end(self._rows)
 
-    def search(self, query: str, limit: int) -> list[ChatHit]:
-        """Where all words of the query stand: newest chats first, at most 20 places in each.
+    async def search(self, query: str, limit: int = 50) -> list[ChatHit]:
+        """The messages and titles that contain all words of the query, newest chats first.
+
+        Ignores case, width and composition of characters.
+
+        Args:
+            query: The words. An empty query finds nothing.
+            limit: The most hits in all; at most 20 of them in one chat.
 
         Raises:
             StoreFailed: The folder can't be read.
@@ -72,29 +69,40 @@ class Listing:
         words = query_words(query)
         if not words:
             return []
-        hits = (
-            hit
-            for summary in self.summaries()
-            for hit in islice(self._hits(summary.id, words), HITS_PER_CHAT)
-        )
-        return list(islice(hits, max(limit, 0)))
+        async with self._lock:
+            return await to_end(lambda: list(islice(self._all_hits(words), max(limit, 0))))
+
+    async def close(self) -> None:
+        """Keep the rows on disk for the next start."""
+        await to_end(self._keep_index)
 
     def put(self, chat_id: ChatId, stored: Stored) -> None:
-        """Take a summary from what was just stored, so that the file need not be read."""
-        summary = summary_of(chat_id, stored.version, stored.signature)
-        self._known[chat_id] = stored.signature, summary
+        """Take over what was just stored, so that its file need not be read."""
+        row = row_of(chat_id, stored.version, stored.signature)
+        self._known[chat_id] = stored.signature, row
 
-    def drop(self, chat_id: ChatId) -> None:
-        """Forget a chat."""
-        self._known.pop(chat_id, None)
+    def _rows(self) -> list[ChatRow]:
+        if not self._has_index:
+            self._has_index = True
+            self._known = {**read_index(self._folder), **self._known}
+        present = dict(_chats_in(self._folder))
+        for chat_id in self._known.keys() - present.keys():
+            self._known.pop(chat_id, None)
+        rows = [
+            known
+            for chat_id, signature in present.items()
+            if (known := self._known_row(chat_id, signature)) is not None
+        ]
+        self._keep_index()
+        rows.sort(key=lambda row: (row[1].updated_at, row[0].mtime_ns, row[1].id), reverse=True)
+        return [row for _, row in rows]
 
-    def keep_index(self) -> None:
-        """Write the summaries to disk if making them again would take a while."""
+    def _keep_index(self) -> None:
         if self._bytes_read > _WORTH_AN_INDEX:
             self._bytes_read = 0
             write_index(self._folder, dict(self._known))
 
-    def _row(self, chat_id: ChatId, signature: Signature) -> tuple[Signature, ChatSummary] | None:
+    def _known_row(self, chat_id: ChatId, signature: Signature) -> tuple[Signature, ChatRow] | None:
         row = self._known.get(chat_id)
         if row is None or row[0] != signature:
             row = self._read(chat_id, signature)
@@ -102,19 +110,23 @@ class Listing:
                 self._known[chat_id] = row
         return row
 
-    def _read(self, chat_id: ChatId, signature: Signature) -> tuple[Signature, ChatSummary] | None:
+    def _read(self, chat_id: ChatId, signature: Signature) -> tuple[Signature, ChatRow] | None:
         try:
             found = read_file(self._folder / f"{chat_id}.json")
         except StoreFailed:
-            return signature, damaged_summary(chat_id, signature)
+            return signature, damaged_row(chat_id, signature)
         if found is None:
             return None
         signature, content = found
         self._bytes_read += len(content)
         try:
-            return signature, summary_of(chat_id, read_version(content), signature)
+            return signature, row_of(chat_id, read_version(content), signature)
         except Unreadable:
-            return signature, damaged_summary(chat_id, signature)
+            return signature, damaged_row(chat_id, signature)
+
+    def _all_hits(self, words: tuple[str, ...]) -> Iterator[ChatHit]:
+        for row in self._rows():
+            yield from islice(self._hits(row.id, words), HITS_PER_CHAT)
 
     def _hits(self, chat_id: ChatId, words: tuple[str, ...]) -> Iterator[ChatHit]:
         with contextlib.suppress(StoreFailed, Unreadable):  # the list of chats shows the damage
@@ -148,7 +160,7 @@ def _signatures(folder: Folder) -> Iterator[tuple[ChatId, Signature]]:
         chat_id = chat_id_of(name)
         if chat_id is None:
             continue
-        with contextlib.suppress(OSError):  # a folder or a link by that name is no chat
+        with contextlib.suppress(OSError):  # a folder or a link of that name is not a chat
             signature = signature_in(folder, name)
             if signature is not None:
                 yield chat_id, signature

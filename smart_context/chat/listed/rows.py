@@ -1,4 +1,4 @@
-"""What the list of chats shows of each chat, kept so that unchanged chats are not read again."""
+"""The rows of the list of chats, kept on disk so that unchanged chats are not read again."""
 
 import contextlib
 import json
@@ -15,27 +15,27 @@ from smart_context.disk.places import Place
 from smart_context.errors import StoreFailed
 
 INDEX_NAME = ".index.json"
-"""The summaries on disk: only a cache, made again when it is damaged or missing."""
+"""The rows on disk: a cache, rebuilt when it is damaged or missing."""
 
 UNTITLED = "New chat"
 TITLE_LENGTH = 60
 PREVIEW_LENGTH = 120
 _INDEX_VERSION = 1
-_LONGEST_TITLE = 200  # of those that others have given; we let nobody give a longer one
-_LOOKED_AT = 2_000  # characters of a message or title that may hold millions of lines
+_LONGEST_TITLE = 200  # another program may have written a longer one
+_LOOKED_AT = 2_000  # characters; a message or title may hold millions of lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChatSummary:
-    """One chat as the list of chats shows it.
+class ChatRow:
+    """A chat in the list of chats.
 
     Attributes:
         id: The chat.
-        title: The title that was given, or the first line of the first question, cut to 60
-            characters; `New chat` when there is neither. The id when the file is damaged.
-        message_count: How many messages it has.
-        updated_at: When the last message was written, or else the file; ISO 8601 in UTC.
-        preview: The beginning of the last message that says anything, on one line.
+        title: The title that was given; else the first line of the first question, cut to 60
+            characters; else `New chat`. The id when the file is damaged.
+        message_count: The number of messages.
+        updated_at: When the last message was written, else when the file was; ISO 8601 in UTC.
+        preview: The beginning of the last message that has text, on one line.
     """
 
     id: ChatId
@@ -45,9 +45,9 @@ class ChatSummary:
     preview: str
 
 
-def summary_of(chat_id: ChatId, version: Version, signature: Signature) -> ChatSummary:
-    """The summary of a chat; reads only the messages that it shows."""
-    return ChatSummary(
+def row_of(chat_id: ChatId, version: Version, signature: Signature) -> ChatRow:
+    """The row of a chat; parses only the messages that it shows."""
+    return ChatRow(
         id=chat_id,
         title=title_of(version),
         message_count=sum(type(entry.value) is dict for entry in version.entries),
@@ -56,15 +56,15 @@ def summary_of(chat_id: ChatId, version: Version, signature: Signature) -> ChatS
     )
 
 
-def damaged_summary(chat_id: ChatId, signature: Signature) -> ChatSummary:
-    """What is shown of a chat that can't be read; opening it reports the damage."""
-    return ChatSummary(
+def damaged_row(chat_id: ChatId, signature: Signature) -> ChatRow:
+    """The row of a chat that can't be read; opening the chat reports the damage."""
+    return ChatRow(
         id=chat_id, title=chat_id, message_count=0, updated_at=_iso(signature), preview=""
     )
 
 
 def title_of(version: Version) -> str:
-    """The title that was given, or one made from the first question."""
+    """The title that was given, or the first line of the first question."""
     given = version.other.get("title")
     if isinstance(given, str) and given.strip():
         return _cut(_on_one_line(given.strip()[:_LOOKED_AT]), _LONGEST_TITLE)
@@ -75,8 +75,8 @@ def title_of(version: Version) -> str:
     return UNTITLED
 
 
-def read_index(folder: Place) -> dict[ChatId, tuple[Signature, ChatSummary]]:
-    """The summaries that were kept; none when the file is missing or damaged."""
+def read_index(folder: Place) -> dict[ChatId, tuple[Signature, ChatRow]]:
+    """The rows that were kept; none when the file is missing or damaged."""
     with contextlib.suppress(StoreFailed, ValueError, TypeError, RecursionError):
         found = read_file(folder / INDEX_NAME)
         match json.loads(found[1]) if found else None:
@@ -85,18 +85,15 @@ def read_index(folder: Place) -> dict[ChatId, tuple[Signature, ChatSummary]]:
     return {}
 
 
-def write_index(folder: Place, summaries: Mapping[ChatId, tuple[Signature, ChatSummary]]) -> None:
-    """Keep the summaries for the next start; a disk that refuses is no harm."""
-    chats = {
-        chat_id: [*signature, *astuple(summary)[1:]]
-        for chat_id, (signature, summary) in summaries.items()
-    }
+def write_index(folder: Place, rows: Mapping[ChatId, tuple[Signature, ChatRow]]) -> None:
+    """Keep the rows for the next start; does nothing if the disk refuses."""
+    chats = {chat_id: [*signature, *astuple(row)[1:]] for chat_id, (signature, row) in rows.items()}
     content = json.dumps({"version": _INDEX_VERSION, "chats": chats}, separators=(",", ":"))
     with contextlib.suppress(StoreFailed):
         atomic_write(folder / INDEX_NAME, content.encode())
 
 
-def _indexed(name: str, row: Any) -> tuple[ChatId, tuple[Signature, ChatSummary]]:
+def _indexed(name: str, row: Any) -> tuple[ChatId, tuple[Signature, ChatRow]]:
     mtime_ns, size, inode, title, message_count, updated_at, preview = row
     chat_id = chat_id_of(f"{name}.json")
     texts = (title, updated_at, preview)
@@ -107,14 +104,14 @@ def _indexed(name: str, row: Any) -> tuple[ChatId, tuple[Signature, ChatSummary]
         or not all(isinstance(number, int) for number in numbers)
     ):
         raise ValueError(name)
-    summary = ChatSummary(
+    kept = ChatRow(
         id=chat_id,
         title=title,
         message_count=message_count,
         updated_at=updated_at,
         preview=preview,
     )
-    return chat_id, (Signature(mtime_ns, size, inode), summary)
+    return chat_id, (Signature(mtime_ns, size, inode), kept)
 
 
 def _updated_at(version: Version, signature: Signature) -> str:

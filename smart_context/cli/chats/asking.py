@@ -34,7 +34,7 @@ async def existing_chat(store: ChatStore, chat: str) -> ChatId:
     """The id of a chat that exists; the error names the newest ones."""
     chat_id = check_chat_id(chat)
     if not await store.exists(chat_id):
-        known = ", ".join(summary.id for summary in (await store.list_chats())[:5])
+        known = ", ".join(summary.id for summary in (await store.listing.rows())[:5])
         raise CommandFailed(
             f"There is no chat {shown(chat, limit=60)} in this vault."
             + (f" Its newest chats: {known}." if known else " It has no chats yet.")

@@ -30,7 +30,7 @@ def chats() -> None:
 @json_format
 def list_(vault: Path | None, output: str) -> None:
     """List the chats of a vault, newest first."""
-    summaries = asyncio.run(open_store(vault_root(vault)).list_chats())
+    summaries = asyncio.run(open_store(vault_root(vault)).listing.rows())
     rows: list[dict[str, Any]] = [
         {
             "chat_id": summary.id,
@@ -70,7 +70,7 @@ def show_(chat: str, vault: Path | None, output: str) -> None:
 @json_format
 def search(query: str, vault: Path | None, output: str) -> None:
     """Find messages that hold all words of QUERY, in any chat."""
-    hits = asyncio.run(open_store(vault_root(vault)).search(query))
+    hits = asyncio.run(open_store(vault_root(vault)).listing.search(query))
     rows = [
         {"chat_id": hit.chat_id, "message_id": hit.message_id, "snippet": hit.snippet}
         for hit in hits

@@ -67,11 +67,11 @@ class MemoryCommands:
 
     async def list_chats(self) -> JsonObject:
         """List the chats, newest first."""
-        return {"chats": [asdict(summary) for summary in await self._store.list_chats()]}
+        return {"chats": [asdict(summary) for summary in await self._store.listing.rows()]}
 
     async def search(self, query: str, limit: int = 50) -> JsonObject:
         """Find chats by what was said in them."""
-        hits = await self._store.search(query, limit=max(1, min(limit, MAX_HITS)))
+        hits = await self._store.listing.search(query, limit=max(1, min(limit, MAX_HITS)))
         return {"query": query, "results": [asdict(hit) for hit in hits]}
 
     async def rename_chat(self, chat_id: str, title: str) -> JsonObject:

@@ -4,13 +4,13 @@ import asyncio
 import logging
 
 from smart_context.chat.answers.claim import AnswerClaimed, claim_answer, is_claimed
-from smart_context.chat.answers.journal import ANSWER_SUFFIX, parse_journal
+from smart_context.chat.answers.journal import ANSWER_SUFFIX, interrupted_chats, parse_journal
 from smart_context.chat.messages import ChatId
 from smart_context.chat.store import ChatStore
-from smart_context.chat.threads import to_end
 from smart_context.errors import SmartContextError
 from smart_context.host.turns import transcript
 from smart_context.host.turns.turns import Turns
+from smart_context.threads import to_end
 from smart_context.values import JsonObject
 
 NEWEST_CHATS = 20
@@ -41,9 +41,9 @@ class Repair:
         before the crash, so it is among the newest. Any others are repaired when opened.
         """
         try:
-            for chat_id in await self._store.interrupted():
+            for chat_id in await to_end(lambda: interrupted_chats(self._store.home)):
                 await self._try(chat_id)
-            for summary in (await self._store.list_chats())[:NEWEST_CHATS]:
+            for summary in (await self._store.listing.rows())[:NEWEST_CHATS]:
                 await self.chat(summary.id)
         except SmartContextError as error:
             _logger.warning("chats could not be repaired after a crash: %s", error)

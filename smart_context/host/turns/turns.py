@@ -12,7 +12,6 @@ from smart_context.chat.answers.claim import AnswerClaimed
 from smart_context.chat.answers.journal import ANSWER_SUFFIX, AnswerJournal, Arrived
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.chat.store import ChatStore
-from smart_context.chat.threads import to_end
 from smart_context.errors import CommandFailed, ModelFailed, SmartContextError
 from smart_context.host.events import (
     CHAT_FAILED,
@@ -29,6 +28,7 @@ from smart_context.host.turn import Turn
 from smart_context.host.turns import transcript
 from smart_context.host.turns.pipeline import Pipeline
 from smart_context.host.turns.unsaved import UnsavedAnswers
+from smart_context.threads import to_end
 from smart_context.values import JsonObject
 
 Emit = Callable[[Event[Any], Mapping[str, Any]], None]

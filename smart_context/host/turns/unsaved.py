@@ -7,10 +7,10 @@ from contextlib import suppress
 from smart_context.chat.answers.journal import AnswerJournal
 from smart_context.chat.messages import ChatId, Message
 from smart_context.chat.store import ChatStore
-from smart_context.chat.threads import to_end
 from smart_context.errors import SmartContextError
 from smart_context.host.tasks import TaskOwner
 from smart_context.host.turns import transcript
+from smart_context.threads import to_end
 
 RETRY_S = 2.0
 

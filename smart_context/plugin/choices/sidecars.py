@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from smart_context.chat.messages import ChatId
-from smart_context.chat.threads import to_end
 from smart_context.disk.files import (
     Conflict,
     Signature,
@@ -28,6 +27,7 @@ from smart_context.disk.files import (
 from smart_context.disk.places import Place
 from smart_context.errors import StoreFailed
 from smart_context.plugin.choices.state import FilterState, merged
+from smart_context.threads import to_end
 from smart_context.topics.stored import from_assignments, to_assignments
 from smart_context.topics.values import Topic
 

@@ -97,7 +97,7 @@ class _Pages:
         self._templates = _templates()
 
     async def home(self, _request: Request) -> Response:
-        chats = await self._store.list_chats()
+        chats = await self._store.listing.rows()
         return RedirectResponse(f"/chats/{chats[0].id}" if chats else "/new", status_code=303)
 
     async def new_chat(self, _request: Request) -> Response:
@@ -111,7 +111,7 @@ class _Pages:
         messages, panel, chats = await asyncio.gather(
             run_in_threadpool(self._window_values, document, request),
             self._panel(chat_id, document),
-            self._store.list_chats(),
+            self._store.listing.rows(),
         )
         return await self._page(
             "chat.html",
@@ -174,15 +174,15 @@ class _Pages:
         query = request.query_params.get("q", "").strip()
         current = request.query_params.get("current", "")
         if query:
-            hits = await self._store.search(query)
+            hits = await self._store.listing.search(query)
             return await self._page("chat_hits.html", hits=hits, query=query)
-        chats = await self._store.list_chats()
+        chats = await self._store.listing.rows()
         return await self._page("chat_list.html", chats=chats[:_LISTED_CHATS], chat_id=current)
 
     async def panel(self, request: Request) -> Response:
         chat_id = request.query_params.get("chat_id", "")
         if not chat_id:
-            chats = await self._store.list_chats()
+            chats = await self._store.listing.rows()
             chat_id = str(chats[0].id) if chats else ""
         document, problem = await self._load(chat_id) if chat_id else ({}, "")
         if document is None:
@@ -196,7 +196,7 @@ class _Pages:
 
     async def contexts(self, request: Request) -> Response:
         listed = await self._ask("smart_context.list_contexts", {})
-        chats = await self._store.list_chats()
+        chats = await self._store.listing.rows()
         asked = request.query_params.get("chat", "")
         return await self._page(
             "contexts.html",

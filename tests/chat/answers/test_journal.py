@@ -12,7 +12,6 @@ from smart_context.chat.answers.journal import (
     Arrived,
     interrupted_chats,
 )
-from smart_context.chat.store import ChatStore
 from tests.chat.made_documents import full_disk, put, said
 
 
@@ -184,8 +183,7 @@ sys.stdin.readline()
         stdout=subprocess.PIPE,
     ) as process:
         process.stdout.readline()
-        store = ChatStore(tmp_path)
-        assert await store.interrupted() == []
+        assert interrupted_chats(tmp_path) == []
         process.kill()
-    assert await store.interrupted() == ["c"]
+    assert interrupted_chats(tmp_path) == ["c"]
     assert recover(tmp_path / f"c.{ANSWER_SUFFIX}").text.split() == [str(n) for n in range(100)]
