@@ -1,7 +1,6 @@
-"""What can go wrong between us and an endpoint, and how a person is told.
+"""Failures of requests to endpoints, and their wording for the user.
 
-A `Failure` is a value that no vendor's library is needed for, so that what is retried and what is
-said are functions of it.
+An `EndpointFailure` needs no vendor's library, so retries and messages are functions of it.
 """
 
 import os
@@ -30,16 +29,16 @@ _TOO_LONG = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
-    """One request that came to nothing.
+class EndpointFailure:
+    """One failed request.
 
     Attributes:
-        trouble: `refused` has a status, `redirected` one and an address, `unreachable` no
-            connection, `slow` ran into the timeout, `broken` lost the connection, `nonsense` is an
-            answer that can't be understood, `endless` one that was larger than any answer.
-        words: What the vendor or the system said, of any length; of a redirect, where to.
-        status: The HTTP status, when there was one.
-        retry_after_s: How long the endpoint asks us to wait, when it does.
+        trouble: `refused` comes with a status; `redirected` with a status and an address;
+            `unreachable` means no connection; `slow`, a timeout; `broken`, a lost connection;
+            `nonsense`, an answer that can't be parsed; `endless`, one over the size limit.
+        words: The message of the vendor or the system, of any length; of a redirect, its target.
+        status: The HTTP status, if any.
+        retry_after_s: How long the endpoint asks to wait, if it does.
     """
 
     trouble: Trouble
@@ -49,26 +48,26 @@ class Failure:
 
     @property
     def is_too_long(self) -> bool:
-        """Whether the endpoint found the prompt or a text too long for the model."""
+        """True if the endpoint says that the input is too long for the model."""
         return self.status in {400, 413, 422, 500} and bool(
             _TOO_LONG.search(self.words[:_MOST_READ])
         )
 
 
 class RequestFailed(Exception):
-    """A request came to nothing; `failure` says how."""
+    """A request failed; `failure` says how."""
 
-    def __init__(self, failure: Failure) -> None:
+    def __init__(self, failure: EndpointFailure) -> None:
         self.failure = failure
         super().__init__(failure.trouble)
 
 
 class AnswerNotUnderstood(ValueError):
-    """A body that is not what the API promises; the message quotes its beginning."""
+    """An answer that does not follow the API; the message quotes its beginning."""
 
 
 def vendor_words(body: object, *, depth: int = 3) -> str:
-    """The message in an error's JSON body, in whichever of the usual places it is; else empty."""
+    """The message in an error's JSON body, from any of the usual places; empty if none."""
     if isinstance(body, str):
         return body
     if not isinstance(body, Mapping) or depth == 0:
@@ -87,7 +86,7 @@ def shortened(words: str, *, secret: str | None = None) -> str:
 
 
 def shown_url(base_url: str) -> str:
-    """The address without a user name or password in it; `its base_url` if it is no address."""
+    """The address without user name and password; `its base_url` if it is invalid."""
     try:
         parts = urlsplit(base_url)
     except ValueError:
@@ -96,7 +95,7 @@ def shown_url(base_url: str) -> str:
 
 
 def is_address(base_url: str) -> bool:
-    """Whether a request could be sent there at all."""
+    """True if it is a valid web address."""
     try:
         parts = urlsplit(base_url)
         port_is_sound = parts.port is None or parts.port > 0
@@ -107,8 +106,8 @@ def is_address(base_url: str) -> bool:
     return port_is_sound and is_web and bool(host) and " " not in host
 
 
-def explained(failure: Failure, endpoint: EndpointSettings, kind: ModelKind) -> ModelFailed:
-    """The error for a person: which model, where, what it said, and what to do next."""
+def explained(failure: EndpointFailure, endpoint: EndpointSettings, kind: ModelKind) -> ModelFailed:
+    """The error for the user: which model, where, what it said, and what to do next."""
     words = shortened(failure.words, secret=endpoint.api_key)
     said = f": {words}" if words else ""
     what = f"The {kind} {endpoint.model} at {shown_url(endpoint.base_url)}"
@@ -119,21 +118,21 @@ def explained(failure: Failure, endpoint: EndpointSettings, kind: ModelKind) -> 
     )
 
 
-def _happened(failure: Failure, endpoint: EndpointSettings) -> str:
+def _happened(failure: EndpointFailure, endpoint: EndpointSettings) -> str:
     happenings: dict[Trouble, str] = {
         "refused": f"refused the request with status {failure.status}",
-        "redirected": f"sends requests on to another address (status {failure.status})",
+        "redirected": f"redirects to another address (status {failure.status})",
         "unreachable": "can't be reached",
         "slow": f"did not answer within {endpoint.timeout_s:g} s",
         "broken": "broke off in the middle of its answer",
-        "nonsense": "gave an answer that is not what the OpenAI API promises",
-        "endless": "went on after more than any answer has",
+        "nonsense": "gave an answer that does not follow the OpenAI API",
+        "endless": "gave an answer that is over the size limit",
         "unusable key": "was not asked",
     }
     return happenings[failure.trouble]
 
 
-def _next_step(failure: Failure, endpoint: EndpointSettings) -> str:
+def _next_step(failure: EndpointFailure, endpoint: EndpointSettings) -> str:
     steps: dict[Trouble, str] = {
         "refused": _after_refusal(failure, endpoint),
         "redirected": "Nothing was sent there. If you trust that address, set it as base_url in the"
@@ -141,16 +140,16 @@ def _next_step(failure: Failure, endpoint: EndpointSettings) -> str:
         "unreachable": "Is the server running? Check base_url in the [llm] table of .vault.toml.",
         "slow": "Try again, or raise timeout_s in the [llm] table of .vault.toml: slow local models"
         " can need minutes for their first answer.",
-        "broken": "What had arrived is kept. Try again.",
+        "broken": "The text so far is kept. Try again.",
         "nonsense": "Check that base_url in the [llm] table of .vault.toml is the address of the"
         " API; it usually ends with /v1.",
-        "endless": "What had arrived of a streamed answer is kept. Ask for less at a time.",
+        "endless": "The text so far of a streamed answer is kept. Ask for less at a time.",
         "unusable key": _check_key(endpoint),
     }
     return steps[failure.trouble]
 
 
-def _after_refusal(failure: Failure, endpoint: EndpointSettings) -> str:
+def _after_refusal(failure: EndpointFailure, endpoint: EndpointSettings) -> str:
     status = failure.status or 0
     if failure.is_too_long:
         return "Send less: pick fewer topics or notes, or choose a model with a longer window."
@@ -162,7 +161,7 @@ def _after_refusal(failure: Failure, endpoint: EndpointSettings) -> str:
 
 
 _CHECK_SETTINGS = "Check the model's name and base_url in .vault.toml."
-_SERVER_TROUBLE = "The server has trouble of its own: try again later, or look at its log."
+_SERVER_TROUBLE = "The server itself has a problem: try again later, or look at its log."
 _BY_STATUS: Mapping[int, str] = {
     403: "Check that the key may use this model.",
     404: "Check the model's name in the [llm.categories] table of .vault.toml, and that base_url"
@@ -185,11 +184,11 @@ def _check_key(endpoint: EndpointSettings) -> str:
 
 def _wait_a_while(retry_after_s: float | None) -> str:
     when = f"{retry_after_s:.0f} s" if retry_after_s else "a while"
-    return f"It is asked too often, or its quota is used up. Wait {when}, then try again."
+    return f"It gets too many requests, or its quota is used up. Wait {when}, then try again."
 
 
 def system_words(error: BaseException) -> str:
-    """What the system said at the bottom of a chain of exceptions, such as `Connection refused`."""
+    """The system's message at the root of a chain of exceptions, such as `Connection refused`."""
     words = str(error)
     waiting: list[BaseException | None] = [error]
     while waiting:
@@ -204,5 +203,5 @@ def system_words(error: BaseException) -> str:
 
 
 def parsed_error(body: Any) -> str:
-    """The vendor's message in a parsed body, or the body itself when there is none."""
+    """The vendor's message in a parsed body, or else the body itself."""
     return vendor_words(body) or ("" if body is None else str(body))

@@ -1,6 +1,6 @@
-"""What the product needs of a model, whoever makes it.
+"""The interfaces of chat and embedding models, independent of any vendor.
 
-The implementations are `openai_models`, `embedded` and `scripted`; `app` chooses between them.
+Implemented in `llm/openai` and `llm/offline`; `app` chooses between them.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -11,14 +11,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 PromptMessage = dict[str, Any]
-"""One message of a request, with the keys of the OpenAI chat API and no others."""
+"""One message of a request, with only the keys of the OpenAI chat API."""
 
 Matrix = NDArray[np.float32]
 
 
+def text_of(message: PromptMessage) -> str:
+    """The text of a message: its content, or the text parts of it joined by newlines."""
+    content: Any = message.get("content")
+    if isinstance(content, list):
+        return "\n".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
+
+
+def unit_rows(rows: Matrix) -> Matrix:
+    """The rows scaled to length 1; zero rows stay zero."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens that an endpoint counted for one request."""
+    """The tokens that an endpoint counted for one request."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -26,12 +40,12 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A model's wish to use a tool.
+    """A model's request to call a tool.
 
     Attributes:
         id: Names the call; its result carries the same id.
         name: The tool.
-        arguments: A JSON object as text, as the model wrote it: not checked yet.
+        arguments: A JSON object as text, as the model wrote it; not yet validated.
     """
 
     id: str
@@ -43,7 +57,7 @@ class ToolCall:
 class Piece:
     """The next piece of a streamed answer; `usage` and `tool_calls` come with the last ones.
 
-    `reasoning` is what a model thinks aloud before it answers; it is no part of the answer.
+    `reasoning` is what a model thinks before it answers; it is not part of the answer.
     """
 
     text: str = ""
@@ -72,10 +86,10 @@ class ChatModel(Protocol):
     def stream(
         self, messages: Sequence[PromptMessage], *, tools: Sequence[dict[str, Any]] = ()
     ) -> AsyncIterator[Piece]:
-        """The answer, piece by piece. Closing the iterator cancels the request.
+        """Stream the answer in pieces. Closing the iterator cancels the request.
 
         Raises:
-            ModelFailed: While iterating; what arrived before it stays valid.
+            ModelFailed: While iterating; the pieces before it stay valid.
         """
 
     async def complete(
@@ -85,10 +99,10 @@ class ChatModel(Protocol):
         tools: Sequence[dict[str, Any]] = (),
         json_reply: bool = False,
     ) -> Completion:
-        """The whole answer at once; `json_reply` asks for a JSON object where that is supported.
+        """The whole answer at once; `json_reply` asks for a JSON object where supported.
 
         Raises:
-            ModelFailed: If the endpoint does not answer, or says no.
+            ModelFailed: If the endpoint does not answer or refuses.
         """
 
 
@@ -97,7 +111,7 @@ class Embedder(Protocol):
 
     @property
     def name(self) -> str:
-        """Names the model in caches: vectors of different names are never compared."""
+        """The model's name in caches: vectors of different names are never compared."""
 
     async def embed(self, texts: Sequence[str]) -> Matrix:
         """Shape (len(texts), d), one unit-length row per text, in order.
@@ -105,5 +119,5 @@ class Embedder(Protocol):
         A text that is empty for the model gives a zero row. No texts: shape (0, d) or (0, 0).
 
         Raises:
-            ModelFailed: If the endpoint does not answer, or answers nonsense.
+            ModelFailed: If the endpoint does not answer or its answer is invalid.
         """

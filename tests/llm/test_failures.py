@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from smart_context.config import EndpointSettings
 from smart_context.llm.failures import (
-    Failure,
+    EndpointFailure,
     explained,
     is_address,
     shortened,
@@ -64,14 +64,16 @@ def test_a_key_in_the_words_is_replaced():
     ],
 )
 def test_a_wrong_key_names_its_variable(endpoint, hint):
-    failed = explained(Failure(trouble="refused", status=401), endpoint, "chat model")
+    failed = explained(EndpointFailure(trouble="refused", status=401), endpoint, "chat model")
     assert hint in str(failed)
     assert failed.status == 401
 
 
 def test_a_message_has_one_full_stop_after_the_vendors_words():
     said = str(
-        explained(Failure(trouble="refused", status=500, words="Oh."), ENDPOINT, "chat model")
+        explained(
+            EndpointFailure(trouble="refused", status=500, words="Oh."), ENDPOINT, "chat model"
+        )
     )
     assert "status 500: Oh. The server" in said
 

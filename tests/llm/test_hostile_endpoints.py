@@ -84,8 +84,8 @@ ANSWERS = {
     ),
 }
 SLOW = r"did not answer within 0\.4 s|can't be reached"
-NONSENSE = "not what the OpenAI API promises"
-ENDLESS = "went on after more than any answer has"
+NONSENSE = "does not follow the OpenAI API"
+ENDLESS = "gave an answer that is over the size limit"
 REFUSAL = "refused the request with status 400"
 
 AT_ONCE = {

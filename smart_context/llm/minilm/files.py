@@ -1,4 +1,4 @@
-"""The data files that ship with the package, checked before they are used."""
+"""Reads the data files that ship with the package, checked by digest."""
 
 import hashlib
 from pathlib import Path
@@ -20,7 +20,7 @@ def read_checked(folder: Path, name: str) -> bytes:
     """The content of a data file.
 
     Raises:
-        ModelFailed: If the file is missing, or is not the one that this version came with.
+        ModelFailed: If the file is missing, or not the one that shipped with this version.
     """
     path = folder / name
     try:
@@ -35,7 +35,7 @@ def read_checked(folder: Path, name: str) -> bytes:
 
 def _broken(path: Path, what: str) -> ModelFailed:
     return ModelFailed(
-        f"The embedded embedding model can't be loaded: {path}: {what}. Install the package"
-        " again (pip install --force-reinstall smart-context), or set an embedding model in the"
+        f"The built-in embedding model can't be loaded: {path}: {what}. Reinstall the package"
+        " (pip install --force-reinstall smart-context), or set an embedding model in the"
         " [llm.categories] table of .vault.toml."
     )

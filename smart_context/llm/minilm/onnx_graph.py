@@ -1,9 +1,9 @@
-"""The forward pass as an ONNX model, for the optional `onnxruntime` (extra `[local]`).
+"""Builds the forward pass as an ONNX model, for the optional `onnxruntime` (extra `[local]`).
 
-Written byte by byte from the same weights, so that neither a second file nor the `onnx` package
-is needed. Computed in float32 like the numpy pass, so that vectors of both can be compared and
-share a cache; products in int8 would be twice as fast again, but differ by up to .08 in cosine,
-and from processor to processor.
+Encoded here from the same weights, so that neither a second file nor the `onnx` package is
+needed. Computed in float32 like the numpy pass, so that vectors of both can be compared and share
+a cache. Products in int8 would be twice as fast, but differ by up to .08 in cosine and between
+processors.
 """
 
 import struct

@@ -1,6 +1,7 @@
-"""Runs the forward pass through `onnxruntime` when that is installed (extra `[local]`).
+"""Runs the forward pass with `onnxruntime` if it is installed (extra `[local]`).
 
-The same vectors as the numpy pass, to a thousandth, in about half the time.
+Its vectors equal those of the numpy pass to a thousandth and take about half the time: its matrix
+products are faster than those of OpenBLAS, where numpy spends four fifths of the pass.
 """
 
 import importlib
@@ -18,14 +19,14 @@ from smart_context.llm.minilm.tensors import Tensors
 _LOG = logging.getLogger(__name__)
 
 Forward = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]
-"""Ids of shape (n, longest) and lengths of shape (n,) to unit rows of shape (n, 384)."""
+"""Takes ids of shape (n, longest) and lengths of shape (n,); gives unit rows of shape (n, 384)."""
 
 
 def onnx_forward(tensors: Tensors, *, library: str = "onnxruntime") -> Forward | None:
-    """The pass, one thread a call; `None` when the library is missing or does not start.
+    """The forward pass, one thread per call; `None` if the library is missing or fails to start.
 
     Args:
-        tensors: What `convert` wrote.
+        tensors: The model's tensors, as `convert` wrote them.
         library: The module to import.
     """
     refuse_onnxruntime_telemetry()
@@ -35,8 +36,8 @@ def onnx_forward(tensors: Tensors, *, library: str = "onnxruntime") -> Forward |
         return None
     try:
         session = _session(onnxruntime, model_bytes(tensors))
-    except Exception as error:  # noqa: BLE001 - it raises its own kinds; numpy does the work then
-        _LOG.warning("onnxruntime does not start, so numpy is used: %s", error)
+    except Exception as error:  # noqa: BLE001 - it raises its own kinds; numpy is the fallback
+        _LOG.warning("onnxruntime failed to start; using numpy instead: %s", error)
         return None
 
     def forward(ids: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.float32]:

@@ -1,7 +1,7 @@
-"""Arrays in one file, in the safetensors layout: a JSON head, then the bytes of each array.
+"""Reads and writes arrays in the safetensors layout: a JSON header, then each array's bytes.
 
-No pickle, so a hostile file can be wrong but can't run. Matrices are kept as int8 with one float32
-scale a row, which costs a quarter of float32 and, for this model, no quality that can be measured.
+No pickle, so a hostile file can't run code. Matrices are stored as int8 with one float32 scale
+per row: a quarter of the size of float32 and, for this model, no measurable loss of quality.
 """
 
 import json
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Tensors = Mapping[str, NDArray[Any]]
-"""Arrays by name; the scales of an int8 matrix stand under its name with `.scale` after it."""
+"""Arrays by name; the scales of an int8 matrix are stored under its name plus `.scale`."""
 
 SCALE = ".scale"
 _HEAD_LENGTH = struct.Struct("<Q")
@@ -25,11 +25,11 @@ _TYPES: dict[str, np.dtype[Any]] = {
 }
 _NAMES = {kind: name for name, kind in _TYPES.items()}
 _LARGEST = 127
-_NOTHING = np.float32(1e-30)
+_NEAR_ZERO = np.float32(1e-30)
 
 
 def to_bytes(tensors: Tensors) -> bytes:
-    """The file's content; the same arrays in the same order give the same bytes."""
+    """The file's content; equal arrays in the same order give equal bytes."""
     head: dict[str, Any] = {}
     bodies: list[bytes] = []
     offset = 0
@@ -51,7 +51,7 @@ def from_bytes(content: bytes) -> dict[str, NDArray[Any]]:
     """The arrays, as views of `content`.
 
     Raises:
-        ValueError: If the content is not such a file; check its digest first.
+        ValueError: If the content is invalid; check its digest first.
     """
     start = _HEAD_LENGTH.size + int(_HEAD_LENGTH.unpack_from(content)[0])
     head = json.loads(content[_HEAD_LENGTH.size : start])
@@ -68,20 +68,20 @@ def from_bytes(content: bytes) -> dict[str, NDArray[Any]]:
 
 
 def quantized(matrix: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """The matrix as int8 and one scale a row; a row of next to nothing becomes zeros.
+    """The matrix as int8 with one scale per row; a row close to zero becomes zeros.
 
     Returns:
-        Shapes (n, m) and (n, 1); their product is the matrix, to half a step of each row.
+        Shapes (n, m) and (n, 1); their product is the matrix, within half a step of each row.
     """
     largest = np.abs(matrix).max(axis=1, keepdims=True)
-    scale = np.where(largest > _NOTHING, largest / np.float32(_LARGEST), np.float32(1)).astype(
+    scale = np.where(largest > _NEAR_ZERO, largest / np.float32(_LARGEST), np.float32(1)).astype(
         np.float32
     )
     return np.round(matrix / scale).astype(np.int8), scale
 
 
 def restored(tensors: Tensors, name: str) -> NDArray[np.float32]:
-    """An array as float32, whether it was kept as int8 or not."""
+    """An array as float32, whether it was stored as int8 or not."""
     scale = tensors.get(name + SCALE)
     tensor = tensors[name].astype(np.float32)
     return tensor if scale is None else tensor * scale

@@ -1,8 +1,8 @@
-"""The forward pass: ids of word pieces in, one unit vector a text out.
+"""The forward pass: from ids of word pieces to one unit vector per text.
 
-BERT with 6 layers of 12 heads, mean of the last layer's rows, as the original does it. Two things
-are cheaper here and change no score that can be measured: gelu by tanh instead of erf, and the
-attention's 1/sqrt(32), which is multiplied into the query weights when they are loaded.
+BERT with 6 layers of 12 heads and the mean of the last layer's rows, like the original. Two
+shortcuts change no measurable score: gelu uses tanh instead of erf, and the attention's 1/sqrt(32)
+is multiplied into the query weights on loading.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from smart_context.llm.minilm.tensors import SCALE, Tensors, restored
 
 DIMENSION = 384
 LONGEST = 256
-"""Tokens of a text that the model was trained to take, the opening and closing one included."""
+"""The longest text that the model was trained on, in tokens, with the opening and closing one."""
 
 _LAYERS = 6
 _HEADS = 12
@@ -42,7 +42,7 @@ class Affine:
 
     @classmethod
     def named(cls, tensors: Tensors, name: str) -> Self:
-        """The layer of that name; kept as (out, in), used as (in, out)."""
+        """The layer of that name; stored as (out, in), used as (in, out)."""
         return cls(restored(tensors, f"{name}.weight").T, restored(tensors, f"{name}.bias"))
 
 
@@ -54,7 +54,7 @@ class Norm:
     shift: Floats
 
     def __call__(self, rows: Floats) -> Floats:
-        """The rows, each with mean 0 and variance 1, then scaled and shifted."""
+        """Normalise each row to mean 0 and variance 1, then scale and shift it."""
         centred: Floats = rows - rows.mean(axis=-1, keepdims=True)
         variance = np.einsum("...i,...i->...", centred, centred)[..., None] / np.float32(DIMENSION)
         centred /= np.sqrt(variance + _NEAR_ZERO)
@@ -83,7 +83,7 @@ class Layer:
         """Shape (n * longest, 384) to the same.
 
         Args:
-            rows: One row a token, the texts one after another.
+            rows: One row per token, the texts one after another.
             shape: `(n, longest)`.
             bias: Shape (n, 1, 1, longest), far below zero at padding; `None` without padding.
         """
@@ -104,7 +104,7 @@ class Layer:
 
 
 def gelu(rows: Floats) -> Floats:
-    """The tanh form of gelu, in four passes over the memory; `rows` is not changed."""
+    """Gelu in its tanh form; `rows` is not changed."""
     inner = rows * rows
     inner *= np.float32(0.7978845608 * 0.044715)
     inner += np.float32(0.7978845608)
@@ -120,7 +120,7 @@ def gelu(rows: Floats) -> Floats:
 class MiniLM:
     """The model; calling it is a pure function of its arguments, from any thread.
 
-    Word embeddings stay int8, being half of the model, and are restored row by row as used.
+    Word embeddings, half of the model, stay int8 and are restored row by row when used.
     """
 
     words: NDArray[np.int8]
@@ -133,8 +133,8 @@ class MiniLM:
         """Shape (n, 384): a unit vector for each row of `ids`.
 
         Args:
-            ids: Shape (n, longest), opening and closing tokens included, padded with anything.
-            lengths: Shape (n,), each at least 1: how many ids of each row count.
+            ids: Shape (n, longest), with opening and closing tokens and any padding.
+            lengths: Shape (n,), each at least 1: the number of ids of each row, without padding.
         """
         count, longest = ids.shape
         counts = np.arange(longest) < lengths[:, None]

@@ -1,8 +1,8 @@
-"""Tells numpy's linear algebra to use one thread.
+"""Limits numpy's linear algebra to one thread.
 
-Small products are slower and erratic when OpenBLAS spreads them over the cores; batches in
-parallel, each on one thread, are faster. The environment variable for it only works before numpy
-is imported, so this asks the library that numpy's wheels carry.
+OpenBLAS is slow and erratic when it spreads small products over the cores; parallel batches on
+one thread each are faster. Its environment variable only works before numpy is imported, so this
+calls the library in numpy's wheel.
 """
 
 import ctypes
@@ -19,14 +19,14 @@ _SETTERS = (
 
 
 def use_one_thread() -> bool:
-    """Set one thread for the whole process, from now on.
+    """Set one thread for the whole process.
 
     Returns:
-        Whether a library was found that could be told; builds of numpy on another library (such
-        as Apple's Accelerate) are left as they are.
+        True if a library was found. Builds of numpy on another library (such as Apple's
+        Accelerate) are not changed.
     """
-    told = [_told(path) for path in _libraries()]
-    return any(told)
+    were_set = [_set_one_thread(path) for path in _libraries()]
+    return any(were_set)
 
 
 def _libraries() -> list[Path]:
@@ -35,7 +35,7 @@ def _libraries() -> list[Path]:
     return [path for folder in folders for path in folder.glob("*openblas*")]
 
 
-def _told(path: Path) -> bool:
+def _set_one_thread(path: Path) -> bool:
     try:
         library = ctypes.CDLL(str(path))
     except OSError:

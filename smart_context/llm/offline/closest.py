@@ -1,4 +1,4 @@
-"""The passages that are closest to a question: shared words choose, embeddings put in order."""
+"""Finds the passages closest to a question: chosen by shared words, ranked by embeddings."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,17 +11,17 @@ from smart_context.text.bm25 import Bm25
 from smart_context.text.words import content_words
 
 MOST_COMPARED = 48
-"""Passages that are embedded for one question: about half a second on one core."""
+"""The most passages embedded for one question: about half a second on one core."""
 
 CLOSE_ENOUGH = 0.35
-"""Least closeness of a passage that is quoted; unrelated ones stay below 0.2."""
+"""The least closeness of a quoted passage; unrelated ones stay below 0.2."""
 
 _BLANK_LINES = re.compile(r"\n\s*\n")
 _WORDS_WEIGHT = 0.5
 
 
 def paragraphs(text: str, most_characters: int) -> Iterator[str]:
-    """The text in pieces of at most that many characters, cut at blank lines where possible."""
+    """Cut the text into pieces of at most `most_characters`, at blank lines where possible."""
     piece = ""
     for paragraph in _BLANK_LINES.split(text.strip()):
         if piece and len(piece) + 2 + len(paragraph) > most_characters:
@@ -32,7 +32,7 @@ def paragraphs(text: str, most_characters: int) -> Iterator[str]:
 
 
 def textwise(text: str, most_characters: int) -> Iterator[str]:
-    """The text in pieces of at most that many characters, cut at white space where possible."""
+    """Cut the text into pieces of at most `most_characters`, at white space where possible."""
     while len(text) > most_characters:
         head = text[:most_characters]
         end = max(head.rfind(" "), head.rfind("\n")) + 1 or most_characters
@@ -44,9 +44,9 @@ def textwise(text: str, most_characters: int) -> Iterator[str]:
 
 
 def prefiltered(question: str, texts: Sequence[str]) -> list[int]:
-    """The places of at most 48 texts, those that share the rarest words with the question first.
+    """The indexes of at most 48 texts, those that share rare words with the question first.
 
-    Of equal texts only the first is taken, of blank ones none.
+    Blank texts and repetitions are skipped.
     """
     first = {text: place for place, text in reversed(list(enumerate(texts))) if text.strip()}
     places = sorted(first.values())
@@ -59,13 +59,13 @@ def prefiltered(question: str, texts: Sequence[str]) -> list[int]:
 def closeness(
     question: str, texts: Sequence[str], cosines: NDArray[np.float32] | None
 ) -> NDArray[np.float32]:
-    """Shape (n,): how close each text is to the question, from about 0 to 1.5.
+    """Shape (n,): the closeness of each text to the question, from about 0 to 1.5.
 
     Args:
-        question: What was asked.
+        question: The user's question.
         texts: The n texts.
-        cosines: Shape (n,), of embeddings; `None` when there are none. They count less the more
-            of the question is in scripts that the embedded model hardly knows.
+        cosines: Shape (n,), of embeddings; `None` if there are none. They count less, the more
+            of the question is in scripts that the built-in model hardly knows.
     """
     asked = set(content_words(question))
     shares = np.array([_coverage(asked, text) for text in texts], np.float32)
@@ -77,10 +77,10 @@ def closeness(
 def blended(
     shares: NDArray[np.float32], cosines: NDArray[np.float32], trust: float
 ) -> NDArray[np.float32]:
-    """Shape (n,): how close n texts are, from about 0 to 1.5, by shared words and by meaning.
+    """Shape (n,): the closeness of n texts, from about 0 to 1.5, by shared words and meaning.
 
     Args:
-        shares: Shape (n,): how much of the question's words each text has, from 0 to 1.
+        shares: Shape (n,): the share of the question's words in each text, from 0 to 1.
         cosines: Shape (n,): of embeddings; 0 where there is none.
         trust: How well the embedding model knows the question's language, from 0 to 1.
     """
@@ -99,6 +99,6 @@ def _coverage(asked: set[str], text: str) -> float:
 
 
 def share_of_ascii(text: str) -> float:
-    """How much of a text's letters the embedded model knows well, from 0 to 1."""
+    """The share of ASCII among a text's letters, which the built-in model knows well."""
     letters = [character for character in text if character.isalpha()]
     return sum(letter.isascii() for letter in letters) / len(letters) if letters else 0.0

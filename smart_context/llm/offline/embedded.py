@@ -1,7 +1,7 @@
 """The embedding model that ships with the package: no key, no network.
 
-A message that is longer than the model's window is embedded as the mean of at most four windows
-spread evenly over it, so its cost is bounded and its end counts too.
+A text longer than the model's window becomes the mean of at most four windows spread evenly over
+it, so its cost is bounded and its end counts too.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from smart_context.llm.minilm import files
 from smart_context.llm.minilm.onnx_session import Forward, onnx_forward
 from smart_context.llm.minilm.tensors import from_bytes
 from smart_context.llm.minilm.transformer import DIMENSION, LONGEST, MiniLM
-from smart_context.llm.models import Matrix
+from smart_context.llm.models import Matrix, unit_rows
 from smart_context.llm.offline.blas import use_one_thread
 from smart_context.llm.offline.wordpiece import WordPiece
 
@@ -40,8 +40,8 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """A stretch of one text: ids between the opening and the closing token, both included."""
+class TokenWindow:
+    """Part of a text: its index and its ids, with the opening and closing tokens."""
 
     text: int
     ids: tuple[int, ...]
@@ -50,16 +50,16 @@ class Window:
 class EmbeddedEmbedder:
     """all-MiniLM-L6-v2 on the processor; satisfies `Embedder`.
 
-    The weights are loaded on first use. Work is done in threads of its own, in batches; a
-    cancelled call stops after the batches that are being computed, and calls that run at the same
-    time take turns, so a question does not wait for a long import.
+    The weights are loaded on first use. Batches run in threads of its own. A cancelled call stops
+    after its current batches, and concurrent calls take turns, so a question does not wait for a
+    long import.
 
     Args:
-        folder: Where the data files are.
-        workers: Batches computed at the same time; one for each processor, up to four, by default.
+        folder: The folder of the data files.
+        workers: The number of parallel batches; by default one per processor, up to four.
 
     Attributes:
-        workers: What was chosen.
+        workers: The number of parallel batches.
     """
 
     def __init__(self, *, folder: Path = files.FOLDER, workers: int | None = None) -> None:
@@ -85,25 +85,25 @@ class EmbeddedEmbedder:
         A text without a known word piece (empty, white space, unknown script) gives a zero row.
 
         Raises:
-            ModelFailed: If the weights are missing or damaged, or the model was closed.
+            ModelFailed: If the weights are missing or damaged, or the model is closed.
         """
         rows = np.zeros((len(texts), DIMENSION), np.float32)
         if not texts:
             return rows
         pieces, forward = await self._in_thread(self._load)
-        windows: list[Window] = []
+        windows: list[TokenWindow] = []
         for start in range(0, len(texts), _TEXTS_AT_ONCE):
             some = texts[start : start + _TEXTS_AT_ONCE]
             windows += await self._in_thread(partial(cut, pieces, some, start))
         await self._compute(batched(windows), forward, rows)
-        return unit(rows)
+        return unit_rows(rows)
 
     async def aclose(self) -> None:
-        """Let the threads end; calls that are not done fail at their next batch."""
+        """Stop the threads; unfinished calls fail at their next batch."""
         self._threads.shutdown(wait=False)
 
     async def _compute(
-        self, batches: Iterator[list[Window]], forward: Forward, rows: Matrix
+        self, batches: Iterator[list[TokenWindow]], forward: Forward, rows: Matrix
     ) -> None:
         try:
             async with asyncio.TaskGroup() as group:
@@ -112,7 +112,9 @@ class EmbeddedEmbedder:
         except ExceptionGroup as several:
             raise several.exceptions[0] from None
 
-    async def _add(self, batches: Iterator[list[Window]], forward: Forward, rows: Matrix) -> None:
+    async def _add(
+        self, batches: Iterator[list[TokenWindow]], forward: Forward, rows: Matrix
+    ) -> None:
         for batch in batches:
             vectors = await self._in_thread(partial(forward, *padded(batch)))
             counts = np.array([[len(window.ids) - 2] for window in batch], np.float32)
@@ -122,7 +124,7 @@ class EmbeddedEmbedder:
         try:
             done = asyncio.get_running_loop().run_in_executor(self._threads, work)
         except RuntimeError as error:
-            raise ModelFailed("The embedded embedding model was closed. Start again.") from error
+            raise ModelFailed("The built-in embedding model was closed. Start again.") from error
         return await done
 
     def _load(self) -> tuple[WordPiece, Forward]:
@@ -133,7 +135,7 @@ class EmbeddedEmbedder:
 
 
 def load(folder: Path) -> tuple[WordPiece, Forward]:
-    """The tokenizer and the model, through onnxruntime where it is installed, else in numpy.
+    """The tokenizer and the model, with onnxruntime if it is installed, else with numpy.
 
     Takes about 0.1 s and 100 MB.
 
@@ -147,16 +149,16 @@ def load(folder: Path) -> tuple[WordPiece, Forward]:
     return WordPiece(vocabulary.split("\n")[:-1]), forward
 
 
-def cut(pieces: WordPiece, texts: Sequence[str], first: int = 0) -> list[Window]:
-    """The windows of the texts; none for a text in which nothing is known.
+def cut(pieces: WordPiece, texts: Sequence[str], first: int = 0) -> list[TokenWindow]:
+    """The windows of the texts; none for a text without a known piece.
 
     Args:
         pieces: The tokenizer.
         texts: Any texts.
-        first: The number of the first text; the windows carry the texts' numbers.
+        first: The index of the first text.
     """
     return [
-        Window(number, (pieces.opening, *ids, pieces.closing))
+        TokenWindow(number, (pieces.opening, *ids, pieces.closing))
         for number, text in enumerate(texts, first)
         for ids in _windows(pieces, text)
     ]
@@ -175,7 +177,7 @@ S = TypeVar("S", str, list[int])
 
 
 def _spread(whole: S, width: int) -> list[S]:
-    """At most four stretches of `width`, the first and the last included, evenly between."""
+    """At most four evenly spread parts of `width`, with the first and the last."""
     count = min(_MOST_WINDOWS, -(-len(whole) // width))
     if count * width >= len(whole):
         return [whole[start : start + width] for start in range(0, len(whole), width)]
@@ -183,9 +185,9 @@ def _spread(whole: S, width: int) -> list[S]:
     return [whole[start : start + width] for start in starts]
 
 
-def batched(windows: Sequence[Window]) -> Iterator[list[Window]]:
+def batched(windows: Sequence[TokenWindow]) -> Iterator[list[TokenWindow]]:
     """The windows, shortest first, in batches of at most 16 rows and 2,048 padded tokens."""
-    batch: list[Window] = []
+    batch: list[TokenWindow] = []
     for window in sorted(windows, key=lambda window: len(window.ids)):
         if len(batch) == _BATCH_ROWS or (len(batch) + 1) * len(window.ids) > _BATCH_TOKENS:
             yield batch
@@ -195,16 +197,10 @@ def batched(windows: Sequence[Window]) -> Iterator[list[Window]]:
         yield batch
 
 
-def padded(batch: Sequence[Window]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def padded(batch: Sequence[TokenWindow]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The batch's ids, shape (n, longest), padded with zeros, and the lengths, shape (n,)."""
     lengths = np.array([len(window.ids) for window in batch])
     ids = np.zeros((len(batch), lengths.max()), np.int64)
     for row, window in zip(ids, batch, strict=True):
         row[: len(window.ids)] = window.ids
     return ids, lengths
-
-
-def unit(rows: Matrix) -> Matrix:
-    """The rows at length 1; rows of zeros stay as they are."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)

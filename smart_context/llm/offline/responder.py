@@ -1,6 +1,6 @@
-"""What answers when no chat model is configured: the closest passages, quoted with their sources.
+"""Answers when no chat model is configured: quotes the closest passages with their sources.
 
-It never pretends to be a language model (DESIGN, "Embedded default").
+Each answer says so; it never pretends to be a language model.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, Protocol
 
 from smart_context.errors import ModelFailed
-from smart_context.llm.models import Completion, Embedder, Piece, PromptMessage
+from smart_context.llm.models import Completion, Embedder, Piece, PromptMessage, text_of
 from smart_context.llm.offline.closest import (
     CLOSE_ENOUGH,
     closeness,
@@ -28,16 +28,16 @@ _UNCONFIGURED = "No chat model is configured"
 _UNTRUSTED = "This vault names an endpoint that you have not trusted"
 _OPENINGS = (_UNCONFIGURED, _UNTRUSTED)
 _INTRODUCTION = (
-    f"{_UNCONFIGURED}, so nobody has written an answer. To get one, name a model in the `[llm]`"
+    f"{_UNCONFIGURED}, so there is no written answer. To get one, name a model in the `[llm]`"
     " table of `.vault.toml`; `smart-context init` writes a file with everything explained."
 )
 _RESTRICTED_INTRODUCTION = (
-    f"{_UNTRUSTED}, so nothing was sent to it and nobody has written an answer. To use it, choose"
+    f"{_UNTRUSTED}, so nothing was sent to it and there is no written answer. To use it, choose"
     " “Review and trust…” at the top of the page, or run `smart-context trust`."
 )
-_FOUND = "This is what your notes and this chat say that comes closest to your message:"
+_FOUND = "These passages of your notes and of this chat are closest to your message:"
 _NOTHING = "Nothing in your notes or in this chat comes close to your message."
-_WORDS_ONLY = "(The embedding model did not answer, so this was found by shared words alone.)"
+_WORDS_ONLY = "(The embedding model did not answer, so these were found by shared words alone.)"
 
 _MOST_QUOTED = 5
 _MOST_FROM_NOTES = 40
@@ -54,8 +54,8 @@ _SPEAKERS = {
 }
 
 
-class Found(Protocol):
-    """A piece of text and where it stands."""
+class SourcedText(Protocol):
+    """A text and its source."""
 
     @property
     def source(self) -> str:
@@ -63,12 +63,12 @@ class Found(Protocol):
 
     @property
     def text(self) -> str:
-        """What stands there."""
+        """The text itself."""
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
-    """A piece of text and where it stands; satisfies `Found`."""
+class ChatPassage:
+    """A text and its source; satisfies `SourcedText`."""
 
     source: str
     text: str
@@ -77,18 +77,18 @@ class Passage:
 class PassageSource(Protocol):
     """Finds passages in the vault's notes."""
 
-    async def find(self, query: str, limit: int) -> Sequence[Found]:
-        """At most `limit` passages that may have to do with `query`, in any order."""
+    async def find(self, query: str, limit: int) -> Sequence[SourcedText]:
+        """At most `limit` passages that may be about `query`, in any order."""
 
 
 class PassageResponder:
     """Quotes the passages closest to the last message; satisfies `ChatModel`.
 
     Args:
-        embedder: Puts passages in order. When it fails, shared words alone decide, and the
+        embedder: Ranks the passages. If it fails, they are ranked by shared words alone, and the
             answer says so.
         passages: The vault's notes.
-        is_restricted: A chat model is configured, but the user has not trusted its endpoint.
+        is_restricted: True if a chat model is configured, but its endpoint is not trusted.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class PassageResponder:
         question = question_of(messages)
         notes = await self._passages.find(question, _MOST_FROM_NOTES)
         said = said_before(messages)
-        # A note's path and heading are part of what it says: `Bread.md` need not repeat the word.
+        # A note's path and heading count as its text: `Bread.md` need not repeat the word.
         texts = [f"{note.source}\n{note.text}"[:_COMPARED_CHARACTERS] for note in notes]
         texts += [passage.text for passage in said]
         places = await asyncio.to_thread(prefiltered, question, texts)
@@ -153,8 +153,8 @@ class PassageResponder:
 
 
 def question_of(messages: Sequence[PromptMessage]) -> str:
-    """The last message; with the user's one before it when it names nothing (`And then?`)."""
-    asked = [_text(message) for message in messages if message.get("role") == "user"]
+    """The user's last message; with the one before if it names nothing (`And then?`)."""
+    asked = [text_of(message) for message in messages if message.get("role") == "user"]
     if not asked:
         return ""
     if len(asked) > 1 and not content_words(asked[-1]):
@@ -162,23 +162,23 @@ def question_of(messages: Sequence[PromptMessage]) -> str:
     return asked[-1]
 
 
-def said_before(messages: Sequence[PromptMessage]) -> list[Passage]:
-    """The paragraphs of the chat before the last message, those of the newest messages first.
+def said_before(messages: Sequence[PromptMessage]) -> list[ChatPassage]:
+    """The paragraphs of the chat before the last message, newest messages first.
 
-    Our own answers are left out: they only quote. So are the oldest messages of a very long chat
-    and the ends of very long messages.
+    Skips this model's own answers, which only quote, the oldest messages of a very long chat, and
+    the ends of very long messages.
     """
     said = [message for message in messages if message.get("role") in _SPEAKERS][:-1]
     passages = (
-        Passage(_SPEAKERS[message["role"]], paragraph)
+        ChatPassage(_SPEAKERS[message["role"]], paragraph)
         for message in reversed(said)
-        if not (text := _text(message)).startswith(_OPENINGS)
+        if not (text := text_of(message)).startswith(_OPENINGS)
         for paragraph in paragraphs(text[:_MESSAGE_CHARACTERS], _QUOTE_CHARACTERS)
     )
     return list(islice(passages, _MOST_FROM_CHAT))
 
 
-def _quoted(passages: Sequence[Found]) -> list[str]:
+def _quoted(passages: Sequence[SourcedText]) -> list[str]:
     if not passages:
         return [_NOTHING]
     blocks = [_FOUND]
@@ -209,10 +209,3 @@ def _in_bold(heading: re.Match[str]) -> str:
 
 def _pieces(text: str) -> Iterator[str]:
     return (found[0] for found in _FEW_WORDS.finditer(text))
-
-
-def _text(message: PromptMessage) -> str:
-    content: Any = message.get("content")
-    if isinstance(content, list):
-        return "\n".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
-    return content if isinstance(content, str) else ""

@@ -1,4 +1,4 @@
-"""Models that answer from a script and record what they were asked: for tests and examples."""
+"""Models that answer from a script and record the requests: for tests and examples."""
 
 import asyncio
 import hashlib
@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 
 from smart_context.errors import ModelFailed
-from smart_context.llm.models import Completion, Matrix, Piece, PromptMessage, ToolCall, Usage
+from smart_context.llm.models import (
+    Completion,
+    Matrix,
+    Piece,
+    PromptMessage,
+    ToolCall,
+    Usage,
+    unit_rows,
+)
 
 _PIECES = re.compile(r"\s*+\S++|\s++\Z")
 _WORDS = re.compile(r"\w++")
@@ -22,12 +30,12 @@ class Scripted:
     """One answer of a script.
 
     Attributes:
-        pieces: The text in the pieces that it is streamed in.
-        tool_calls: Wishes to use tools, after the text.
-        usage: What an endpoint would have counted.
-        error: Raised after `hold_after` pieces when there is a gate, else after all of them.
-        gate: Waited for after `hold_after` pieces, so that a test can act in mid-answer.
-        hold_after: How many pieces come before the gate.
+        pieces: The text, in the pieces in which it is streamed.
+        tool_calls: Tool calls, after the text.
+        usage: The tokens as an endpoint would count them.
+        error: Raised after `hold_after` pieces if there is a gate, else after all of them.
+        gate: Awaited after `hold_after` pieces, so that a test can act in mid-answer.
+        hold_after: The number of pieces before the gate.
     """
 
     pieces: tuple[str, ...] = ()
@@ -57,12 +65,12 @@ class ScriptedChatModel:
 
     Args:
         replies: The replies in order, or a function of the messages. A text is streamed word by
-            word; an error is raised; `Scripted` says more.
+            word, an error is raised, and `Scripted` allows more.
         name: The model's id.
 
     Attributes:
         asked: The requests so far.
-        cancelled: How many streams were closed before their end.
+        cancelled: The number of streams closed before their end.
     """
 
     def __init__(self, replies: Replies = (), *, name: str = "scripted") -> None:
@@ -79,10 +87,10 @@ class ScriptedChatModel:
     async def stream(
         self, messages: Sequence[PromptMessage], *, tools: Sequence[dict[str, Any]] = ()
     ) -> AsyncGenerator[Piece]:
-        """The next reply, piece by piece.
+        """Stream the next reply.
 
         Raises:
-            ModelFailed: If the script says so, or has run out.
+            ModelFailed: If the script says so or has no more replies.
         """
         self.asked.append(Asked(messages=tuple(messages), tools=tuple(tools), streamed=True))
         ended = False
@@ -103,10 +111,10 @@ class ScriptedChatModel:
         tools: Sequence[dict[str, Any]] = (),
         json_reply: bool = False,
     ) -> Completion:
-        """The next reply, whole.
+        """The whole next reply.
 
         Raises:
-            ModelFailed: If the script says so, or has run out.
+            ModelFailed: If the script says so or has no more replies.
         """
         self.asked.append(
             Asked(messages=tuple(messages), tools=tuple(tools), json_reply=json_reply)
@@ -150,18 +158,18 @@ async def _hold(reply: Scripted) -> None:
 
 
 class ScriptedEmbedder:
-    """Gives the vectors of a script; satisfies `Embedder`.
+    """Returns the vectors of a script; satisfies `Embedder`.
 
     Args:
-        vectors: Vectors by text, of any length; they are scaled to unit length. A text that is
-            not in the script is a bag of its words, each hashed to one dimension, so texts that
-            share words are similar.
+        vectors: Vectors by text, of any length; they are scaled to unit length. Any other text
+            becomes a bag of its words, each hashed to one dimension, so texts that share words
+            are similar.
         name: The model's name in caches.
-        dimension: Of the vectors.
+        dimension: The length of the vectors.
 
     Attributes:
         asked: The texts of each call so far.
-        error: Raised by every call while it is set.
+        error: Raised by every call while set.
     """
 
     def __init__(
@@ -194,8 +202,7 @@ class ScriptedEmbedder:
         rows = np.zeros((len(texts), self._dimension), np.float32)
         for row, text in zip(rows, texts, strict=True):
             row[:] = self._vectors[text] if text in self._vectors else self._bag(text)
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+        return unit_rows(rows)
 
     def _bag(self, text: str) -> Matrix:
         bag = np.zeros(self._dimension, np.float32)

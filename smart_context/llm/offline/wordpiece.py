@@ -1,8 +1,8 @@
-"""Splits text into the word pieces that BERT-like models were trained on.
+"""Splits text into the word pieces of BERT-like models.
 
-The same ids as the `tokenizers` library gives with the model's own settings (lower case, accents
-stripped), except that `[SEP]` and its like in a text are ordinary text: nobody's note can put a
-control token into the model.
+Gives the same ids as the `tokenizers` library with the model's settings (lower case, accents
+stripped), except that `[SEP]` and other control tokens in a text are ordinary text: no note can
+inject one.
 """
 
 import unicodedata
@@ -24,7 +24,7 @@ _ASCII_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
 
 class _Cleaning(dict[int, str | None]):
-    """How each character is rewritten before the text is cut at white space; filled as needed."""
+    """The replacement of each character before the text is split; filled on demand."""
 
     def __missing__(self, code: int) -> str | None:
         rewritten = self[code] = _rewritten(chr(code))
@@ -53,11 +53,10 @@ def _apart(character: str) -> str:
 
 
 class WordPiece:
-    """Turns text into ids of word pieces; safe to use from several threads.
+    """Turns text into ids of word pieces; thread-safe.
 
     Args:
-        pieces: The vocabulary; a piece's id is its place. Pieces that go on within a word begin
-            with `##`.
+        pieces: The vocabulary; a piece's id is its index. Pieces within a word begin with `##`.
     """
 
     def __init__(self, pieces: Sequence[str]) -> None:
@@ -69,10 +68,9 @@ class WordPiece:
         self._word = lru_cache(_REMEMBERED_WORDS)(self._split)
 
     def ids(self, text: str) -> list[int]:
-        """The text's ids, without the tokens that open and close a sequence.
+        """The text's ids, without the opening and closing tokens.
 
-        A word of more than 100 characters, or with a character that the vocabulary lacks, is one
-        unknown piece.
+        A word of more than 100 characters, or with an unknown character, is one unknown piece.
         """
         return [
             piece for word in text.translate(self._cleaning).split() for piece in self._word(word)

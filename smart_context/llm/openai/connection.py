@@ -1,8 +1,7 @@
-"""The HTTP connection to one endpoint, made so that the endpoint can't misuse it.
+"""The HTTP connection to one endpoint, hardened against a hostile one.
 
-Nothing goes elsewhere (no redirect is followed), nothing goes along (no header that the
-environment adds), and what comes back is bounded in size and time. `openai` takes half a second to
-import, so it is imported when the first client is made, in a thread.
+No redirect is followed, no header from the environment is sent, and answers are bounded in size
+and time. Importing `openai` takes half a second, so it happens with the first client, in a thread.
 """
 
 import asyncio
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from smart_context.config import EndpointSettings
-from smart_context.llm.failures import Failure, RequestFailed, parsed_error, system_words
+from smart_context.llm.failures import EndpointFailure, RequestFailed, parsed_error, system_words
 from smart_context.llm.openai.retries import retry_after_s
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ _LONGEST_ERROR_S = 5.0
 _SLICE = 8 << 10
 _MOST_S_AT_A_STRETCH = 0.005
 _ENCODINGS = frozenset({"", "identity", "gzip", "deflate"})
-"""Each is decoded in steps; others, and one within another, can blow up in a single step."""
+"""These are decoded in steps; others, and nested ones, can blow up in a single step."""
 
 _HEADERS = frozenset(
     ("accept", "connection", "content-length", "content-type", "host", "transfer-encoding")
@@ -39,7 +38,7 @@ Hook = Callable[[Any], Awaitable[None]]
 
 
 def make_client(settings: EndpointSettings) -> "openai.AsyncOpenAI":
-    """The client of `openai` for an endpoint; blocks while the library is imported."""
+    """An `openai` client for an endpoint; blocks while the library is imported."""
     library: Any = importlib.import_module("openai")
     timeout = library.Timeout(settings.timeout_s, connect=min(CONNECT_S, settings.timeout_s))
     key = settings.api_key or _NO_KEY
@@ -56,7 +55,7 @@ def make_client(settings: EndpointSettings) -> "openai.AsyncOpenAI":
         http_client=library.DefaultAsyncHttpxClient(
             timeout=timeout,
             follow_redirects=False,
-            # A proxy of the environment is no way to a server on this machine.
+            # Requests to this machine bypass the environment's proxy.
             trust_env=not is_loopback(settings.base_url),
             event_hooks={"request": [_only(own)], "response": [_only_success(settings.timeout_s)]},
         ),
@@ -65,7 +64,7 @@ def make_client(settings: EndpointSettings) -> "openai.AsyncOpenAI":
 
 
 def is_loopback(base_url: str) -> bool:
-    """Whether an address is on this machine."""
+    """True if an address is on this machine."""
     host = urlsplit(base_url).hostname or ""
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -74,7 +73,7 @@ def is_loopback(base_url: str) -> bool:
 
 
 async def bounded(source: AsyncIterator[bytes], most_bytes: int) -> AsyncGenerator[bytes]:
-    """The bytes in slices of at most 8 KiB, between which other tasks get their turn.
+    """The bytes in slices of at most 8 KiB, and lets other tasks run in between.
 
     Raises:
         RequestFailed: If the connection breaks, or after `most_bytes`.
@@ -92,25 +91,25 @@ async def bounded(source: AsyncIterator[bytes], most_bytes: int) -> AsyncGenerat
             part = chunk[start : start + _SLICE]
             size += len(part)
             if size > most_bytes:
-                raise RequestFailed(Failure(trouble="endless"))
+                raise RequestFailed(EndpointFailure(trouble="endless"))
             yield part
             if loop.time() - rested > _MOST_S_AT_A_STRETCH:
                 await asyncio.sleep(0)
                 rested = loop.time()
 
 
-def interrupted(error: Exception) -> Failure:
-    """What an exception of the HTTP library means; `openai` brings one of two with equal names."""
+def interrupted(error: Exception) -> EndpointFailure:
+    """The failure behind an exception of httpx or httpx2, whichever `openai` uses."""
     name = type(error).__name__
     if name in {"ConnectError", "ConnectTimeout", "InvalidURL", "UnsupportedProtocol"}:
-        return Failure(trouble="unreachable", words=system_words(error))
+        return EndpointFailure(trouble="unreachable", words=system_words(error))
     if "Timeout" in name:
-        return Failure(trouble="slow")
-    return Failure(trouble="broken", words=str(error))
+        return EndpointFailure(trouble="slow")
+    return EndpointFailure(trouble="broken", words=str(error))
 
 
 def _only(own: dict[str, str]) -> Hook:
-    """Sends these headers and what HTTP needs; `openai` adds others from the environment."""
+    """Keeps only these headers and those that HTTP needs; `openai` adds others."""
 
     async def strip(request: Any) -> None:
         for name in set(request.headers) - _HEADERS:
@@ -122,7 +121,7 @@ def _only(own: dict[str, str]) -> Hook:
 
 
 def _only_success(timeout_s: float) -> Hook:
-    """Turn any other status into a failure before the library reads its body, or follows it."""
+    """Raises for any other status, before the library reads the body or follows a redirect."""
 
     async def check(response: Any) -> None:
         encoding = response.headers.get("content-encoding", "").strip().lower()
@@ -131,11 +130,11 @@ def _only_success(timeout_s: float) -> Hook:
             return
         status = response.status_code
         if response.is_success:
-            failure = Failure(trouble="nonsense", words=f"it is compressed as {encoding!r}")
+            failure = EndpointFailure(trouble="nonsense", words=f"it is compressed as {encoding!r}")
         elif response.is_redirect and (target := _target(response)):
-            failure = Failure(trouble="redirected", words=target, status=status)
+            failure = EndpointFailure(trouble="redirected", words=target, status=status)
         else:
-            failure = Failure(
+            failure = EndpointFailure(
                 trouble="refused",
                 words=await _error_words(response, timeout_s) if can_read else "",
                 status=status,
@@ -147,7 +146,7 @@ def _only_success(timeout_s: float) -> Hook:
 
 
 def _target(response: Any) -> str:
-    """Where a redirect leads, as a base_url without credentials and in plain letters."""
+    """The target of a redirect, as a base_url without credentials, in ASCII."""
     try:
         target = urlsplit(urljoin(str(response.request.url), response.headers["location"]))
         path = target.path
@@ -160,14 +159,14 @@ def _target(response: Any) -> str:
 
 
 async def _error_words(response: Any, timeout_s: float) -> str:
-    """What the body of a refusal says, as far as it comes in time."""
+    """The message in the body of a refusal, as far as it arrives in time."""
     body = bytearray()
     try:
         async with asyncio.timeout(min(timeout_s, _LONGEST_ERROR_S)):
             async for part in bounded(response.aiter_bytes(), _LARGEST_ERROR):
                 body += part
     except (RequestFailed, TimeoutError):
-        pass  # what came of it says more than that it was cut
+        pass  # the part that arrived says more than the interruption
     try:
         return parsed_error(json.loads(body))
     except (ValueError, RecursionError):

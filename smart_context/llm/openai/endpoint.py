@@ -1,6 +1,6 @@
-"""One model at one endpoint: sends requests, again where that helps, and explains failures.
+"""One model at one endpoint: sends requests, retries them, and explains failures.
 
-The retries of `openai` are off: ours know when another request helps.
+The retries of `openai` are off: ours know when a retry helps.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from smart_context.config import EndpointSettings
 from smart_context.errors import ModelFailed
 from smart_context.llm.failures import (
-    Failure,
+    EndpointFailure,
     ModelKind,
     RequestFailed,
     explained,
@@ -33,34 +33,34 @@ Body = Mapping[str, Any]
 
 _LOG = logging.getLogger(__name__)
 LARGEST_BODY = 2 << 20
-"""Bytes of an answer that is read at once; it takes a tenth of a second to parse at worst."""
+"""The most bytes of an answer that is read whole; parsing them takes at most 0.1 s."""
 
 _LARGEST_STREAM = 256 << 20
-"""Bytes of a stream; what it says is bounded more closely where it is read."""
+"""The most bytes of a stream; its text is limited further where it is read."""
 
 _PATIENCE = 10
 _UPLOAD_AND_WAIT = 2
-"""How many times `timeout_s` an answer may take to begin: the request goes there first."""
+"""An answer may take this many times `timeout_s` to begin: the request is uploaded first."""
 
 _OPTIONAL: Mapping[str, tuple[str, ...]] = {
     "stream_options": ("stream_options", "include_usage"),
     "response_format": ("response_format", "json_object", "json mode"),
     "encoding_format": ("encoding_format", "base64"),
 }
-"""Fields that an answer is possible without, and how a refusal names them."""
+"""Optional fields of a request, and how a refusal names them."""
 
 _INSTEAD: Body = {"encoding_format": "float"}
-"""What is sent in place of a refused field; the library would fill in what is left out."""
+"""Sent in place of a refused field; the library would fill in a missing one."""
 
 
 class Endpoint:
     """The connection to one model.
 
     Args:
-        settings: Where the model is and how patient to be.
-        kind: What to call it in errors.
+        settings: The model's address, key and timeout.
+        kind: Its name in errors.
         sleep: Waits between requests.
-        jitter: A number in [0, 1), drawn for each wait.
+        jitter: Gives a number in [0, 1) for each wait.
     """
 
     def __init__(
@@ -81,14 +81,14 @@ class Endpoint:
 
     @property
     def patience_s(self) -> float:
-        """How long an endpoint may give signs of life, but no answer."""
+        """How long an endpoint may keep the connection open without an answer."""
         return _PATIENCE * self.settings.timeout_s
 
     async def fetch(self, route: Route, body: Body, *, most_bytes: int = LARGEST_BODY) -> bytes:
         """The whole body of the answer.
 
         Raises:
-            RequestFailed: When all attempts are used up, or another would not help.
+            RequestFailed: If the last attempt fails, or a retry would not help.
         """
 
         async def attempt(stack: AsyncExitStack, body: Body) -> bytes:
@@ -104,12 +104,12 @@ class Endpoint:
 
     @asynccontextmanager
     async def stream(self, body: Body) -> AsyncIterator[AsyncIterator[bytes]]:
-        """The answer's bytes as they come; leaving the context closes the connection.
+        """The answer's bytes as they arrive; leaving the context closes the connection.
 
-        Once an answer has begun nothing is retried.
+        Nothing is retried once an answer has begun.
 
         Raises:
-            RequestFailed: As `fetch` does, and while iterating.
+            RequestFailed: As `fetch`, and while iterating.
         """
 
         async def attempt(stack: AsyncExitStack, body: Body) -> AsyncIterator[bytes]:
@@ -118,8 +118,8 @@ class Endpoint:
         async with AsyncExitStack() as stack:
             yield await self._persist(stack, attempt, body)
 
-    def explained(self, failure: Failure) -> ModelFailed:
-        """The error to show to a person."""
+    def explained(self, failure: EndpointFailure) -> ModelFailed:
+        """The error to show to the user."""
         return explained(failure, self.settings, self._kind)
 
     async def aclose(self) -> None:
@@ -155,7 +155,7 @@ class Endpoint:
         refused = body.keys() & self._refused_fields & _INSTEAD.keys()
         return known | {key: _INSTEAD[key] for key in refused}
 
-    def _wait_s(self, failure: Failure, retries: int) -> float | None:
+    def _wait_s(self, failure: EndpointFailure, retries: int) -> float | None:
         return wait_s(
             failure,
             retries=retries,
@@ -163,8 +163,8 @@ class Endpoint:
             jitter=self._jitter(),
         )
 
-    def _takes_back(self, failure: Failure, sent: Body) -> bool:
-        """Leave out, from now on, an optional field that the endpoint says it does not know."""
+    def _takes_back(self, failure: EndpointFailure, sent: Body) -> bool:
+        """Stop sending optional fields that the endpoint does not know; True if there is one."""
         if failure.status not in {400, 422}:
             return False
         words = failure.words.lower()
@@ -191,11 +191,11 @@ class Endpoint:
     async def _connected(self) -> "openai.AsyncOpenAI":
         if not is_address(self.settings.base_url):
             words = "base_url is not a web address"
-            raise RequestFailed(Failure(trouble="unreachable", words=words))
+            raise RequestFailed(EndpointFailure(trouble="unreachable", words=words))
         key = self.settings.api_key
         if key and not (key.isascii() and key.isprintable()):
             words = "its key holds characters that can't be sent, such as a line break"
-            raise RequestFailed(Failure(trouble="unusable key", words=words))
+            raise RequestFailed(EndpointFailure(trouble="unusable key", words=words))
         async with self._connecting:
             if self._client is None:
                 self._client = await asyncio.to_thread(make_client, self.settings)
@@ -208,7 +208,7 @@ async def _until(seconds: float) -> AsyncIterator[None]:
         async with asyncio.timeout(seconds):
             yield
     except TimeoutError:
-        raise RequestFailed(Failure(trouble="slow")) from None
+        raise RequestFailed(EndpointFailure(trouble="slow")) from None
 
 
 def _api_error() -> type[Exception]:
@@ -223,16 +223,15 @@ def _request(
         given = body
         create: Any = client.embeddings.with_streaming_response.create
     else:
-        # The library looks into each message for things to convert, 0.1 ms apiece; as an extra
-        # field they go as they are.
+        # The library inspects each message, 0.1 ms apiece; an extra field is passed on unread.
         given = {**body, "messages": [], "extra_body": {"messages": body["messages"]}}
         create = client.chat.completions.with_streaming_response.create
     opened: AbstractAsyncContextManager[Any] = create(**given)
     return opened
 
 
-def _failure(error: Exception) -> Failure:
-    """What an exception of `openai` means; some of its versions wrap ours."""
+def _failure(error: Exception) -> EndpointFailure:
+    """The failure behind an exception of `openai`; some versions wrap ours."""
     cause = error.__cause__
     if isinstance(cause, RequestFailed):
         return cause.failure

@@ -1,4 +1,4 @@
-"""Models behind the OpenAI API: OpenAI itself, Ollama, LM Studio, vLLM, llama.cpp and the like."""
+"""Models behind the OpenAI API: OpenAI, Ollama, LM Studio, vLLM, llama.cpp and others."""
 
 import asyncio
 import random
@@ -8,8 +8,13 @@ from typing import Any
 import numpy as np
 
 from smart_context.config import EndpointSettings
-from smart_context.llm.failures import AnswerNotUnderstood, Failure, RequestFailed, shown_url
-from smart_context.llm.models import Completion, Matrix, Piece, PromptMessage
+from smart_context.llm.failures import (
+    AnswerNotUnderstood,
+    EndpointFailure,
+    RequestFailed,
+    shown_url,
+)
+from smart_context.llm.models import Completion, Matrix, Piece, PromptMessage, unit_rows
 from smart_context.llm.openai.endpoint import LARGEST_BODY, Endpoint, Sleep
 from smart_context.llm.openai.replies import (
     StreamReader,
@@ -32,14 +37,13 @@ _SHORT_TEXT_TOKENS = 400
 class OpenAIChatModel:
     """A chat model at an endpoint; satisfies `ChatModel`.
 
-    At most `max_retries` requests are made again, and none once an answer has begun. Fields that
-    an endpoint says it does not know (`stream_options`, `response_format`) are left out from then
-    on.
+    At most `max_retries` retries, and none once an answer has begun. Fields that an endpoint
+    rejects (`stream_options`, `response_format`) are not sent again.
 
     Args:
-        endpoint: Where the model is and how patient to be.
+        endpoint: The model's address, key and timeout.
         sleep: Waits between requests.
-        jitter: A number in [0, 1), drawn for each wait.
+        jitter: Gives a number in [0, 1) for each wait.
     """
 
     def __init__(
@@ -59,7 +63,7 @@ class OpenAIChatModel:
     async def stream(
         self, messages: Sequence[PromptMessage], *, tools: Sequence[dict[str, Any]] = ()
     ) -> AsyncGenerator[Piece]:
-        """The answer as it is written; closing the generator closes the connection.
+        """Stream the answer; closing the generator closes the connection.
 
         Raises:
             ModelFailed: While iterating; the pieces before it stay valid.
@@ -87,10 +91,10 @@ class OpenAIChatModel:
         tools: Sequence[dict[str, Any]] = (),
         json_reply: bool = False,
     ) -> Completion:
-        """The whole answer at once; `json_reply` asks for a JSON object where that is supported.
+        """The whole answer at once; `json_reply` asks for a JSON object where supported.
 
         Raises:
-            ModelFailed: If the endpoint does not answer, says no, or answers nonsense.
+            ModelFailed: If the endpoint does not answer, refuses, or its answer is invalid.
         """
         body = self._body(messages, tools)
         if json_reply:
@@ -119,13 +123,13 @@ class OpenAIChatModel:
 class OpenAIEmbedder:
     """An embedding model at an endpoint; satisfies `Embedder`.
 
-    A text is sent as far as about 1,800 tokens, and about 400 once the endpoint has said that
-    texts are too long for it.
+    Sends about the first 1,800 tokens of a text, or 400 once the endpoint has said that texts are
+    too long.
 
     Args:
-        endpoint: Where the model is and how patient to be.
+        endpoint: The model's address, key and timeout.
         sleep: Waits between requests.
-        jitter: A number in [0, 1), drawn for each wait.
+        jitter: Gives a number in [0, 1) for each wait.
     """
 
     def __init__(
@@ -140,18 +144,18 @@ class OpenAIEmbedder:
 
     @property
     def name(self) -> str:
-        """Address and model, since two servers may give one name to different models."""
+        """Address and model: two servers may use one name for different models."""
         settings = self._endpoint.settings
         return f"{shown_url(settings.base_url)}|{settings.model}"
 
     async def embed(self, texts: Sequence[str]) -> Matrix:
         """Shape (len(texts), d), one unit-length row per text, in order.
 
-        Blank texts are not sent: endpoints refuse them. They give zero rows, and when there are
-        no others d is 0.
+        Blank texts are not sent, since endpoints refuse them; they give zero rows. If all are
+        blank, d is 0.
 
         Raises:
-            ModelFailed: If the endpoint does not answer, says no, or gives too few vectors or
+            ModelFailed: If the endpoint does not answer, refuses, or sends too few vectors or
                 vectors of different lengths.
         """
         places = [place for place, text in enumerate(texts) if text.strip()]
@@ -162,7 +166,7 @@ class OpenAIEmbedder:
         except (RequestFailed, AnswerNotUnderstood, VendorError) as error:
             raise self._endpoint.explained(failure_of(error)) from None
         rows = np.zeros((len(texts), found.shape[1]), np.float32)
-        rows[places] = _unit(found)
+        rows[places] = unit_rows(found)
         return rows
 
     async def aclose(self) -> None:
@@ -191,20 +195,20 @@ class OpenAIEmbedder:
 
 def _check_ended(reader: StreamReader) -> None:
     if not reader.ended:
-        raise RequestFailed(Failure(trouble="broken"))
+        raise RequestFailed(EndpointFailure(trouble="broken"))
 
 
-def failure_of(error: RequestFailed | AnswerNotUnderstood | VendorError) -> Failure:
+def failure_of(error: RequestFailed | AnswerNotUnderstood | VendorError) -> EndpointFailure:
     """The value behind an exception of this package."""
     if isinstance(error, RequestFailed):
         return error.failure
     if isinstance(error, VendorError):
-        return Failure(trouble="refused", words=str(error), status=200)
-    return Failure(trouble="nonsense", words=str(error))
+        return EndpointFailure(trouble="refused", words=str(error), status=200)
+    return EndpointFailure(trouble="nonsense", words=str(error))
 
 
 def encodable(value: Any) -> Any:
-    """The same JSON value, with halves of characters that UTF-8 can't hold replaced."""
+    """The same JSON value, with lone surrogates, which UTF-8 can't hold, replaced."""
     if isinstance(value, str):
         return value if value.isascii() else _whole_characters(value)
     if isinstance(value, dict):
@@ -235,8 +239,3 @@ def _stacked(parts: Sequence[Matrix]) -> Matrix:
     if len(widths) > 1:
         raise AnswerNotUnderstood(f"expected embeddings of one length, found lengths {widths}")
     return np.concatenate(parts) if parts else np.zeros((0, 0), np.float32)
-
-
-def _unit(rows: Matrix) -> Matrix:
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)

@@ -1,7 +1,7 @@
-"""Reads what an OpenAI-compatible endpoint sends: bytes in, our values out.
+"""Parses the answers of OpenAI-compatible endpoints.
 
-Endpoints differ in small ways. What can be understood is; what can't raises
-`AnswerNotUnderstood` with the beginning of what was found.
+Endpoints differ in small ways, so parsing is lenient. What can't be parsed raises
+`AnswerNotUnderstood`, which quotes its beginning.
 """
 
 import base64
@@ -14,7 +14,7 @@ import numpy as np
 
 from smart_context.llm.failures import (
     AnswerNotUnderstood,
-    Failure,
+    EndpointFailure,
     RequestFailed,
     vendor_words,
 )
@@ -25,28 +25,28 @@ from smart_context.llm.openai.tool_calls import ToolCalls
 _SHOWN = 200
 _LONGEST_LINE = 2 << 20
 _MANY_LINES = 32
-"""Lines that came at once and are passed on as one piece: each piece costs a frame and a write."""
+"""More lines at once are passed on as one piece: each piece costs a frame and a write."""
 
 _MOST_NUMBERS = 16_384
 _MARKS_OF_A_VECTOR = 40
-"""Quotes and brackets around one embedding, and some more for other fields."""
+"""The most quotes and brackets around one embedding, other fields included."""
 
 MOST_CHARACTERS = 4_000_000
-"""Of an answer and the thoughts before it: a million tokens, more than any model writes."""
+"""The most characters of an answer and its reasoning: a million tokens."""
 
 _NOTHING = ("", "")
 
 
 class VendorError(Exception):
-    """An error that the endpoint sent in place of an answer, with status 200."""
+    """An error sent in place of an answer, with status 200."""
 
 
 def read_completion(body: bytes) -> Completion:
     """A whole answer.
 
     Raises:
-        AnswerNotUnderstood: If it is none.
-        VendorError: If it is an error in disguise.
+        AnswerNotUnderstood: If it can't be parsed.
+        VendorError: If it is an error with status 200.
     """
     answer = _json_object(body)
     choice = _first_choice(answer)
@@ -66,11 +66,11 @@ def read_completion(body: bytes) -> Completion:
 
 
 def read_vectors(body: bytes, count: int) -> Matrix:
-    """Shape (count, d): the rows as they came, in the order of the texts.
+    """Shape (count, d): the rows as sent, in the order of the texts.
 
     Raises:
         AnswerNotUnderstood: If rows are missing, of different lengths, or not finite numbers.
-        VendorError: If it is an error in disguise.
+        VendorError: If it is an error with status 200.
     """
     marks = max(body.count(mark) for mark in (b'"', b"{", b"["))
     if marks > _MARKS_OF_A_VECTOR * (count + 2):
@@ -91,13 +91,13 @@ def read_vectors(body: bytes, count: int) -> Matrix:
 
 
 class StreamReader:
-    """Turns the bytes of a streamed answer into pieces, whatever they are cut into.
+    """Turns the bytes of a streamed answer into pieces, wherever the bytes are cut.
 
-    A server that ignores the wish to stream and sends a whole answer is understood as well.
+    Also accepts a whole answer from a server that ignores `stream`.
 
     Attributes:
-        ended: The endpoint said that the answer is whole; without that it was cut off.
-        characters: How many were said, thought or asked of tools; signs of life don't count.
+        ended: True if the endpoint marked the end; otherwise the answer was cut off.
+        characters: The characters of text, reasoning and tool calls so far.
     """
 
     def __init__(self) -> None:
@@ -111,11 +111,11 @@ class StreamReader:
         self._strays = bytearray()
 
     def feed(self, chunk: bytes) -> Iterator[Piece]:
-        """The pieces of text that are complete now, up to an event that can't be understood.
+        """The pieces that are complete now, up to the first invalid event.
 
         Raises:
-            AnswerNotUnderstood: At an event that is not JSON, or a line without end.
-            RequestFailed: When the answer is longer than any.
+            AnswerNotUnderstood: At an event that is not JSON, or an endless line.
+            RequestFailed: If the answer is over the size limit.
             VendorError: If the endpoint reports an error in mid-stream.
         """
         *lines, rest = chunk.split(b"\n")
@@ -133,11 +133,11 @@ class StreamReader:
             raise AnswerNotUnderstood(_beginning(self._rest))
 
     def last(self) -> Iterator[Piece]:
-        """What was left when the bytes ended: text, then one piece with tool calls and usage.
+        """The remaining text, then one piece with tool calls and usage.
 
         Raises:
-            AnswerNotUnderstood: If there was no event at all, nor a whole answer.
-            VendorError: As `feed` does.
+            AnswerNotUnderstood: If there was no event and no whole answer.
+            VendorError: As `feed`.
         """
         yield from self.feed(b"\n")
         if not self._saw_event:
@@ -157,7 +157,7 @@ class StreamReader:
             )
 
     def _said(self, lines: Sequence[bytes]) -> tuple[list[tuple[str, str]], Exception | None]:
-        """What is thought and said in each line, or in all when they are many; and what failed."""
+        """Reasoning and text per line, or of all if they are many; and the error, if any."""
         said: list[tuple[str, str]] = []
         failure = None
         for line in lines:
@@ -172,7 +172,7 @@ class StreamReader:
         return said, failure
 
     def _line(self, line: bytes) -> tuple[str, str]:
-        """What is thought, and what is said, in one line."""
+        """Reasoning and text of one line."""
         if not line.startswith(b"data:"):
             if not self._saw_event:
                 self._strays += line[: max(0, _LONGEST_LINE - len(self._strays))]
@@ -200,7 +200,7 @@ class StreamReader:
         thoughts = _reasoning(delta) + thoughts
         self.characters += len(thoughts) + len(text)
         if self.characters > MOST_CHARACTERS:
-            raise RequestFailed(Failure(trouble="endless"))
+            raise RequestFailed(EndpointFailure(trouble="endless"))
         return thoughts, text
 
 
@@ -229,7 +229,7 @@ def _text(message: Mapping[str, Any]) -> str:
 
 
 def _reasoning(message: Mapping[str, Any]) -> str:
-    """What a model thought aloud; OpenAI's API knows no field for it, and servers have two."""
+    """The reasoning, which servers send in one of two fields; OpenAI's API has none."""
     thoughts = message.get("reasoning_content") or message.get("reasoning")
     return thoughts if isinstance(thoughts, str) else ""
 

@@ -1,14 +1,14 @@
-"""When a failed request is made again, and after how long (contract A4)."""
+"""Which failed requests are retried, and after how long."""
 
 import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from smart_context.llm.failures import Failure
+from smart_context.llm.failures import EndpointFailure
 
 LONGEST_WAIT_S = 60.0
-"""An endpoint that asks for more is not asked again: the person is told how long instead."""
+"""No retry for an endpoint that asks for more: the user is told how long to wait instead."""
 
 _FIRST_WAIT_S = 0.5
 _LONGEST_BACKOFF_S = 8.0
@@ -16,17 +16,19 @@ _TRANSIENT = frozenset({408, 409, 429})
 _SERVER_ERROR = 500
 
 
-def wait_s(failure: Failure, *, retries: int, max_retries: int, jitter: float) -> float | None:
-    """Seconds to wait before the next request; `None` when there shall be none.
+def wait_s(
+    failure: EndpointFailure, *, retries: int, max_retries: int, jitter: float
+) -> float | None:
+    """Seconds to wait before the next retry; `None` for no retry.
 
-    Made again: 408, 409, 429, 5xx, and connections that failed or broke. Not made again: other
-    refusals, answers that make no sense, and timeouts, since the endpoint is still busy with the
-    first request then.
+    Retried: 408, 409, 429, 5xx, and connections that failed or broke. Not retried: other
+    refusals, invalid answers, and timeouts, since the endpoint is still busy with the first
+    request.
 
     Args:
-        failure: What the last request came to.
-        retries: How many requests were made again already.
-        max_retries: How many may be.
+        failure: The failure of the last request.
+        retries: The number of retries so far.
+        max_retries: The most retries.
         jitter: In [0, 1). Spreads clients that failed together; it shortens a wait by at most a
             quarter, and never one that the endpoint asked for.
     """
@@ -38,7 +40,7 @@ def wait_s(failure: Failure, *, retries: int, max_retries: int, jitter: float) -
     return backoff * (1 - jitter / 4)
 
 
-def _is_transient(failure: Failure) -> bool:
+def _is_transient(failure: EndpointFailure) -> bool:
     if failure.trouble == "refused":
         status = failure.status or 0
         return status in _TRANSIENT or status >= _SERVER_ERROR
@@ -46,14 +48,14 @@ def _is_transient(failure: Failure) -> bool:
 
 
 def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
-    """What `Retry-After` asks for, in seconds from now: a number or an HTTP date.
+    """The wait that `Retry-After` asks for, in seconds; it holds a number or an HTTP date.
 
     Args:
-        headers: Of the answer; names compared as the mapping does.
-        now: The present, with a time zone.
+        headers: The answer's headers; names are compared as the mapping does.
+        now: The current time, with a time zone.
 
     Returns:
-        At least 0, or `None` when the header is missing or can't be read.
+        At least 0, or `None` if the header is missing or invalid.
     """
     value = headers.get("retry-after", "").strip()
     try:

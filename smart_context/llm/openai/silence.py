@@ -1,16 +1,16 @@
-"""Tells an endpoint that thinks for long from one that only keeps the line open."""
+"""Tells an endpoint that thinks for long from one that only keeps the connection open."""
 
 from collections.abc import Callable
 
-from smart_context.llm.failures import Failure, RequestFailed
+from smart_context.llm.failures import EndpointFailure, RequestFailed
 
 
 class Silence:
-    """How long an endpoint has given signs of life, but no part of an answer.
+    """How long a stream has been open without new text.
 
     Args:
-        longest_s: How long that may be.
-        clock: Seconds, from any beginning.
+        longest_s: The longest silence.
+        clock: A monotonic clock, in seconds.
     """
 
     def __init__(self, longest_s: float, clock: Callable[[], float]) -> None:
@@ -19,14 +19,14 @@ class Silence:
         self._heard, self._characters = clock(), 0
 
     def check(self, characters: int) -> None:
-        """Note how much was said so far.
+        """Record the number of characters so far.
 
         Raises:
-            RequestFailed: If that has not become more for too long.
+            RequestFailed: If it has not grown for too long.
         """
         now = self._clock()
         if characters > self._characters:
             self._heard, self._characters = now, characters
         elif now - self._heard > self._longest_s:
-            words = f"there were only signs of life for {self._longest_s:g} s"
-            raise RequestFailed(Failure(trouble="slow", words=words))
+            words = f"it kept the connection open without an answer for {self._longest_s:g} s"
+            raise RequestFailed(EndpointFailure(trouble="slow", words=words))

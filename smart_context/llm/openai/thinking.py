@@ -1,7 +1,7 @@
-"""Tells what a model thinks aloud from what it answers.
+"""Separates a model's reasoning from its answer.
 
-Most endpoints send the two apart. Some pass the marks of the model on, at the very beginning of its
-answer: `<think>`, the thoughts, `</think>`.
+Most endpoints send the two in separate fields. Some pass on the model's own tags at the beginning
+of the answer: `<think>`, the reasoning, `</think>`.
 """
 
 from dataclasses import dataclass, field
@@ -14,16 +14,16 @@ _MOST_HELD = 1_000
 
 @dataclass(slots=True)
 class Thinking:
-    """Splits an answer that arrives in pieces, whatever they are cut into.
+    """Splits an answer that arrives in pieces, wherever they are cut.
 
-    Marks anywhere but at the beginning are text: somebody may write about them.
+    Tags anywhere else are ordinary text: somebody may write about them.
     """
 
     _held: str = field(default="", init=False)
     _state: Literal["begins", "thinks", "ends", "answers"] = field(default="begins", init=False)
 
     def split(self, text: str) -> tuple[str, str]:
-        """Thoughts and text of the next piece; what could be the beginning of a mark is held."""
+        """Reasoning and text of the next piece; a possible beginning of a tag is held back."""
         match self._state:
             case "begins":
                 return self._begin(text)
@@ -35,7 +35,7 @@ class Thinking:
                 return "", text
 
     def rest(self) -> tuple[str, str]:
-        """What was held when the answer ended."""
+        """Reasoning and text still held back at the end."""
         held, self._held = self._held, ""
         return (held, "") if self._state == "thinks" else ("", held)
 
@@ -61,7 +61,7 @@ class Thinking:
         return thoughts[:whole], ""
 
     def _answer(self, text: str) -> str:
-        """The text without the blank lines between thoughts and answer."""
+        """The text without the blank lines between reasoning and answer."""
         text = text.lstrip()
         if text:
             self._state = "answers"
@@ -69,7 +69,7 @@ class Thinking:
 
 
 def split_thoughts(text: str) -> tuple[str, str]:
-    """Thoughts and text of a whole answer."""
+    """Reasoning and text of a whole answer."""
     thinking = Thinking()
     thoughts, said = thinking.split(text)
     more_thoughts, more = thinking.rest()
@@ -77,5 +77,5 @@ def split_thoughts(text: str) -> tuple[str, str]:
 
 
 def _length_of_beginning(mark: str, text: str) -> int:
-    """How many of the last characters of the text could be the first ones of the mark."""
+    """The length of the longest suffix of the text that begins the tag."""
     return next((n for n in range(len(mark) - 1, 0, -1) if text.endswith(mark[:n])), 0)

@@ -1,4 +1,4 @@
-"""Puts the tool calls of an answer together from what endpoints send of them."""
+"""Assembles the tool calls of an answer from their fragments."""
 
 import json
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from smart_context.llm.models import ToolCall
 _MOST_CALLS = 128
 _LONGEST_NAME = 200
 _LONGEST_ID = 10_000
-"""Some gateways keep what they need for the next request in it."""
+"""Some gateways store state for the next request in it."""
 
 
 @dataclass(slots=True)
@@ -24,12 +24,12 @@ class _Call:
 
 @dataclass(slots=True)
 class ToolCalls:
-    """Tool calls put together from fragments, by id where there is one, else by index."""
+    """Tool calls assembled from fragments, matched by id, or else by index."""
 
     calls: list[_Call] = field(default_factory=list)
 
     def add(self, fragment: Mapping[str, Any]) -> int:
-        """Take a fragment; gives how many characters it added."""
+        """Add a fragment; returns the number of characters it added."""
         call = self._call(str(fragment.get("id") or "")[:_LONGEST_ID], fragment.get("index"))
         function = fragment.get("function")
         if not isinstance(function, Mapping):
@@ -51,7 +51,7 @@ class ToolCalls:
 
     @property
     def whole(self) -> tuple[ToolCall, ...]:
-        """The calls as far as they came."""
+        """The calls as far as they have arrived."""
         return tuple(
             ToolCall(
                 id=call.id or f"call_{number}", name=call.name, arguments="".join(call.arguments)

@@ -67,7 +67,7 @@ def test_without_the_library_there_is_no_such_pass(tensors):
 def test_a_library_that_does_not_start_is_reported_and_not_used(tensors, monkeypatch, caplog):
     monkeypatch.setitem(sys.modules, "broken_runtime", ModuleType("broken_runtime"))
     assert onnx_forward(tensors, library="broken_runtime") is None
-    assert "does not start, so numpy is used" in caplog.text
+    assert "failed to start; using numpy instead" in caplog.text
 
 
 def test_its_vectors_are_those_of_the_numpy_pass(tensors):

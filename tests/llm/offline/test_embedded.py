@@ -10,7 +10,7 @@ import pytest
 from smart_context.errors import ModelFailed
 from smart_context.llm.minilm import files
 from smart_context.llm.offline import embedded
-from smart_context.llm.offline.embedded import EmbeddedEmbedder, Window, batched, cut, padded
+from smart_context.llm.offline.embedded import EmbeddedEmbedder, TokenWindow, batched, cut, padded
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
@@ -115,7 +115,7 @@ def test_the_windows_of_a_long_text_are_spread_from_its_beginning_to_its_end(loa
 
 
 def test_batches_are_sorted_by_length_and_bounded():
-    windows = [Window(number, (1,) * (number % 256 + 1)) for number in range(600)]
+    windows = [TokenWindow(number, (1,) * (number % 256 + 1)) for number in range(600)]
     batches = list(batched(windows))
     lengths = [len(window.ids) for batch in batches for window in batch]
     assert lengths == sorted(lengths)
@@ -125,7 +125,7 @@ def test_batches_are_sorted_by_length_and_bounded():
 
 
 def test_padding_is_behind_the_ids():
-    ids, lengths = padded([Window(0, (5, 6)), Window(1, (7, 8, 9))])
+    ids, lengths = padded([TokenWindow(0, (5, 6)), TokenWindow(1, (7, 8, 9))])
     assert ids.tolist() == [[5, 6, 0], [7, 8, 9]]
     assert lengths.tolist() == [2, 3]
 
@@ -198,7 +198,7 @@ async def test_a_spoilt_data_file_is_named_with_what_to_do(tmp_path, name, spoil
         shutil.copy(files.FOLDER / file, tmp_path / file)
     spoil(tmp_path / name)
     embedder = EmbeddedEmbedder(folder=tmp_path)
-    with pytest.raises(ModelFailed, match=f"{name}.*{said}.*Install the package again"):
+    with pytest.raises(ModelFailed, match=f"{name}.*{said}.*Reinstall the package"):
         await embedder.embed(["hello"])
     await embedder.aclose()
 

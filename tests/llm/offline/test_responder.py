@@ -3,13 +3,18 @@
 import pytest
 
 from smart_context.errors import ModelFailed
-from smart_context.llm.offline.responder import Passage, PassageResponder, question_of, said_before
+from smart_context.llm.offline.responder import (
+    ChatPassage,
+    PassageResponder,
+    question_of,
+    said_before,
+)
 from smart_context.llm.offline.scripted import ScriptedEmbedder
 
 pytestmark = pytest.mark.anyio
 
-BREAD = Passage("Kitchen/Bread.md › Starter", "Feed the starter flour and water twice a day.")
-GRAPH = Passage("Agents.md", "A checkpoint stores the state of the graph after each node.")
+BREAD = ChatPassage("Kitchen/Bread.md › Starter", "Feed the starter flour and water twice a day.")
+GRAPH = ChatPassage("Agents.md", "A checkpoint stores the state of the graph after each node.")
 
 
 class Notes:
@@ -56,8 +61,8 @@ async def test_a_quote_does_not_shout_its_heading():
 
 
 async def test_passages_stand_in_the_order_of_their_closeness():
-    near = Passage("near.md", "feed the starter flour and water")
-    far = Passage("far.md", "the starter got flour once, long ago, in spring")
+    near = ChatPassage("near.md", "feed the starter flour and water")
+    far = ChatPassage("far.md", "the starter got flour once, long ago, in spring")
     text = await answer([user("feed starter flour water")], far, near)
     assert text.index("near.md") < text.index("far.md")
 
@@ -94,14 +99,14 @@ async def test_questions_in_other_scripts_find_passages_by_their_words():
     text = await answer(
         [user("机器学习模型需要什么?")],
         BREAD,
-        Passage("笔记/学习.md", "机器学习模型需要大量的数据。"),
+        ChatPassage("笔记/学习.md", "机器学习模型需要大量的数据。"),
     )
     assert "**1.** `笔记/学习.md`\n\n> 机器学习模型需要大量的数据。" in text
     assert "**2.**" not in text
 
 
 async def test_the_path_of_a_note_counts_as_its_words():
-    text = await answer([user("bread")], Passage("Kitchen/Bread.md", "Feed it twice a day."))
+    text = await answer([user("bread")], ChatPassage("Kitchen/Bread.md", "Feed it twice a day."))
     assert "> Feed it twice a day." in text
 
 
@@ -114,7 +119,7 @@ async def test_a_failing_embedder_leaves_the_words_and_is_mentioned():
 
 
 async def test_at_most_five_different_passages_are_quoted():
-    passages = [Passage(f"{number}.md", f"feed the starter {number}") for number in range(9)]
+    passages = [ChatPassage(f"{number}.md", f"feed the starter {number}") for number in range(9)]
     text = await answer([user("feed the starter")], *passages, *passages)
     assert text.count("> feed") == 5
 
@@ -127,7 +132,7 @@ async def test_the_best_passage_is_found_among_thousands():
 
 
 async def test_a_long_note_is_quoted_in_part_and_every_line_stays_in_the_quote():
-    long = Passage("long.md", "feed the starter\n\n# Heading\n" + "flour " * 500)
+    long = ChatPassage("long.md", "feed the starter\n\n# Heading\n" + "flour " * 500)
     text = await answer([user("feed the starter")], long)
     quote = text[text.index("**1.**") :].split("\n\n", 1)[1]
     assert all(line.startswith(">") for line in quote.splitlines())
@@ -136,7 +141,7 @@ async def test_a_long_note_is_quoted_in_part_and_every_line_stays_in_the_quote()
 
 
 async def test_a_source_cannot_leave_its_code_span():
-    text = await answer([user("feed the starter")], Passage("a`b\n# c.md", "feed the starter"))
+    text = await answer([user("feed the starter")], ChatPassage("a`b\n# c.md", "feed the starter"))
     assert "**1.** `` a`b # c.md ``" in text
 
 

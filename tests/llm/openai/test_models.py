@@ -334,7 +334,7 @@ async def test_cancelling_a_whole_answer_hangs_up(endpoint, chat):
 )
 async def test_nonsense_is_shown_and_not_asked_again(endpoint, chat, reply, shown, streamed):
     endpoint.reply_with(reply)
-    with pytest.raises(ModelFailed, match="not what the OpenAI API promises") as failed:
+    with pytest.raises(ModelFailed, match="does not follow the OpenAI API") as failed:
         await (collected(chat.stream(ASK)) if streamed else chat.complete(ASK))
     assert shown in str(failed.value)
     assert "/v1" in str(failed.value)
@@ -350,8 +350,8 @@ async def test_nonsense_is_shown_and_not_asked_again(endpoint, chat, reply, show
         pytest.param(failure(401), "environment variable MY_KEY", id="401 names the variable"),
         pytest.param(failure(403), "may use this model", id="403"),
         pytest.param(failure(404), "Check the model's name", id="404"),
-        pytest.param(failure(429), "asked too often", id="429"),
-        pytest.param(failure(500), "trouble of its own", id="500"),
+        pytest.param(failure(429), "too many requests", id="429"),
+        pytest.param(failure(500), "itself has a problem", id="500"),
         pytest.param(
             failure(400, "This model's maximum context length is 8192 tokens"),
             "pick fewer topics",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.llm.failures import Failure
+from smart_context.llm.failures import EndpointFailure
 from smart_context.llm.openai.retries import LONGEST_WAIT_S, retry_after_s, wait_s
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -19,16 +19,18 @@ def waits(failure, *, retries=0, max_retries=9, jitter=0.0):
 @pytest.mark.parametrize(
     ("failure", "again"),
     [
-        pytest.param(Failure(trouble="refused", status=429), True, id="429"),
-        pytest.param(Failure(trouble="refused", status=500), True, id="500"),
-        pytest.param(Failure(trouble="refused", status=408), True, id="408"),
-        pytest.param(Failure(trouble="refused", status=404), False, id="404"),
-        pytest.param(Failure(trouble="refused", status=200), False, id="an error with status 200"),
-        pytest.param(Failure(trouble="unreachable"), True, id="no connection"),
-        pytest.param(Failure(trouble="broken"), True, id="a connection that broke"),
-        pytest.param(Failure(trouble="slow"), False, id="a timeout"),
-        pytest.param(Failure(trouble="nonsense"), False, id="nonsense"),
-        pytest.param(Failure(trouble="unusable key"), False, id="a key that can't be sent"),
+        pytest.param(EndpointFailure(trouble="refused", status=429), True, id="429"),
+        pytest.param(EndpointFailure(trouble="refused", status=500), True, id="500"),
+        pytest.param(EndpointFailure(trouble="refused", status=408), True, id="408"),
+        pytest.param(EndpointFailure(trouble="refused", status=404), False, id="404"),
+        pytest.param(
+            EndpointFailure(trouble="refused", status=200), False, id="an error with status 200"
+        ),
+        pytest.param(EndpointFailure(trouble="unreachable"), True, id="no connection"),
+        pytest.param(EndpointFailure(trouble="broken"), True, id="a connection that broke"),
+        pytest.param(EndpointFailure(trouble="slow"), False, id="a timeout"),
+        pytest.param(EndpointFailure(trouble="nonsense"), False, id="nonsense"),
+        pytest.param(EndpointFailure(trouble="unusable key"), False, id="a key that can't be sent"),
     ],
 )
 def test_what_may_pass_is_asked_again(failure, again):
@@ -36,22 +38,22 @@ def test_what_may_pass_is_asked_again(failure, again):
 
 
 def test_waits_double_up_to_eight_seconds():
-    found = [waits(Failure(trouble="broken"), retries=retries) for retries in range(7)]
+    found = [waits(EndpointFailure(trouble="broken"), retries=retries) for retries in range(7)]
     assert found == [0.5, 1, 2, 4, 8, 8, 8]
 
 
 @given(st.floats(0, 1, exclude_max=True), st.integers(0, 20))
 def test_jitter_takes_at_most_a_quarter(jitter, retries):
-    full = waits(Failure(trouble="broken"), retries=retries, max_retries=99)
+    full = waits(EndpointFailure(trouble="broken"), retries=retries, max_retries=99)
     assert (
         0.75 * full
-        <= waits(Failure(trouble="broken"), retries=retries, max_retries=99, jitter=jitter)
+        <= waits(EndpointFailure(trouble="broken"), retries=retries, max_retries=99, jitter=jitter)
         <= full
     )
 
 
 def test_when_the_retries_are_used_up_there_is_no_other():
-    assert waits(Failure(trouble="broken"), retries=2, max_retries=2) is None
+    assert waits(EndpointFailure(trouble="broken"), retries=2, max_retries=2) is None
 
 
 @pytest.mark.parametrize(
@@ -64,7 +66,7 @@ def test_when_the_retries_are_used_up_there_is_no_other():
     ],
 )
 def test_a_wait_that_the_endpoint_asks_for_is_kept(asked, wait):
-    failure = Failure(trouble="refused", status=429, retry_after_s=asked)
+    failure = EndpointFailure(trouble="refused", status=429, retry_after_s=asked)
     assert waits(failure, jitter=0.9) == wait
 
 

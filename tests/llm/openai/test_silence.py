@@ -1,4 +1,4 @@
-"""How long signs of life count for."""
+"""How long an open connection counts as a sign of life."""
 
 import pytest
 
@@ -23,4 +23,4 @@ def test_signs_of_life_alone_are_not_enough_for_ever():
     now = 601.0
     with pytest.raises(RequestFailed) as failed:
         silence.check(3)
-    assert failed.value.failure.words == "there were only signs of life for 600 s"
+    assert failed.value.failure.words == "it kept the connection open without an answer for 600 s"
