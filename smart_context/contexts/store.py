@@ -13,8 +13,9 @@ from smart_context.contexts.items import select_items
 from smart_context.contexts.options import ContextOptions, stored_options
 from smart_context.contexts.render import Compiled, path_of, render
 from smart_context.contexts.snapshot import Snapshot, take_snapshot
-from smart_context.disk.files import atomic_write, sweep
+from smart_context.disk.files import sweep
 from smart_context.disk.folders import names_inside, opened, read_inside
+from smart_context.disk.json_file import write_object
 from smart_context.disk.places import Place, place_below
 from smart_context.errors import PathRefused, StoreFailed
 from smart_context.vault.guarded.paths import status_of
@@ -81,9 +82,8 @@ class SmartContexts:
             "context_items": context.context_items,
             "context_opts": context.context_opts,
         }
-        text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
         sweep(self._folder)
-        atomic_write(self._file(context.key), text.encode("utf-8", "surrogatepass"))
+        write_object(self._file(context.key), document, indent=2)
         return context
 
     def get(self, key: str) -> "SmartContext | None":

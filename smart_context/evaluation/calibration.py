@@ -1,7 +1,6 @@
 """Pairs of labels and messages from a vault's own chats, for fitting a scale."""
 
 import asyncio
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,7 +10,7 @@ import numpy as np
 
 from smart_context.chat.messages import ChatId, Message
 from smart_context.chat.store import ChatStore
-from smart_context.disk.folders import read_inside
+from smart_context.disk.json_file import read_object
 from smart_context.disk.places import Place
 from smart_context.errors import ChatUnreadable
 from smart_context.llm.models import Embedder
@@ -107,7 +106,4 @@ def _says_something(message: Message) -> bool:
 
 
 def _stored_topics(place: Place) -> tuple[Topic, ...]:
-    try:
-        return from_assignments(json.loads(read_inside(place, max_bytes=MAX_BYTES)))
-    except (OSError, ValueError, RecursionError):
-        return ()
+    return from_assignments(read_object(place, max_bytes=MAX_BYTES))

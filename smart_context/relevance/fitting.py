@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from smart_context.disk.files import atomic_write
 from smart_context.disk.folders import read_inside
+from smart_context.disk.json_file import write_object
 from smart_context.disk.places import Place, folder_of
 from smart_context.relevance.calibrate import Scale
 
@@ -145,8 +145,7 @@ def store_calibration(folder: Path | Place, calibration: Calibration) -> Path:
         StoreFailed: If it can't be written; the old one is intact.
     """
     place = folder_of(folder) / FILE_NAME
-    text = json.dumps(calibration.to_dict(), indent=2)
-    atomic_write(place, text.encode("utf-8", "backslashreplace"))
+    write_object(place, calibration.to_dict(), indent=2)
     return place.path
 
 

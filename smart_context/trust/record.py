@@ -1,12 +1,12 @@
 """The record of what the user trusts: `trust.json` in the user's configuration folder."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from smart_context.disk.files import atomic_write, locked
+from smart_context.disk.files import locked
 from smart_context.disk.folders import Folder, opened
+from smart_context.disk.json_file import parsed, write_object
 from smart_context.disk.places import Place
 from smart_context.errors import StoreFailed
 from smart_context.trust.parts import NOTHING_GRANTED, Grant, Kind, Pin
@@ -55,18 +55,16 @@ class TrustRecord:
 
     def _read(self) -> dict[str, Any]:
         try:
-            record = json.loads(self.path.read_bytes())
-        except (OSError, ValueError, RecursionError):
+            record = parsed(self.path.read_bytes()) or {}
+        except OSError:
             return {}
-        if not isinstance(record, dict) or record.get("version") not in (1, _VERSION):
-            return {}
-        vaults = record.get("vaults")
+        vaults = record.get("vaults") if record.get("version") in (1, _VERSION) else None
         return vaults if isinstance(vaults, dict) else {}
 
     def _write(self, vaults: Mapping[str, Any]) -> None:
         record = {"version": _VERSION, "vaults": vaults}
         private = Place(self.path.parent, (self.path.name,))
-        atomic_write(private, json.dumps(record, indent=2).encode())
+        write_object(private, record, indent=2)
 
 
 def _opened(folder: Path) -> Folder:

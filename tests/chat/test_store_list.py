@@ -134,7 +134,7 @@ async def test_the_list_follows_what_is_saved_deleted_and_changed_by_others(stor
     assert (await only(store)).title == "three"
     (folder / "a.json").unlink()
     assert await store.listing.rows() == []
-    assert not store._listing._known
+    assert not store.listing._known
 
 
 async def test_files_that_did_not_change_are_not_read_again(store, folder):
@@ -150,7 +150,7 @@ async def test_files_that_did_not_change_are_not_read_again(store, folder):
 async def test_what_was_saved_is_listed_without_being_read(store):
     await store.save("c", said("a"))
     await store.listing.rows()
-    assert store._listing._bytes_read == 0
+    assert store.listing._bytes_read == 0
 
 
 async def test_small_chats_need_no_index(store, folder):

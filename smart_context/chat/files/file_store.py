@@ -7,7 +7,6 @@ that is not the file itself. What is gone is absent, never an error.
 import base64
 import contextlib
 import hashlib
-import json
 import mimetypes
 import re
 from dataclasses import asdict, dataclass
@@ -18,6 +17,7 @@ from smart_context.chat.files.costly_files import ReadText
 from smart_context.chat.files.file_text import MAX_TEXT_CHARACTERS, decoded, image_type, text_of
 from smart_context.disk.files import atomic_write, signature_of, sweep
 from smart_context.disk.folders import opened, read_inside
+from smart_context.disk.json_file import read_object, write_object
 from smart_context.disk.places import Place, folder_of
 from smart_context.errors import CommandFailed, StoreFailed
 from smart_context.threads import to_end
@@ -139,8 +139,7 @@ class FileStore:
         )
         if not kind and text.encode("utf-8", "replace") != content:
             atomic_write(self._folder / f"{key}.txt", text.encode("utf-8", "replace"))
-        about = json.dumps(stored.to_dict(), ensure_ascii=False)
-        atomic_write(self._folder / f"{key}.json", about.encode("utf-8", "replace"))
+        write_object(self._about_file(key), stored.to_dict())
         if self._bytes(key) != content:
             atomic_write(self._folder / key, content)
         return stored
@@ -160,7 +159,7 @@ class FileStore:
             signature = None
         if signature is None or signature.size > MAX_FILE_BYTES:
             return None
-        about = self._about(key)
+        about = read_object(self._about_file(key), max_bytes=_MAX_ABOUT_BYTES)
         name = about.get("name")
         kind = about.get("file_type")
         return StoredFile(
@@ -171,12 +170,8 @@ class FileStore:
             size=signature.size,
         )
 
-    def _about(self, key: str) -> dict[str, Any]:
-        try:
-            about = json.loads(read_inside(self._folder, f"{key}.json", max_bytes=_MAX_ABOUT_BYTES))
-        except (OSError, ValueError, RecursionError):
-            return {}
-        return about if isinstance(about, dict) else {}
+    def _about_file(self, key: str) -> Place:
+        return self._folder / f"{key}.json"
 
     def _bytes(self, key: str) -> bytes | None:
         if not _KEY.fullmatch(key):

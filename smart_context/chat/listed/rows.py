@@ -1,7 +1,6 @@
 """The rows of the list of chats, kept on disk so that unchanged chats are not read again."""
 
 import contextlib
-import json
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
@@ -10,7 +9,8 @@ from typing import Any
 from smart_context.chat.documents.document import Version
 from smart_context.chat.ids import chat_id_of
 from smart_context.chat.messages import ChatId, Message
-from smart_context.disk.files import Signature, atomic_write, read_file
+from smart_context.disk.files import Signature
+from smart_context.disk.json_file import read_object, write_object
 from smart_context.disk.places import Place
 from smart_context.errors import StoreFailed
 
@@ -77,9 +77,9 @@ def title_of(version: Version) -> str:
 
 def read_index(folder: Place) -> dict[ChatId, tuple[Signature, ChatRow]]:
     """The rows that were kept; none when the file is missing or damaged."""
-    with contextlib.suppress(StoreFailed, ValueError, TypeError, RecursionError):
-        found = read_file(folder / INDEX_NAME)
-        match json.loads(found[1]) if found else None:
+    index = read_object(folder / INDEX_NAME)
+    with contextlib.suppress(ValueError, TypeError):
+        match index:
             case {"version": version, "chats": dict(chats)} if version == _INDEX_VERSION:
                 return dict(_indexed(name, row) for name, row in chats.items())
     return {}
@@ -88,9 +88,8 @@ def read_index(folder: Place) -> dict[ChatId, tuple[Signature, ChatRow]]:
 def write_index(folder: Place, rows: Mapping[ChatId, tuple[Signature, ChatRow]]) -> None:
     """Keep the rows for the next start; does nothing if the disk refuses."""
     chats = {chat_id: [*signature, *astuple(row)[1:]] for chat_id, (signature, row) in rows.items()}
-    content = json.dumps({"version": _INDEX_VERSION, "chats": chats}, separators=(",", ":"))
     with contextlib.suppress(StoreFailed):
-        atomic_write(folder / INDEX_NAME, content.encode())
+        write_object(folder / INDEX_NAME, {"version": _INDEX_VERSION, "chats": chats})
 
 
 def _indexed(name: str, row: Any) -> tuple[ChatId, tuple[Signature, ChatRow]]:

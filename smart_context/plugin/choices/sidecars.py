@@ -7,7 +7,6 @@ an empty one.
 """
 
 import asyncio
-import json
 import logging
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +23,7 @@ from smart_context.disk.files import (
     replace_unless_changed,
     signature_of,
 )
+from smart_context.disk.json_file import encoded, parsed
 from smart_context.disk.places import Place
 from smart_context.errors import StoreFailed
 from smart_context.plugin.choices.state import FilterState, merged
@@ -281,12 +281,10 @@ class Sidecars:
         if found is None:
             return None, {}
         signature, content = found
-        try:
-            document = json.loads(content)
-        except (ValueError, RecursionError) as error:
-            self._logger.warning("%s can't be read (%s); it counts as empty.", path, error)
-            document = {}
-        return signature, document if isinstance(document, dict) else {}
+        document = parsed(content)
+        if document is None:
+            self._logger.warning("%s can't be read as a JSON object; it counts as empty.", path)
+        return signature, document or {}
 
     def _put(
         self,
@@ -295,9 +293,7 @@ class Sidecars:
         document: Mapping[str, Any],
         expected: Signature | None,
     ) -> Signature:
-        text = json.dumps(document, ensure_ascii=False)
-        path = self._path_of(chat_id, suffix)
-        return replace_unless_changed(path, text.encode("utf-8", "surrogatepass"), expected)
+        return replace_unless_changed(self._path_of(chat_id, suffix), encoded(document), expected)
 
     def _warn(self, chat_id: ChatId, error: StoreFailed) -> None:
         if chat_id not in self._unreadable:
