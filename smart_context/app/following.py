@@ -110,12 +110,12 @@ class Follower:
             self._user = await asyncio.to_thread(read_user)
         except ConfigInvalid as error:
             self._host.report_faults([*_placed(error)])
-            grant = await asyncio.to_thread(self._host.trust.grant)
+            grant = await asyncio.to_thread(self._host.services.trust.grant)
             return admitted(self._host.config, self._user, grant, environment())
         return config
 
     async def _view_under(self, config: VaultConfig) -> JsonObject:
-        standing = await asyncio.to_thread(self._host.trust.standing, config)
+        standing = await asyncio.to_thread(self._host.services.trust.standing, config)
         return standing_view(standing, self._root)
 
 

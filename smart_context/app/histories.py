@@ -1,4 +1,4 @@
-"""Builds the history of each turn from the stored messages (contract E), as the settings say."""
+"""Builds the history of each turn from the stored messages, as the settings say."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -8,13 +8,10 @@ from smart_context.chat.files.attachments import AttachmentResolver
 from smart_context.chat.history import ContextBuilderOptions, build_context
 from smart_context.chat.messages import Message
 from smart_context.config import VaultConfig
-from smart_context.host.request.histories import NOTHING
+from smart_context.host.models import NOTHING
 from smart_context.host.request.results import with_results_within
-from smart_context.host.request.window import Window, window_of
+from smart_context.host.request.window import ATTACHED_SHARE, Window, window_of
 from smart_context.llm.tally import weight
-
-ATTACHED_SHARE = 0.5
-"""How much of a request attached texts fill at most; those of the newest message come first."""
 
 _SAFELY = 0.95
 
@@ -62,7 +59,7 @@ class _Overlay:
 
 def _fitting(window: Window, texts: Sequence[str]) -> list[int]:
     """How many characters of each text go, so that all keep within their share."""
-    left = int(window.room * ATTACHED_SHARE)
+    left = window.share_of_room(ATTACHED_SHARE)
     lengths: list[int] = []
     for text in texts:
         tokens = weight(text)

@@ -55,7 +55,7 @@ async def serve_vault(
         follower = Follower(vault_host, stamps, replaced)
         TrustCommands(vault_host, follower).register()
         pages = [
-            *page_routes(vault_host, vault_host.children.texts),
+            *page_routes(vault_host, vault_host.services.children.texts),
             *panel_routes(vault_host.panels),
             *file_routes(vault_host.files),
         ]

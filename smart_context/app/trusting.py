@@ -43,12 +43,12 @@ class TrustCommands:
 
     async def revoke_trust(self) -> JsonObject:
         """Trust the vault no longer: all that it wants is off."""
-        await asyncio.to_thread(self._host.trust.revoke)
+        await asyncio.to_thread(self._host.services.trust.revoke)
         await self._follower.take_up()
         return await self._follower.view()
 
     def _grant(self, digest: str, parts: list[str] | None) -> None:
-        trust = self._host.trust
+        trust = self._host.services.trust
         standing = trust.standing(read_vault(self._host.config.root))
         if standing.digest != digest:
             raise CommandFailed("What this vault wants has changed since you looked. Review it.")

@@ -1,19 +1,28 @@
-"""Carries events from the host to the plugins that asked for them (contract A2)."""
+"""Carries events to plugins and clients.
+
+The `EventBus` runs the handlers of plugins, one after another. The `Relay` tells clients at once
+and in order, and passes the same events to the bus right after.
+"""
 
 import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from smart_context.host.events import Event
 from smart_context.host.turn import Turn
+from smart_context.values import JsonObject
 
 P = TypeVar("P")
 Handler = Callable[[P], Awaitable[object]]
 
+Listener = Callable[[str, JsonObject], None]
+
 HANDLER_TIMEOUT_S = 30.0
+SETTLE_TIMEOUT_S = 2.0
 
 _logger = logging.getLogger(__name__)
 
@@ -29,8 +38,8 @@ class EventBus:
     """Runs the handlers of an event one after another.
 
     Args:
-        handler_timeout_s: How long one handler may take; then it is cancelled, logged and
-            skipped, so that a plugin that hangs delays a turn but does not hold it.
+        handler_timeout_s: Most time for one handler; then it is cancelled and logged, so a plugin
+            that hangs delays a turn but does not block it.
     """
 
     def __init__(self, *, handler_timeout_s: float = HANDLER_TIMEOUT_S) -> None:
@@ -46,7 +55,7 @@ class EventBus:
             event: The event or its name.
             handler: An async function of the payload.
             priority: Higher runs earlier; of equals, the one that subscribed first.
-            owner: The plugin, named in the log when the handler fails.
+            owner: The plugin, for the log.
 
         Returns:
             A function that ends the subscription; calling it again does nothing.
@@ -66,7 +75,7 @@ class EventBus:
         return lambda: self._drop(event_name(event), subscription)
 
     def is_awaited(self, event: Event[P] | str) -> bool:
-        """Whether anybody subscribed to the event."""
+        """True if the event has subscribers."""
         return bool(self._subscriptions.get(event_name(event)))
 
     async def publish(self, event: Event[P] | str, payload: P) -> None:
@@ -93,7 +102,7 @@ class EventBus:
                 await subscription.handler(payload)
         except (Exception, SystemExit):
             if timeout.expired():
-                _logger.error(  # noqa: TRY400 - where it hung, the traceback does not say
+                _logger.error(  # noqa: TRY400 - the traceback does not show where it hung
                     "%s: a handler of %s took longer than %g s and was cancelled",
                     name,
                     owner,
@@ -107,19 +116,68 @@ class EventBus:
             _logger.exception("%s: a handler of %s was cancelled by itself", name, owner)
 
 
+class Relay:
+    """Calls clients at once; plugins, being async, get their events from a queue.
+
+    Args:
+        bus: Carries events to plugins.
+    """
+
+    def __init__(self, bus: EventBus) -> None:
+        self._bus = bus
+        self._listeners: list[Listener] = []
+        self._waiting: asyncio.Queue[tuple[str, JsonObject] | asyncio.Event] = asyncio.Queue()
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Call `listener` with every event for clients; returns a function that ends this."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener) if listener in self._listeners else None
+
+    def send(self, event: str, payload: JsonObject) -> None:
+        """Tell clients in order, then plugins; a client that fails is logged."""
+        for listener in tuple(self._listeners):
+            try:
+                listener(event, payload)
+            except Exception:
+                _logger.exception("%s could not be sent to a client", event)
+        self.send_to_plugins(event, payload)
+
+    def send_to_plugins(self, event: str, payload: JsonObject) -> None:
+        """Tell the subscribed plugins soon."""
+        if self._bus.is_awaited(event):
+            self._waiting.put_nowait((event, payload))
+
+    async def settled(self) -> None:
+        """Wait until plugins have handled all events sent so far, `SETTLE_TIMEOUT_S` at most."""
+        mark = asyncio.Event()
+        self._waiting.put_nowait(mark)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SETTLE_TIMEOUT_S):
+                await mark.wait()
+
+    async def run(self) -> None:
+        """Carry events to plugins until cancelled."""
+        while True:
+            waiting = await self._waiting.get()
+            if isinstance(waiting, asyncio.Event):
+                waiting.set()
+            else:
+                await self._bus.publish(*waiting)
+
+
 def event_name(event: Event[P] | str) -> str:
-    """The name of an event that may be given by its name."""
+    """The name of an event, which may be given by its name."""
     return event if isinstance(event, str) else event.name
 
 
 def is_async(handler: object) -> bool:
-    """Whether a handler is an async function, a method, a partial or an object like one."""
+    """True for an async function, method or partial, and for objects that are called like one."""
     return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(
         getattr(handler, "__call__", None)  # noqa: B004 - the question is whether it is async
     )
 
 
 def was_cancelled() -> bool:
-    """Whether the running task itself was cancelled, not just something that it awaited."""
+    """True if the running task itself was cancelled, not just something that it awaited."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0

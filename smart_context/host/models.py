@@ -1,17 +1,26 @@
-"""The models in use, chosen by the composition root."""
+"""What the composition root gives a host to work with: models, and who builds histories."""
 
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Protocol
 
+from smart_context.chat.messages import Message
 from smart_context.llm.models import ChatModel, Embedder
+
+NOTHING: Mapping[str, str] = MappingProxyType({})
+
+DigestBy = Callable[[Sequence[Message], str, ChatModel | None], Awaitable[str]]
+"""Writes a summary of messages and of the previous summary, with a model if there is one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Models:
-    """Who answers, who finds topics, who embeds.
+    """The models in use.
 
     Attributes:
         chat: Answers the user.
-        fast: Finds topics; `None`: the embedded extractor does.
+        fast: Finds topics and writes summaries; `None`: this is done without a model.
         embedder: Turns texts into vectors.
         chat_is_embedded: No chat model is configured; `chat` quotes passages.
     """
@@ -20,3 +29,17 @@ class Models:
     fast: ChatModel | None
     embedder: Embedder
     chat_is_embedded: bool
+
+
+class HistoryBuilder(Protocol):
+    """Builds what is sent from stored messages."""
+
+    async def __call__(
+        self, messages: Sequence[Message], /, *, unstored: Mapping[str, str] = NOTHING
+    ) -> list[Message]:
+        """The messages to send.
+
+        Args:
+            messages: Oldest first, the current one last.
+            unstored: Texts of attachments that are not stored yet, by storage key.
+        """

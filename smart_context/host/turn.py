@@ -1,89 +1,172 @@
-"""One trip through the pipeline (contract A4)."""
+"""One turn: a user's message on its way to a saved answer."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from smart_context.chat.messages import ChatId, Message, MessageId
+from smart_context.host.request.request import Request
 from smart_context.host.request.tools import Tool
 from smart_context.host.request.window import Window
 from smart_context.llm.models import PromptMessage, Usage
-from smart_context.values import JsonObject
+
+T = TypeVar("T")
 
 
-@dataclass(slots=True, kw_only=True)
 class Turn:
-    """What handlers see and may change: history, message, response, system prompt, metadata.
+    """What plugins see of a turn and may change: the request, the response and the metadata.
 
-    Attributes:
+    `message`, `history`, `system_prompt` and `tools` are views of the frozen `request`. Assigning
+    something of a wrong type raises `TypeError` in the plugin that does it.
+
+    Args:
         id: Names the turn in the log.
-        chat_id: The chat it belongs to.
+        chat_id: Its chat.
         question: The user's message as it is stored.
         answer_id: The id that the answer has, or will have.
-        message: What the model is asked now; begins as what the user wrote.
-        original_message: What the user wrote; stays.
-        history: The messages before this one that the model receives, oldest first. Message
-            objects (`{"role", "content", …}`) may be put in; they are made into `Message`s
-            once the phase is over.
-        system_prompt: Empty: no system message is sent.
-        response: The answer; `None` until there is one.
-        metadata: For plugins, to pass values from one phase to another.
-        tools: What the model may ask for while it answers; plugins add theirs at
-            `pipeline.prompt`.
-        tools_as_text: Ask and answer in plain text: for endpoints that take no tools.
-        steps: What was said and done before the answer: text parts, and tool calls with their
-            results, as they are stored.
-        images: Attached images that the model is shown, as data URIs by storage key.
-        attached: A part of the message, word for word, that holds the attached texts.
-        window: What the model takes at once; `None` when that is not known.
-        protected: Messages of the history that stay as long as anything else can go when it is
-            too much for the window.
-        spare: A part of the system prompt, word for word, that may go then.
-        left_out: Messages of the history that had to go.
-        lacks_spare: The spare part had to go.
-        is_too_long: Messages had to be left out to keep within the model's window.
-        streaming: Whether clients get the answer piece by piece.
-        sent: The request as the model received it, the last one if there were several; empty
-            until then.
-        usage: Tokens that the endpoint counted, where it says so.
+        request: What the model will be asked.
+        streaming: Clients get the answer piece by piece.
+
+    Attributes:
+        window: The model's window; `None` when it is unknown, or the model was not asked.
+        sent: The last request as the model received it; empty before that.
+        usage: The tokens of that request as the endpoint counted them.
+        left_out: Messages that were chosen and did not fit into the window.
+        lacks_optional_prompt: The optional part of the system prompt did not fit either.
+        was_cut: The history was cut to keep within the window, by a plugin or by the host.
         abort_reason: Why a handler aborted the turn; empty if none did.
         stopped: The user stopped it.
-        error: Why it failed, for people; empty if it did not.
+        error: Why it failed, for the user; empty if it did not.
         error_code: The endpoint's HTTP status, where there was one.
     """
 
-    id: str
-    chat_id: ChatId
-    question: Message
-    answer_id: MessageId
-    message: str
-    original_message: str
-    history: list[Message] = field(default_factory=list)
-    system_prompt: str = ""
-    response: str | None = None
-    metadata: dict[str, Any] = field(default_factory=dict)
-    tools: list[Tool] = field(default_factory=list)
-    tools_as_text: bool = False
-    steps: list[JsonObject] = field(default_factory=list)
-    images: Mapping[str, str] = field(default_factory=dict)
-    attached: str = ""
-    window: Window | None = None
-    protected: frozenset[MessageId] = frozenset()
-    spare: str = ""
-    left_out: frozenset[MessageId] = frozenset()
-    lacks_spare: bool = False
-    is_too_long: bool = False
-    streaming: bool = True
-    sent: tuple[PromptMessage, ...] = ()
-    usage: Usage | None = None
-    abort_reason: str = ""
-    stopped: bool = False
-    error: str = ""
-    error_code: int = 0
+    def __init__(
+        self,
+        *,
+        id: str,  # noqa: A002 - the contract's name
+        chat_id: ChatId,
+        question: Message,
+        answer_id: MessageId,
+        request: Request,
+        streaming: bool = True,
+    ) -> None:
+        self.id = id
+        self.chat_id = chat_id
+        self.question = question
+        self.answer_id = answer_id
+        self.streaming = streaming
+        self.window: Window | None = None
+        self.sent: tuple[PromptMessage, ...] = ()
+        self.usage: Usage | None = None
+        self.left_out: frozenset[MessageId] = frozenset()
+        self.lacks_optional_prompt = False
+        self.was_cut = False
+        self.abort_reason = ""
+        self.stopped = False
+        self.error = ""
+        self.error_code = 0
+        self._request = request
+        self._response: str | None = None
+        self._metadata: dict[str, Any] = {}
+        self._history: list[Message] | None = None
+        self._tools: list[Tool] | None = None
+
+    @property
+    def request(self) -> Request:
+        """What the model will be asked, with what handlers left in `history` and `tools`.
+
+        Raises:
+            TypeError: If a handler put something else than messages or tools into these lists.
+        """
+        if self._history is not None and tuple(self._history) != self._request.history:
+            self._history[:] = _as_messages(self._history)
+            self._request = replace(self._request, history=tuple(self._history))
+        if self._tools is not None and tuple(self._tools) != self._request.tools:
+            tools = tuple(_checked(tool, Tool, "turn.tools") for tool in self._tools)
+            self._request = replace(self._request, tools=tools)
+        return self._request
+
+    @request.setter
+    def request(self, request: Request) -> None:
+        self._request = request
+        self.undo_changes_in_place()
+
+    def undo_changes_in_place(self) -> None:
+        """Drop what was put into the lists of `history` and `tools` since the request was made."""
+        self._history = self._tools = None
+
+    @property
+    def original_message(self) -> str:
+        """What the user wrote."""
+        return self.question.text
+
+    @property
+    def message(self) -> str:
+        """What the model is asked; begins as what the user wrote."""
+        return self._request.message
+
+    @message.setter
+    def message(self, message: str) -> None:
+        text = _checked(message, str, "turn.message")
+        self._request = replace(self._request, message=text)
+
+    @property
+    def system_prompt(self) -> str:
+        """What the model is told first; blank: nothing."""
+        return self._request.system_prompt
+
+    @system_prompt.setter
+    def system_prompt(self, text: str) -> None:
+        prompt = _checked(text, str, "turn.system_prompt")
+        self._request = replace(self._request, system_prompt=prompt)
+
+    @property
+    def history(self) -> list[Message]:
+        """The messages before this one that the model receives, oldest first.
+
+        The list may be changed in place. Objects of messages (`{"role", "content", …}`) may be
+        put in; they are made into `Message`s.
+        """
+        if self._history is None:
+            self._history = list(self._request.history)
+        return self._history
+
+    @history.setter
+    def history(self, entries: Iterable[Message | Mapping[str, Any]]) -> None:
+        self._history = _as_messages(entries)
+
+    @property
+    def tools(self) -> list[Tool]:
+        """What the model may ask for while it answers; plugins add theirs at `pipeline.prompt`."""
+        if self._tools is None:
+            self._tools = list(self._request.tools)
+        return self._tools
+
+    @tools.setter
+    def tools(self, tools: Iterable[Tool]) -> None:
+        self._tools = [_checked(tool, Tool, "turn.tools") for tool in tools]
+
+    @property
+    def response(self) -> str | None:
+        """The answer; `None` until there is one."""
+        return self._response
+
+    @response.setter
+    def response(self, text: str | None) -> None:
+        self._response = None if text is None else _checked(text, str, "turn.response")
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """For plugins, to pass values from one phase to the next."""
+        return self._metadata
+
+    @metadata.setter
+    def metadata(self, values: dict[str, Any]) -> None:
+        self._metadata = _checked(values, dict, "turn.metadata")
 
     @property
     def aborted(self) -> bool:
-        """Whether a handler called `abort`."""
+        """True once a handler has called `abort`."""
         return bool(self.abort_reason)
 
     def abort(self, reason: str = "") -> None:
@@ -91,21 +174,17 @@ class Turn:
         self.abort_reason = reason or "A plugin ended this turn."
 
 
-def as_messages(entries: Iterable[Any]) -> list[Message]:
-    """A history that a handler left: objects are made into messages.
-
-    Raises:
-        TypeError: If an entry is neither a message nor a message's object.
-    """
-    history = list(entries)
-    if set(map(type, history)) <= {Message}:
-        return history  # as nearly always, and after each phase
-    return [_as_message(entry, position) for position, entry in enumerate(history)]
+def _as_messages(entries: Iterable[object]) -> list[Message]:
+    return [_as_message(entry, position) for position, entry in enumerate(entries)]
 
 
 def _as_message(entry: object, position: int) -> Message:
-    if isinstance(entry, Message):
-        return entry
     if isinstance(entry, Mapping):
         return Message.from_dict(entry, position=position)
-    raise TypeError(f"expected a message in turn.history, found {type(entry).__name__}")
+    return _checked(entry, Message, "turn.history")
+
+
+def _checked(value: object, kind: type[T], name: str) -> T:
+    if not isinstance(value, kind):
+        raise TypeError(f"{name}: expected {kind.__name__}, found {type(value).__name__}")
+    return value

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from smart_context.chat.ids import check_chat_id
@@ -69,7 +70,7 @@ class SmartContextPlugin:
         embedding_model = context.models.embedder.name
         scale = await asyncio.to_thread(stored_scale, context.chats.home, embedding_model)
         budget = WindowBudget(
-            window=lambda: context.window, contexts=settings.context_budget_tokens
+            window=lambda: context.requests.window, contexts=settings.context_budget_tokens
         )
         self._selector = selector = ContextSelector(
             RelevanceScorer(self._cache, mode=settings.relevance, scale=scale),
@@ -176,9 +177,9 @@ class SmartContextPlugin:
             self._briefings,
             count_tokens=self._count_tokens,
             model=lambda: context.models.chat.name,
-            window=lambda: context.window,
+            window=lambda: context.requests.window,
             ask_above=self._settings.ask_above_tokens,
-            draft=context.draft,
+            draft=context.requests.draft,
             plan=requests.planned,
         )
         self._receipts = Receipts(
@@ -238,8 +239,8 @@ class SmartContextPlugin:
         view = await self._filter.view_before(turn.chat_id, turn.question.id, turn.history)
         decision = await self._filter.decide(view)
         turn.history = list(decision.messages)
-        turn.protected = protected_ids(view)
-        turn.is_too_long = decision.is_cut
+        turn.request = replace(turn.request, protected=protected_ids(view))
+        turn.was_cut = decision.is_cut
         settings = self._selector.settings_of(view.sidecar.state)
         self._receipts.decided(turn, view, decision, settings)
 
@@ -247,7 +248,8 @@ class SmartContextPlugin:
         briefing = await self._briefings.of(turn.chat_id, turn.message)
         self._receipts.briefed(turn, turn.system_prompt, briefing)
         turn.system_prompt = briefing.system_prompt(turn.system_prompt)
-        turn.spare = briefing.contexts.prompt.text
+        optional = briefing.contexts.prompt.text
+        turn.request = replace(turn.request, optional_prompt=optional)
         turn.message = briefing.message
         if briefing.contexts.problems:
             self._attached.announce(turn.chat_id)
@@ -257,7 +259,7 @@ class SmartContextPlugin:
     async def _offer_files(self, turn: Turn) -> None:
         if self._offers_files:
             turn.tools.extend(self._files.for_turn())
-            turn.tools_as_text = self._file_tools == "fenced"
+            turn.request = replace(turn.request, as_text=self._file_tools == "fenced")
 
     def _notes_changed(self, changes: VaultChanges) -> None:
         has_other_files = bool(changes.added or changes.removed)

@@ -23,7 +23,7 @@ async def test_a_change_that_can_not_be_taken_up_is_logged_and_the_next_one_is(t
 
     host = SimpleNamespace(
         config=read_vault(tmp_path),
-        trust=trust_of(tmp_path),
+        services=SimpleNamespace(trust=trust_of(tmp_path)),
         notes=None,
         reload=reload,
         emit=lambda *_: None,

@@ -31,6 +31,11 @@ class NoAttachments:
         return None
 
 
+async def without_attachments(messages, **_more):
+    options = ContextBuilderOptions(attachment_resolver=NoAttachments())
+    return await build_context(messages, options)
+
+
 class Page:
     """A client that notes the events it is sent."""
 
@@ -58,6 +63,7 @@ class Bench:
         manifest.write_text(BARE)
         self.options = HostOptions(built_in=manifest, **{"repairs": True, **options})
         self.host = None
+        self.builder = without_attachments
 
     def configure(self, text):
         (self.vault / ".vault.toml").write_text(text)
@@ -97,14 +103,15 @@ class Bench:
             store=ChatStore(config.memory_dir),
             models=self.models(),
             trust=self.trust,
-            build_history=lambda messages, **_more: build_context(
-                messages, ContextBuilderOptions(attachment_resolver=NoAttachments())
-            ),
+            build_history=self._build_history,
             options=self.options,
         )
         self.host.on_event(lambda name, payload: self.events.append((name, payload)))
         await self.host.start()
         return self
+
+    async def _build_history(self, messages, **more):
+        return await self.builder(messages, **more)  # tests exchange it
 
     async def call(self, name, **params):
         return await self.host.commands.call(name, params, Caller(self.page))
@@ -125,7 +132,7 @@ class Bench:
     def reply(self, *replies):
         self.model = ScriptedChatModel(replies)
         if self.host:
-            self.host.models = replace(self.host.models, chat=self.model)
+            self.host.services.current.models = replace(self.host.models, chat=self.model)
         return self.model
 
 

@@ -161,7 +161,7 @@ async def test_other_models_are_used_from_the_next_turn(bench):
 async def test_a_moved_memory_folder_takes_effect_at_the_next_start(bench, caplog):
     bench.configure('[vault]\nmemory_dir = "elsewhere"\n')
     await bench.host.reload(bench.config())
-    assert "start again" in caplog.text
+    assert "restart for it" in caplog.text
 
 
 async def test_starting_writes_nothing_and_stopping_twice_is_no_harm(make_bench):

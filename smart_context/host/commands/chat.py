@@ -60,7 +60,8 @@ class ChatCommands:
         _open(caller, checked)
         self._on_opened(checked)
         answering = self._turns.under_way(checked)
-        under_way = answering and {"message_id": answering.message_id, "text": answering.text}
+        answer = answering and answering.answer
+        under_way = answer and {"message_id": answer.message_id, "text": answer.text}
         return {"chat_id": checked, "answering": under_way}
 
     async def send(

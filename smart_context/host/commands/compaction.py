@@ -22,18 +22,13 @@ from smart_context.chat.messages import ChatId, Message, MessageId, messages_of
 from smart_context.chat.store import ChatStore
 from smart_context.errors import CommandFailed, SmartContextError
 from smart_context.host.commands.registry import CommandRegistry
-from smart_context.host.request.window import Window, tokens_of
+from smart_context.host.request.tokens import prompt_tokens
+from smart_context.host.request.window import COMPACTION_SHARE, KEPT_SHARE, Window
 from smart_context.host.tasks import TaskOwner
 from smart_context.host.turn import Turn
 from smart_context.host.turns.turns import Turns
 from smart_context.llm.tally import counting, weight
 from smart_context.values import CountTokens, JsonObject
-
-NEAR_THE_WINDOW = 0.75
-"""From this share of the model's window on a chat is compacted after its turn."""
-
-KEPT_SHARE = 0.3
-"""How much of the window the newest messages may fill that are then kept word for word."""
 
 _FEWEST = 2
 """A single message is not summed up by itself."""
@@ -112,7 +107,7 @@ class Compactions:
         window = self._window()
         if window is None or turn.error or not turn.sent or turn.chat_id in self._under_way:
             return
-        if turn.is_too_long or _filled(turn, weight) > window.tokens * NEAR_THE_WINDOW:
+        if turn.was_cut or _filled(turn, weight) > window.share(COMPACTION_SHARE):
             self._begin(turn.chat_id, lambda: self._shorten(turn, window))
 
     async def close(self, timeout_s: float) -> None:
@@ -226,7 +221,7 @@ def _ignore(_result: object) -> None:
 def _filled(turn: Turn, count: CountTokens) -> int:
     """How much of the window the next turn begins with: what was sent, and the answer."""
     counted = turn.usage.prompt_tokens if turn.usage else 0
-    return max(counted, tokens_of(turn.sent, count)) + count(turn.response or "")
+    return max(counted, prompt_tokens(turn.sent, count)) + count(turn.response or "")
 
 
 def _first_kept(turn: Turn, said: Sequence[Message], window: Window) -> int:
@@ -238,9 +233,9 @@ def _first_kept(turn: Turn, said: Sequence[Message], window: Window) -> int:
     sent = {message.id: sent_text(message) for message in turn.history}
     texts = [sent.get(message.id, message.text) for message in said]
     count = counting(reversed(texts), window.count)
-    if not turn.is_too_long and _filled(turn, count) <= window.tokens * NEAR_THE_WINDOW:
+    if not turn.was_cut and _filled(turn, count) <= window.share(COMPACTION_SHARE):
         return 0
-    left = int(window.tokens * KEPT_SHARE)
+    left = window.share(KEPT_SHARE)
     first = len(said)
     while first > 0 and (left := left - count(texts[first - 1])) >= 0:
         first -= 1

@@ -9,7 +9,7 @@ from smart_context.chat.files.file_store import MAX_FILE_BYTES, FileStore, clean
 from smart_context.chat.messages import Message, MessageId
 from smart_context.errors import CommandFailed, InvalidParams
 from smart_context.host.commands.registry import CommandRegistry
-from smart_context.host.request.histories import HistoryBuilder
+from smart_context.host.models import HistoryBuilder
 from smart_context.threads import to_end
 from smart_context.values import JsonObject
 from smart_context.vault.guarded.files import VaultFiles
@@ -18,9 +18,6 @@ from smart_context.vault.guarded.walk import stamp_of
 
 MAX_ATTACHED = 20
 """Most files, and most links, of one message."""
-
-MAX_IMAGES = 8
-"""Most images that go with one request, the newest first."""
 
 MAX_URL = 2_000
 _SCHEMES = ("https://", "http://", "mailto:", "obsidian://")
@@ -135,17 +132,6 @@ async def drafted(
         return draft
     unstored = {link["storage_key"]: text for link, text in links}
     return (await build((draft,), unstored=unstored))[-1]
-
-
-async def shown_images(files: FileStore, entries: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """The first images among these attached files, as data URIs by storage key."""
-    keys = dict.fromkeys(
-        str(entry.get("storage_key"))
-        for entry in entries
-        if str(entry.get("file_type")).startswith("image/")
-    )
-    first = list(keys)[:MAX_IMAGES]
-    return {key: uri for key in first if (uri := await files.data_uri(key))}
 
 
 def _check_count(name: str, entries: Sequence[object]) -> None:

@@ -1,4 +1,4 @@
-"""Starts and stops plugins, and knows what became of each (contract A12)."""
+"""Starts and stops plugins, and knows the state of each."""
 
 import asyncio
 import logging
@@ -11,7 +11,8 @@ from typing import Any, Literal, TypeVar
 from smart_context.config import VaultConfig
 from smart_context.host.bus import was_cancelled
 from smart_context.host.commands.registry import Client
-from smart_context.host.plugins.api import OwnFiles, Plugin, PluginContext, Services
+from smart_context.host.panels import OwnFiles
+from smart_context.host.plugins.api import Plugin, PluginContext
 from smart_context.host.plugins.loader import (
     FoundPlugin,
     checked_plugin,
@@ -20,9 +21,9 @@ from smart_context.host.plugins.loader import (
 )
 from smart_context.host.plugins.manifest import Manifest
 from smart_context.host.plugins.modules import PluginModules
+from smart_context.host.services import Services
 from smart_context.threads import in_daemon_thread
 from smart_context.trust.parts import FileSet
-from smart_context.trust.vault import VaultTrust
 
 T = TypeVar("T")
 
@@ -37,11 +38,12 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginState:
-    """What became of a plugin.
+    """A plugin and its state.
 
     Attributes:
         id: The plugin.
-        state: `missing`: it is turned on, but its folder is not there.
+        source: `product` or `vault`.
+        state: `missing`: turned on, but without a folder.
         reason: Why it does not run; empty when it does.
     """
 
@@ -56,7 +58,7 @@ class PluginState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Launch:
-    """All that a running plugin was made from; when it changes, the plugin is started anew."""
+    """What a running plugin was made from; when it changes, the plugin is restarted."""
 
     manifest: Manifest
     settings: Mapping[str, Any]
@@ -79,22 +81,19 @@ class Plugins:
     """The plugins of one host.
 
     Args:
-        services: What the host lends to plugins.
-        trust: Whether the vault's own plugins may run.
+        services: What the host shares with plugins.
         built_in: The manifest of the product's plugin, if it is not the one shipped.
-        load_timeout_s: How long a plugin may take to be imported, and again to load.
+        load_timeout_s: Most time for a plugin's import, and again for its `on_load`.
     """
 
     def __init__(
         self,
         services: Services,
-        trust: VaultTrust,
         *,
         built_in: Path | None = None,
         load_timeout_s: float = LOAD_TIMEOUT_S,
     ) -> None:
         self._services = services
-        self._trust = trust
         self._built_in = built_in
         self._load_timeout_s = load_timeout_s
         self._running: dict[str, _Running] = {}
@@ -104,18 +103,18 @@ class Plugins:
         """Every plugin of the product and the vault; the product's first."""
         return self._states
 
-    async def start(self, config: VaultConfig, *, anew: bool = False) -> None:
-        """Start what the settings turn on; one that fails is reported and the others run.
+    async def start(self, config: VaultConfig, *, restart: bool = False) -> None:
+        """Start the plugins that the settings turn on, and stop the others.
 
-        What runs already goes on if nothing of it has changed, unless all is to start `anew`.
-        What shall not run any more is stopped.
+        A plugin that fails is reported and the others run. One that runs already goes on if it
+        has not changed, unless `restart` is set.
         """
         found = await asyncio.to_thread(find_plugins, config.root, built_in=self._built_in)
         trusted = await self._trusted_files(config, found)
         verdicts = [(plugin, _verdict(plugin, config, trusted)) for plugin in found]
         wanted = {p.id: verdict for p, verdict in verdicts if isinstance(verdict, _Launch)}
         for plugin_id in [*reversed(self._running)]:
-            if anew or wanted.get(plugin_id) != self._running[plugin_id].launch:
+            if restart or wanted.get(plugin_id) != self._running[plugin_id].launch:
                 await self._stop_one(plugin_id)
         states = []
         for plugin, verdict in verdicts:
@@ -129,7 +128,7 @@ class Plugins:
             await self._stop_one(plugin_id)
 
     async def client_connected(self, client: Client) -> None:
-        """Tell each plugin of a new client; one that fails is logged."""
+        """Tell each plugin about a new client; one that fails is logged."""
         for plugin_id, running in [*self._running.items()]:
             if hook := getattr(running.plugin, "on_client_connected", None):
                 await _logged(plugin_id, "on_client_connected", CONNECT_TIMEOUT_S, hook(client))
@@ -137,10 +136,10 @@ class Plugins:
     async def _trusted_files(
         self, config: VaultConfig, found: Sequence[FoundPlugin]
     ) -> FileSet | None:
-        """The files of the vault's plugins; `None` when the user does not trust them."""
+        """The files of the vault's plugins; `None` if not needed or not trusted."""
         if not any(p.source == "vault" and _is_enabled(p.id, config) for p in found):
             return None
-        return await asyncio.to_thread(self._trust.plugins)
+        return await asyncio.to_thread(self._services.trust.plugins)
 
     async def _started(self, launch: _Launch) -> tuple[State, str]:
         plugin_id = launch.manifest.id
@@ -185,7 +184,7 @@ async def _loaded(plugin_class: Callable[[], object], context: PluginContext) ->
 def _verdict(
     plugin: FoundPlugin, config: VaultConfig, trusted: FileSet | None
 ) -> _Launch | tuple[State, str]:
-    """How a plugin is started, or why it is not."""
+    """How to start a plugin, or its state and the reason."""
     if not _is_enabled(plugin.id, config):
         return "disabled", plugin.fault or "not turned on in .vault.toml"
     if plugin.fault or plugin.manifest is None:
@@ -213,7 +212,7 @@ def _is_enabled(plugin_id: str, config: VaultConfig) -> bool:
 
 
 def _missing(config: VaultConfig, found: Sequence[FoundPlugin]) -> list[PluginState]:
-    """Plugins that are turned on but not there."""
+    """Plugins that are turned on but have no folder."""
     absent = config.plugins.keys() - {plugin.id for plugin in found}
     return [
         _state(
@@ -249,7 +248,7 @@ async def _logged(plugin_id: str, what: str, timeout_s: float, work: Awaitable[o
 
 
 async def _guarded(timeout_s: float, work: Awaitable[T]) -> T:
-    """The result of a plugin's code, whatever it does.
+    """The result of a plugin's code.
 
     Raises:
         _HookFailed: If it raises, takes too long, or wants to end the program.

@@ -1,4 +1,4 @@
-"""A request in its parts: what turns, previews and replays make, and what a model receives."""
+"""A request to a model, in its parts; turns, previews and replays all send this."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,18 +16,18 @@ class Request:
     """What a model is asked.
 
     Attributes:
-        message: What it is asked now.
-        system_prompt: Left out when it is blank.
-        history: Oldest first.
-        files: What is attached to the message.
-        images: Attached images that the model is shown, as data URIs by storage key.
-        steps: What it has said and done since.
-        newest_step: Where in `steps` the newest round of tool calls begins.
-        tools: What it may ask for.
-        as_text: Say in the system prompt how, and give calls and results as text.
-        protected: Messages of the history that stay as long as anything else can go.
-        spare: A part of the system prompt, word for word, that may go; empty if none may.
-        attached: A part of the message, word for word, that holds the attached texts.
+        message: The user's message.
+        system_prompt: Blank: no system message is sent.
+        history: The messages before this one, oldest first.
+        files: The files attached to the message.
+        images: The attached images that the model is shown, as data URIs by storage key.
+        steps: What the model said and did in this turn so far: texts, and tool calls with results.
+        newest_step: Index of the newest round of tool calls in `steps`.
+        tools: What the model may ask for.
+        as_text: Describe the tools in the system prompt, and give calls and results as text.
+        protected: Messages of the history that are left out last.
+        optional_prompt: A part of the system prompt, word for word, that may be left out.
+        attached_text: A part of the message, word for word: the attached texts.
     """
 
     message: str
@@ -40,11 +40,11 @@ class Request:
     tools: tuple[Tool, ...] = ()
     as_text: bool = False
     protected: frozenset[MessageId] = frozenset()
-    spare: str = ""
-    attached: str = ""
+    optional_prompt: str = ""
+    attached_text: str = ""
 
     def messages(self) -> tuple[PromptMessage, ...]:
-        """As `prompt_messages`, in plain text for a model that takes no tools."""
+        """The messages to send, in plain text for a model that takes no tools."""
         system = self.system_prompt
         prompt = prompt_messages(
             with_instructions(system, self.tools) if self.as_text else system,
@@ -57,10 +57,10 @@ class Request:
         return in_plain_text(prompt) if self.as_text else prompt
 
     def offered(self) -> tuple[dict[str, object], ...]:
-        """The tools as they go with the messages; in plain text none do."""
+        """The schemas of the tools to send; none with `as_text`."""
         return () if self.as_text else tuple(tool.schema() for tool in self.tools)
 
 
 def attached_to(sent: Message, written: str) -> str:
-    """What the history's builder put behind the text that a user wrote; empty if nothing."""
+    """The attached texts that follow what the user wrote; empty if there are none."""
     return sent.text.removeprefix(written).strip() if sent.text.startswith(written) else ""

@@ -1,15 +1,12 @@
-"""Results of tools, as much of them as there is room for; the model reads that more was there."""
+"""Results of tools, cut to what the window has room for; a notice tells the model."""
 
 import json
 from collections.abc import Sequence
 
 from smart_context.chat.messages import Message, Part
-from smart_context.host.request.window import Window
+from smart_context.host.request.window import RESULTS_SHARE, Window
 from smart_context.llm.tally import weight
 from smart_context.values import CountTokens
-
-RESULTS_SHARE = 0.25
-"""How much of a request results of earlier turns fill at most; the newest come first."""
 
 RESULT_LEFT_OUT = (
     "[Left out: this result no longer fits into the model's window. "
@@ -18,8 +15,8 @@ RESULT_LEFT_OUT = (
 
 
 def with_results_within(history: Sequence[Message], window: Window) -> list[Message]:
-    """A history whose results of tools keep within their share of the window."""
-    room = int(window.room * RESULTS_SHARE)
+    """Cut the results of tools in a history to their share of the window."""
+    room = window.share_of_room(RESULTS_SHARE)
     kept: list[Message] = []
     for message in reversed(history):
         if isinstance(message.content, str) and message.role != "tool":
@@ -27,10 +24,10 @@ def with_results_within(history: Sequence[Message], window: Window) -> list[Mess
             continue
         parts = list(message.parts)
         is_cut = False
-        for at in range(len(parts) - 1, -1, -1):
-            former = parts[at]
-            parts[at], tokens = _within(former, message.role, room, window.count)
-            is_cut = is_cut or parts[at] is not former
+        for index in range(len(parts) - 1, -1, -1):
+            whole = parts[index]
+            parts[index], tokens = _within(whole, message.role, room, window.count)
+            is_cut = is_cut or parts[index] is not whole
             room -= tokens
         kept.append(message.with_content(parts) if is_cut else message)
     kept.reverse()
@@ -38,7 +35,7 @@ def with_results_within(history: Sequence[Message], window: Window) -> list[Mess
 
 
 def _within(part: Part, role: str, room: int, count: CountTokens) -> tuple[Part, int]:
-    """A part whose result is at most so many tokens, and how many it is."""
+    """The part with its result cut to `room` tokens, and the tokens that it takes."""
     name = "result" if part.get("type") == "tool_call" else "text" if role == "tool" else ""
     result = part.get(name)
     if result is None:
@@ -50,12 +47,12 @@ def _within(part: Part, role: str, room: int, count: CountTokens) -> tuple[Part,
         return part, min(weight(text), room)
     if (tokens := count(text)) <= room:
         return part, tokens
-    less = shortened(text, room, count)
+    less = cut_result(text, room, count)
     return {**part, name: less}, min(count(less), room)
 
 
-def shortened(text: str, most_tokens: int, count: CountTokens) -> str:
-    """A result of a tool within so many tokens: its beginning, and that it was cut."""
+def cut_result(text: str, most_tokens: int, count: CountTokens) -> str:
+    """The beginning of a tool's result, and a notice of the cut, in `most_tokens` at most."""
     tokens = count(text)
     if tokens <= most_tokens:
         return text

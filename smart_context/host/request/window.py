@@ -1,26 +1,47 @@
-"""What a model takes at once, and how much of that a request fills."""
+"""A model's window, and how it is shared out: every limit on a request is a share named here."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from smart_context.config import EndpointSettings
-from smart_context.llm.models import PromptMessage
 from smart_context.llm.tokens import count_tokens
 from smart_context.llm.windows import context_window
 from smart_context.values import CountTokens
 
-MOST_OF_THE_WINDOW = 0.9
-"""How much of the window a request may fill; the rest is for the answer."""
+REQUEST_SHARE = 0.9
+"""Of the window, for the request; the rest is for the answer."""
 
-PER_MESSAGE = 5
-"""Tokens around each message: 4 in the format of OpenAI's models, 5 in those of most others."""
+HISTORY_SHARE = 0.8
+"""Of the window, for history, attached contexts and role; the rest is for message and answer."""
 
-PER_CALL = 24
-"""Tokens around a tool call and its result, generously."""
+LEAST_HISTORY_SHARE = 0.2
+"""Of the window, for the history however much contexts and role take."""
 
-PER_IMAGE = 1_500
-"""Tokens of an image, which depend on its size and on the model."""
+CONTEXTS_SHARE = 0.4
+"""Of the window, for attached contexts, at most."""
+
+ROLE_SHARE = 0.3
+"""Of the window, for the chat's role with its files, at most."""
+
+ATTACHED_SHARE = 0.5
+"""Of the request, for texts attached to messages, at most; the newest message's come first."""
+
+RESULTS_SHARE = 0.25
+"""Of the request, for results of tools of earlier turns, at most; the newest come first."""
+
+NEWEST_RESULTS_SHARE = 0.5
+"""Of the request, for the results of the newest round of tool calls, when not all fits."""
+
+COMPACTION_SHARE = 0.75
+"""Of the window: a chat whose turn fills more is compacted."""
+
+KEPT_SHARE = 0.3
+"""Of the window, for the newest messages, which a compaction keeps word for word."""
+
+DIGEST_PART_SHARE = 0.4
+"""Of the summarizing model's window, for one part of the chat that it summarizes."""
+
+SUMMARY_SHARE = 0.15
+"""Of the window, for a summary, at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,15 +61,38 @@ class Window:
     @property
     def room(self) -> int:
         """Most tokens of a request."""
-        return int(self.tokens * MOST_OF_THE_WINDOW)
+        return self.share(REQUEST_SHARE)
+
+    def share(self, share: float) -> int:
+        """The tokens of a share of the window."""
+        return int(self.tokens * share)
+
+    def share_of_room(self, share: float) -> int:
+        """The tokens of a share of the request."""
+        return int(self.room * share)
+
+    def for_contexts(self, budget: int) -> int:
+        """Most tokens of attached contexts; a budget of 0 sets no limit of its own."""
+        most = self.share(CONTEXTS_SHARE)
+        return min(budget, most) if budget else most
+
+    def for_role(self, budget: int) -> int:
+        """Most tokens of a role: its budget, capped by the window."""
+        return min(budget, self.share(ROLE_SHARE))
+
+    def for_history(self, *, contexts: int = 0, has_role: bool = False) -> int:
+        """Most tokens of the history, next to contexts of that size and to a role."""
+        role = self.share(ROLE_SHARE) if has_role else 0
+        left = self.share(HISTORY_SHARE) - contexts - role
+        return max(left, self.share(LEAST_HISTORY_SHARE))
 
 
 def window_of(endpoint: EndpointSettings | None, count: CountTokens | None = None) -> Window | None:
-    """What a model takes: as the settings say, else as is known of it; `None` if it is not.
+    """A model's window, from the settings or else a table; `None` if unknown.
 
     Args:
         endpoint: The model.
-        count: Counts for it, if somebody knows better than `count_tokens`.
+        count: Counts its tokens; `count_tokens` by default.
     """
     tokens = endpoint and (endpoint.context_window or context_window(endpoint.model))
     if endpoint is None or not tokens:
@@ -57,28 +101,3 @@ def window_of(endpoint: EndpointSettings | None, count: CountTokens | None = Non
     return Window(
         tokens=tokens, model=model, count=count or (lambda text: count_tokens(text, model))
     )
-
-
-def tokens_of(prompt: Sequence[PromptMessage], count: CountTokens) -> int:
-    """The tokens of a request's messages, with those around them; images at a flat rate."""
-    around = sum(PER_MESSAGE + PER_CALL * len(message.get("tool_calls", ())) for message in prompt)
-    images = sum(
-        PER_IMAGE
-        for message in prompt
-        if isinstance(message["content"], list)
-        for part in message["content"]
-        if part.get("type") == "image_url"
-    )
-    return around + images + sum(count(text) for message in prompt for text in texts_of(message))
-
-
-def texts_of(message: PromptMessage) -> Iterator[str]:
-    """The texts of one message of a request."""
-    content: Any = message["content"]
-    if isinstance(content, str):
-        yield content
-    elif content:
-        yield from (part["text"] for part in content if part.get("type") == "text")
-    for call in message.get("tool_calls", ()):
-        yield call["function"]["name"]
-        yield call["function"]["arguments"]

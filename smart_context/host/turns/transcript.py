@@ -1,15 +1,50 @@
 """What a turn writes into a chat document: pure changes, made under the chat's lock."""
 
+import secrets
 from collections.abc import Mapping
 from typing import Any
 
 from smart_context.chat.answers.journal import Arrived
-from smart_context.chat.messages import Message, give_ids, messages_of
+from smart_context.chat.messages import Message, MessageId, Part, give_ids, messages_of
 from smart_context.errors import CommandFailed
+from smart_context.host.turn import Turn
 from smart_context.values import JsonObject
 
 INTERRUPTED = "The answer was interrupted before it was complete. Ask again or regenerate it."
 KEPT_REMOVALS = 20
+
+
+def new_message_id() -> MessageId:
+    """A new message's id."""
+    return MessageId(secrets.token_hex(6))
+
+
+def answer_place(message_id: MessageId, created_at: str) -> Message:
+    """The message that stands for an answer until it is complete."""
+    return Message(
+        id=message_id, role="assistant", content="", created_at=created_at, generating=True
+    )
+
+
+def answer_of(turn: Turn, *, arrived: str, created_at: str) -> Message:
+    """A turn's answer as it is stored; of a failed turn, what had arrived."""
+    text = arrived if turn.error else turn.response or ""
+    parts: list[Part] = [*turn.request.steps]
+    if text:
+        parts.append({"type": "text", "text": text})
+    elif not turn.error:
+        notice = turn.abort_reason or "Stopped before an answer came."
+        parts.append({"type": "info", "text": notice})
+    is_text_alone = not turn.request.steps and (text or turn.error)
+    return Message(
+        id=turn.answer_id,
+        role="assistant",
+        content=text if is_text_alone else tuple(parts),
+        created_at=created_at,
+        error=turn.error,
+        error_code=turn.error_code,
+        extra={"stopped": True} if turn.stopped else {},
+    )
 
 
 def append(document: JsonObject, *messages: Message) -> None:
@@ -20,22 +55,22 @@ def append(document: JsonObject, *messages: Message) -> None:
 def put(document: JsonObject, message: Message) -> None:
     """Replace the message of the same id; add it at the end when it is not there."""
     entries = _entries(document)
-    for at in reversed(range(len(entries))):  # an answer is among the last
-        if isinstance(entries[at], dict) and entries[at].get("id") == message.id:
-            entries[at] = message.to_dict()
+    for index in reversed(range(len(entries))):  # an answer is among the last
+        if isinstance(entries[index], dict) and entries[index].get("id") == message.id:
+            entries[index] = message.to_dict()
             return
     entries.append(message.to_dict())
 
 
 def end_unfinished(document: JsonObject) -> None:
-    """Mark answers that nobody is writing any more as interrupted; their text stays."""
+    """Mark unfinished answers as interrupted; their text stays."""
     for entry in _entries(document):
         if isinstance(entry, dict) and entry.pop("generating", False):
             entry.setdefault("error", INTERRUPTED)
 
 
 def put_back(document: JsonObject, answer: Arrived) -> None:
-    """Give an unfinished answer what had arrived of it, and mark it as interrupted.
+    """Fill an unfinished answer with what had arrived of it, and mark it as interrupted.
 
     An answer that is complete, or no longer in the chat, stays as it is.
     """
@@ -51,57 +86,57 @@ def put_back(document: JsonObject, answer: Arrived) -> None:
 
 
 def question_of(document: JsonObject, message_id: str) -> Message:
-    """The question that a message answers; a question is its own.
+    """The question that a message answers, or the message itself if it is a question.
 
     Raises:
         CommandFailed: If there is no such message, or no question before it.
     """
     messages = messages_of(document)
-    at = _position(messages, message_id)
-    for message in reversed(messages[: at + 1]):
+    index = _position(messages, message_id)
+    for message in reversed(messages[: index + 1]):
         if message.role == "user":
             return message
     raise CommandFailed(f"no question comes before message {message_id!r}")
 
 
 def remove_after(document: JsonObject, message_id: str, *, removed_at: str) -> None:
-    """Take out what follows a message; it is kept under `removed`, newest last.
+    """Move what follows a message to `removed`, newest last.
 
     Raises:
         CommandFailed: If there is no such message.
     """
     give_ids(document)
     entries = _entries(document)
-    at = _position(messages_of(document), message_id)
-    kept, removed = entries[: at + 1], entries[at + 1 :]
+    index = _position(messages_of(document), message_id)
+    kept, removed = entries[: index + 1], entries[index + 1 :]
     if not removed:
         return
     document["messages"] = kept
-    former = document.get("removed")
-    removals = [*former] if isinstance(former, list) else []
+    earlier = document.get("removed")
+    removals = [*earlier] if isinstance(earlier, list) else []
     removals.append({"removed_at": removed_at, "messages": removed})
     document["removed"] = removals[-KEPT_REMOVALS:]
 
 
 def change_text(document: JsonObject, message_id: str, text: str) -> None:
-    """Let a message say something else; its images, tool calls and so on stay.
+    """Change the text of a message; its images, tool calls and so on stay.
 
     Raises:
         CommandFailed: If there is no such message, or it is still being written.
     """
     give_ids(document)
     messages = messages_of(document)
-    at = _position(messages, message_id)
-    if messages[at].generating:
+    index = _position(messages, message_id)
+    if messages[index].generating:
         raise CommandFailed(f"message {message_id!r} is still being written; stop it first")
-    entry = _entries(document)[at]
+    entry = _entries(document)[index]
     content = entry.get("content")
     entry["content"] = _with_text(content, text) if isinstance(content, list) else text
 
 
 def _with_text(parts: list[Any], text: str) -> list[Any]:
-    """The parts with one text in place of the first; the other texts go."""
-    texts = [at for at, part in enumerate(parts) if _is_text(part)]
+    """The parts with `text` in place of the first text; the other texts go."""
+    texts = [index for index, part in enumerate(parts) if _is_text(part)]
     place = texts[0] if texts else len(parts)
     others = [part for part in parts[place:] if not _is_text(part)]
     return [*parts[:place], {"type": "text", "text": text}, *others]
@@ -112,10 +147,10 @@ def _is_text(part: object) -> bool:
 
 
 def _position(messages: tuple[Message, ...], message_id: str) -> int:
-    for at, message in enumerate(messages):
+    for index, message in enumerate(messages):
         if message.id == message_id:
-            return at
-    raise CommandFailed(f"there is no message {message_id!r} in this chat; it may be gone")
+            return index
+    raise CommandFailed(f"no message {message_id!r} in this chat; it may have been removed")
 
 
 def _entries(document: JsonObject) -> list[Any]:

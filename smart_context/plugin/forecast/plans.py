@@ -50,10 +50,10 @@ class Requests:
 
     async def planned(self, request: Request) -> Planned:
         """What would become of a request that has its texts, but no tools and images yet."""
-        as_text = self._is_fenced() or not self._context.takes_tools
+        as_text = self._is_fenced() or not self._context.requests.takes_tools
         whole = replace(request, tools=tuple(self._tools()), as_text=as_text)
         try:
-            made = await self._context.completed(whole)
+            made = await self._context.requests.completed(whole)
         except RequestTooLong as error:
             return Planned(prompt=await asyncio.to_thread(whole.messages), problem=str(error))
         return await asyncio.to_thread(_planned, request, made)
@@ -64,5 +64,5 @@ def _planned(request: Request, made: Request) -> Planned:
     return Planned(
         prompt=made.messages(),
         left_out=frozenset(had - {message.id for message in made.history}),
-        lacks_contexts=made.spare != request.spare,
+        lacks_contexts=made.optional_prompt != request.optional_prompt,
     )

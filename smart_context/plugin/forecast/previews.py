@@ -184,8 +184,8 @@ def _request(
         message=briefing.message,
         files=tuple(files),
         protected=protected_ids(look.view),
-        spare=briefing.contexts.prompt.text,
-        attached=attached,
+        optional_prompt=briefing.contexts.prompt.text,
+        attached_text=attached,
     )
 
 

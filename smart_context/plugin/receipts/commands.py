@@ -105,8 +105,8 @@ class Receipts:
         if draft is None or (turn.aborted and not turn.sent):
             return
         draft.decision = draft.decision.without(turn.left_out)
-        draft.attached = turn.attached
-        if turn.lacks_spare:
+        draft.attached = turn.request.attached_text
+        if turn.lacks_optional_prompt:
             draft.briefing = draft.briefing.without_contexts()
         look = await self._looks.weighed(draft.view, draft.decision)
         models = self._models()

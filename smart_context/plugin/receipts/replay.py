@@ -91,8 +91,8 @@ class Replays:
                 message=briefing.message,
                 files=question.files,
                 protected=protected_ids(view),
-                spare=briefing.contexts.prompt.text,
-                attached=attached,
+                optional_prompt=briefing.contexts.prompt.text,
+                attached_text=attached,
             )
         )
         draft = Draft(

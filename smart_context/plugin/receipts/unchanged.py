@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
 from smart_context.chat.messages import ChatId
-from smart_context.host.request.window import texts_of
+from smart_context.host.request.tokens import texts_of
 from smart_context.llm.models import PromptMessage
 
 MAX_CHATS = 8

@@ -7,22 +7,11 @@ import numpy as np
 
 from smart_context.chat.compaction import sent_text, within_budget
 from smart_context.chat.messages import Message, MessageId
-from smart_context.host.request.window import PER_MESSAGE, Window
+from smart_context.host.request.tokens import PER_MESSAGE, message_tokens
+from smart_context.host.request.window import Window
 from smart_context.llm.tally import counting, weight
 from smart_context.relevance.reasons import KINDS, ReasonKind
 from smart_context.relevance.select import Selection
-
-HISTORY_SHARE = 0.8
-"""How much of the window history and attached contexts fill; the rest is for message and answer."""
-
-CONTEXTS_SHARE = 0.4
-"""How much of it attached contexts fill at most."""
-
-LEAST_SHARE = 0.2
-"""How much of it the history has in any case."""
-
-ROLE_SHARE = 0.3
-"""How much of it the role of a chat has at most, with its files."""
 
 _OVER = np.int8(KINDS.index(ReasonKind.OVER_BUDGET))
 
@@ -44,13 +33,12 @@ class WindowBudget:
         window = self.window()
         if window is None:
             return budget
-        most = int(window.tokens * CONTEXTS_SHARE)
-        return min(budget, most) if budget else most
+        return window.for_contexts(budget)
 
     def for_role(self, budget: int) -> int:
-        """Most tokens of a role that would take so many."""
+        """The role's budget, capped by the window."""
         window = self.window()
-        return budget if window is None else min(budget, int(window.tokens * ROLE_SHARE))
+        return budget if window is None else window.for_role(budget)
 
     def applied(
         self,
@@ -73,16 +61,14 @@ class WindowBudget:
         window = self.window()
         if window is None:
             return selection
-        limit = int(window.tokens * HISTORY_SHARE)
-        limit -= self.for_contexts(self.contexts) if has_contexts else 0
-        limit -= int(window.tokens * ROLE_SHARE) if has_role else 0
-        limit = max(limit, int(window.tokens * LEAST_SHARE))
+        contexts = window.for_contexts(self.contexts) if has_contexts else 0
+        limit = window.for_history(contexts=contexts, has_role=has_role)
         chosen = frozenset(selection.kept)
         kept = [message for message in candidates if message.id in chosen]
         if _surely_fits(kept, limit):
             return selection
         count = counting((sent_text(message) for message in reversed(kept)), window.count)
-        fitting = within_budget(kept, limit, lambda m: count(sent_text(m)) + PER_MESSAGE, keep=keep)
+        fitting = within_budget(kept, limit, lambda m: message_tokens(m, count), keep=keep)
         left_out = chosen - {message.id for message in fitting}
         return over_budget(selection, candidates, left_out)
 

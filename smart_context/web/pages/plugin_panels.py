@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from smart_context.host.plugins.panels import PAGE, PanelFiles
+from smart_context.host.panels import PAGE, PanelFiles
 
 FILE_TYPES = frozenset({".js", ".css", ".svg", ".png", ".jpg", ".webp", ".woff2", ".json"})
 """What a panel's page may load from its folder; its code is not among it."""

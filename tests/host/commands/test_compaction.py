@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -40,8 +41,7 @@ def started(make_bench, running):
                 self.context = running(bench)
                 await self.context.__aenter__()
                 histories = Histories(bench.host.files, lambda: bench.host.config)
-                bench.host.build_history = histories
-                bench.host.turns._build_history = histories
+                bench.builder = histories
                 return bench
 
             async def __aexit__(self, *details):
@@ -190,7 +190,7 @@ async def test_a_request_never_exceeds_the_window_and_what_is_protected_stays(st
         )
 
         async def protect(turn):
-            turn.protected = frozenset({"m0"})
+            turn.request = replace(turn.request, protected=frozenset({"m0"}))
 
         bench.host.bus.subscribe("pipeline.context", protect)
         await talk(bench, "word " * 200)
@@ -204,7 +204,7 @@ async def test_a_request_never_exceeds_the_window_and_what_is_protected_stays(st
 async def test_without_anybody_to_write_summaries_that_is_said(started):
     async with started(digest=None) as bench:
         await talk(bench, "One")
-        with pytest.raises(CommandFailed, match="Nobody"):
+        with pytest.raises(CommandFailed, match="can't write summaries"):
             await bench.call("chat.compact", chat_id="c1")
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from smart_context.chat.messages import Message, MessageId
-from smart_context.host.request.results import RESULT_LEFT_OUT, RESULTS_SHARE, with_results_within
-from smart_context.host.request.window import Window
+from smart_context.host.request.results import RESULT_LEFT_OUT, with_results_within
+from smart_context.host.request.window import RESULTS_SHARE, Window
 
 WINDOW = Window(tokens=4_000, model="local", count=len)
 ROOM = int(WINDOW.room * RESULTS_SHARE)

@@ -3,29 +3,35 @@
 import pytest
 
 from smart_context.chat.messages import Message, MessageId
+from smart_context.host.request.request import Request
+from smart_context.host.request.window import Window
 from smart_context.host.turn import Turn
 from smart_context.host.turns.learned_counts import TokenCounts
 from smart_context.llm.models import Usage
+from smart_context.llm.offline.scripted import Scripted
 
 pytestmark = pytest.mark.anyio
 
 TEXT = "word " * 1_200  # 1,500 tokens by the estimate
 
 
-def turn(prompt_tokens, text=TEXT, **more):
-    usage = prompt_tokens and Usage(prompt_tokens=prompt_tokens, completion_tokens=1)
+def window(model="local"):
+    return Window(tokens=4_000, model=model, count=len)
+
+
+def turn(prompt_tokens, text=TEXT, model="local", **more):
     question = Message(id=MessageId("q"), role="user", content=text)
-    return Turn(
+    turn = Turn(
         id="t",
         chat_id="c1",
         question=question,
         answer_id=MessageId("a"),
-        message=text,
-        original_message=text,
-        sent=({"role": "user", "content": text},),
-        usage=usage,
-        **more,
+        request=Request(message=text, **more),
     )
+    turn.sent = turn.request.messages()
+    turn.usage = prompt_tokens and Usage(prompt_tokens=prompt_tokens, completion_tokens=1)
+    turn.window = window(model)
+    return turn
 
 
 @pytest.mark.parametrize(
@@ -36,12 +42,12 @@ def turn(prompt_tokens, text=TEXT, **more):
         pytest.param("local", turn(None), 1_500, 1_500, id="an endpoint that does not count"),
         pytest.param("local", turn(900, "short " * 60), 1_500, 1_500, id="a short request"),
         pytest.param("local", turn(3_000, images={"k": "data:"}), 1_500, 1_500, id="with images"),
-        pytest.param("gpt-4o", turn(5_000), 1_200, 1_202, id="an exact tokenizer"),
+        pytest.param("gpt-4o", turn(5_000, model="gpt-4o"), 1_200, 1_202, id="an exact tokenizer"),
     ],
 )
 def test_what_an_endpoint_counts_raises_later_counts(model, over, least, most):
     counts = TokenCounts()
-    counts.learn(over, model)
+    counts.learn(over)
     assert least <= counts.count(TEXT, model) <= most
     assert counts.count(TEXT, "another") == 1_500
 
@@ -53,6 +59,10 @@ async def test_the_next_request_is_shorter_for_it(make_bench, running):
         '[llm.categories]\nchat = "local"\n'
     )
     async with running(bench):
-        before = bench.host.window.count(TEXT)
-        bench.host._after(turn(3_000, window=bench.host.window))
-        assert bench.host.window.count(TEXT) > before * 1.4
+        completion = bench.host.services.completion
+        before = completion.window.count(TEXT)
+        bench.reply(
+            Scripted(pieces=("Yes",), usage=Usage(prompt_tokens=3_000, completion_tokens=1))
+        )
+        await bench.call("chat.send", message=TEXT, chat_id="c1")
+        assert completion.window.count(TEXT) > before * 1.4

@@ -7,6 +7,7 @@ import pytest
 
 from smart_context.chat.answers.journal import ANSWER_SUFFIX, AnswerJournal
 from smart_context.errors import CommandFailed
+from smart_context.host.turns.repair import Repair
 from smart_context.host.turns.transcript import INTERRUPTED
 from smart_context.llm.offline.scripted import Scripted
 from tests.chat.made_documents import full_disk, put
@@ -43,7 +44,7 @@ async def test_an_answer_of_another_process_is_left_alone(bench, other, command)
     gate = asyncio.Event()
     task = await answering(bench, gate)
     await other.call(command, chat_id="c1")
-    await other.host._repair.all()
+    await Repair(other.host.store, other.host.turns).all()
     (answer,) = [m for m in await other.messages("c1") if m.role == "assistant"]
     assert answer.generating
     assert not answer.error

@@ -1,6 +1,7 @@
 """Tools within a turn: contract D, last paragraph."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -36,7 +37,7 @@ def reader(run=None, **options):
 def offer(bench, *tools, as_text=False):
     async def handler(turn):
         turn.tools.extend(tools or [reader()])
-        turn.tools_as_text = as_text
+        turn.request = replace(turn.request, as_text=as_text)
 
     bench.host.bus.subscribe("pipeline.prompt", handler)
 
@@ -102,7 +103,7 @@ async def test_handlers_see_the_last_word_as_the_response(bench):
     seen = []
 
     async def look(turn):
-        seen.append((turn.response, len(turn.steps)))
+        seen.append((turn.response, len(turn.request.steps)))
         turn.response = "Changed."
 
     bench.host.bus.subscribe("pipeline.post_process", look)
@@ -345,4 +346,4 @@ async def test_tools_of_a_wrong_type_are_undone(bench, caplog):
     answer = await send(bench)
     assert answer.text == "An answer in words"
     assert bench.model.asked[0].tools == ()
-    assert "turn.tools is left as it was" in caplog.text
+    assert "turn.tools: expected Tool, found str" in caplog.text

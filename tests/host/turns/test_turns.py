@@ -205,7 +205,7 @@ class OneStream:
 @pytest.mark.parametrize("can_close", [True, False])
 async def test_a_stream_is_closed_when_the_turn_is_over(bench, can_close):
     model = OneStream(can_close=can_close)
-    bench.host.models = replace(bench.host.models, chat=model)
+    bench.host.services.current.models = replace(bench.host.models, chat=model)
     with pytest.raises(ModelFailed, match="The line is dead"):
         await send(bench, chat_id="c1")
     assert model.closed == can_close
@@ -439,7 +439,7 @@ async def test_what_the_history_adds_to_the_question_is_sent_but_not_stored(benc
         *history, question = messages
         return [*history, question.with_content(f"{question.text}\n\n<FILE>")]
 
-    bench.host.turns._build_history = with_attachment
+    bench.builder = with_attachment
     await send(bench, chat_id="c1")
     assert bench.model.asked[0].messages[-1]["content"] == "Hello?\n\n<FILE>"
     assert (await bench.messages("c1"))[0].text == "Hello?"

@@ -26,7 +26,7 @@ def asking(notes, served):
         )
         async with served() as running:
             running.model = ScriptedChatModel([Scripted(tool_calls=made), "Done."])
-            running.host.models = type(running.host.models)(
+            running.host.services.current.models = type(running.host.models)(
                 chat=running.model,
                 fast=None,
                 embedder=running.host.models.embedder,

@@ -12,7 +12,7 @@ from smart_context.llm.offline.scripted import Scripted
 from smart_context.plugin.receipts import files as receipt_file
 from smart_context.plugin.receipts.receipt import Receipt, Row, Section
 from smart_context.relevance.reasons import KINDS, Reason
-from tests.web.test_pages import fetch
+from tests.web.pages.test_pages import fetch
 
 pytestmark = pytest.mark.anyio
 

@@ -6,15 +6,16 @@ from hypothesis import strategies as st
 
 from smart_context.chat.messages import Message, MessageId
 from smart_context.errors import RequestTooLong
-from smart_context.host.request.fitting import (
+from smart_context.host.request.request import Request
+from smart_context.host.request.shortening import (
     ATTACHED_LEFT_OUT,
     RESULT_LEFT_OUT,
     fitted,
     surely_fits,
 )
-from smart_context.host.request.request import Request
+from smart_context.host.request.tokens import PER_IMAGE, prompt_tokens
 from smart_context.host.request.tools import Tool
-from smart_context.host.request.window import PER_IMAGE, Window, tokens_of
+from smart_context.host.request.window import Window
 
 
 def window(tokens, count=len):
@@ -109,9 +110,9 @@ def test_what_goes_goes_in_a_stated_order(tokens, kept, has_notes, has_tools, is
     messages = (said("0", role="system", is_summary=True), *history(6)[1:])
     request = Request(
         message="Hello" + "a" * 200,
-        attached="a" * 200,
+        attached_text="a" * 200,
         system_prompt=SYSTEM,
-        spare=SYSTEM.removeprefix("Be kind.\n\n"),
+        optional_prompt=SYSTEM.removeprefix("Be kind.\n\n"),
         history=messages,
         tools=(TOOL,),
         protected=frozenset({"1"}),
@@ -131,10 +132,10 @@ def test_images_of_earlier_messages_go_before_notes_do():
         history=(said("0", files=(files[0],)),),
         images={"old": "data:old", "new": "data:new"},
         system_prompt=SYSTEM,
-        spare=SYSTEM,
+        optional_prompt=SYSTEM,
     )
     less = fitted(request, window(int(PER_IMAGE * 1.5 / 0.9)))
-    assert (list(less.images), less.spare, names(less)) == (["new"], SYSTEM, "0")
+    assert (list(less.images), less.optional_prompt, names(less)) == (["new"], SYSTEM, "0")
 
 
 def test_a_message_that_never_fits_is_refused_with_all_figures():
@@ -143,7 +144,7 @@ def test_a_message_that_never_fits_is_refused_with_all_figures():
         fitted(request, window(1_000))
     said_so = str(caught.value)
     assert "too long for small-model" in said_so
-    assert "about 2,018 tokens, the system prompt's 8 among them" in said_so
+    assert "about 2,018 tokens, 8 of them the system prompt" in said_so
     assert "takes 1,000, of which 100 are kept for the answer" in said_so
     assert "Nothing was sent. Shorten the message" in said_so
 
@@ -188,7 +189,7 @@ def test_whatever_comes_the_window_holds_and_the_order_stays(
         tools=(TOOL,),
         as_text=as_text,
         system_prompt="notes",
-        spare="notes",
+        optional_prompt="notes",
         protected=frozenset({"m1"}),
     )
     room = window(tokens)
@@ -199,7 +200,7 @@ def test_whatever_comes_the_window_holds_and_the_order_stays(
         bare = Request(message=question, steps=tuple(shortest), as_text=as_text)
         assert not surely_fits(bare, room)
         return
-    assert tokens_of(less.messages(), len) <= room.room
+    assert prompt_tokens(less.messages(), len) <= room.room
     assert [m for m in past if m in less.history] == list(less.history)
     assert less.message == question
     asked = [c["id"] for m in less.messages() for c in m.get("tool_calls", ())]

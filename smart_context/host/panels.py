@@ -1,4 +1,4 @@
-"""The panels that plugins show beside a chat (contract A9, A11)."""
+"""The panels that plugins show next to a chat."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,17 +9,17 @@ from smart_context.host.events import PANEL_REGISTERED, PANEL_REMOVED, Event, Pa
 from smart_context.trust.files import read_pinned
 
 PAGE = ""
-"""The name of a panel's page itself, beside those of the files that it loads."""
+"""The name of a panel's page, among the names of the files that it loads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PanelFiles:
-    """A panel's page as a file, and what it may load from beside it.
+    """A panel's page as a file, with the files that it may load.
 
     Attributes:
         folder: The plugin's folder.
-        page: The page, by its path below the folder, with `/`.
-        pinned: The digests of the plugin's files, which the user trusts, by such paths.
+        page: The path of the page below the folder, with `/`.
+        pinned: The digests of the files that the user trusts, by such paths.
     """
 
     folder: Path
@@ -27,25 +27,50 @@ class PanelFiles:
     pinned: Mapping[str, str]
 
     def read(self, name: str) -> bytes:
-        """The bytes of the page, or of a file beside it; never others than the trusted ones.
+        """The bytes of the page or of a file next to it, exactly as the user trusts them.
 
         Args:
             name: Relative to the page's folder; `PAGE` for the page itself.
 
         Raises:
             FileNotFoundError: If the plugin has no such file.
-            OSError: If it changed since it was trusted, or can't be read.
+            OSError: If it has changed since it was trusted, or can't be read.
         """
         base = self.page.rpartition("/")
         path = self.page if name == PAGE else f"{base[0]}{base[1]}{name}"
         return read_pinned(self.folder, path, self.pinned)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnFiles:
+    """The files of a vault's plugin, as the user trusts them.
+
+    Attributes:
+        folder: The plugin's folder.
+        pinned: The digest of each file, by its path below the folder, with `/`.
+    """
+
+    folder: Path
+    pinned: Mapping[str, str]
+
+    def panel(self, page: Path) -> PanelFiles:
+        """The panel whose page is a file of the plugin.
+
+        Raises:
+            ValueError: If the file is not in its folder.
+        """
+        try:
+            name = page.relative_to(self.folder).as_posix()
+        except ValueError as error:
+            raise ValueError(f"{page} is not in the plugin's folder {self.folder}") from error
+        return PanelFiles(folder=self.folder, page=name, pinned=self.pinned)
+
+
 Emit = Callable[[Event[Any], Mapping[str, Any]], None]
 
 
 class Panels:
-    """Every panel that is there to be shown.
+    """The registered panels.
 
     Args:
         emit: Tells clients.
@@ -59,12 +84,12 @@ class Panels:
     def register(self, panel: Panel, page: str | PanelFiles | None = None) -> Callable[[], None]:
         """Show a panel to all clients, now and when they connect.
 
-        A panel that is there already is replaced; clients are told only if that changes it.
+        A panel of the same id is replaced; clients are told only if that changes it.
 
         Args:
             panel: What clients are told.
             page: The HTML page at the panel's address, or its file; `None`: the web layer has
-                one of its own.
+                its own page for it.
 
         Returns:
             A function that removes the panel.
@@ -77,15 +102,15 @@ class Panels:
         return lambda: self._remove(panel["id"])
 
     def all(self) -> tuple[Panel, ...]:
-        """Every panel, in the order in which they were registered."""
+        """All panels, in the order of registration."""
         return tuple(self._panels.values())
 
     def has(self, panel_id: str) -> bool:
-        """Whether there is a panel of that id."""
+        """True if a panel of that id is registered."""
         return panel_id in self._panels
 
     def page(self, panel_id: str) -> str | PanelFiles | None:
-        """The page of a panel, or its file; `None` if it has none of its own."""
+        """The page of a panel, or its file; `None` if the web layer has the page."""
         return self._pages.get(panel_id)
 
     def _remove(self, panel_id: str) -> None:

@@ -1,20 +1,20 @@
-"""Keeps every request within the model's window: the last word on what is sent.
+"""Keeps a request within the model's window: the last word on what is sent.
 
-Others choose what should go to the model; here is what happens when that is too much, because of
-a long message, of what tools gave, or of what plugins added. As much as is too much goes, in the
-order of `_SACRIFICES`, and the rest stays as it was chosen.
+Plugins choose what goes to the model. When that is too much, because of a long message, results
+of tools, or what plugins added, parts go in the order of `_STEPS` until the rest fits.
 """
 
 import json
 from collections.abc import Callable
 from dataclasses import replace
 
-from smart_context.chat.compaction import sent_text, within_budget
+from smart_context.chat.compaction import within_budget
 from smart_context.chat.messages import Message, Part
 from smart_context.errors import RequestTooLong
 from smart_context.host.request.request import Request
-from smart_context.host.request.results import RESULT_LEFT_OUT, shortened
-from smart_context.host.request.window import PER_CALL, PER_MESSAGE, Window, texts_of, tokens_of
+from smart_context.host.request.results import RESULT_LEFT_OUT, cut_result
+from smart_context.host.request.tokens import message_tokens, prompt_tokens, texts_of
+from smart_context.host.request.window import NEWEST_RESULTS_SHARE, Window
 from smart_context.llm.tally import counting, weight
 from smart_context.values import CountTokens
 
@@ -23,30 +23,30 @@ _LEAST_OF_A_RESULT = 100
 
 
 def surely_fits(request: Request, window: Window) -> bool:
-    """Whether a request fits whatever its texts are: known at once, without counting."""
+    """True if a request fits by its bytes alone, which is known without counting tokens."""
     return _total(request, weight) <= window.room
 
 
 def fitted(request: Request, window: Window) -> Request:
-    """The request with so much left out that it fits.
+    """Leave out what doesn't fit into the window.
 
     Raises:
-        RequestTooLong: If it does not even when all is left out that may be.
+        RequestTooLong: If even the message alone is too long.
     """
     if surely_fits(request, window):
         return request
     meter = _Meter(request, window)
-    for sacrifice in _SACRIFICES:
+    for shorten in _STEPS:
         if meter.over(request) <= 0:
             return request
-        request = sacrifice(request, meter)
+        request = shorten(request, meter)
     if (over := meter.over(request)) > 0:
         raise _too_long(request, window, over + window.room)
     return request
 
 
 class _Meter:
-    """Says how far requests are over the room, counting each text once."""
+    """Measures requests against the window, counting each text once."""
 
     def __init__(self, request: Request, window: Window) -> None:
         texts = (text for message in reversed(request.messages()) for text in texts_of(message))
@@ -57,58 +57,57 @@ class _Meter:
         return _total(request, self.count) - self.room
 
     def cost(self, message: Message) -> int:
-        calls = 0 if isinstance(message.content, str) else len(message.content)
-        return self.count(sent_text(message)) + PER_MESSAGE + calls * (PER_CALL + PER_MESSAGE)
+        return message_tokens(message, self.count)
 
 
 def _total(request: Request, count: CountTokens) -> int:
     tools = request.offered()
     schemas = count(json.dumps(tools, ensure_ascii=False)) if tools else 0
-    return schemas + tokens_of(request.messages(), count)
+    return schemas + prompt_tokens(request.messages(), count)
 
 
 def _without_old_results(request: Request, meter: _Meter) -> Request:
-    """Results of earlier rounds go, oldest first; the model reads that they did."""
-    for at in range(request.newest_step):
+    """Results of earlier rounds go, oldest first; a notice takes their place."""
+    for index in range(request.newest_step):
         if meter.over(request) <= 0:
             break
-        part = request.steps[at]
+        part = request.steps[index]
         if part.get("type") == "tool_call" and len(str(part["result"])) > len(RESULT_LEFT_OUT):
-            request = _with_result(request, at, RESULT_LEFT_OUT)
+            request = _with_result(request, index, RESULT_LEFT_OUT)
     return request
 
 
 def _with_half_of_results(request: Request, meter: _Meter) -> Request:
-    """The newest results share half of the room."""
-    return _with_results_in(request, meter, meter.room // 2)
+    """The newest results keep half of the room."""
+    return _with_results_in(request, meter, int(meter.room * NEWEST_RESULTS_SHARE))
 
 
 def _with_least_of_results(request: Request, meter: _Meter) -> Request:
-    """They share what is left, and a little is left of each in any case."""
+    """The newest results keep what is left, and each at least its first lines."""
     newest = _newest_results(request)
-    taken = sum(meter.count(str(request.steps[at].get("result"))) for at in newest)
+    taken = sum(meter.count(str(request.steps[index].get("result"))) for index in newest)
     return _with_results_in(request, meter, max(taken - meter.over(request), 0))
 
 
 def _with_results_in(request: Request, meter: _Meter, room: int) -> Request:
     newest = _newest_results(request)
-    by_size = sorted(newest, key=lambda at: meter.count(str(request.steps[at].get("result"))))
-    for done, at in enumerate(by_size):
+    by_size = sorted(newest, key=lambda index: meter.count(str(request.steps[index].get("result"))))
+    for done, index in enumerate(by_size):
         share = max(room // (len(by_size) - done), _LEAST_OF_A_RESULT)
-        result = shortened(str(request.steps[at].get("result")), share, meter.count)
-        request = _with_result(request, at, result)
+        result = cut_result(str(request.steps[index].get("result")), share, meter.count)
+        request = _with_result(request, index, result)
         room = max(room - meter.count(result), 0)
     return request
 
 
 def _newest_results(request: Request) -> list[int]:
     places = range(request.newest_step, len(request.steps))
-    return [at for at in places if request.steps[at].get("type") == "tool_call"]
+    return [index for index in places if request.steps[index].get("type") == "tool_call"]
 
 
-def _with_result(request: Request, at: int, result: str) -> Request:
-    part: Part = {**request.steps[at], "result": result}
-    return replace(request, steps=(*request.steps[:at], part, *request.steps[at + 1 :]))
+def _with_result(request: Request, index: int, result: str) -> Request:
+    part: Part = {**request.steps[index], "result": result}
+    return replace(request, steps=(*request.steps[:index], part, *request.steps[index + 1 :]))
 
 
 def _without_old_messages(request: Request, meter: _Meter) -> Request:
@@ -129,13 +128,13 @@ def _without_history(request: Request, _meter: _Meter) -> Request:
     return replace(request, history=(), protected=frozenset())
 
 
-def _without_spare(request: Request, _meter: _Meter) -> Request:
+def _without_optional_prompt(request: Request, _meter: _Meter) -> Request:
     """The attached contexts go."""
-    if not request.spare:
+    if not request.optional_prompt:
         return request
-    before, found, after = request.system_prompt.partition(request.spare)
+    before, found, after = request.system_prompt.partition(request.optional_prompt)
     shorter = f"{before.rstrip()}\n\n{after.lstrip()}".strip() if found else before
-    return replace(request, system_prompt=shorter, spare="")
+    return replace(request, system_prompt=shorter, optional_prompt="")
 
 
 def _without_old_images(request: Request, _meter: _Meter) -> Request:
@@ -150,21 +149,21 @@ def _without_tools(request: Request, _meter: _Meter) -> Request:
 
 
 def _without_attached(request: Request, _meter: _Meter) -> Request:
-    """What is attached to the message goes, and the model reads that it did."""
+    """What is attached to the message goes; a notice takes its place."""
     message = request.message
-    if request.attached:
-        before, found, after = message.partition(request.attached)
+    if request.attached_text:
+        before, found, after = message.partition(request.attached_text)
         message = f"{before.rstrip()}{ATTACHED_LEFT_OUT}{after.rstrip()}" if found else message
-    return replace(request, message=message, images={}, attached="")
+    return replace(request, message=message, images={}, attached_text="")
 
 
-_SACRIFICES: tuple[Callable[[Request, _Meter], Request], ...] = (
+_STEPS: tuple[Callable[[Request, _Meter], Request], ...] = (
     _with_half_of_results,
     _without_old_results,
     _without_old_messages,
     _without_old_images,
     _with_least_of_results,
-    _without_spare,
+    _without_optional_prompt,
     _without_tools,
     _without_protected,
     _without_history,
@@ -174,7 +173,7 @@ _SACRIFICES: tuple[Callable[[Request, _Meter], Request], ...] = (
 
 def _too_long(request: Request, window: Window, tokens: int) -> RequestTooLong:
     system = window.count(request.system_prompt) if request.system_prompt.strip() else 0
-    beside = f", the system prompt's {system:,} among them" if system else ""
+    prompt = f", {system:,} of them the system prompt" if system else ""
     takes = (
         f"The model takes {window.tokens:,}, of which {window.tokens - window.room:,} are kept "
         "for the answer."
@@ -183,10 +182,10 @@ def _too_long(request: Request, window: Window, tokens: int) -> RequestTooLong:
     if request.steps:
         return RequestTooLong(
             f"What {window.model} asked for to answer is too much for it: with the message that "
-            f"is about {tokens:,} tokens{beside}. {takes} Ask for less at once, or {larger}."
+            f"is about {tokens:,} tokens{prompt}. {takes} Ask for less at once, or {larger}."
         )
     return RequestTooLong(
         f"The message is too long for {window.model}: by itself it makes a request of about "
-        f"{tokens:,} tokens{beside}. {takes} Nothing was sent. Shorten the message, attach its "
+        f"{tokens:,} tokens{prompt}. {takes} Nothing was sent. Shorten the message, attach its "
         f"text as a file, or {larger}."
     )

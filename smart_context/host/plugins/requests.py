@@ -1,0 +1,58 @@
+"""Requests to the chat model as a plugin sees them: before they are sent, or without sending."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from smart_context.chat.messages import Message
+from smart_context.host.commands.files import drafted
+from smart_context.host.request.request import Request
+from smart_context.host.request.window import Window
+from smart_context.host.services import Services
+
+
+class Requests:
+    """Makes what a turn would send.
+
+    Args:
+        services: The host's parts.
+    """
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    @property
+    def window(self) -> Window | None:
+        """The chat model's window; `None` when it is unknown."""
+        return self._services.completion.window
+
+    @property
+    def takes_tools(self) -> bool:
+        """False once the chat model has refused tools; then they are described in plain text."""
+        services = self._services
+        return not services.tool_support.is_refused_by(services.current.models.chat)
+
+    async def draft(
+        self,
+        text: str,
+        files: Sequence[Mapping[str, Any]] = (),
+        links: Sequence[Mapping[str, Any]] = (),
+    ) -> Message:
+        """A message as `chat.send` would send it, with its attached texts; nothing is stored.
+
+        Raises:
+            InvalidParams: If there are too many attachments, or one is unknown.
+        """
+        services = self._services
+        return await drafted(services.files, services.build_history, text, files, links)
+
+    async def history(self, messages: Sequence[Message]) -> list[Message]:
+        """The messages that a turn would send, from stored ones; the current one comes last."""
+        return await self._services.build_history(messages)
+
+    async def completed(self, request: Request) -> Request:
+        """A request as it would be sent, within the model's window.
+
+        Raises:
+            RequestTooLong: If it would be refused.
+        """
+        return await self._services.completion.completed(request)

@@ -1,0 +1,86 @@
+"""Completes a request before it is sent: attached images, then what the window has room for."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from smart_context.chat.files.file_store import FileStore
+from smart_context.chat.messages import Message
+from smart_context.config import EndpointSettings
+from smart_context.host.request.request import Request
+from smart_context.host.request.shortening import fitted, surely_fits
+from smart_context.host.request.window import Window, window_of
+from smart_context.values import CountTokens
+
+MAX_IMAGES = 8
+"""Most images that go with one request, the newest first."""
+
+
+class RequestCompletion:
+    """The last changes to a request, the same for a turn and for its preview.
+
+    Args:
+        files: Attached files.
+        endpoint: Returns the current chat model; `None` if none is configured.
+        counter: Returns the token counter of a model.
+    """
+
+    def __init__(
+        self,
+        files: FileStore,
+        endpoint: Callable[[], EndpointSettings | None],
+        counter: Callable[[str], CountTokens],
+    ) -> None:
+        self._files = files
+        self._endpoint = endpoint
+        self._counter = counter
+
+    @property
+    def window(self) -> Window | None:
+        """The chat model's window; `None` when it is unknown."""
+        endpoint = self._endpoint()
+        return window_of(endpoint, self._counter(endpoint.model)) if endpoint else None
+
+    async def completed(self, request: Request) -> Request:
+        """The request as it would be sent.
+
+        Raises:
+            RequestTooLong: If it would be refused.
+        """
+        return await within(self.window, await self.with_images(request))
+
+    async def with_images(self, request: Request) -> Request:
+        """The request with its attached images, if the model can see images."""
+        endpoint = self._endpoint()
+        if endpoint is None or not endpoint.images:
+            return replace(request, images={})
+        files = [*request.files, *_files_of(request.history)]
+        return replace(request, images=await shown_images(self._files, files))
+
+
+async def shown_images(files: FileStore, entries: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The first images among these attached files, as data URIs by storage key."""
+    keys = dict.fromkeys(
+        str(entry.get("storage_key"))
+        for entry in entries
+        if str(entry.get("file_type")).startswith("image/")
+    )
+    first = list(keys)[:MAX_IMAGES]
+    return {key: uri for key in first if (uri := await files.data_uri(key))}
+
+
+async def within(window: Window | None, request: Request) -> Request:
+    """The request, shortened to fit into the window if that is known.
+
+    Raises:
+        RequestTooLong: If it can't be shortened enough.
+    """
+    if window is None or surely_fits(request, window):
+        return request
+    return await asyncio.to_thread(fitted, request, window)
+
+
+def _files_of(history: Sequence[Message]) -> list[Mapping[str, Any]]:
+    """The files of a history, newest first."""
+    return [file for message in reversed(history) for file in reversed(message.files)]

@@ -1,0 +1,49 @@
+"""The one estimate of what a request costs: its texts, and a few tokens around them."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from smart_context.chat.compaction import sent_text
+from smart_context.chat.messages import Message
+from smart_context.llm.models import PromptMessage
+from smart_context.values import CountTokens
+
+PER_MESSAGE = 5
+"""Tokens around each message: 4 in the format of OpenAI's models, 5 in most others."""
+
+PER_CALL = 24
+"""Tokens around a tool call and its result, rounded up."""
+
+PER_IMAGE = 1_500
+"""Tokens of an image, a flat rate: the real number depends on its size and the model."""
+
+
+def prompt_tokens(prompt: Sequence[PromptMessage], count: CountTokens) -> int:
+    """The tokens of a request's messages."""
+    around = sum(PER_MESSAGE + PER_CALL * len(message.get("tool_calls", ())) for message in prompt)
+    images = sum(
+        PER_IMAGE
+        for message in prompt
+        if isinstance(message["content"], list)
+        for part in message["content"]
+        if part.get("type") == "image_url"
+    )
+    return around + images + sum(count(text) for message in prompt for text in texts_of(message))
+
+
+def message_tokens(message: Message, count: CountTokens) -> int:
+    """The tokens of a stored message, never fewer than the model receives."""
+    parts = 0 if isinstance(message.content, str) else len(message.content)
+    return count(sent_text(message)) + PER_MESSAGE + parts * (PER_CALL + PER_MESSAGE)
+
+
+def texts_of(message: PromptMessage) -> Iterator[str]:
+    """The texts of one message of a request."""
+    content: Any = message["content"]
+    if isinstance(content, str):
+        yield content
+    elif content:
+        yield from (part["text"] for part in content if part.get("type") == "text")
+    for call in message.get("tool_calls", ()):
+        yield call["function"]["name"]
+        yield call["function"]["arguments"]

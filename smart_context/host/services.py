@@ -1,0 +1,59 @@
+"""What a host shares with its commands and plugins."""
+
+from dataclasses import dataclass
+
+from smart_context.chat.files.file_store import FileStore
+from smart_context.chat.store import ChatStore
+from smart_context.config import VaultConfig
+from smart_context.host.bus import EventBus, Relay
+from smart_context.host.commands.registry import CommandRegistry
+from smart_context.host.models import HistoryBuilder, Models
+from smart_context.host.panels import Panels
+from smart_context.host.request.completion import RequestCompletion
+from smart_context.host.request.tools import ToolSupport
+from smart_context.processes.children import Children
+from smart_context.trust.vault import VaultTrust
+from smart_context.vault.followed import FollowedVault
+
+
+@dataclass(slots=True, kw_only=True)
+class CurrentSettings:
+    """The settings and models in use now; they change when the settings file does."""
+
+    config: VaultConfig
+    models: Models
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """The parts of a host that others use.
+
+    Attributes:
+        current: The settings and models in use now.
+        bus: Carries the phases of turns.
+        relay: Carries events to clients and plugins.
+        commands: What clients can ask for.
+        panels: What plugins show next to a chat.
+        store: The chats.
+        files: What was attached to messages.
+        notes: The vault's notes.
+        children: Processes for work that may take too long or too much memory.
+        trust: What the vault may do.
+        tool_support: Which models take no tools.
+        completion: Completes requests before they are sent.
+        build_history: Makes a history from stored messages.
+    """
+
+    current: CurrentSettings
+    bus: EventBus
+    relay: Relay
+    commands: CommandRegistry
+    panels: Panels
+    store: ChatStore
+    files: FileStore
+    notes: FollowedVault
+    children: Children
+    trust: VaultTrust
+    tool_support: ToolSupport
+    completion: RequestCompletion
+    build_history: HistoryBuilder

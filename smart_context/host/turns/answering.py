@@ -1,0 +1,251 @@
+"""One turn from the user's message to the saved answer, in the order of `Answering.run`."""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from smart_context.chat.answers.claim import AnswerClaimed
+from smart_context.chat.answers.journal import ANSWER_SUFFIX, AnswerJournal, Arrived
+from smart_context.chat.messages import ChatId, Message, MessageId
+from smart_context.chat.store import ChatStore
+from smart_context.errors import CommandFailed, ModelFailed, SmartContextError
+from smart_context.host.events import CHAT_FAILED, CHAT_FINISHED, CHAT_STARTED
+from smart_context.host.models import HistoryBuilder
+from smart_context.host.request.request import Request, attached_to
+from smart_context.host.tasks import TaskOwner
+from smart_context.host.turn import Turn
+from smart_context.host.turns import transcript
+from smart_context.host.turns.arriving import ArrivingAnswer, Emit
+from smart_context.host.turns.pipeline import Pipeline
+from smart_context.host.turns.unsaved import UnsavedAnswers
+from smart_context.threads import to_end
+from smart_context.values import JsonObject
+
+_KEPT = "The server keeps it and saves it as soon as it can."
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnParts:
+    """What turns are made with.
+
+    Attributes:
+        tasks: Owns the background work.
+        store: The chats.
+        unsaved: Keeps answers that the disk refused.
+        pipeline: Takes a turn through its phases.
+        build_history: Makes a history from stored messages.
+        emit: Tells clients.
+        system_prompt: What each turn begins with; plugins may change it.
+        after: Called when a turn is over and clients were told.
+        clock: The time now, in UTC.
+    """
+
+    tasks: TaskOwner
+    store: ChatStore
+    unsaved: UnsavedAnswers
+    pipeline: Pipeline
+    build_history: HistoryBuilder
+    emit: Emit
+    system_prompt: str
+    after: Callable[[Turn], None]
+    clock: Callable[[], datetime]
+
+    def now(self) -> str:
+        """The time as messages carry it."""
+        return self.clock().strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Answering:
+    """A turn that is under way.
+
+    Args:
+        parts: What turns are made with.
+        chat_id: The chat.
+        ask: Changes the chat's document so that the question is its last message, and returns
+            the question.
+        streaming: Clients get the answer piece by piece.
+
+    Attributes:
+        answer: What has arrived of the answer.
+        failure: Why the turn failed, for the caller; `None` if it did not.
+    """
+
+    def __init__(
+        self,
+        parts: TurnParts,
+        chat_id: ChatId,
+        ask: Callable[[JsonObject], Message],
+        *,
+        streaming: bool,
+    ) -> None:
+        self.chat_id = chat_id
+        message_id = transcript.new_message_id()
+        journal = AnswerJournal(parts.store.place(chat_id, ANSWER_SUFFIX), message_id)
+        self.answer = ArrivingAnswer(chat_id, message_id, journal, parts.emit, streaming=streaming)
+        self.failure: SmartContextError | None = None
+        self._parts = parts
+        self._ask = ask
+        self._streaming = streaming
+        self._created_at = parts.now()
+        self._turn: Turn | None = None
+        self._asking: asyncio.Task[None] | None = None
+        self._stop_requested = False
+
+    @property
+    def message_ids(self) -> list[MessageId]:
+        """The ids of question and answer; of the answer alone before the question is saved."""
+        question = [self._turn.question.id] if self._turn else []
+        return [*question, self.answer.message_id]
+
+    def stop(self) -> None:
+        """Stop asking the model; what has arrived is kept."""
+        self._stop_requested = True
+        if self._asking is not None:
+            self._asking.cancel()
+
+    async def run(self) -> None:
+        """Save the question, ask the model, save the answer; `failure` says what went wrong."""
+        try:
+            turn = self._turn = await self._begin()
+        except SmartContextError as error:
+            self.failure = error
+            return
+        finally:
+            if self._turn is None:
+                self.answer.journal.close()
+        try:
+            await self._ask_until_stopped(turn)
+            if turn.response is not None and not (turn.error or turn.aborted):
+                await self._parts.pipeline.post_process(turn)
+            await self._save(turn)
+            saved = turn.response
+            await self._parts.pipeline.conclude(turn)
+            if turn.response != saved and not turn.error:
+                await self._save(turn)
+        except BaseException:
+            turn.error = turn.error or transcript.INTERRUPTED
+            self.answer.journal.close()
+            raise
+
+    def tell_the_end(self) -> None:
+        """Tell clients how the turn ended, if it began."""
+        turn = self._turn
+        if turn is None:
+            return
+        outcome = "failed" if turn.error else "stopped" if turn.stopped else "finished"
+        _logger.info("turn %s %s: %d characters", turn.id, outcome, self.answer.length)
+        if turn.error:
+            self._parts.emit(CHAT_FAILED, {"chat_id": turn.chat_id, "error": turn.error})
+        else:
+            finished = {"chat_id": turn.chat_id, "message_ids": self.message_ids}
+            self._parts.emit(CHAT_FINISHED, finished)
+        self._parts.after(turn)
+
+    async def _begin(self) -> Turn:
+        """Save the question and the place of its answer, and make the turn."""
+        await self._parts.unsaved.save(self.chat_id)
+        left = await _claimed(self.answer.journal)
+        place = transcript.answer_place(self.answer.message_id, self._created_at)
+
+        questions: list[Message] = []
+
+        def write(document: JsonObject) -> None:
+            if left is not None:
+                transcript.put_back(document, left)
+            transcript.end_unfinished(document)
+            questions[:] = [self._ask(document)]  # again, if the file changed meanwhile
+            transcript.append(document, place)
+
+        await self._parts.store.update(self.chat_id, write)
+        question = questions[0]
+        turn = Turn(
+            id=secrets.token_hex(4),
+            chat_id=self.chat_id,
+            question=question,
+            answer_id=place.id,
+            request=Request(
+                message=question.text,
+                files=question.files,
+                system_prompt=self._parts.system_prompt,
+            ),
+            streaming=self._streaming,
+        )
+        self._parts.emit(CHAT_STARTED, {"chat_id": self.chat_id, "message_id": place.id})
+        _logger.info("turn %s begins in chat %s", turn.id, turn.chat_id)
+        return turn
+
+    async def _ask_until_stopped(self, turn: Turn) -> None:
+        """Ask in a task of its own, so that stopping ends the asking and nothing else."""
+        self._asking = self._parts.tasks.spawn(self._ask_model(turn))
+        if self._stop_requested:
+            self._asking.cancel()
+        await asyncio.wait([self._asking])
+        turn.stopped = self._asking.cancelled() and not turn.error
+        if turn.stopped:
+            turn.response = self.answer.text_after_steps or None
+
+    async def _ask_model(self, turn: Turn) -> None:
+        try:
+            turn.request = await self._with_history(turn)
+            await self._parts.pipeline.ask(
+                turn,
+                self.answer.add_text,
+                lambda: self.answer.add_steps(turn.request.steps),
+            )
+        except SmartContextError as error:
+            turn.error = str(error)
+            turn.error_code = (error.status or 0) if isinstance(error, ModelFailed) else 0
+            self.failure = error
+        except Exception:
+            _logger.exception("turn %s failed", turn.id)
+            turn.error = "The turn failed unexpectedly; the log says more. Try again."
+            self.failure = CommandFailed(turn.error)
+
+    async def _with_history(self, turn: Turn) -> Request:
+        """The request with what was said up to the question, and the texts attached to it."""
+        question = turn.question
+        stored = await self._parts.store.messages(self.chat_id)
+        places = [place for place, message in enumerate(stored) if message.id == question.id]
+        asked = stored[: places[0] + 1] if places else (*stored, question)
+        built = await self._parts.build_history(asked)
+        sent = next((message for message in built if message.id == question.id), question)
+        return replace(
+            turn.request,
+            history=tuple(message for message in built if message.id != question.id),
+            message=sent.text,
+            attached_text=attached_to(sent, question.text),
+        )
+
+    async def _save(self, turn: Turn) -> None:
+        answer = transcript.answer_of(
+            turn, arrived=self.answer.text_after_steps, created_at=self._created_at
+        )
+        try:
+            await self._parts.store.update(
+                turn.chat_id, lambda document: transcript.put(document, answer)
+            )
+        except SmartContextError as error:
+            turn.error = turn.error or f"The answer could not be saved: {error} {_KEPT}"
+            self.failure = self.failure or error
+            self._parts.unsaved.keep(turn.chat_id, answer, self.answer.journal)
+        else:
+            self.answer.journal.finish()
+
+
+async def _claimed(journal: AnswerJournal) -> Arrived | None:
+    """Claim the chat's next answer; returns what a killed process left of its own.
+
+    Raises:
+        CommandFailed: If another process is answering.
+    """
+    try:
+        return await to_end(journal.claim)
+    except AnswerClaimed:
+        raise CommandFailed(
+            "this chat is being answered by another server; wait for it, or stop it there"
+        ) from None

@@ -1,0 +1,72 @@
+"""An answer as it arrives: journalled, sent to clients, and kept until it is saved."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from smart_context.chat.answers.journal import AnswerJournal
+from smart_context.chat.messages import ChatId, MessageId, Part
+from smart_context.host.events import CHAT_TOKEN, CHAT_TOOL, Event
+
+Emit = Callable[[Event[Any], Mapping[str, Any]], None]
+
+
+class ArrivingAnswer:
+    """The text of one answer so far.
+
+    Args:
+        chat_id: The chat.
+        message_id: The id of the answer.
+        journal: Keeps what has arrived through a crash.
+        emit: Tells clients.
+        streaming: Clients get it piece by piece.
+    """
+
+    def __init__(
+        self,
+        chat_id: ChatId,
+        message_id: MessageId,
+        journal: AnswerJournal,
+        emit: Emit,
+        *,
+        streaming: bool,
+    ) -> None:
+        self.chat_id = chat_id
+        self.message_id = message_id
+        self.journal = journal
+        self.length = 0
+        self._emit = emit
+        self._streaming = streaming
+        self._pieces: list[str] = []
+        self._pieces_in_steps = 0
+        self._known_steps = 0
+
+    @property
+    def text(self) -> str:
+        """All that has arrived."""
+        return "".join(self._pieces)
+
+    @property
+    def text_after_steps(self) -> str:
+        """What has arrived since the last step."""
+        return "".join(self._pieces[self._pieces_in_steps :])
+
+    def add_text(self, text: str) -> None:
+        """Take the next piece."""
+        self._pieces.append(text)
+        self.journal.append(text)
+        if self._streaming:
+            self._tell(CHAT_TOKEN, offset=self.length, text=text)
+        self.length += len(text)
+
+    def add_steps(self, steps: Sequence[Part]) -> None:
+        """Take what the model did; `steps` are all of the turn, with the text so far in them."""
+        self._pieces_in_steps = len(self._pieces)
+        new = steps[self._known_steps :]
+        self._known_steps = len(steps)
+        self.journal.step(new)
+        for step in new:
+            if step["type"] == "tool_call":
+                self._tell(CHAT_TOOL, call=step)
+
+    def _tell(self, event: Event[Any], **news: object) -> None:
+        self._emit(event, {"chat_id": self.chat_id, "message_id": self.message_id, **news})

@@ -1,0 +1,28 @@
+"""Removes what is left over in the memory folder, in a server that runs for long."""
+
+import asyncio
+import logging
+import time
+
+from smart_context.chat.files.unused_files import remove_unused
+from smart_context.disk.files import sweep
+from smart_context.disk.places import Place
+from smart_context.threads import in_daemon_thread
+
+FIRST_AFTER_S = 60.0
+EACH_S = 24 * 3600.0
+
+_logger = logging.getLogger(__name__)
+
+
+async def clear_up(memory: Place) -> None:
+    """Remove unfinished files, and attached files that no chat uses; again each day."""
+    await asyncio.sleep(FIRST_AFTER_S)
+    while True:
+        await in_daemon_thread(lambda: sweep(memory), name="unfinished files")
+        removed = await in_daemon_thread(
+            lambda: remove_unused(memory, now=time.time()), name="unused files"
+        )
+        if removed:
+            _logger.info("removed %d attached files that no chat used", len(removed))
+        await asyncio.sleep(EACH_S)
