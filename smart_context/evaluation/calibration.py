@@ -14,7 +14,7 @@ from smart_context.disk.json_file import read_object
 from smart_context.disk.places import Place
 from smart_context.errors import ChatUnreadable
 from smart_context.llm.models import Embedder
-from smart_context.plugin.choices.sidecars import MAX_BYTES, MEMBERS_SUFFIX
+from smart_context.plugin.choices.sidecar_files import MAX_BYTES, MEMBERS_SUFFIX
 from smart_context.plugin.topics.updates import ChatEmbedder
 from smart_context.relevance.cache import EmbeddingCache
 from smart_context.relevance.fitting import Calibration, fitted

@@ -23,7 +23,7 @@ from smart_context.evaluation.measures import (
 )
 from smart_context.llm.models import Embedder
 from smart_context.llm.tokens import count_tokens
-from smart_context.plugin.choices.sidecars import ChatSidecar
+from smart_context.plugin.choices.sidecar_files import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.selection.selector import ChatView, ContextSelector, Decision
 from smart_context.plugin.settings import FilterSettings

@@ -21,7 +21,7 @@ from smart_context.llm.tokens import count_tokens
 from smart_context.packing.fences import Markup, fence_for
 from smart_context.packing.imports import local_imports
 from smart_context.plugin.choices.state import FilterState
-from smart_context.plugin.forecast.hidden_text import note_places, unseen_in
+from smart_context.plugin.forecast.hidden_text import find_hidden_text, hidden_places_in
 from smart_context.relevance.lexical import ChatWords
 from smart_context.summaries.digest import _rendered
 from smart_context.summaries.quotes import quoted
@@ -250,9 +250,13 @@ JSON = (
         *cases(summed_up, *SPEECH, longest=1 << 16),
         *cases(clean_label, *SPEECH, longest=1 << 16),
         *cases(visible, *SPEECH),
-        *cases(unseen_in, *SPEECH, "\U0001f3f4\U000e0067", "é<!--"),
+        *cases(find_hidden_text, *SPEECH, "\U0001f3f4\U000e0067", "é<!--"),
         *cases(
-            note_places, "File: ", "é\nFile: a\n--begin-", "\nFile: a\n--begin-b--\né", "é--end-b--"
+            hidden_places_in,
+            "File: ",
+            "é\nFile: a\n--begin-",
+            "\nFile: a\n--begin-b--\né",
+            "é--end-b--",
         ),
         *cases(split_thoughts, "<think>", "</think", "<", repeated("</", before="<think>")),
         *cases(tokens_of_model, "a", "é", " ", "a ", "你", longest=1 << 15),

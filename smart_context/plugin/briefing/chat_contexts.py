@@ -1,8 +1,8 @@
-"""Named contexts attached to chats: chips, suggestions, and their part of the system prompt."""
+"""Named contexts attached to chats, and their part of the system prompt."""
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from smart_context.chat.ids import check_chat_id
@@ -10,8 +10,11 @@ from smart_context.chat.messages import ChatId
 from smart_context.chat.store import ChatStore
 from smart_context.contexts import SmartContexts
 from smart_context.errors import CommandFailed, InvalidParams, SmartContextError
+from smart_context.host.commands.registry import CommandHandler
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
+from smart_context.plugin.notes.context_changes import ContextChanges
+from smart_context.plugin.notes.context_documents import own_context, share_document
 from smart_context.plugin.notes.context_prompt import (
     NOTHING,
     ContextsPrompt,
@@ -20,10 +23,8 @@ from smart_context.plugin.notes.context_prompt import (
     contexts_prompt,
     gather,
 )
-from smart_context.plugin.notes.context_views import own_context, share_view
-from smart_context.plugin.notes.named_contexts import CHANGED, Command
 from smart_context.plugin.notes.vault_notes import VaultNotes
-from smart_context.values import JsonObject
+from smart_context.values import CountTokens, JsonObject
 
 PATIENCE_S = 20.0
 """How long a turn waits for its notes before it goes on without them."""
@@ -53,7 +54,7 @@ class ChatContexts:
         notes: The vault's notes.
         chats: Where chats are.
         sidecars: Where it is kept which contexts are attached.
-        emit: Tells the clients.
+        changes: Announces what is attached or detached.
         budget: Most tokens of all contexts of one chat; 0 is no limit.
         within: What of a budget the model's window leaves.
         count_tokens: Counts for the model that is chatted with.
@@ -66,24 +67,29 @@ class ChatContexts:
         notes: VaultNotes,
         chats: ChatStore,
         sidecars: Sidecars,
-        emit: Callable[[str, JsonObject], None],
+        changes: ContextChanges,
         budget: int,
         within: Callable[[int], int],
-        count_tokens: Callable[[str], int],
+        count_tokens: CountTokens,
         logger: logging.Logger,
     ) -> None:
         self._notes = notes
         self._chats = chats
         self._sidecars = sidecars
-        self._emit = emit
+        self._changes = changes
         self._budget = budget
         self._within = within
         self._count_tokens = count_tokens
         self._logger = logger
 
-    def commands(self) -> tuple[Command, ...]:
-        """The commands, each by the name of its function."""
-        return (*(self.attach_context, self.detach_context, self.chat_contexts, self.add_notes),)
+    def commands(self) -> Mapping[str, CommandHandler]:
+        """The commands by name."""
+        return {
+            "attach_context": self.attach_context,
+            "detach_context": self.detach_context,
+            "chat_contexts": self.chat_contexts,
+            "add_notes": self.add_notes,
+        }
 
     async def attach_context(self, chat_id: str, key: str) -> JsonObject:
         """Send a named context with each message of a chat."""
@@ -121,7 +127,7 @@ class ChatContexts:
         keys: Sequence[str] | None = None,
         *,
         budget: int | None = None,
-        count_tokens: Callable[[str], int] | None = None,
+        count_tokens: CountTokens | None = None,
     ) -> Assembled:
         """The part of the system prompt that holds a chat's contexts; never fails.
 
@@ -150,10 +156,6 @@ class ChatContexts:
         lost = ContextsPrompt("", tuple(Share(key=key) for key in keys))
         return Assembled(lost, tuple((key, problem) for key in keys))
 
-    def announce(self, chat_id: ChatId | None = None) -> None:
-        """Tell the clients to look again, at one chat or at all."""
-        self._emit(CHANGED, {"chat_id": chat_id} if chat_id else {})
-
     async def _change(
         self, chat_id: str, change: Callable[[FilterState], FilterState]
     ) -> JsonObject:
@@ -163,12 +165,12 @@ class ChatContexts:
             await self._sidecars.change_state(checked, change, stored=stored)
         except ValueError as error:
             raise InvalidParams(str(error)) from error
-        self.announce(checked)
+        self._changes.announce(chat_id=checked)
         return await self.chat_contexts(checked)
 
     def _chips(self, chat_id: ChatId, assembled: Assembled) -> JsonObject:
         problems = dict(assembled.problems)
-        chips = [share_view(s, problems.get(s.key, "")) for s in assembled.prompt.shares]
+        chips = [share_document(s, problems.get(s.key, "")) for s in assembled.prompt.shares]
         own = own_context(chat_id)
         return {
             "chat_id": chat_id,
@@ -195,7 +197,7 @@ def _one(contexts: SmartContexts, key: str, budget: int) -> tuple[Gathered, str]
 
 
 def _assembled(
-    found: Sequence[tuple[Gathered, str]], budget: int, count_tokens: Callable[[str], int]
+    found: Sequence[tuple[Gathered, str]], budget: int, count_tokens: CountTokens
 ) -> Assembled:
     prompt = contexts_prompt(
         (gathered for gathered, _ in found), budget=budget, count_tokens=count_tokens

@@ -2,18 +2,18 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from smart_context.chat.ids import check_chat_id
 from smart_context.errors import ConfigInvalid, InvalidParams, SmartContextError
+from smart_context.host.commands.registry import CommandHandler
 from smart_context.packing import RoleLoader
 from smart_context.plugin.briefing.role_packing import RolePacking
 from smart_context.plugin.briefing.role_part import NO_ROLE, RolePart
 from smart_context.plugin.briefing.role_sources import RoleSources
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
-from smart_context.plugin.notes.named_contexts import Command
 from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.threads import in_daemon_thread
 from smart_context.values import CountTokens, JsonObject
@@ -59,9 +59,9 @@ class ChatRoles:
         self._count_tokens = count_tokens
         self._logger = logger
 
-    def commands(self) -> tuple[Command, ...]:
-        """The commands, each by the name of its function."""
-        return (self.roles, self.set_role)
+    def commands(self) -> Mapping[str, CommandHandler]:
+        """The commands by name."""
+        return {"roles": self.roles, "set_role": self.set_role}
 
     async def roles(self, chat_id: str | None = None) -> JsonObject:
         """List the roles that a chat can have, and the one that it has."""
@@ -84,10 +84,7 @@ class ChatRoles:
         checked = check_chat_id(chat_id)
         if role:
             await in_daemon_thread(lambda: _check(self._sources, role), name="roles")
-        try:
-            await self._filter.take_role(checked, role, targets or ())
-        except ValueError as error:
-            raise InvalidParams(str(error)) from error
+        await self._filter.change(checked, lambda state: state.take_role(role, targets or ()))
         return {"chat_id": checked, **await self.roles(checked)}
 
     async def part(

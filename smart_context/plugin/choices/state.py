@@ -121,7 +121,7 @@ class FilterState:
             hidden=tuple(i for i in self.hidden if i not in gone),
         )
 
-    def hold_against(self, threshold: float | None) -> "FilterState":
+    def set_threshold(self, threshold: float | None) -> "FilterState":
         """Another threshold for this chat; `None`: that of the settings.
 
         Raises:

@@ -1,12 +1,13 @@
-"""What can be undone: the last choices of a user in each chat."""
+"""What can be undone: the last choices of a user in each chat, in memory."""
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from cachetools import LRUCache
+
 from smart_context.chat.messages import ChatId
-from smart_context.plugin.choices.sidecars import ChatSidecar
+from smart_context.plugin.choices.sidecar_files import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
 
 MAX_STEPS = 100
@@ -15,12 +16,12 @@ MAX_CHATS = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A choice: what was before it and after it.
+    """One choice.
 
     Attributes:
-        before: What was kept next to the chat before it.
+        before: The side-car before the choice.
         after: The filter's state after it.
-        public: The topics of the chat file; `None` if the choice was not about topics.
+        public: The topics of the chat file before it; `None` if it was not about topics.
     """
 
     before: ChatSidecar
@@ -29,42 +30,41 @@ class Step:
 
 
 class UndoSteps:
-    """The last steps of each chat, in memory."""
+    """The last steps of each chat; the oldest steps and chats are forgotten."""
 
     def __init__(self) -> None:
-        self._steps: OrderedDict[ChatId, list[Step]] = OrderedDict()
+        self._steps: LRUCache[ChatId, list[Step]] = LRUCache(MAX_CHATS)
+
+    def record(self, chat_id: ChatId, before: ChatSidecar, after: FilterState) -> None:
+        """Remember a choice."""
+        self.push(chat_id, Step(before=before, after=after))
 
     def push(self, chat_id: ChatId, step: Step) -> None:
-        """Remember a step; the oldest ones are forgotten."""
-        steps = self._steps.setdefault(chat_id, [])
-        self._steps.move_to_end(chat_id)
-        steps.append(step)
-        del steps[:-MAX_STEPS]
-        while len(self._steps) > MAX_CHATS:
-            self._steps.popitem(last=False)
+        """Remember a step."""
+        self._steps[chat_id] = [*self._steps.get(chat_id, ()), step][-MAX_STEPS:]
 
     def pop(self, chat_id: ChatId) -> Step | None:
-        """The last step, which is forgotten; `None` when there is none."""
+        """Remove and return the last step; `None` when there is none."""
         steps = self._steps.get(chat_id)
         return steps.pop() if steps else None
 
     def amend(self, chat_id: ChatId, public: tuple[Mapping[str, Any], ...]) -> None:
-        """The last step was about the topics, which were these."""
+        """Add the topics of the chat file to the last step."""
         steps = self._steps.get(chat_id)
         if steps:
             steps[-1] = replace(steps[-1], public=public)
 
     def count(self, chat_id: ChatId) -> int:
-        """How many steps can be undone."""
+        """The number of steps that can be undone."""
         return len(self._steps.get(chat_id, ()))
 
     def forget(self, chat_id: ChatId) -> None:
-        """The chat is gone."""
+        """Forget the steps of a deleted chat."""
         self._steps.pop(chat_id, None)
 
 
-def undone(now: FilterState, before: FilterState) -> str:
-    """What a step back from one state to another changes, in words."""
+def difference_in_words(now: FilterState, before: FilterState) -> str:
+    """What a step back from one state to another changes; `nothing` if they are equal."""
     changes = {
         "the topics": now.edits != before.edits,
         "the filter": now.active_topics != before.active_topics

@@ -1,101 +1,188 @@
-"""What each message of a chat costs and holds, found out once a message.
+"""What a request costs: the tokens of each message, counted once, and the tokens by part.
 
 A preview is asked for at each keystroke, and a long chat has ten thousand messages.
 """
 
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 import numpy as np
+from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from smart_context.chat.compaction import sent_text
 from smart_context.chat.messages import ChatId, Message, MessageId
-from smart_context.plugin.forecast.hidden_text import Unseen, unseen_in
+from smart_context.plugin.forecast.hidden_text import HiddenText, find_hidden_text
+from smart_context.plugin.selection.selector import ChatView, Decision
+from smart_context.values import CountTokens
 
-Part = Literal["history", "system", "summary"]
-PARTS: tuple[Part, ...] = ("history", "system", "summary")
+HistoryPart = Literal["history", "system", "summary"]
+HISTORY_PARTS: tuple[HistoryPart, ...] = ("history", "system", "summary")
+
+PART_NAMES: Mapping[str, str] = {
+    "system": "System prompt",
+    "role": "Role",
+    "contexts": "Notes",
+    "attachments": "Attachments",
+    "summary": "Summary",
+    "history": "Messages",
+    "message": "This message",
+}
+"""What people read for each part of a request, in the order in which they are sent."""
 
 MAX_CHATS = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One message: its tokens, its part as an index into `PARTS`, and what people don't see."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokensByPart:
+    """The tokens of one request by part, in the order in which they are sent.
 
-    message: Message
-    tokens: int
-    part: int
-    unseen: tuple[Unseen, ...]
+    Attributes:
+        system: The system prompt without role and contexts, and system messages of the chat.
+        role: The chat's role with its files.
+        contexts: The named contexts.
+        attachments: Files and links of messages.
+        summary: Summaries of older messages.
+        history: All other messages.
+        message: The question.
+    """
+
+    system: int = 0
+    role: int = 0
+    contexts: int = 0
+    attachments: int = 0
+    summary: int = 0
+    history: int = 0
+    message: int = 0
+
+    @property
+    def total(self) -> int:
+        """The tokens of all parts."""
+        return sum(asdict(self).values())
+
+    def to_dict(self) -> dict[str, int]:
+        """The parts as clients get them."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Costs:
-    """The messages of a run: shapes (n,), and who holds what people don't see.
+    """The costs of n messages.
 
     Attributes:
-        tokens: Of each message as it is sent.
-        parts: Indices into `PARTS`.
-        unseen: By position.
+        tokens: Shape (n,). The tokens of each message as it is sent.
+        parts: Shape (n,). Indices into `HISTORY_PARTS`.
+        hidden_text: The text that people don't see, by the position of its message.
     """
 
     tokens: NDArray[np.int64]
     parts: NDArray[np.int8]
-    unseen: dict[int, tuple[Unseen, ...]]
+    hidden_text: dict[int, tuple[HiddenText, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    message: Message
+    tokens: int
+    part: int
+    hidden_text: tuple[HiddenText, ...]
 
 
 class TokenLedger:
-    """Remembers the costs of the chats that were looked at last.
+    """Remembers the costs of the messages of the last chats.
 
     Args:
-        count_tokens: Counts for the model that is chatted with.
+        count_tokens: Counts for the chat model.
     """
 
-    def __init__(self, count_tokens: Callable[[str], int]) -> None:
+    def __init__(self, count_tokens: CountTokens) -> None:
         self._count_tokens = count_tokens
-        self._chats: OrderedDict[ChatId, dict[MessageId, Entry]] = OrderedDict()
+        self._chats: LRUCache[ChatId, dict[MessageId, _Counted]] = LRUCache(MAX_CHATS)
+        self._lock = threading.Lock()  # `costs` runs in threads
 
-    def unknown(self, chat_id: ChatId, messages: Sequence[Message]) -> int:
-        """How many characters are still to be counted."""
-        known = self._chats.get(chat_id, {})
+    def uncounted(self, chat_id: ChatId, messages: Sequence[Message]) -> int:
+        """The number of characters that `costs` would have to count."""
+        with self._lock:
+            known = self._chats.get(chat_id, {})
         return sum(len(sent_text(m)) for m in messages if _known(known, m) is None)
 
     def costs(self, chat_id: ChatId, messages: Sequence[Message]) -> Costs:
-        """What each of these messages costs; counts those that are new or have changed."""
-        known = self._chats.setdefault(chat_id, {})
-        self._chats.move_to_end(chat_id)
-        while len(self._chats) > MAX_CHATS:
-            self._chats.popitem(last=False)
-        entries = [_known(known, m) or self._counted(m) for m in messages]
+        """The costs of these messages; counts those that are new or have changed."""
+        with self._lock:
+            known = self._chats.setdefault(chat_id, {})
+        counted = [_known(known, m) or self._count(m) for m in messages]
         if len(known) > 2 * len(messages) + 100:
-            known.clear()  # most of what is known was deleted since
-        known.update((entry.message.id, entry) for entry in entries)
-        count = len(entries)
+            known.clear()  # most of these messages have been deleted
+        known.update((one.message.id, one) for one in counted)
+        n = len(counted)
         return Costs(
-            np.fromiter((entry.tokens for entry in entries), np.int64, count),
-            np.fromiter((entry.part for entry in entries), np.int8, count),
-            {at: entry.unseen for at, entry in enumerate(entries) if entry.unseen},
+            np.fromiter((one.tokens for one in counted), np.int64, n),
+            np.fromiter((one.part for one in counted), np.int8, n),
+            {place: one.hidden_text for place, one in enumerate(counted) if one.hidden_text},
         )
 
     def forget(self, chat_id: ChatId) -> None:
-        """The chat is gone."""
-        self._chats.pop(chat_id, None)
+        """Forget a deleted chat."""
+        with self._lock:
+            self._chats.pop(chat_id, None)
 
-    def _counted(self, message: Message) -> Entry:
+    def _count(self, message: Message) -> _Counted:
         text = sent_text(message)
-        return Entry(message, self._count_tokens(text), _part(message), unseen_in(text))
+        return _Counted(message, self._count_tokens(text), _part(message), find_hidden_text(text))
 
 
-def _known(known: dict[MessageId, Entry], message: Message) -> Entry | None:
-    entry = known.get(message.id)
-    if entry is None or (entry.message is not message and entry.message != message):
+def history_tokens(
+    view: ChatView, decision: Decision, costs: Costs, count_tokens: CountTokens
+) -> TokensByPart:
+    """The tokens of the history in a request: no role, no contexts and no question yet.
+
+    Args:
+        view: The chat.
+        decision: What is sent of it.
+        costs: Of the decision's candidates.
+        count_tokens: Counts for the model that is asked.
+    """
+    is_in = decision.selection.reasons.is_in
+    sums = np.bincount(
+        costs.parts[is_in], weights=costs.tokens[is_in], minlength=len(HISTORY_PARTS)
+    )
+    by_part = dict(zip(HISTORY_PARTS, map(int, sums), strict=True))
+    attached = _attached(view, decision, costs, count_tokens)
+    return TokensByPart(
+        system=by_part["system"],
+        summary=by_part["summary"],
+        history=max(by_part["history"] - attached, 0),
+        attachments=attached,
+    )
+
+
+def _attached(view: ChatView, decision: Decision, costs: Costs, count_tokens: CountTokens) -> int:
+    """The tokens that files and links add to the user's messages that carry them."""
+    is_in = decision.selection.reasons.is_in
+    carriers = {
+        message.id: position
+        for position, message in enumerate(decision.candidates)
+        if (message.files or message.links) and message.role == "user" and is_in[position]
+    }
+    if not carriers:
+        return 0
+    return sum(
+        max(int(costs.tokens[carriers[message.id]]) - count_tokens(message.text), 0)
+        for message in view.messages
+        if message.id in carriers
+    )
+
+
+def _known(known: dict[MessageId, _Counted], message: Message) -> _Counted | None:
+    counted = known.get(message.id)
+    if counted is None or (counted.message is not message and counted.message != message):
         return None
-    return entry
+    return counted
 
 
 def _part(message: Message) -> int:
     if message.is_summary:
-        return PARTS.index("summary")
-    return PARTS.index("system" if message.role == "system" else "history")
+        return HISTORY_PARTS.index("summary")
+    return HISTORY_PARTS.index("system" if message.role == "system" else "history")

@@ -1,26 +1,35 @@
-"""A look at what a chat's next message would send, kept until something changes.
+"""Forecasts of what a chat's next message would send, kept until something changes.
 
-The page asks at each keystroke; what is typed changes neither the history nor the notes.
+The page asks at each keystroke; typing changes neither the history nor the notes.
 """
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+
+from cachetools import LRUCache
 
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.chat.store import ChatStore
 from smart_context.plugin.briefing.briefing import Briefing, Briefings
-from smart_context.plugin.choices.sidecars import ChatSidecar, Sidecars
-from smart_context.plugin.forecast.costs import Costs, TokenLedger
-from smart_context.plugin.forecast.parts import Portions, portions
-from smart_context.plugin.selection.chat_filter import ChatFilter, with_state
-from smart_context.plugin.selection.selector import ChatView, Decision
+from smart_context.plugin.choices.sidecar_files import ChatSidecar
+from smart_context.plugin.choices.sidecars import Sidecars
+from smart_context.plugin.forecast.costs import Costs, TokenLedger, TokensByPart, history_tokens
+from smart_context.plugin.forecast.hidden_text import (
+    HiddenPlace,
+    find_hidden_text,
+    hidden_places_in,
+)
+from smart_context.plugin.selection.chat_filter import ChatFilter, with_selection
+from smart_context.plugin.selection.selector import ChatView, ContextSelector, Decision
+from smart_context.values import CountTokens, JsonObject
 
-MAX_LOOKS = 48
-BRIEFED_S = 2.0
+MAX_FORECASTS = 48
+MAX_PLACES = 50
+"""Most places with hidden text that are listed."""
+
+BRIEFING_AGE_S = 2.0
 """How old the notes and files of a preview may be."""
 
 COUNTED_AT_ONCE = 20_000
@@ -31,77 +40,122 @@ Wish = tuple[tuple[str, ...] | None, float | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Look:
+class Forecast:
     """What would be sent of a chat, and what that costs.
 
     Attributes:
         view: The chat.
-        decision: What of it.
+        decision: What is sent of it.
         costs: Of the decision's candidates.
-        portions: The chat's part of the request.
+        tokens: Of the history.
     """
 
     view: ChatView
     decision: Decision
     costs: Costs
-    portions: Portions
+    tokens: TokensByPart
+
+    def without(self, left_out: Collection[MessageId], count_tokens: CountTokens) -> "Forecast":
+        """The forecast without messages that do not fit into the model's window."""
+        decision = self.decision.without(left_out)
+        if decision is self.decision:
+            return self
+        tokens = history_tokens(self.view, decision, self.costs, count_tokens)
+        return replace(self, decision=decision, tokens=tokens)
+
+    def with_briefing(
+        self, briefing: Briefing, count_tokens: CountTokens, attached: str = ""
+    ) -> TokensByPart:
+        """The tokens of the whole request.
+
+        Args:
+            briefing: What goes with the message, and the message itself.
+            count_tokens: Counts for the model that is asked.
+            attached: The part of the message that holds attached texts.
+        """
+        message = count_tokens(briefing.message) if briefing.message else 0
+        added = count_tokens(attached) if attached and attached in briefing.message else 0
+        return replace(
+            self.tokens,
+            role=briefing.role.tokens,
+            contexts=briefing.contexts.tokens,
+            attachments=self.tokens.attachments + added,
+            message=max(message - added, 0),
+        )
+
+    def hidden_places(self, system_prompt: str, message: str) -> list[HiddenPlace]:
+        """Where the request holds hidden text, in the order in which it is sent."""
+        is_in = self.decision.selection.reasons.is_in
+        found = hidden_places_in(system_prompt)
+        for position, hidden in self.costs.hidden_text.items():
+            if is_in[position]:
+                sender = self.decision.candidates[position]
+                found += [
+                    HiddenPlace(where=_speaker(sender), hidden=each, message_id=sender.id)
+                    for each in hidden
+                ]
+        found += [HiddenPlace(where="your message", hidden=h) for h in find_hidden_text(message)]
+        return found[:MAX_PLACES]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Kept:
-    look: Look
+    forecast: Forecast
     stored: tuple[Message, ...]
     topics: object
     sidecar: ChatSidecar
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Briefed:
+class _KeptBriefing:
     chosen: object
     briefing: Briefing
     good_until: float
 
 
-class Looks:
-    """Looks at chats, and remembers the last ones.
+class Forecasts:
+    """Makes forecasts, and remembers the last ones.
 
     Args:
         chats: Where chats are.
         sidecars: What the user chose for them.
-        chat_filter: Decides what is in context.
+        chat_filter: Shows chats.
+        selector: Decides what is in context.
         briefings: What goes with their messages.
         ledger: What messages cost.
-        count_tokens: Counts for the model that is chatted with.
-        clock: Seconds that only grow.
+        count_tokens: Counts for the chat model.
+        clock: A monotonic clock, in seconds.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the plugin's parts, each by name
         self,
         *,
         chats: ChatStore,
         sidecars: Sidecars,
         chat_filter: ChatFilter,
+        selector: ContextSelector,
         briefings: Briefings,
         ledger: TokenLedger,
-        count_tokens: Callable[[str], int],
+        count_tokens: CountTokens,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._chats = chats
         self._sidecars = sidecars
         self._filter = chat_filter
+        self._selector = selector
         self._briefings = briefings
         self._ledger = ledger
         self._count_tokens = count_tokens
-        self._kept: OrderedDict[tuple[ChatId, Wish], _Kept] = OrderedDict()
-        self._briefed: dict[ChatId, _Briefed] = {}
+        self._kept: LRUCache[tuple[ChatId, Wish], _Kept] = LRUCache(MAX_FORECASTS)
+        self._kept_briefings: dict[ChatId, _KeptBriefing] = {}
         self._clock = clock
 
-    async def at(
+    async def forecast(
         self,
         chat_id: ChatId,
         topics: Sequence[str] | None = None,
         threshold: float | None = None,
-    ) -> Look:
+    ) -> Forecast:
         """What would be sent of a chat, under its own filter or another; changes nothing.
 
         Raises:
@@ -113,116 +167,75 @@ class Looks:
         kept = self._kept.get((chat_id, wish))
         public = others.get("topics")
         if kept and kept.stored is stored and kept.sidecar is sidecar and kept.topics == public:
-            self._kept.move_to_end((chat_id, wish))
-            return kept.look
-        look = await self._look(chat_id, wish)
-        if not look.decision.problem:  # else the next look may have more luck
-            self._remember((chat_id, wish), _Kept(look, stored, public, sidecar))
-        return look
+            return kept.forecast
+        forecast = await self._decide(chat_id, wish)
+        if not forecast.decision.problem:  # else the next try may succeed
+            self._kept[chat_id, wish] = _Kept(forecast, stored, public, sidecar)
+        return forecast
 
     async def briefing(self, chat_id: ChatId, message: str) -> Briefing:
-        """What goes with a message, of notes and files as they were a moment ago.
+        """What goes with a message, from notes and files as they were a moment ago.
 
-        They are not read at each keystroke, but again after a while: nobody tells of `git add`,
-        and some vaults can't be watched.
+        They are read again after a while, not at each keystroke: `git add` sends no event, and
+        some vaults can't be watched.
         """
         state = (await self._sidecars.of(chat_id)).state
         chosen = (state.contexts, state.role, state.role_targets)
-        known = self._briefed.get(chat_id)
-        if known and known.chosen == chosen and self._clock() < known.good_until:
-            return await self._briefings.with_message(known.briefing, message)
+        kept = self._kept_briefings.get(chat_id)
+        if kept and kept.chosen == chosen and self._clock() < kept.good_until:
+            return await self._briefings.with_message(kept.briefing, message)
         briefing = await self._briefings.of(chat_id, message)
         if any(chosen) and not (briefing.contexts.problems or briefing.role.problems):
-            good_until = self._clock() + BRIEFED_S
-            self._briefed[chat_id] = _Briefed(chosen, briefing, good_until)
+            good_until = self._clock() + BRIEFING_AGE_S
+            self._kept_briefings[chat_id] = _KeptBriefing(chosen, briefing, good_until)
         return briefing
 
-    def forget_contexts(self) -> None:
-        """Notes or contexts have changed."""
-        self._briefed.clear()
+    def forget_briefings(self) -> None:
+        """Read notes and contexts again, since some have changed."""
+        self._kept_briefings.clear()
 
-    async def weighed(self, view: ChatView, decision: Decision) -> Look:
+    async def with_costs(self, view: ChatView, decision: Decision) -> Forecast:
         """A decision with what it costs."""
-        return await weighed(self._ledger, view, decision, self._count_tokens)
+        return await with_costs(self._ledger, view, decision, self._count_tokens)
 
-    async def _look(self, chat_id: ChatId, wish: Wish) -> Look:
+    async def _decide(self, chat_id: ChatId, wish: Wish) -> Forecast:
         topics, threshold = wish
         view = await self._filter.view(chat_id)
         if topics is not None:
-            view = with_state(view, topics)
-        decision = await self._filter.decide(view, threshold=threshold)
-        return await self.weighed(view, decision)
-
-    def _remember(self, key: tuple[ChatId, Wish], kept: _Kept) -> None:
-        self._kept[key] = kept
-        self._kept.move_to_end(key)
-        while len(self._kept) > MAX_LOOKS:
-            self._kept.popitem(last=False)
+            view = with_selection(view, topics)
+        decision = await self._selector.decide(view, threshold=threshold)
+        return await self.with_costs(view, decision)
 
 
-async def weighed(
-    ledger: TokenLedger, view: ChatView, decision: Decision, count_tokens: Callable[[str], int]
-) -> Look:
-    """A decision with what it costs; counting much is done beside the event loop."""
-    if ledger.unknown(view.chat_id, decision.candidates) > COUNTED_AT_ONCE:
+async def with_costs(
+    ledger: TokenLedger, view: ChatView, decision: Decision, count_tokens: CountTokens
+) -> Forecast:
+    """A decision with what it costs; long texts are counted in a thread."""
+    if ledger.uncounted(view.chat_id, decision.candidates) > COUNTED_AT_ONCE:
         costs = await asyncio.to_thread(ledger.costs, view.chat_id, decision.candidates)
     else:
         costs = ledger.costs(view.chat_id, decision.candidates)
-    return Look(
-        view=view,
-        decision=decision,
-        costs=costs,
-        portions=portions(view, decision, costs, count_tokens),
-    )
+    tokens = history_tokens(view, decision, costs, count_tokens)
+    return Forecast(view=view, decision=decision, costs=costs, tokens=tokens)
 
 
-def leaving_out(
-    look: Look, left_out: Collection[MessageId], count_tokens: Callable[[str], int]
-) -> Look:
-    """The look without messages that had to go to keep within the model's window."""
-    decision = look.decision.without(left_out)
-    if decision is look.decision:
-        return look
-    return replace(
-        look,
-        decision=decision,
-        portions=portions(look.view, decision, look.costs, count_tokens),
-    )
-
-
-def whole(
-    look: Look, briefing: Briefing, count_tokens: Callable[[str], int], attached: str = ""
-) -> Portions:
-    """The portions of the whole request.
-
-    Args:
-        look: The history.
-        briefing: What goes with the message, and the message itself.
-        count_tokens: Counts for the model that is asked.
-        attached: What of the message is attached texts.
-    """
-    said = count_tokens(briefing.message) if briefing.message else 0
-    added = count_tokens(attached) if attached and attached in briefing.message else 0
-    return replace(
-        look.portions,
-        role=briefing.role.tokens,
-        contexts=briefing.contexts.tokens,
-        attachments=look.portions.attachments + added,
-        message=max(said - added, 0),
-    )
-
-
-def difference(before: Look, after: Look, most_ids: int = 500) -> dict[str, Any]:
-    """What changes from one look to another: messages that come and go, and tokens."""
+def difference(before: Forecast, after: Forecast, most_ids: int = 500) -> JsonObject:
+    """What changes from one forecast to another: messages that come and go, and tokens."""
     old, new = before.decision.selection.kept, after.decision.selection.kept
     had, has = frozenset(old), frozenset(new)
     added = [message_id for message_id in new if message_id not in had]
     removed = [message_id for message_id in old if message_id not in has]
     return {
         "messages": len(added) - len(removed),
-        "tokens": after.portions.tokens - before.portions.tokens,
+        "tokens": after.tokens.total - before.tokens.total,
         "added": added[:most_ids],
         "removed": removed[:most_ids],
         "added_count": len(added),
         "removed_count": len(removed),
     }
+
+
+def _speaker(message: Message) -> str:
+    return {"user": "a message of yours", "assistant": "an answer"}.get(
+        message.role, f"a {message.role} message"
+    )

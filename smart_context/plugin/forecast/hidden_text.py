@@ -1,7 +1,7 @@
-"""What people don't see in a text but a model reads: invisible characters and comments.
+"""Text that people don't see but a model reads: invisible characters and HTML comments.
 
-Such things in notes and messages can carry instructions of a stranger. They are pointed out, not
-taken away: what is sent stays what was written.
+In notes and messages of strangers it can carry instructions. It is pointed out, not removed: what
+is sent stays what was written.
 """
 
 import re
@@ -9,17 +9,18 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from smart_context.text.hidden import DIRECTION, hidden_spans
+from smart_context.values import JsonObject
 
-UnseenKind = Literal["invisible", "direction", "comment"]
+HiddenKind = Literal["invisible", "direction", "comment"]
 
 SYSTEM_PROMPT = "the system prompt"
 
 _COMMENT = "<!--"
 _NOTE = re.compile(r"^File: (?P<path>.+)\n--begin-(?P<token>\S+)--$", re.MULTILINE)
-_WORDS: dict[UnseenKind, tuple[str, str]] = {
+_WORDS: dict[HiddenKind, tuple[str, str]] = {
     "invisible": ("invisible character", "invisible characters"),
     "direction": ("character that changes the direction", "characters that change the direction"),
     "comment": ("HTML comment", "HTML comments"),
@@ -27,20 +28,20 @@ _WORDS: dict[UnseenKind, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unseen:
-    """What one text holds of a kind.
+class HiddenText:
+    """The hidden text of one kind in one text.
 
     Attributes:
         kind: What it is.
-        count: How many characters, or comments.
+        count: The number of characters, or comments.
         names: The characters, such as `U+200B`, the most frequent first; empty for comments.
-        at: Where the first one is, counted in characters.
+        position: Of the first one, in characters.
     """
 
-    kind: UnseenKind
+    kind: HiddenKind
     count: int
     names: tuple[str, ...]
-    at: int
+    position: int
 
     def __str__(self) -> str:
         """In words, such as `2 invisible characters (U+200B)`."""
@@ -48,45 +49,63 @@ class Unseen:
         return f"{words} ({', '.join(self.names)})" if self.names else words
 
 
-def unseen_in(text: str) -> tuple[Unseen, ...]:
-    """What a text holds that people don't see; nothing mostly, and that is found out fast.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HiddenPlace:
+    """Where a request holds hidden text.
 
-    Characters that join, shape or order what is seen are let pass where they do so.
+    Attributes:
+        where: In words, or the path of a note.
+        hidden: What is hidden there.
+        message_id: The message, if it is one of the chat.
+    """
+
+    where: str
+    hidden: HiddenText
+    message_id: str = ""
+
+    def to_dict(self) -> JsonObject:
+        """The place as clients and receipts have it."""
+        return {
+            "where": self.where,
+            "message_id": self.message_id,
+            "what": str(self.hidden),
+            "kind": self.hidden.kind,
+            "count": self.hidden.count,
+        }
+
+
+def find_hidden_text(text: str) -> tuple[HiddenText, ...]:
+    """The hidden text in a text, by kind; most texts have none, which is found out fast.
+
+    Characters that join, shape or order visible ones pass where they do so.
     """
     if text.isascii() and _COMMENT not in text:
         return ()
-    found: dict[UnseenKind, Counter[str]] = {}
-    first: dict[UnseenKind, int] = {}
+    found: dict[HiddenKind, Counter[str]] = {}
+    first: dict[HiddenKind, int] = {}
     for start, end in hidden_spans(text):
         for character, count in Counter(text[start:end]).items():
-            kind: UnseenKind = "direction" if character in DIRECTION else "invisible"
+            kind: HiddenKind = "direction" if character in DIRECTION else "invisible"
             found.setdefault(kind, Counter())[character] += count
             first.setdefault(kind, text.index(character, start))
     if comments := text.count(_COMMENT):
         found["comment"], first["comment"] = Counter({_COMMENT: comments}), text.index(_COMMENT)
     return tuple(
-        Unseen(kind=kind, count=count.total(), names=_names(kind, count), at=first[kind])
+        HiddenText(kind=kind, count=count.total(), names=_names(kind, count), position=first[kind])
         for kind, count in sorted(found.items(), key=lambda each: first[each[0]])
     )
 
 
-def place(where: str, found: Unseen, message_id: str = "") -> dict[str, Any]:
-    """One place for the wire."""
-    return {
-        "where": where,
-        "message_id": message_id,
-        "what": str(found),
-        "kind": found.kind,
-        "count": found.count,
-    }
+def hidden_places_in(system_prompt: str) -> list[HiddenPlace]:
+    """The hidden text of a system prompt, each with the note that it is in."""
+    return [
+        HiddenPlace(where=where, hidden=hidden)
+        for where, part in _by_note(system_prompt)
+        for hidden in find_hidden_text(part)
+    ]
 
 
-def note_places(text: str) -> list[dict[str, Any]]:
-    """The places in a system prompt, each with the note that it is in."""
-    return [place(where, found) for where, part in _by_note(text) for found in unseen_in(part)]
-
-
-def _names(kind: UnseenKind, count: Counter[str]) -> tuple[str, ...]:
+def _names(kind: HiddenKind, count: Counter[str]) -> tuple[str, ...]:
     if kind == "comment":
         return ()
     return tuple(_name(character) for character, _ in count.most_common(4))
@@ -99,9 +118,9 @@ def _name(character: str) -> str:
 
 
 def _by_note(text: str) -> Iterator[tuple[str, str]]:
-    """A system prompt in pieces, each under the note that it comes from.
+    """The pieces of a system prompt, each with the note that it comes from.
 
-    What looks like a heading inside a note is none: the search goes on after the note's end mark.
+    The search goes on after a note's end mark, so a note can't fake the heading of another.
     """
     if text.isascii() and _COMMENT not in text:
         return

@@ -1,25 +1,24 @@
-"""The requests that turns would make, for those who show or repeat them without sending any."""
+"""The requests that turns would make, for previews and replays; sends nothing."""
 
 import asyncio
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from smart_context.chat.messages import MessageId
 from smart_context.errors import RequestTooLong
 from smart_context.host.plugins.api import PluginContext
 from smart_context.host.request.request import Request
-from smart_context.host.request.tools import Tool
 from smart_context.llm.models import PromptMessage
+from smart_context.plugin.notes.file_offer import FileOffer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
+class PlannedRequest:
     """A request as it would be sent.
 
     Attributes:
         prompt: What the model would receive.
-        left_out: Messages that had to go to keep within its window.
-        lacks_contexts: The attached contexts had to go.
+        left_out: Messages that do not fit into its window.
+        lacks_contexts: The attached contexts do not fit.
         problem: Why it can't be sent, for people; empty if it can.
     """
 
@@ -29,39 +28,34 @@ class Planned:
     problem: str = ""
 
 
-class Requests:
-    """Makes requests as turns do: with the tools of now, within the window of now.
+@dataclass(frozen=True, slots=True)
+class RequestPlanner:
+    """Makes requests as turns do, with the current tools and window.
 
-    Args:
+    Attributes:
         context: The host.
-        tools: Gives what the model may ask for.
-        is_fenced: Gives whether that is done in plain text by choice.
+        offer: The file tools that go with requests.
     """
 
-    def __init__(
-        self,
-        context: PluginContext,
-        tools: Callable[[], Sequence[Tool]],
-        is_fenced: Callable[[], bool],
-    ) -> None:
-        self._context = context
-        self._tools = tools
-        self._is_fenced = is_fenced
+    context: PluginContext
+    offer: FileOffer
 
-    async def planned(self, request: Request) -> Planned:
-        """What would become of a request that has its texts, but no tools and images yet."""
-        as_text = self._is_fenced() or not self._context.requests.takes_tools
-        whole = replace(request, tools=tuple(self._tools()), as_text=as_text)
+    async def plan(self, request: Request) -> PlannedRequest:
+        """What a turn would make of a request that has no tools and images yet."""
+        as_text = self.offer.is_fenced or not self.context.requests.takes_tools
+        whole = replace(request, tools=tuple(self.offer.tools()), as_text=as_text)
         try:
-            made = await self._context.requests.completed(whole)
+            made = await self.context.requests.completed(whole)
         except RequestTooLong as error:
-            return Planned(prompt=await asyncio.to_thread(whole.messages), problem=str(error))
+            return PlannedRequest(
+                prompt=await asyncio.to_thread(whole.messages), problem=str(error)
+            )
         return await asyncio.to_thread(_planned, request, made)
 
 
-def _planned(request: Request, made: Request) -> Planned:
+def _planned(request: Request, made: Request) -> PlannedRequest:
     had = {message.id for message in request.history}
-    return Planned(
+    return PlannedRequest(
         prompt=made.messages(),
         left_out=frozenset(had - {message.id for message in made.history}),
         lacks_contexts=made.optional_prompt != request.optional_prompt,

@@ -1,36 +1,25 @@
-"""Commands that build named contexts: look around the vault, preview, save, delete (issue 3)."""
+"""Commands to build named contexts: browse the vault, preview, save, delete."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any
 
 from smart_context.contexts import SmartContext, SmartContexts
 from smart_context.contexts.options import stored_options
 from smart_context.errors import CommandFailed, InvalidParams, StoreFailed
-from smart_context.plugin.notes.context_prompt import bounded
-from smart_context.plugin.notes.context_views import (
+from smart_context.host.commands.registry import CommandHandler
+from smart_context.plugin.notes.context_changes import ContextChanges
+from smart_context.plugin.notes.context_documents import (
     chat_of,
-    context_view,
-    outline_view,
-    preview_view,
+    context_document,
+    outline_document,
+    preview_document,
 )
+from smart_context.plugin.notes.context_prompt import bounded
 from smart_context.plugin.notes.vault_notes import VaultNotes
 from smart_context.plugin.settings import FilterSettings
-from smart_context.values import JsonObject
+from smart_context.values import CountTokens, JsonObject
 from smart_context.vault.guarded.paths import confine
 from smart_context.vault.markdown.notes import Outline
-
-
-class Command(Protocol):
-    """A command, registered by its own name."""
-
-    __name__: str
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Awaitable[JsonObject]:
-        """Run it."""
-
-
-CHANGED = "smart_context.contexts_changed"
-"""Event: a context was saved, deleted, attached or detached, or notes of the vault changed."""
 
 PAGE_ROWS = 200
 MAX_PAGE_ROWS = 1_000
@@ -45,31 +34,37 @@ class NamedContexts:
 
     Args:
         notes: The vault's notes.
-        emit: Tells the clients.
-        count_tokens: Counts for the model that is chatted with.
-        settings: How much a chat sends of its contexts, and from where on the page asks.
+        changes: Announces what is saved or deleted.
+        count_tokens: Counts for the chat model.
+        settings: The tokens that contexts may take, and above which the page asks.
     """
 
     def __init__(
         self,
         notes: VaultNotes,
         *,
-        emit: Callable[[str, JsonObject], None],
-        count_tokens: Callable[[str], int],
+        changes: ContextChanges,
+        count_tokens: CountTokens,
         settings: FilterSettings,
     ) -> None:
         self._notes = notes
         self._settings = settings
-        self._emit = emit
+        self._changes = changes
         self._count_tokens = count_tokens
 
-    def commands(self) -> tuple[Command, ...]:
-        """The commands, each by the name of its function."""
-        return (
-            *(self.list_notes, self.find_files, self.outline),
-            *(self.list_contexts, self.get_context),
-            *(self.save_context, self.delete_context, self.preview_context, self.compile_context),
-        )
+    def commands(self) -> Mapping[str, CommandHandler]:
+        """The commands by name."""
+        return {
+            "list_notes": self.list_notes,
+            "find_files": self.find_files,
+            "outline": self.outline,
+            "list_contexts": self.list_contexts,
+            "get_context": self.get_context,
+            "save_context": self.save_context,
+            "delete_context": self.delete_context,
+            "preview_context": self.preview_context,
+            "compile_context": self.compile_context,
+        }
 
     async def list_notes(
         self, query: str = "", folder: str = "", offset: int = 0, limit: int = PAGE_ROWS
@@ -101,26 +96,26 @@ class NamedContexts:
         """The headings and blocks of a note."""
         tree = await self._notes.tree()
 
-        def look(contexts: SmartContexts) -> Outline | None:
+        def read(contexts: SmartContexts) -> Outline | None:
             confine(contexts.root, path)
             return contexts.index.outline(path)
 
-        found = await self._notes.ask(look) if tree.holds(path) else None
+        found = await self._notes.ask(read) if tree.holds(path) else None
         if found is None:
             raise CommandFailed(f"There is no note {path!r} in the vault, or it is no text.")
-        return outline_view(path, found)
+        return outline_document(path, found)
 
     async def list_contexts(self) -> JsonObject:
         """The names of all contexts, how many things each lists, and the chat it was made for."""
 
-        def look(contexts: SmartContexts) -> list[JsonObject]:
-            return [_summary(contexts, key) for key in contexts.keys()]  # noqa: SIM118 - no mapping
+        def listed(contexts: SmartContexts) -> list[JsonObject]:
+            return [_listed(contexts, key) for key in contexts.keys()]  # noqa: SIM118 - no mapping
 
-        return {"contexts": await self._notes.ask(look)}
+        return {"contexts": await self._notes.ask(listed)}
 
     async def get_context(self, key: str) -> JsonObject:
         """One context: what it lists and its own options."""
-        return context_view(await self._stored(key))
+        return context_document(await self._stored(key))
 
     async def save_context(
         self,
@@ -142,14 +137,14 @@ class NamedContexts:
                 raise InvalidParams(str(error)) from error
 
         saved = await self._notes.ask(save)
-        self._emit(CHANGED, {"key": name})
-        return context_view(saved)
+        self._changes.announce(key=name)
+        return context_document(saved)
 
     async def delete_context(self, key: str) -> JsonObject:
         """Delete a context; chats that it is attached to go on without it."""
         was_there = await self._notes.ask(lambda contexts: contexts.delete(key))
         if was_there:
-            self._emit(CHANGED, {"key": key})
+            self._changes.announce(key=key)
         return {"deleted": was_there}
 
     async def preview_context(
@@ -158,12 +153,12 @@ class NamedContexts:
         """What goes in at each depth, what is cut, skipped or missing, at what cost."""
         draft = self._checked(items, options)
 
-        def look(contexts: SmartContexts) -> JsonObject:
+        def preview(contexts: SmartContexts) -> JsonObject:
             context = SmartContext(contexts, "draft", draft, stored_options(options))
-            view = preview_view(contexts, context, self._count_tokens)
-            return view | {"budget": self._settings.context_budget_tokens}
+            document = preview_document(contexts, context, self._count_tokens)
+            return document | {"budget": self._settings.context_budget_tokens}
 
-        return await self._notes.ask(look)
+        return await self._notes.ask(preview)
 
     async def compile_context(
         self, items: list[str], options: dict[str, Any] | None = None
@@ -171,11 +166,11 @@ class NamedContexts:
         """The whole text of a context, to be copied: at most two million characters."""
         draft = self._checked(items, options)
 
-        def look(contexts: SmartContexts) -> str:
+        def compiled(contexts: SmartContexts) -> str:
             context = SmartContext(contexts, "draft", draft, stored_options(options))
             return context.compile(max_len=bounded(context.options()).max_len).context
 
-        text = await self._notes.ask(look)
+        text = await self._notes.ask(compiled)
         return {
             "text": text,
             "tokens": self._count_tokens(text),
@@ -215,7 +210,7 @@ def checked_key(key: str) -> str:
     return name
 
 
-def _summary(contexts: SmartContexts, key: str) -> JsonObject:
+def _listed(contexts: SmartContexts, key: str) -> JsonObject:
     try:
         found = contexts.get(key)
     except StoreFailed as failure:

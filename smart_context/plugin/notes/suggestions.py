@@ -13,10 +13,10 @@ import numpy as np
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId
 from smart_context.errors import ModelFailed
+from smart_context.host.commands.registry import CommandHandler
 from smart_context.llm.models import Embedder
 from smart_context.llm.offline.closest import blended, share_of_ascii
 from smart_context.llm.offline.embedded import NAME as EMBEDDED
-from smart_context.plugin.notes.named_contexts import Command
 from smart_context.plugin.selection.selector import ChatView, queries_of
 from smart_context.relevance.notes.vectors import NoteVectors
 from smart_context.values import JsonObject
@@ -70,9 +70,9 @@ class Suggestions:
         self._is_embedded = embedder.name == EMBEDDED
         self._vectors = NoteVectors(vault.memory, embedder, vault.index.read)
 
-    def commands(self) -> tuple[Command, ...]:
-        """The commands, each by the name of its function."""
-        return (self.suggest_notes,)
+    def commands(self) -> Mapping[str, CommandHandler]:
+        """The commands by name."""
+        return {"suggest_notes": self.suggest_notes}
 
     async def suggest_notes(self, chat_id: str, limit: int = SUGGESTED_NOTES) -> JsonObject:
         """Notes that are nearest to the selected topics, or to the whole chat."""

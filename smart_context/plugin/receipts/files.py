@@ -1,4 +1,4 @@
-"""Receipts on disk: one line a turn beside the chat, appended; the oldest go when it grows."""
+"""Receipts on disk: a file next to each chat with a line per turn; the oldest are dropped."""
 
 import asyncio
 import io
@@ -14,19 +14,18 @@ from smart_context.disk.places import Place
 from smart_context.errors import StoreFailed
 from smart_context.plugin.receipts.receipt import Receipt
 
-RECEIPTS_SUFFIX = "receipts.jsonl"
 MAX_TURNS = 200
 MAX_BYTES = 32 * 1024 * 1024
 SLACK_TURNS = 50
-"""So many turns more may stand in the file, so that it is not written anew each time."""
+"""Extra turns kept before the file is compacted, so that most turns only append."""
 
 
 class ReceiptFiles:
-    """Keeps the receipts of chats.
+    """Stores the receipts of chats.
 
     Args:
-        path_of: Names a chat's file.
-        logger: For what people should know.
+        path_of: Gives the place of a chat's file.
+        logger: For warnings.
     """
 
     def __init__(self, path_of: Callable[[ChatId], Path | Place], logger: logging.Logger) -> None:
@@ -38,7 +37,7 @@ class ReceiptFiles:
         """Append a receipt; the newest 200 turns and 32 MiB are kept.
 
         Raises:
-            StoreFailed: The disk refuses; the former receipts are intact.
+            StoreFailed: If the disk refuses; the earlier receipts are intact.
         """
         line = receipt.to_line().encode("utf-8", "surrogatepass") + b"\n"
         path = self._path_of(chat_id)
@@ -47,10 +46,10 @@ class ReceiptFiles:
             await asyncio.to_thread(_add, path, line)
 
     async def all(self, chat_id: ChatId) -> list[Receipt]:
-        """The receipts of a chat, newest first; damaged lines are passed over.
+        """The receipts of a chat, newest first; damaged lines are skipped.
 
         Raises:
-            StoreFailed: The disk refuses.
+            StoreFailed: If the disk refuses.
         """
         path = self._path_of(chat_id)
         return await asyncio.to_thread(lambda: list(self._parsed(_lines(path))))
@@ -61,7 +60,7 @@ class ReceiptFiles:
             try:
                 receipt = Receipt.from_line(line.decode("utf-8", "surrogatepass"))
             except (ValueError, RecursionError) as error:
-                self._logger.warning("a receipt is damaged and passed over: %s", error)
+                self._logger.warning("a damaged receipt is skipped: %s", error)
                 continue
             yield receipt
             found += 1
@@ -92,7 +91,7 @@ def _add(path: Path | Place, line: bytes) -> None:
 def _append(path: Path | Place, line: bytes) -> None:
     descriptor = open_file(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
     with os.fdopen(descriptor, "r+b", buffering=0) as file:
-        # What a crash cut short stays a line of its own, so that it takes no other with it.
+        # A line that a crash cut short gets its own end, so that it damages no other.
         rest = line if _ends_a_line(file) else b"\n" + line
         while rest:
             rest = rest[file.write(rest) :]
@@ -106,7 +105,7 @@ def _ends_a_line(file: io.FileIO) -> bool:
 
 
 def _count(path: Path | Place, size: int) -> int:
-    """How many lines there are; a file too small for as many is not looked at."""
+    """The number of lines; 0 for a file that is too small to be full."""
     least_line = 400
     if size < MAX_TURNS * least_line:
         return 0
@@ -115,7 +114,7 @@ def _count(path: Path | Place, size: int) -> int:
 
 
 def _newest(lines: list[bytes]) -> bytes:
-    """The newest lines that leave a quarter of the room for those to come."""
+    """The newest lines that fill at most three quarters of the file, to leave room for more."""
     kept: list[bytes] = []
     room = MAX_BYTES * 3 // 4
     for line in reversed(lines[-MAX_TURNS:]):

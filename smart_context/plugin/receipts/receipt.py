@@ -11,20 +11,20 @@ from smart_context.relevance.reasons import Reason, ReasonKind
 from smart_context.values import JsonObject
 
 MAX_PROMPT_BYTES = 48 * 1024
-"""A longer request is not kept; it can be made again while chat and notes stay as they were."""
+"""A longer request is not stored; it can be rebuilt until chat or notes change."""
 
 _KINDS = frozenset(ReasonKind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One message of the chat.
+class ReceiptRow:
+    """One message of the chat in a receipt.
 
     Attributes:
         id: The message.
         role: Who spoke.
         reason: Why it was in or out.
-        tokens: What it cost, or would have.
+        tokens: What it cost, or would have cost.
     """
 
     id: str
@@ -33,7 +33,7 @@ class Row:
     tokens: int
 
     def to_list(self) -> list[Any]:
-        """As it is stored: id, role, kind, score, tokens, topic, detail; empty ends are cut."""
+        """The row as it is stored: id, role, kind, score, tokens, topic, detail; no empty ends."""
         reason = self.reason
         score = None if reason.score is None else round(float(reason.score), 3)
         row = [self.id, self.role, reason.kind.value, score, self.tokens]
@@ -41,17 +41,17 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
-    """A part of the request that is no message: the system prompt, the role, or one named context.
+class ReceiptSection:
+    """A part of the request other than a message: the system prompt, the role, or one context.
 
     Attributes:
         name: What it is called.
-        is_in: Whether any of it was sent.
-        why: In words.
+        is_in: True if any of it was sent.
+        why: Why it was sent or not, in words.
         tokens: What it cost.
         sent: The notes in it.
-        cut: Those that were sent in part.
-        left_out: Those that did not fit.
+        cut: Notes that were sent in part.
+        left_out: Notes that did not fit.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Section:
     left_out: tuple[str, ...] = ()
 
     def to_dict(self) -> JsonObject:
-        """The JSON object to store and to show."""
+        """The section as clients get it and files store it."""
         lists = {"sent": self.sent, "cut": self.cut, "left_out": self.left_out}
         return {
             "name": self.name,
@@ -79,14 +79,14 @@ class Receipt:
     """What one turn sent, and why.
 
     Attributes:
-        turn: Names it.
+        turn: Its id.
         question: The message that was asked.
         answer: The answer's message.
         at: When, ISO 8601 in UTC.
         outcome: `finished`, `stopped`, `failed`, `aborted`, or `replayed`.
         settings: What decided: threshold, relevance, topics, pins and so on.
-        models: Names by use.
-        usage: Tokens that the endpoint counted; empty if it did not.
+        models: The models' names, by use.
+        usage: Tokens as the endpoint counted them; empty if it did not.
         parts: Tokens by part.
         rows: Every message of the chat that came before the question.
         sections: The system prompt, the role and the contexts.
@@ -94,10 +94,10 @@ class Receipt:
         problem: Why the filter could not be applied; empty when it was.
         system: The system prompt before role and contexts.
         sent: Digest, number and size of the request's messages; empty if none was sent.
-        prompt: The request itself; empty if it was too long to be kept.
-        unseen: Where it held what people don't see.
-        unchanged: Tokens at its beginning that are the same as in the chat's request before it;
-            `None` if there was none, or it is not known.
+        prompt: The request itself; empty if it was too long to store.
+        hidden_places: Where it held text that people don't see, as stored.
+        repeated_tokens: Tokens at its beginning that the chat's request before it shares;
+            `None` if that request is unknown.
     """
 
     turn: str
@@ -109,35 +109,36 @@ class Receipt:
     models: Mapping[str, str]
     usage: Mapping[str, int] = field(default_factory=dict)
     parts: Mapping[str, int] = field(default_factory=dict)
-    rows: tuple[Row, ...] = ()
-    sections: tuple[Section, ...] = ()
+    rows: tuple[ReceiptRow, ...] = ()
+    sections: tuple[ReceiptSection, ...] = ()
     fell_back: bool = False
     problem: str = ""
     system: str = ""
     sent: Mapping[str, Any] = field(default_factory=dict)
     prompt: tuple[PromptMessage, ...] = ()
-    unseen: tuple[Mapping[str, Any], ...] = ()
-    unchanged: int | None = None
+    hidden_places: tuple[JsonObject, ...] = ()
+    repeated_tokens: int | None = None
 
     @property
     def tokens(self) -> int:
-        """All that was sent."""
+        """The tokens of all parts."""
         return sum(self.parts.values())
 
     @property
     def kept(self) -> int:
-        """How many messages were in."""
+        """The number of messages that were in."""
         return sum(row.reason.is_in for row in self.rows)
 
     def to_line(self) -> str:
-        """One line of compact JSON, without its end."""
+        """One line of compact JSON, without a line break."""
         document = {
             "version": 1,
             **{name: getattr(self, name) for name in _PLAIN},
             "rows": [row.to_list() for row in self.rows],
             "sections": [section.to_dict() for section in self.sections],
             "prompt": list(self.prompt),
-            "unseen": [dict(place) for place in self.unseen],
+            "unseen": list(self.hidden_places),
+            "unchanged": self.repeated_tokens,
         }
         return json.dumps(document, ensure_ascii=False, separators=(",", ":"), default=dict)
 
@@ -160,7 +161,8 @@ class Receipt:
                 rows=tuple(_row(entry, threshold, recent) for entry in document["rows"]),
                 sections=tuple(_section(entry) for entry in document["sections"]),
                 prompt=tuple(document.get("prompt") or ()),
-                unseen=tuple(document.get("unseen") or ()),
+                hidden_places=tuple(document.get("unseen") or ()),
+                repeated_tokens=document.get("unchanged"),
             )
         except (KeyError, TypeError, IndexError, AttributeError) as error:
             raise ValueError(f"damaged receipt: {error!r}") from error
@@ -168,12 +170,12 @@ class Receipt:
 
 _PLAIN = (
     *("turn", "question", "answer", "at", "outcome", "settings", "models", "usage", "parts"),
-    *("fell_back", "problem", "system", "sent", "unchanged"),
+    *("fell_back", "problem", "system", "sent"),
 )
 
 
 def sent_digest(prompt: Sequence[PromptMessage]) -> dict[str, Any]:
-    """What tells one request from another: a digest of its messages, their number and size."""
+    """A digest of a request's messages, their number and their size."""
     text = _canonical(prompt)
     return {
         "digest": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
@@ -182,8 +184,8 @@ def sent_digest(prompt: Sequence[PromptMessage]) -> dict[str, Any]:
     }
 
 
-def kept_prompt(prompt: Sequence[PromptMessage]) -> tuple[PromptMessage, ...]:
-    """The request, if it is short enough to be kept."""
+def stored_prompt(prompt: Sequence[PromptMessage]) -> tuple[PromptMessage, ...]:
+    """The request if it is short enough to store, else nothing."""
     size = len(_canonical(prompt).encode("utf-8", "surrogatepass"))
     return tuple(prompt) if size <= MAX_PROMPT_BYTES else ()
 
@@ -192,7 +194,7 @@ def _canonical(prompt: Sequence[PromptMessage]) -> str:
     return json.dumps(list(prompt), ensure_ascii=False, separators=(",", ":"))
 
 
-def _row(entry: Sequence[Any], threshold: float, recent: int) -> Row:
+def _row(entry: Sequence[Any], threshold: float, recent: int) -> ReceiptRow:
     message_id, role, kind, score, tokens, *more = entry
     if kind not in _KINDS:
         raise TypeError(f"no such reason: {kind!r}")
@@ -204,11 +206,11 @@ def _row(entry: Sequence[Any], threshold: float, recent: int) -> Row:
         recent=recent,
         detail=str(more[1]) if len(more) > 1 else "",
     )
-    return Row(id=str(message_id), role=str(role), reason=reason, tokens=int(tokens))
+    return ReceiptRow(id=str(message_id), role=str(role), reason=reason, tokens=int(tokens))
 
 
-def _section(entry: Mapping[str, Any]) -> Section:
-    return Section(
+def _section(entry: Mapping[str, Any]) -> ReceiptSection:
+    return ReceiptSection(
         name=str(entry["name"]),
         is_in=bool(entry["in"]),
         why=str(entry["why"]),

@@ -1,6 +1,6 @@
-"""What a past turn would send under other settings: nothing is asked, nothing is written."""
+"""What a past turn would send under other settings; asks no model and writes nothing."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,11 +12,11 @@ from smart_context.llm.tokens import count_tokens
 from smart_context.plugin.briefing.briefing import Briefings
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.forecast.costs import TokenLedger
-from smart_context.plugin.forecast.forecasts import weighed
-from smart_context.plugin.forecast.previews import Plan
-from smart_context.plugin.receipts.making import Draft, receipt_of_replay
+from smart_context.plugin.forecast.forecasts import with_costs
+from smart_context.plugin.forecast.plans import RequestPlanner
+from smart_context.plugin.receipts.making import PendingReceipt, receipt_of_replay
 from smart_context.plugin.receipts.receipt import Receipt
-from smart_context.plugin.selection.chat_filter import ChatFilter
+from smart_context.plugin.selection.chat_filter import BuildHistory, ChatFilter
 from smart_context.plugin.selection.selector import ChatView, ContextSelector, protected_ids
 from smart_context.plugin.settings import FilterSettings
 
@@ -28,41 +28,39 @@ _OF_SETTINGS: Mapping[str, str] = {
     "keep_pairs": "keep_pairs",
     "context_budget_tokens": "context_budget_tokens",
 }
-"""The keys of a receipt's settings that are settings of the plugin, with their names there."""
+"""The plugin's settings among a receipt's settings: receipt key to setting name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replays:
-    """Takes past turns through the same functions again.
+    """Repeats past turns under other settings.
 
     Attributes:
         chats: Where chats are.
         chat_filter: Shows a chat as a turn found it.
         selector: Decides what is in context.
         briefings: What goes with messages.
-        build_history: Makes a history from stored messages.
-        plan: Makes of a request what a turn would send.
+        build_history: Builds what a turn would send from stored messages.
+        planner: Makes requests as turns do.
     """
 
     chats: ChatStore
     chat_filter: ChatFilter
     selector: ContextSelector
     briefings: Briefings
-    build_history: Callable[[Sequence[Message]], Awaitable[list[Message]]]
-    plan: Plan
+    build_history: BuildHistory
+    planner: RequestPlanner
 
     async def replay(
         self, chat_id: ChatId, receipt: Receipt, changes: Mapping[str, Any], model: str
     ) -> Receipt:
-        """What the turn of a receipt would have sent, with some settings changed.
-
-        Chat and notes are taken as they are now.
+        """What a turn would have sent with some settings changed, from chat and notes as now.
 
         Args:
             chat_id: The chat.
             receipt: The turn, and the settings that are not changed.
-            changes: Settings by the names that receipts have for them.
-            model: Whose tokens are counted.
+            changes: Settings by their receipt keys.
+            model: Counts its tokens.
 
         Raises:
             CommandFailed: If the turn's question is no longer in the chat.
@@ -84,7 +82,7 @@ class Replays:
             count_tokens=count,
         )
         attached = attached_to(sent, question.text)
-        planned = await self.plan(
+        planned = await self.planner.plan(
             Request(
                 system_prompt=briefing.system_prompt(receipt.system),
                 history=decision.messages,
@@ -95,7 +93,7 @@ class Replays:
                 attached_text=attached,
             )
         )
-        draft = Draft(
+        pending = PendingReceipt(
             view=view,
             decision=decision.without(planned.left_out),
             settings=settings,
@@ -103,8 +101,10 @@ class Replays:
             system=receipt.system,
             attached=attached,
         )
-        look = await weighed(TokenLedger(count), view, draft.decision, count)
-        made = receipt_of_replay(draft, look, planned.prompt, original=receipt, count_tokens=count)
+        forecast = await with_costs(TokenLedger(count), view, pending.decision, count)
+        made = receipt_of_replay(
+            pending, forecast, planned.prompt, original=receipt, count_tokens=count
+        )
         problem = planned.problem or made.problem
         return replace(made, models={**receipt.models, "chat": model}, problem=problem)
 
@@ -129,7 +129,7 @@ def _settings(wanted: Mapping[str, Any]) -> FilterSettings:
 
 
 def _up_to(stored: Sequence[Message], question: MessageId) -> Sequence[Message]:
-    place = next((at for at, message in enumerate(stored) if message.id == question), None)
+    place = next((place for place, m in enumerate(stored) if m.id == question), None)
     if place is None:
         raise CommandFailed(
             "The question of this turn is no longer in the chat, so it can't be replayed."

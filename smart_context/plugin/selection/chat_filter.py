@@ -1,28 +1,27 @@
-"""The filter of a vault's chats: what the commands and the pipeline ask (contract A8, A9)."""
+"""The filters of a vault's chats: a chat as the filter sees it, and changes of its state."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.chat.store import ChatStore
 from smart_context.errors import InvalidParams
-from smart_context.plugin.choices.sidecars import ChatSidecar, Sidecars
+from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
-from smart_context.plugin.selection.selector import ChatView, ContextSelector, Decision
-from smart_context.plugin.selection.views import filter_view, topics_view
+from smart_context.plugin.selection.documents import filter_document, topics_document
+from smart_context.plugin.selection.selector import ChatView, ContextSelector
 from smart_context.values import JsonObject
 
 ANNOUNCE_AFTER_S = 0.05
-_LOOKS = 5
-"""After as many changes in a row the last one of them tells the clients."""
+_ATTEMPTS = 5
+"""After this many changes in a row, the last of them announces the filter."""
 
-HistoryOf = Callable[[Sequence[Message]], Awaitable[Sequence[Message]]]
-"""Builds what the next turn would send, from a chat's messages."""
+_NEXT_MESSAGE = Message(id=MessageId("draft"), role="user", content="…")
 
-
-async def _no_problem(_state: FilterState) -> str:
-    return ""
+BuildHistory = Callable[[Sequence[Message]], Awaitable[list[Message]]]
+"""Builds what a turn would send from stored messages, the last of which is its question."""
 
 
 class ChatFilter:
@@ -32,10 +31,10 @@ class ChatFilter:
         chats: Where chats are.
         sidecars: Where the filters' states are kept.
         selector: Decides what is in context.
-        history_of: Builds a chat's history.
-        emit: Tells the clients.
-        undo_steps: How many choices of a chat can be taken back.
-        role_problem: Why the role that was chosen can't be used.
+        build_history: Builds what a turn would send.
+        emit: Sends an event to all clients.
+        undo_steps: The number of choices of a chat that can be taken back.
+        role_problem: Why the chosen role can't be used; empty if it can.
     """
 
     def __init__(
@@ -44,15 +43,15 @@ class ChatFilter:
         chats: ChatStore,
         sidecars: Sidecars,
         selector: ContextSelector,
-        history_of: HistoryOf,
+        build_history: BuildHistory,
         emit: Callable[[str, JsonObject], None],
-        undo_steps: Callable[[ChatId], int] = lambda _chat: 0,
-        role_problem: Callable[[FilterState], Awaitable[str]] = _no_problem,
+        undo_steps: Callable[[ChatId], int],
+        role_problem: Callable[[FilterState], Awaitable[str]],
     ) -> None:
         self._chats = chats
         self._sidecars = sidecars
         self._selector = selector
-        self._history_of = history_of
+        self._build_history = build_history
         self._emit = emit
         self._undo_steps = undo_steps
         self._role_problem = role_problem
@@ -61,10 +60,11 @@ class ChatFilter:
         """The chat as its next message would find it."""
         stored, others = await self._chats.snapshot(chat_id)
         messages = _finished(stored)
+        built = await self._build_history((*messages, _NEXT_MESSAGE))
         return ChatView(
             chat_id=chat_id,
             messages=messages,
-            history=tuple(await self._history_of(messages)),
+            history=tuple([message for message in built if message.id != _NEXT_MESSAGE.id]),
             topics=_topics_of(others),
             sidecar=await self._sidecars.of(chat_id),
         )
@@ -92,101 +92,67 @@ class ChatFilter:
             more_follow=True,
         )
 
-    async def decide(self, view: ChatView, *, threshold: float | None = None) -> Decision:
-        """What is sent, and why."""
-        return await self._selector.decide(view, threshold=threshold)
-
     async def topics(self, chat_id: ChatId) -> JsonObject:
-        """The topics and the state of a chat; an unknown chat has none."""
+        """The topics and the filter of a chat; an unknown chat has no topics."""
         view = await self.view(chat_id)
-        shown = topics_view(view, is_searching=self._selector.is_searching(view.sidecar.state))
-        return {**await self._shown(view, await self.decide(view)), **shown}
+        is_searching = self._selector.is_searching(view.sidecar.state)
+        return {
+            **await self._filter_document(view),
+            **topics_document(view, is_searching=is_searching),
+        }
 
-    async def select(self, chat_id: ChatId, labels: Iterable[str]) -> JsonObject:
-        """Select these topics and no others.
+    async def change(
+        self, chat_id: ChatId, change: Callable[[FilterState], FilterState]
+    ) -> JsonObject:
+        """Change a chat's state and tell all clients what is in context now.
 
         Raises:
-            InvalidParams: If a label is empty or too long, or there are too many.
+            InvalidParams: If the change refuses a value.
         """
+        stored = await self._chats.exists(chat_id)
         try:
-            return await self._change(chat_id, lambda state: state.select(labels))
+            await self._sidecars.change_state(chat_id, change, stored=stored)
         except ValueError as error:
             raise InvalidParams(str(error)) from error
-
-    async def switch(self, chat_id: ChatId, *, enabled: bool) -> JsonObject:
-        """Set the similarity switch; off clears the selection."""
-        shown = await self._change(chat_id, lambda state: state.switch(enabled=enabled))
-        return {"embedding_search": enabled, **shown}
-
-    async def pin(self, chat_id: ChatId, ids: Iterable[str]) -> JsonObject:
-        """Force messages in."""
-        chosen = [MessageId(i) for i in ids]
-        return await self._change(chat_id, lambda state: state.pin(chosen))
-
-    async def hide(self, chat_id: ChatId, ids: Iterable[str]) -> JsonObject:
-        """Force messages out."""
-        chosen = [MessageId(i) for i in ids]
-        return await self._change(chat_id, lambda state: state.hide(chosen))
-
-    async def release(self, chat_id: ChatId, ids: Iterable[str]) -> JsonObject:
-        """Neither force them in nor out."""
-        chosen = [MessageId(i) for i in ids]
-        return await self._change(chat_id, lambda state: state.release(chosen))
+        return await self._announce_now(chat_id)
 
     async def announce(self, chat_id: ChatId) -> None:
         """Tell all clients what is in context, in a moment.
 
-        Changes come in bursts, of which the last counts, and a turn's own filter goes first.
+        Changes come in bursts of which only the last counts, and a turn's own filter goes first.
         """
         await asyncio.sleep(ANNOUNCE_AFTER_S)
-        await self._tell(chat_id)
+        await self._announce_now(chat_id)
 
-    async def take_role(
-        self, chat_id: ChatId, name: str, targets: Iterable[str] = ()
-    ) -> JsonObject:
-        """Give a chat a role that shapes its turns; an empty name takes it away.
+    async def _filter_document(self, view: ChatView) -> JsonObject:
+        document = filter_document(view, await self._selector.decide(view))
+        problems = (document["problem"], await self._role_problem(view.sidecar.state))
+        document["problem"] = " ".join(filter(None, problems))
+        return {**document, "undo_steps": self._undo_steps(view.chat_id)}
 
-        Raises:
-            ValueError: If there are too many targets.
+    async def _announce_now(self, chat_id: ChatId) -> JsonObject:
+        """Tell all clients what is in context; returns what they are told.
+
+        Deciding can take seconds. If something has changed meanwhile, decide again, so that no
+        event is older than the one before it.
         """
-        return await self._change(chat_id, lambda state: state.take_role(name, targets))
-
-    async def _change(
-        self, chat_id: ChatId, change: Callable[[FilterState], FilterState]
-    ) -> JsonObject:
-        stored = await self._chats.exists(chat_id)
-        await self._sidecars.change_state(chat_id, change, stored=stored)
-        return await self._tell(chat_id)
-
-    async def _shown(self, view: ChatView, decision: Decision) -> JsonObject:
-        shown = filter_view(view, decision)
-        problems = (shown["problem"], await self._role_problem(view.sidecar.state))
-        shown["problem"] = " ".join(filter(None, problems))
-        return {**shown, "undo_steps": self._undo_steps(view.chat_id)}
-
-    async def _tell(self, chat_id: ChatId) -> JsonObject:
-        """Tell all clients what is in context; gives what they are told.
-
-        To decide can take seconds. What has changed meanwhile is looked at again, so that no event
-        is older than the one before it.
-        """
-        shown: JsonObject = {}
-        for _ in range(_LOOKS):
+        document: JsonObject = {}
+        for _ in range(_ATTEMPTS):
             revision = self._sidecars.revision(chat_id)
             view = await self.view(chat_id)
-            shown = await self._shown(view, await self.decide(view))
+            document = await self._filter_document(view)
             stored = await self._chats.messages(chat_id)
             is_current = revision == self._sidecars.revision(chat_id)
             if is_current and _finished(stored) == view.messages:
                 searching = self._selector.is_searching(view.sidecar.state)
-                event = {"chat_id": chat_id, "embedding_search": searching, **shown}
+                event = {"chat_id": chat_id, "embedding_search": searching, **document}
                 self._emit("smart_context.filter_changed", event)
                 break
-        return shown
+        return document
 
 
-def with_state(view: ChatView, labels: Iterable[str]) -> ChatView:
-    """The same chat under another selection, for a look that changes nothing.
+def with_selection(view: ChatView, labels: Iterable[str]) -> ChatView:
+    """The same chat with other topics selected; stores nothing.
 
     Raises:
         InvalidParams: If a label is empty or too long, or there are too many.
@@ -195,19 +161,12 @@ def with_state(view: ChatView, labels: Iterable[str]) -> ChatView:
         state = view.sidecar.state.switch(enabled=True).select(labels)
     except ValueError as error:
         raise InvalidParams(str(error)) from error
-    sidecar = ChatSidecar(state=state, topics=view.sidecar.topics)
-    return ChatView(
-        chat_id=view.chat_id,
-        messages=view.messages,
-        history=view.history,
-        topics=view.topics,
-        sidecar=sidecar,
-    )
+    return replace(view, sidecar=replace(view.sidecar, state=state))
 
 
 def _finished(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Without those that are still being written, of which there is seldom one."""
-    if any(message.generating for message in messages):
+    """The messages that are not still being written."""
+    if any(message.generating for message in messages):  # rare: else the tuple stays as it is
         return tuple(message for message in messages if not message.generating)
     return messages
 

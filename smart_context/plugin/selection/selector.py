@@ -14,7 +14,7 @@ import numpy as np
 
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.errors import SmartContextError
-from smart_context.plugin.choices.sidecars import ChatSidecar
+from smart_context.plugin.choices.sidecar_files import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.selection.window_budget import WindowBudget, over_budget
 from smart_context.plugin.settings import FilterSettings

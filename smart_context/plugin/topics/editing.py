@@ -8,11 +8,12 @@ from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message, messages_of
 from smart_context.chat.store import ChatStore
 from smart_context.errors import CommandFailed, InvalidParams, SmartContextError
+from smart_context.host.commands.registry import CommandHandler
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.choices.topic_edits import TopicEdits, checked_label
-from smart_context.plugin.choices.undo import Step, UndoSteps, undone
-from smart_context.plugin.notes.named_contexts import CHANGED, Command
+from smart_context.plugin.choices.undo import Step, UndoSteps, difference_in_words
+from smart_context.plugin.notes.context_changes import ContextChanges
 from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.plugin.selection.selector import ContextSelector
 from smart_context.topics.stored import stored_sticky_ids, to_stored
@@ -29,7 +30,8 @@ class TopicEditing:
         undo: The steps back.
         chat_filter: Shows and tells what is in context.
         selector: Counts the messages about a topic.
-        emit: Tells the clients.
+        emit: Sends an event to all clients.
+        changes: Announces contexts that undo attaches or detaches.
     """
 
     def __init__(
@@ -41,6 +43,7 @@ class TopicEditing:
         chat_filter: ChatFilter,
         selector: ContextSelector,
         emit: Callable[[str, JsonObject], None],
+        changes: ContextChanges,
     ) -> None:
         self._chats = chats
         self._sidecars = sidecars
@@ -48,13 +51,18 @@ class TopicEditing:
         self._filter = chat_filter
         self._selector = selector
         self._emit = emit
+        self._changes = changes
 
-    def commands(self) -> tuple[Command, ...]:
-        """The commands, each by the name of its function."""
-        return (
-            *(self.rename_topic, self.merge_topics, self.delete_topic, self.add_topic),
-            *(self.set_threshold, self.undo),
-        )
+    def commands(self) -> Mapping[str, CommandHandler]:
+        """The commands by name."""
+        return {
+            "rename_topic": self.rename_topic,
+            "merge_topics": self.merge_topics,
+            "delete_topic": self.delete_topic,
+            "add_topic": self.add_topic,
+            "set_threshold": self.set_threshold,
+            "undo": self.undo,
+        }
 
     async def rename_topic(self, chat_id: str, label: str, new_label: str) -> JsonObject:
         """Call a topic otherwise, also when it is found again."""
@@ -88,7 +96,7 @@ class TopicEditing:
         """Set a chat's own threshold; without one, that of the settings holds."""
         checked = check_chat_id(chat_id)
         try:
-            await self._change_state(checked, lambda state: state.hold_against(threshold))
+            await self._change_state(checked, lambda state: state.set_threshold(threshold))
         except ValueError as error:
             raise InvalidParams(str(error)) from error
         await self._filter.announce(checked)
@@ -101,13 +109,13 @@ class TopicEditing:
         words = ""
         if step is not None:
             before, after = step.before.state, step.after
-            words = undone(after, before)
+            words = difference_in_words(after, before)
             stored = await self._chats.exists(checked)
             await self._restore(checked, step, stored=stored)
             if step.public is not None and stored:
                 await self._put_back(checked, step.public, step.before.topics)
             if after.contexts != before.contexts:
-                self._emit(CHANGED, {"chat_id": checked})
+                self._changes.announce(chat_id=checked)
             await self._filter.announce(checked)
         shown = await self._filter.topics(checked)
         return {"undone": words, "left": self._undo.count(checked), **shown}

@@ -11,7 +11,8 @@ import pytest
 from smart_context.disk.files import read_file
 from smart_context.errors import StoreFailed
 from smart_context.plugin.choices import sidecars as module
-from smart_context.plugin.choices.sidecars import ChatSidecar, Sidecars
+from smart_context.plugin.choices.sidecar_files import ChatSidecar
+from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.topics.values import Topic
 from tests.chat.made_documents import full_disk
@@ -30,8 +31,8 @@ class Process:
             lambda chat_id, suffix: folder / f"{chat_id}.{suffix}",
             logging.getLogger("test"),
             on_change=lambda *change: self.changes.append(change),
-            on_news=self.news.append,
         )
+        self.sidecars.on_changed_elsewhere(self.news.append)
 
     async def change(self, change, *, stored=True):
         return await self.sidecars.change_state("c", change, stored=stored)

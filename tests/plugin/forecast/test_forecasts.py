@@ -4,9 +4,9 @@ import pytest
 
 from smart_context.plugin.briefing.briefing import Briefing
 from smart_context.plugin.briefing.role_part import RolePart
-from smart_context.plugin.choices.sidecars import ChatSidecar
+from smart_context.plugin.choices.sidecar_files import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
-from smart_context.plugin.forecast.forecasts import BRIEFED_S, Looks
+from smart_context.plugin.forecast.forecasts import BRIEFING_AGE_S, Forecasts
 
 pytestmark = pytest.mark.anyio
 
@@ -36,24 +36,27 @@ class Reading:
 @pytest.mark.parametrize(
     ("seconds", "problem", "times"),
     [
-        pytest.param(BRIEFED_S - 0.1, "", 1, id="keystrokes read nothing"),
-        pytest.param(BRIEFED_S + 0.1, "", 2, id="nobody tells of git add: look again"),
+        pytest.param(BRIEFING_AGE_S - 0.1, "", 1, id="keystrokes read nothing"),
+        pytest.param(
+            BRIEFING_AGE_S + 0.1, "", 2, id="git add sends no event, so they are read again"
+        ),
         pytest.param(0, "unreadable", 2, id="what failed is tried again"),
     ],
 )
 async def test_how_old_the_notes_and_files_of_a_preview_may_be(seconds, problem, times):
     now, reading = [100.0], Reading(problem)
-    looks = Looks(
+    forecasts = Forecasts(
         chats=None,
         sidecars=Chosen(),
         chat_filter=None,
+        selector=None,
         briefings=reading,
         ledger=None,
         count_tokens=len,
         clock=lambda: now[0],
     )
-    await looks.briefing("c", "h")
+    await forecasts.briefing("c", "h")
     now[0] += seconds
-    shown = await looks.briefing("c", "hi")
+    shown = await forecasts.briefing("c", "hi")
     assert reading.times == times
     assert shown.role.text == str(times)

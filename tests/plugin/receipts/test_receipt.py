@@ -10,7 +10,7 @@ from smart_context.errors import CommandFailed, InvalidParams, UnknownCommand
 from smart_context.llm.models import Usage
 from smart_context.llm.offline.scripted import Scripted
 from smart_context.plugin.receipts import files as receipt_file
-from smart_context.plugin.receipts.receipt import Receipt, Row, Section
+from smart_context.plugin.receipts.receipt import Receipt, ReceiptRow, ReceiptSection
 from smart_context.relevance.reasons import KINDS, Reason
 from tests.web.pages.test_pages import fetch
 
@@ -318,7 +318,7 @@ async def test_what_is_not_seen_is_pointed_out(served, vault):
 
 
 rows = st.builds(
-    Row,
+    ReceiptRow,
     id=st.text(),
     role=st.sampled_from(["user", "assistant"]),
     tokens=st.integers(0, 10**6),
@@ -344,7 +344,7 @@ receipts = st.builds(
     rows=st.lists(rows, max_size=5).map(tuple),
     sections=st.lists(
         st.builds(
-            Section,
+            ReceiptSection,
             name=st.text(),
             is_in=st.booleans(),
             why=st.text(),

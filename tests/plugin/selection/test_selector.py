@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.errors import ModelFailed
-from smart_context.plugin.choices.sidecars import ChatSidecar
+from smart_context.plugin.choices.sidecar_files import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.selection.selector import ChatView, ContextSelector, with_fallen_out
 from smart_context.plugin.settings import FilterSettings

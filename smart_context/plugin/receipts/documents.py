@@ -1,19 +1,19 @@
-"""What clients are told about receipts: lists, one turn, and what two turns differ in."""
+"""Receipts as clients get them: in a list, in full, and the differences of two."""
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 from smart_context.chat.messages import Message
-from smart_context.plugin.forecast.parts import PART_NAMES
-from smart_context.plugin.receipts.receipt import Receipt, Row
+from smart_context.plugin.forecast.costs import PART_NAMES
+from smart_context.plugin.receipts.receipt import Receipt, ReceiptRow
 from smart_context.values import JsonObject
 
 ONE_LINE = 200
 
 
-def summary_view(receipt: Receipt, texts: Mapping[str, str]) -> JsonObject:
-    """One line of a list of turns."""
+def receipt_line(receipt: Receipt, texts: Mapping[str, str]) -> JsonObject:
+    """A receipt in a list."""
     return {
         "turn": receipt.turn,
         "question": receipt.question,
@@ -32,26 +32,26 @@ def summary_view(receipt: Receipt, texts: Mapping[str, str]) -> JsonObject:
     }
 
 
-def receipt_view(receipt: Receipt, texts: Mapping[str, str]) -> JsonObject:
-    """All of one turn; messages that are no longer in the chat have no text."""
+def receipt_document(receipt: Receipt, texts: Mapping[str, str]) -> JsonObject:
+    """A receipt in full; messages that are no longer in the chat have no text."""
     return {
-        **summary_view(receipt, texts),
+        **receipt_line(receipt, texts),
         "settings": dict(receipt.settings),
         "models": dict(receipt.models),
         "parts": dict(receipt.parts),
         "part_names": dict(PART_NAMES),
         "problem": receipt.problem,
-        "unchanged": receipt.unchanged,
+        "unchanged": receipt.repeated_tokens,
         "sections": [section.to_dict() for section in receipt.sections],
-        "messages": [_row_view(row, texts) for row in receipt.rows],
+        "messages": [_row_document(row, texts) for row in receipt.rows],
         "sent": dict(receipt.sent),
         "prompt": list(receipt.prompt) or None,
-        "unseen": [dict(place) for place in receipt.unseen],
+        "unseen": list(receipt.hidden_places),
     }
 
 
-def difference_view(before: Receipt, after: Receipt, texts: Mapping[str, str]) -> JsonObject:
-    """What differs from one turn to another: settings, messages, sections, tokens."""
+def difference_document(before: Receipt, after: Receipt, texts: Mapping[str, str]) -> JsonObject:
+    """The differences from one turn to another: settings, messages, sections, tokens."""
     old, new = _by_id(before), _by_id(after)
     ids = list(dict.fromkeys(chain(old, new)))
     names = dict.fromkeys(chain(before.parts, after.parts))
@@ -66,14 +66,14 @@ def difference_view(before: Receipt, after: Receipt, texts: Mapping[str, str]) -
             if after.parts.get(name, 0) != before.parts.get(name, 0)
         },
         "tokens": after.tokens - before.tokens,
-        "came_in": [_row_view(new[i], texts) for i in ids if _is_in(new, i) > _is_in(old, i)],
+        "came_in": [_row_document(new[i], texts) for i in ids if _is_in(new, i) > _is_in(old, i)],
         "went_out": [
-            _row_view(new.get(i) or old[i], texts) | {"gone": i not in new}
+            _row_document(new.get(i) or old[i], texts) | {"gone": i not in new}
             for i in ids
             if _is_in(old, i) > _is_in(new, i)
         ],
         "reasons_changed": [
-            _row_view(new[i], texts) | {"before": str(old[i].reason)}
+            _row_document(new[i], texts) | {"before": str(old[i].reason)}
             for i in ids
             if i in old
             and i in new
@@ -85,12 +85,12 @@ def difference_view(before: Receipt, after: Receipt, texts: Mapping[str, str]) -
     }
 
 
-def texts_of(messages: Sequence[Message]) -> dict[str, str]:
-    """Each message on one line."""
+def one_line_texts(messages: Sequence[Message]) -> dict[str, str]:
+    """The beginning of each message on one line."""
     return {message.id: " ".join(message.text[:ONE_LINE].split()) for message in messages}
 
 
-def _row_view(row: Row, texts: Mapping[str, str]) -> JsonObject:
+def _row_document(row: ReceiptRow, texts: Mapping[str, str]) -> JsonObject:
     return {
         "id": row.id,
         "role": row.role,
@@ -104,11 +104,11 @@ def _row_view(row: Row, texts: Mapping[str, str]) -> JsonObject:
     }
 
 
-def _by_id(receipt: Receipt) -> dict[str, Row]:
+def _by_id(receipt: Receipt) -> dict[str, ReceiptRow]:
     return {row.id: row for row in receipt.rows}
 
 
-def _is_in(rows: Mapping[str, Row], message_id: str) -> bool:
+def _is_in(rows: Mapping[str, ReceiptRow], message_id: str) -> bool:
     row = rows.get(message_id)
     return row is not None and row.reason.is_in
 

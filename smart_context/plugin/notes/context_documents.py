@@ -1,6 +1,6 @@
-"""What clients are told about named contexts: what goes in, at which depth, what stays out, why."""
+"""Named contexts as clients get them: what goes in at each depth, and why the rest stays out."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from smart_context.contexts import SmartContext, SmartContexts, Snapshot, Stats
@@ -8,7 +8,7 @@ from smart_context.contexts.render import path_of
 from smart_context.errors import PathRefused
 from smart_context.llm.tokens import estimate
 from smart_context.plugin.notes.context_prompt import MAX_CHARACTERS, Share, bounded
-from smart_context.values import JsonObject
+from smart_context.values import CountTokens, JsonObject
 from smart_context.vault.guarded.files import Unreadable, read_text
 from smart_context.vault.guarded.paths import confine
 from smart_context.vault.markdown.notes import Outline
@@ -23,15 +23,15 @@ _COUNTED_EXACTLY = 400_000
 _OWN = "Notes of chat "
 
 
-def preview_view(
-    contexts: SmartContexts, context: SmartContext, count_tokens: Callable[[str], int]
+def preview_document(
+    contexts: SmartContexts, context: SmartContext, count_tokens: CountTokens
 ) -> JsonObject:
     """What a context holds now, bounded for the wire.
 
     Args:
         contexts: The vault's.
         context: Stored or not.
-        count_tokens: Counts for the model that is chatted with.
+        count_tokens: Counts for the chat model.
     """
     options = bounded(context.options())
     snapshot = contexts.snapshot_of(context.context_items, options)
@@ -39,7 +39,7 @@ def preview_view(
     stats = compiled.stats
     return {
         "depths": [
-            _depth_view(depth, texts, snapshot, stats, count_tokens)
+            _depth_document(depth, texts, snapshot, stats, count_tokens)
             for depth, texts in sorted(snapshot.items.items())
         ],
         "characters": stats.final_length,
@@ -67,7 +67,7 @@ def preview_view(
     }
 
 
-def outline_view(path: str, outline: Outline) -> JsonObject:
+def outline_document(path: str, outline: Outline) -> JsonObject:
     """The headings and blocks of a note, each with the name under which a context takes it."""
     return {
         "path": path,
@@ -84,7 +84,7 @@ def outline_view(path: str, outline: Outline) -> JsonObject:
     }
 
 
-def context_view(context: SmartContext) -> JsonObject:
+def context_document(context: SmartContext) -> JsonObject:
     """A stored context: what was listed, and its own options."""
     return {
         "key": context.key,
@@ -103,7 +103,7 @@ def chat_of(key: str) -> str:
     return key.removeprefix(_OWN) if key.startswith(_OWN) else ""
 
 
-def share_view(share: Share, problem: str = "") -> JsonObject:
+def share_document(share: Share, problem: str = "") -> JsonObject:
     """A chip: what of an attached context goes with each message, and what does not."""
     return {
         "key": share.key,
@@ -138,12 +138,12 @@ def why_missing(contexts: SmartContexts, name: str) -> str:
     return f"The note has no such {kind}."
 
 
-def _depth_view(
+def _depth_document(
     depth: int,
     texts: dict[str, str],
     snapshot: Snapshot,
     stats: Stats,
-    count_tokens: Callable[[str], int],
+    count_tokens: CountTokens,
 ) -> JsonObject:
     cut, gone = set(stats.truncated_items), set(stats.skipped_items)
     kept = {key: text for key, text in texts.items() if key not in gone}
@@ -162,7 +162,7 @@ def _depth_view(
     }
 
 
-def _tokens(texts: Iterable[str], count_tokens: Callable[[str], int]) -> Sequence[int]:
+def _tokens(texts: Iterable[str], count_tokens: CountTokens) -> Sequence[int]:
     """The tokens of each: exact while that takes no time to speak of, then estimated."""
     counts: list[int] = []
     counted = 0

@@ -1,7 +1,4 @@
-"""What the plugin tells clients about a chat: the results of its commands and its events."""
-
-from collections.abc import Mapping, Sequence
-from typing import Any
+"""The filter of a chat as clients get it, in results and events."""
 
 import numpy as np
 
@@ -11,11 +8,10 @@ from smart_context.relevance.reasons import KINDS, ReasonKind
 from smart_context.values import JsonObject
 
 
-def filter_view(view: ChatView, decision: Decision) -> JsonObject:
-    """The result of `set_filter`, which `filter_changed` carries too.
+def filter_document(view: ChatView, decision: Decision) -> JsonObject:
+    """The filter and its result, with all that the page shows of it.
 
-    It has all that the page shows: the status line, the pins, the hidden, the standing
-    instructions, the topic that keeps each message, the role, and a problem in words.
+    `set_filter` returns it, and `filter_changed` carries it.
     """
     state = view.sidecar.state
     sticky = view.sticky_ids
@@ -36,23 +32,18 @@ def filter_view(view: ChatView, decision: Decision) -> JsonObject:
     }
 
 
-def topics_view(view: ChatView, *, is_searching: bool) -> JsonObject:
-    """What `get_topics` returns (contract A9)."""
+def topics_document(view: ChatView, *, is_searching: bool) -> JsonObject:
+    """The topics, as `get_topics` returns them."""
     return {
-        "topics": public_topics(view.topics),
+        "topics": [dict(topic) for topic in view.topics if isinstance(topic.get("label"), str)],
         "active_topics": list(view.sidecar.state.active_topics),
         "embedding_search": is_searching,
         "total_messages": len(view.messages),
     }
 
 
-def public_topics(topics: Sequence[Mapping[str, Any]]) -> list[JsonObject]:
-    """The topics of a chat file, those that are well formed."""
-    return [dict(topic) for topic in topics if isinstance(topic.get("label"), str)]
-
-
 def _kept_by(decision: Decision) -> dict[str, list[str]]:
-    """The topics, each with the messages that it keeps."""
+    """The messages that each topic keeps."""
     reasons = decision.selection.reasons
     if reasons.found is None or decision.selection.fell_back:
         return {}

@@ -1,8 +1,8 @@
-"""What a provider can take from the request before: everything up to the first difference."""
+"""What a provider can reuse of the previous request: everything up to the first difference."""
 
 import pytest
 
-from smart_context.plugin.receipts.unchanged import MAX_CHATS, LastRequests, unchanged_tokens
+from smart_context.plugin.receipts.prompt_prefix import shared_prefix_tokens
 
 pytestmark = pytest.mark.anyio
 
@@ -34,15 +34,7 @@ SYSTEM, ASKED, SAID = message("system", "abcd"), message("user", "ef"), message(
     ],
 )
 def test_the_beginning_ends_where_requests_differ(before, after, tokens):
-    assert unchanged_tokens(before, after, len) == tokens
-
-
-def test_the_chats_that_were_sent_to_last_are_remembered():
-    last = LastRequests()
-    for number in range(MAX_CHATS + 1):
-        last.remember(f"c{number}", (SYSTEM,))
-    assert last.of("c0") == ()
-    assert last.of("c1") == (SYSTEM,)
+    assert shared_prefix_tokens(before, after, len) == tokens
 
 
 async def test_receipts_tell_how_much_began_as_the_request_before(notes, served):

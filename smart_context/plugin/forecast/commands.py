@@ -1,0 +1,189 @@
+"""Commands that show what the next message would send, before it is sent."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from smart_context.chat.ids import check_chat_id
+from smart_context.chat.messages import ChatId, Message
+from smart_context.host.commands.registry import CommandHandler
+from smart_context.host.request.request import Request, attached_to
+from smart_context.llm.models import PromptMessage
+from smart_context.plugin.briefing.briefing import Briefing, Briefings
+from smart_context.plugin.forecast.costs import PART_NAMES
+from smart_context.plugin.forecast.forecasts import Forecast, Forecasts, difference
+from smart_context.plugin.forecast.plans import RequestPlanner
+from smart_context.plugin.forecast.rows import candidate_rows, rows_by_id
+from smart_context.plugin.model_in_use import ModelInUse
+from smart_context.plugin.selection.selector import protected_ids
+from smart_context.plugin.selection.status_line import status_line
+from smart_context.values import JsonObject
+
+DraftOf = Callable[
+    [str, Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]]], Awaitable[Message]
+]
+"""Makes a message from its text, files and links, as a turn would send it."""
+
+MAX_ASKED = 2_000
+"""Most messages whose reasons are given at once."""
+
+_NEAR = 0.7
+
+
+class PreviewCommands:
+    """Shows what would be sent; changes nothing.
+
+    Args:
+        forecasts: What would be sent of chats.
+        briefings: What goes with their messages.
+        model: The chat model.
+        ask_above: The tokens above which the page asks before it sends; 0 is never.
+        draft_of: Makes a message as it would be sent.
+        planner: Makes requests as turns do.
+    """
+
+    def __init__(
+        self,
+        *,
+        forecasts: Forecasts,
+        briefings: Briefings,
+        model: ModelInUse,
+        ask_above: int,
+        draft_of: DraftOf,
+        planner: RequestPlanner,
+    ) -> None:
+        self._forecasts = forecasts
+        self._briefings = briefings
+        self._model = model
+        self._ask_above = ask_above
+        self._draft_of = draft_of
+        self._planner = planner
+
+    def commands(self) -> Mapping[str, CommandHandler]:
+        """The commands by name."""
+        return {"preview": self.preview, "reasons": self.reasons}
+
+    async def preview(  # noqa: PLR0913, PLR0917 - a parameter for each thing that may differ
+        self,
+        chat_id: str,
+        message: str = "",
+        topics: list[str] | None = None,
+        threshold: float | None = None,
+        role: str | None = None,
+        brief: bool = False,
+        files: list[dict[str, Any]] | None = None,
+        links: list[dict[str, Any]] | None = None,
+    ) -> JsonObject:
+        """What would be sent, and why, under the chat's choices or others; changes nothing.
+
+        Files and links are those of the message, as `chat.send` takes them.
+        """
+        checked = check_chat_id(chat_id)
+        forecast = await self._forecasts.forecast(checked, topics, threshold)
+        draft = await self._draft_of(message, files or (), links or ())
+        attached = attached_to(draft, message)
+        briefing = await self._briefing(checked, draft.text, role, brief=brief)
+        planned = None
+        if not brief or self._is_near_the_window(forecast, briefing, attached):
+            planned = await self._planner.plan(_request(forecast, briefing, draft, attached))
+            forecast = forecast.without(planned.left_out, self._model.count_tokens)
+            briefing = briefing.without_contexts() if planned.lacks_contexts else briefing
+        result = self._result(forecast, briefing, attached)
+        if planned and planned.problem:
+            result["problem"] = planned.problem
+        if topics is not None or threshold is not None:
+            own = await self._own_forecast(checked, draft, attached)
+            result["change"] = difference(own, forecast)
+        if planned and not brief:
+            result["messages"] = await asyncio.to_thread(candidate_rows, forecast)
+            result["prompt"] = await asyncio.to_thread(without_image_data, planned.prompt)
+        return result
+
+    async def reasons(
+        self,
+        chat_id: str,
+        message_ids: list[str],
+        topics: list[str] | None = None,
+        threshold: float | None = None,
+    ) -> JsonObject:
+        """Why each of these messages is in or out, in words, with its score and tokens."""
+        forecast = await self._forecasts.forecast(check_chat_id(chat_id), topics, threshold)
+        asked = frozenset(message_ids[:MAX_ASKED])
+        return {
+            "reasons": rows_by_id(forecast, asked, self._model.count_tokens),
+            "threshold": forecast.decision.selection.reasons.threshold,
+        }
+
+    async def _own_forecast(self, chat_id: ChatId, draft: Message, attached: str) -> Forecast:
+        """What would be sent of a chat under its own choices."""
+        forecast = await self._forecasts.forecast(chat_id)
+        briefing = await self._forecasts.briefing(chat_id, draft.text)
+        if not self._is_near_the_window(forecast, briefing, attached):
+            return forecast
+        planned = await self._planner.plan(_request(forecast, briefing, draft, attached))
+        return forecast.without(planned.left_out, self._model.count_tokens)
+
+    async def _briefing(
+        self, chat_id: ChatId, message: str, role: str | None, *, brief: bool
+    ) -> Briefing:
+        if brief and role is None:
+            return await self._forecasts.briefing(chat_id, message)
+        return await self._briefings.of(chat_id, message, role)
+
+    def _is_near_the_window(self, forecast: Forecast, briefing: Briefing, attached: str) -> bool:
+        window = self._model.window()
+        if window is None:
+            return False
+        tokens = forecast.with_briefing(briefing, self._model.count_tokens, attached)
+        return tokens.total > window.tokens * _NEAR
+
+    def _result(self, forecast: Forecast, briefing: Briefing, attached: str) -> JsonObject:
+        tokens = forecast.with_briefing(briefing, self._model.count_tokens, attached)
+        hidden = forecast.hidden_places(briefing.system_prompt(""), briefing.message)
+        decision = forecast.decision
+        window = self._model.window()
+        return {
+            "tokens": tokens.total,
+            "parts": tokens.to_dict(),
+            "part_names": dict(PART_NAMES),
+            "model": self._model.name(),
+            "window": window.tokens if window else None,
+            "ask_above": self._ask_above,
+            "in": len(decision.selection.kept),
+            "total": len(forecast.view.messages),
+            "threshold": decision.selection.reasons.threshold,
+            "fell_back": decision.selection.fell_back,
+            "status": status_line(forecast.view, decision),
+            "problem": "\n".join(filter(None, (decision.problem, briefing.problems))),
+            "role": briefing.role.name,
+            "unseen": [place.to_dict() for place in hidden],
+        }
+
+
+def _request(forecast: Forecast, briefing: Briefing, draft: Message, attached: str) -> Request:
+    return Request(
+        system_prompt=briefing.system_prompt(""),
+        history=forecast.decision.messages,
+        message=briefing.message,
+        files=tuple(draft.files),
+        protected=protected_ids(forecast.view),
+        optional_prompt=briefing.contexts.prompt.text,
+        attached_text=attached,
+    )
+
+
+def without_image_data(prompt: Iterable[PromptMessage]) -> list[PromptMessage]:
+    """The prompt with each image as its type and size only; nobody reads image data as text."""
+    return [
+        {**entry, "content": [_without_data(part) for part in entry["content"]]}
+        if isinstance(entry["content"], list)
+        else entry
+        for entry in prompt
+    ]
+
+
+def _without_data(part: JsonObject) -> JsonObject:
+    if part.get("type") != "image_url":
+        return part
+    kind, _, encoded = part["image_url"]["url"].partition(",")
+    return {**part, "image_url": {"url": f"{kind},({len(encoded):,} characters)"}}

@@ -1,0 +1,53 @@
+"""The messages of a forecast as clients get them: in or out, why, at what cost."""
+
+from collections.abc import Callable, Collection
+
+from smart_context.chat.messages import Message
+from smart_context.plugin.forecast.forecasts import Forecast
+from smart_context.plugin.selection.absences import absences
+from smart_context.relevance.reasons import Reason
+from smart_context.values import JsonObject
+
+ONE_LINE = 400
+
+
+def candidate_rows(forecast: Forecast) -> list[JsonObject]:
+    """All messages that the filter decided about."""
+    return [_candidate(forecast, place) for place in range(len(forecast.decision.candidates))]
+
+
+def rows_by_id(
+    forecast: Forecast, asked: Collection[str], count_tokens: Callable[[str], int]
+) -> dict[str, JsonObject]:
+    """The rows of the messages with these ids, also of those that are not candidates."""
+    found: dict[str, JsonObject] = {
+        message.id: _candidate(forecast, position)
+        for position, message in enumerate(forecast.decision.candidates)
+        if message.id in asked
+    }
+    absent = absences(forecast.view.messages, forecast.decision.candidates)
+    for message in forecast.view.messages:
+        if message.id in asked and message.id in absent:
+            tokens = count_tokens(message.text)
+            found[message.id] = _row(message, absent[message.id].reason, tokens)
+    return found
+
+
+def _candidate(forecast: Forecast, position: int) -> JsonObject:
+    message = forecast.decision.candidates[position]
+    reason = forecast.decision.selection.reasons.at(position)
+    return _row(message, reason, int(forecast.costs.tokens[position]))
+
+
+def _row(message: Message, reason: Reason, tokens: int) -> JsonObject:
+    return {
+        "id": message.id,
+        "role": message.role,
+        "in": reason.is_in,
+        "kind": reason.kind.value,
+        "reason": str(reason),
+        "score": None if reason.score is None else round(reason.score, 4),
+        "topic": reason.topic,
+        "tokens": tokens,
+        "text": " ".join(message.text[:ONE_LINE].split()),
+    }

@@ -1,0 +1,133 @@
+"""What the plugin does at the host's events: the phases of a turn, and changes of chats."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Hashable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from smart_context.chat.messages import ChatId
+from smart_context.chat.store import ChatStore
+from smart_context.host.events import ChatChanged
+from smart_context.host.models import Models
+from smart_context.host.turn import Turn
+from smart_context.plugin.briefing.briefing import Briefings
+from smart_context.plugin.choices.sidecars import Sidecars
+from smart_context.plugin.choices.undo import UndoSteps
+from smart_context.plugin.forecast.costs import TokenLedger
+from smart_context.plugin.notes.context_changes import ContextChanges
+from smart_context.plugin.notes.file_offer import FileOffer
+from smart_context.plugin.receipts.recording import ReceiptRecorder
+from smart_context.plugin.selection.chat_filter import ChatFilter
+from smart_context.plugin.selection.selector import ContextSelector, protected_ids
+from smart_context.plugin.topics.updates import TopicUpdates
+from smart_context.relevance.cache import EmbeddingCache
+
+IDLE_S = 20.0
+
+Latest = Callable[[Hashable, Coroutine[Any, Any, None]], object]
+"""Runs work in the background, in place of earlier work of the same key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnHooks:
+    """What happens at each phase of a turn; the attributes are the plugin's parts."""
+
+    chat_filter: ChatFilter
+    selector: ContextSelector
+    briefings: Briefings
+    context_changes: ContextChanges
+    sidecars: Sidecars
+    offer: FileOffer
+    topics: TopicUpdates
+    receipts: ReceiptRecorder
+    cache: EmbeddingCache
+    latest: Latest
+
+    async def narrow_history(self, turn: Turn) -> None:
+        """Leave out of the history what the filter leaves out."""
+        view = await self.chat_filter.view_before(turn.chat_id, turn.question.id, turn.history)
+        decision = await self.selector.decide(view)
+        turn.history = list(decision.messages)
+        turn.request = replace(turn.request, protected=protected_ids(view))
+        turn.was_cut = decision.is_cut
+        settings = self.selector.settings_of(view.sidecar.state)
+        self.receipts.decided(turn, view, decision, settings)
+
+    async def brief(self, turn: Turn) -> None:
+        """Add the chat's role and contexts to the system prompt."""
+        briefing = await self.briefings.of(turn.chat_id, turn.message)
+        self.receipts.briefed(turn, turn.system_prompt, briefing)
+        turn.system_prompt = briefing.system_prompt(turn.system_prompt)
+        optional = briefing.contexts.prompt.text
+        turn.request = replace(turn.request, optional_prompt=optional)
+        turn.message = briefing.message
+        if briefing.contexts.problems:
+            self.context_changes.announce(chat_id=turn.chat_id)
+        await self.sidecars.keep_state(turn.chat_id)
+        self.latest(("count tokens", turn.chat_id), self.receipts.count(turn))
+
+    async def offer_files(self, turn: Turn) -> None:
+        """Let the model ask for files of the vault."""
+        if tools := self.offer.tools():
+            turn.tools.extend(tools)
+            turn.request = replace(turn.request, as_text=self.offer.is_fenced)
+
+    async def start_extraction(self, turn: Turn) -> None:
+        """Find the chat's topics in the background."""
+        self.latest(("topics", turn.chat_id), self.topics.update(turn.chat_id))
+
+    async def settle(self, turn: Turn) -> None:
+        """Store the receipt and tell clients what is in context now."""
+        await self.receipts.store(turn)
+        self.latest(("announce", turn.chat_id), self.chat_filter.announce(turn.chat_id))
+        self.latest(("fold", turn.chat_id), self._fold_when_idle(turn.chat_id))
+
+    async def _fold_when_idle(self, chat_id: ChatId) -> None:
+        """Write a long chat's new vectors to its file once the chat is idle."""
+        await asyncio.sleep(IDLE_S)
+        await self.cache.fold(chat_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatHooks:
+    """What happens when a chat is opened or changed; the attributes are the plugin's parts."""
+
+    chats: ChatStore
+    chat_filter: ChatFilter
+    context_changes: ContextChanges
+    sidecars: Sidecars
+    undo: UndoSteps
+    ledger: TokenLedger
+    cache: EmbeddingCache
+    topics: TopicUpdates
+    models: Callable[[], Models]
+    latest: Latest
+
+    async def chat_changed(self, payload: ChatChanged) -> None:
+        """Forget a deleted chat; tell clients what is in context of another."""
+        chat_id = ChatId(payload["chat_id"])
+        if not await self.chats.exists(chat_id):
+            self.sidecars.forget(chat_id)
+            self.undo.forget(chat_id)
+            self.ledger.forget(chat_id)
+            await self.cache.forget(chat_id)
+            return
+        self.latest(("announce", chat_id), self.chat_filter.announce(chat_id))
+
+    async def sidecar_changed(self, payload: ChatChanged) -> None:
+        """Read what another process has chosen for a chat."""
+        await self.sidecars.check(ChatId(payload["chat_id"]))
+
+    def chosen_elsewhere(self, chat_id: ChatId) -> None:
+        """Tell clients what another process has chosen for a chat."""
+        self.latest(("announce", chat_id), self.chat_filter.announce(chat_id))
+        self.context_changes.announce(chat_id=chat_id)
+
+    async def chat_opened(self, payload: ChatChanged) -> None:
+        """Find the topics of a chat that has none, if the embedded extractor does it for free."""
+        chat_id = ChatId(payload["chat_id"])
+        if self.models().fast is not None:
+            return
+        view = await self.chat_filter.view(chat_id)
+        if len(view.messages) > 1 and not view.topics:
+            self.latest(("topics", chat_id), self.topics.update(chat_id))

@@ -1,0 +1,31 @@
+"""The models in use, as the plugin's parts ask for them; they may change at any time."""
+
+from dataclasses import dataclass
+
+from smart_context.host.models import Models
+from smart_context.host.plugins.api import PluginContext
+from smart_context.host.request.window import Window
+from smart_context.llm.tokens import count_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInUse:
+    """The chat model in use now, and the others."""
+
+    context: PluginContext
+
+    def models(self) -> Models:
+        """All models in use."""
+        return self.context.models
+
+    def name(self) -> str:
+        """The chat model's name."""
+        return self.context.models.chat.name
+
+    def window(self) -> Window | None:
+        """Its context window; `None` when unknown."""
+        return self.context.requests.window
+
+    def count_tokens(self, text: str) -> int:
+        """The tokens that it makes of a text."""
+        return count_tokens(text, self.name())

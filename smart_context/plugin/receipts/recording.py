@@ -1,0 +1,125 @@
+"""Records what each turn decides, and stores its receipt when it is over."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+from cachetools import LRUCache
+
+from smart_context.chat.messages import ChatId
+from smart_context.chat.store import ChatStore
+from smart_context.errors import SmartContextError
+from smart_context.host.models import Models
+from smart_context.host.turn import Turn
+from smart_context.llm.models import PromptMessage
+from smart_context.llm.tokens import count_tokens
+from smart_context.plugin.briefing.briefing import Briefing
+from smart_context.plugin.forecast.forecasts import Forecasts
+from smart_context.plugin.receipts.files import ReceiptFiles
+from smart_context.plugin.receipts.making import PendingReceipt, receipt_of_turn
+from smart_context.plugin.selection.selector import ChatView, Decision
+from smart_context.plugin.settings import FilterSettings
+from smart_context.values import JsonObject
+
+RECEIPT_KEPT = "smart_context.receipt_kept"
+"""Event: a turn's receipt is stored; carries `chat_id` and `turn`."""
+
+MAX_TURNS = 256
+"""Most turns at once whose decisions are remembered."""
+
+MAX_CHATS = 8
+"""Most chats whose last request is remembered; it can be as long as a model's window."""
+
+
+class ReceiptRecorder:
+    """Writes the receipts of a vault's turns.
+
+    Args:
+        chats: Where chats are.
+        files: Where receipts are.
+        forecasts: What messages cost.
+        models: Gives the models in use.
+        emit: Sends an event to all clients.
+        logger: For warnings.
+    """
+
+    def __init__(
+        self,
+        *,
+        chats: ChatStore,
+        files: ReceiptFiles,
+        forecasts: Forecasts,
+        models: Callable[[], Models],
+        emit: Callable[[str, JsonObject], None],
+        logger: logging.Logger,
+    ) -> None:
+        self._chats = chats
+        self._files = files
+        self._forecasts = forecasts
+        self._models = models
+        self._emit = emit
+        self._logger = logger
+        # By turn id, not in `turn.metadata`, which plugins may assign.
+        self._pending: LRUCache[str, PendingReceipt] = LRUCache(MAX_TURNS)
+        self._last_requests: LRUCache[ChatId, Sequence[PromptMessage]] = LRUCache(MAX_CHATS)
+
+    def decided(
+        self, turn: Turn, view: ChatView, decision: Decision, settings: FilterSettings
+    ) -> None:
+        """Record what was decided at `pipeline.context`."""
+        self._pending[turn.id] = PendingReceipt(view=view, decision=decision, settings=settings)
+
+    def briefed(self, turn: Turn, system_prompt: str, briefing: Briefing) -> None:
+        """Record what is added at `pipeline.prompt`, and the system prompt before it."""
+        pending = self._pending.get(turn.id)
+        if pending is not None:
+            pending.system, pending.briefing = system_prompt, briefing
+
+    async def count(self, turn: Turn) -> None:
+        """Count tokens while the model answers, so that nobody waits for it at the end."""
+        pending = self._pending.get(turn.id)
+        if pending is not None:
+            await self._forecasts.with_costs(pending.view, pending.decision)
+
+    async def store(self, turn: Turn) -> None:
+        """Store the receipt of a turn that is over; a disk that refuses is only logged.
+
+        A turn that sent nothing has no receipt.
+        """
+        pending = self._pending.pop(turn.id, None)
+        if pending is None or (turn.aborted and not turn.sent):
+            return
+        pending.decision = pending.decision.without(turn.left_out)
+        pending.attached = turn.request.attached_text
+        if turn.lacks_optional_prompt:
+            pending.briefing = pending.briefing.without_contexts()
+        forecast = await self._forecasts.with_costs(pending.view, pending.decision)
+        models = self._models()
+        name = models.chat.name
+        receipt = await asyncio.to_thread(
+            receipt_of_turn,
+            turn,
+            pending,
+            forecast,
+            before=await self._request_before(turn),
+            at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            models={"chat": name, "embedding": models.embedder.name},
+            count_tokens=lambda text: count_tokens(text, name),
+        )
+        try:
+            if await self._chats.exists(turn.chat_id):
+                await self._files.add(turn.chat_id, receipt)
+                self._emit(RECEIPT_KEPT, {"chat_id": turn.chat_id, "turn": turn.id})
+        except SmartContextError as error:
+            self._logger.warning("the receipt of turn %s is not stored: %s", turn.id, error)
+
+    async def _request_before(self, turn: Turn) -> Sequence[PromptMessage]:
+        """The chat's request before this turn's; empty if unknown."""
+        before = self._last_requests.get(turn.chat_id, ())
+        if not before:
+            newest = (await self._files.all(turn.chat_id))[:1]
+            before = newest[0].prompt if newest else ()
+        if turn.sent:
+            self._last_requests[turn.chat_id] = turn.sent
+        return before

@@ -1,0 +1,72 @@
+"""The sections of a receipt: what the request held besides messages, and why."""
+
+from collections.abc import Iterator, Sequence
+
+from smart_context.plugin.briefing.briefing import Briefing
+from smart_context.plugin.briefing.role_part import RolePart
+from smart_context.plugin.notes.context_prompt import Share
+from smart_context.plugin.receipts.receipt import ReceiptSection
+
+MAX_PATHS = 200
+"""Most files of a role that a receipt names."""
+
+
+def sections_of(briefing: Briefing, system_tokens: int) -> tuple[ReceiptSection, ...]:
+    """The system prompt, the role and the contexts, in the order in which they are sent."""
+    return tuple(_sections(briefing, system_tokens))
+
+
+def _sections(briefing: Briefing, system_tokens: int) -> Iterator[ReceiptSection]:
+    if system_tokens:
+        yield ReceiptSection(name="System prompt", is_in=True, why="always", tokens=system_tokens)
+    if briefing.role.name:
+        yield _role_section(briefing.role, is_shaped=not briefing.problem)
+    problems = dict(briefing.contexts.problems)
+    for share in briefing.contexts.prompt.shares:
+        yield _context_section(share, problems.get(share.key, ""))
+
+
+def _role_section(role: RolePart, *, is_shaped: bool) -> ReceiptSection:
+    return ReceiptSection(
+        name=f"Role {role.name}",
+        is_in=role.config is not None,
+        why=_why_role(role, is_shaped=is_shaped),
+        tokens=role.tokens,
+        sent=_some([path for part in role.sections for path in part.sent]),
+        left_out=_some([path for part in role.sections for path in part.left_out]),
+    )
+
+
+def _why_role(role: RolePart, *, is_shaped: bool) -> str:
+    if role.config is None:
+        return role.problem
+    template = role.config.template if is_shaped else ""
+    words = [f"your message is put into words by {template}"] if template else []
+    dropped = [f"without {part.heading}, {part.why_not}" for part in role.sections if part.why_not]
+    return "; ".join(("chosen for this chat", *words, *dropped))
+
+
+def _some(paths: Sequence[str]) -> tuple[str, ...]:
+    if len(paths) <= MAX_PATHS:
+        return tuple(paths)
+    return (*paths[:MAX_PATHS], f"and {len(paths) - MAX_PATHS:,} more")
+
+
+def _context_section(share: Share, problem: str) -> ReceiptSection:
+    if problem:
+        why = problem
+    elif not share.sent:
+        why = "over budget" if share.left_out else "it is empty"
+    elif share.left_out or share.cut:
+        why = "attached; not all of it fits"
+    else:
+        why = "attached"
+    return ReceiptSection(
+        name=share.key,
+        is_in=bool(share.sent),
+        why=why,
+        tokens=share.tokens,
+        sent=share.sent,
+        cut=share.cut,
+        left_out=share.left_out,
+    )

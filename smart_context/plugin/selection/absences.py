@@ -1,0 +1,78 @@
+"""The messages of a chat that the filter isn't asked about, and why.
+
+A failed answer, what a summary covers, and what does not fit into the window never become
+candidates. Pure.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from smart_context.chat.compaction import boundary_of, is_clearing
+from smart_context.chat.messages import Message, MessageId
+from smart_context.relevance.reasons import Reason, ReasonKind
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """Why a message is not a candidate.
+
+    Attributes:
+        reason: In one of the kinds that people read.
+        is_cleared: The user cleared the chat after it, so there is no summary of it.
+    """
+
+    reason: Reason
+    is_cleared: bool = False
+
+
+FAILED = Absence(Reason(kind=ReasonKind.FAILED))
+OVER_WINDOW = Absence(Reason(kind=ReasonKind.OVER_BUDGET))
+
+
+def absences(
+    messages: Sequence[Message], candidates: Sequence[Message]
+) -> dict[MessageId, Absence]:
+    """The messages of a chat that are not candidates, in the chat's order.
+
+    Args:
+        messages: All stored messages, oldest first.
+        candidates: The messages that the filter decides about.
+    """
+    if candidates == messages:
+        return {}
+    known = {message.id for message in candidates}
+    cleared, summarised = _last_places(messages)
+    summary = next((message for message in candidates if message.is_summary), None)
+    covered = Reason(kind=ReasonKind.SUMMARISED, detail=_day(summary) if summary else "")
+    found: dict[MessageId, Absence] = {}
+    for place, message in enumerate(messages):
+        if message.id in known:
+            continue
+        if message.error or message.error_code:
+            found[message.id] = FAILED
+        elif place <= max(cleared, summarised) or message.is_summary:
+            found[message.id] = Absence(covered, is_cleared=place <= cleared)
+        else:
+            found[message.id] = OVER_WINDOW
+    return found
+
+
+def _last_places(messages: Sequence[Message]) -> tuple[int, int]:
+    """The last place that is cleared, and the last that is summarised; -1: none."""
+    place_of = {message.id: place for place, message in enumerate(messages)}
+    last = {True: -1, False: -1}
+    for summary in messages:
+        if summary.is_summary and not (summary.error or summary.error_code):
+            place = place_of.get(MessageId(boundary_of(summary)), -1)
+            is_cleared = is_clearing(summary)
+            last[is_cleared] = max(last[is_cleared], place)
+    return last[True], last[False]
+
+
+def _day(summary: Message) -> str:
+    try:
+        written = datetime.fromisoformat(summary.created_at)
+    except ValueError:
+        return ""
+    return f"{written.day} {written:%B}"

@@ -1,0 +1,64 @@
+"""Commands that show and change a chat's filter."""
+
+from collections.abc import Iterable, Mapping
+
+from smart_context.chat.ids import check_chat_id
+from smart_context.chat.messages import MessageId
+from smart_context.host.commands.registry import CommandHandler
+from smart_context.plugin.selection.chat_filter import ChatFilter
+from smart_context.values import JsonObject
+
+
+class FilterCommands:
+    """The filter's commands.
+
+    Args:
+        chat_filter: Shows and changes the filters of chats.
+    """
+
+    def __init__(self, chat_filter: ChatFilter) -> None:
+        self._filter = chat_filter
+
+    def commands(self) -> Mapping[str, CommandHandler]:
+        """The commands by name."""
+        return {
+            "set_filter": self.set_filter,
+            "get_topics": self.get_topics,
+            "set_similarity_mode": self.set_similarity_mode,
+            "pin": self.pin,
+            "hide": self.hide,
+            "release": self.release,
+        }
+
+    async def set_filter(self, chat_id: str, topics: list[str]) -> JsonObject:
+        """Select topics, by label; an empty list clears the filter."""
+        return await self._filter.change(check_chat_id(chat_id), lambda s: s.select(topics))
+
+    async def get_topics(self, chat_id: str) -> JsonObject:
+        """The topics of a chat, the selected ones, and what is in context."""
+        return await self._filter.topics(check_chat_id(chat_id))
+
+    async def set_similarity_mode(self, chat_id: str, enabled: bool) -> JsonObject:
+        """Turn the similarity search of a chat on or off; off clears the selection."""
+        checked = check_chat_id(chat_id)
+        shown = await self._filter.change(checked, lambda s: s.switch(enabled=enabled))
+        return {"embedding_search": enabled, **shown}
+
+    async def pin(self, chat_id: str, message_ids: list[str]) -> JsonObject:
+        """Keep messages in context, whatever the filter says."""
+        ids = _ids(message_ids)
+        return await self._filter.change(check_chat_id(chat_id), lambda s: s.pin(ids))
+
+    async def hide(self, chat_id: str, message_ids: list[str]) -> JsonObject:
+        """Keep messages out of context, whatever the filter says."""
+        ids = _ids(message_ids)
+        return await self._filter.change(check_chat_id(chat_id), lambda s: s.hide(ids))
+
+    async def release(self, chat_id: str, message_ids: list[str]) -> JsonObject:
+        """Let the filter decide about messages again."""
+        ids = _ids(message_ids)
+        return await self._filter.change(check_chat_id(chat_id), lambda s: s.release(ids))
+
+
+def _ids(message_ids: Iterable[str]) -> list[MessageId]:
+    return [MessageId(message_id) for message_id in message_ids]
