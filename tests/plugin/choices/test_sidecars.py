@@ -10,7 +10,7 @@ import pytest
 
 from smart_context.disk.files import read_file
 from smart_context.errors import StoreFailed
-from smart_context.plugin.choices import sidecars as module
+from smart_context.plugin.choices import sidecar_files as module
 from smart_context.plugin.choices.sidecar_files import ChatSidecar
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
@@ -169,14 +169,14 @@ async def test_the_same_object_is_given_until_something_changes(one, other):
 
 
 async def test_news_are_what_another_process_changed_and_only_that(one, other):
-    await other.sidecars.look("c")
+    await other.sidecars.check("c")
     await one.change(selecting("Cats"))
     await other.change(selecting("Dogs"))
     await other.state()
     assert other.news == []
     await one.change(selecting("Owls"))
-    await other.sidecars.look("c")
-    await other.sidecars.look("c")
+    await other.sidecars.check("c")
+    await other.sidecars.check("c")
     assert (one.news, other.news) == (["c"], ["c"])
 
 
