@@ -93,5 +93,5 @@ class SidecarFiles:
         signature, content = found
         document = parsed(content)
         if document is None:
-            self._logger.warning("%s is not a JSON object; it is treated as empty.", path)
+            self._logger.warning("%s can't be read as a JSON object; it is treated as empty.", path)
         return signature, document or {}
