@@ -1,9 +1,11 @@
 """Topics on disk: the public list in the chat file, and the assignments kept beside the chat."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from smart_context.chat.messages import Message, MessageId
+from smart_context.topics.identity import with_ids
 from smart_context.topics.values import STICKY_LABEL, Extraction, Topic
 from smart_context.values import JsonObject
 
@@ -19,7 +21,8 @@ def to_stored(
     that are no longer in the chat. Without any it is left out.
     """
     stored: list[JsonObject] = [
-        {"label": topic.label, "count": topic.count} for topic in extraction.topics
+        {"label": topic.label, "count": topic.count} | ({"id": topic.id} if topic.id else {})
+        for topic in extraction.topics
     ]
     sticky = {*previous_sticky, *extraction.sticky_ids}
     message_ids = list(dict.fromkeys(m.id for m in messages if m.id in sticky))
@@ -35,13 +38,32 @@ def to_stored(
     return stored
 
 
-def stored_labels(topics: object) -> tuple[str, ...]:
-    """The labels in a chat file's `topics` but the sticky one; odd entries are passed over."""
-    return tuple(
-        entry["label"]
+def stored_topics(topics: object, members: Iterable[Topic] = ()) -> tuple[Topic, ...]:
+    """The topics of a chat file but the sticky one, with what is known of their messages.
+
+    Each has an id, also in files written by hand.
+    """
+    known = {topic.label: topic for topic in members}
+    found = (
+        replace(
+            known.get(entry["label"], Topic(label=entry["label"], count=0)),
+            count=entry["count"] if type(entry.get("count")) is int else 0,
+            id=_text(entry.get("id")),
+        )
         for entry in _entries(topics)
         if entry.get("sticky") is not True and isinstance(entry.get("label"), str)
     )
+    return with_ids(tuple(found))
+
+
+def public_topics(topics: Sequence[Mapping[str, Any]]) -> list[JsonObject]:
+    """The topics of a chat file that are well formed; all but the sticky one have an id."""
+    ids = iter(stored_topics(topics))
+    sound = [topic for topic in topics if isinstance(topic.get("label"), str)]
+    return [
+        dict(topic) if topic.get("sticky") is True else {**topic, "id": next(ids).id}
+        for topic in sound
+    ]
 
 
 def stored_sticky_ids(topics: object) -> frozenset[MessageId]:
@@ -64,6 +86,7 @@ def to_assignments(topics: Iterable[Topic]) -> JsonObject:
                 "count": topic.count,
                 "message_ids": list(topic.message_ids),
                 "keywords": list(topic.keywords),
+                "id": topic.id,
             }
             for topic in topics
         ],
@@ -80,6 +103,7 @@ def from_assignments(document: object) -> tuple[Topic, ...]:
             count=entry["count"] if type(entry.get("count")) is int else 1,
             message_ids=tuple(map(MessageId, _texts(entry.get("message_ids")))),
             keywords=_texts(entry.get("keywords")),
+            id=_text(entry.get("id")),
         )
         for entry in _entries(document.get("topics"))
         if isinstance(entry.get("label"), str)
@@ -87,8 +111,12 @@ def from_assignments(document: object) -> tuple[Topic, ...]:
 
 
 def _entries(topics: object) -> list[Mapping[str, Any]]:
-    entries = topics if isinstance(topics, list) else []
+    entries = topics if isinstance(topics, list | tuple) else ()
     return [entry for entry in entries if isinstance(entry, Mapping)]
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _texts(value: object) -> tuple[str, ...]:

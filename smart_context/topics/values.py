@@ -19,12 +19,15 @@ class Topic:
         count: How many messages are about it; at least 1.
         message_ids: Which, chronological; empty when that is not known.
         keywords: Words that set its messages apart, the most telling first.
+        id: Names the topic for as long as the chat has it, whatever it is called; empty before it
+            has one.
     """
 
     label: str
     count: int
     message_ids: tuple[MessageId, ...] = ()
     keywords: tuple[str, ...] = ()
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

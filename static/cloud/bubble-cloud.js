@@ -1,26 +1,42 @@
 // @ts-check
-import { fontSize, widthInEms } from "./fit.js";
-import { cloud } from "./pack.js";
+import { recall, remember } from "../lib/memory.js";
+import { arrange, placesIn } from "./arrange.js";
+import { fit, roomFor, widthInEms } from "./fit.js";
 
-const GAP = 6;
 const USUAL_TYPE_PX = 16;
+const SMALLEST_RADIUS = 30;
 
 /**
- * Places and sizes the labels that it contains, by their `data-count`; everything else about them
- * (that they are checkboxes, their colours, what they do) is the page's own.
+ * Places and sizes the labels that it contains, by their `data-topic` and `data-count`; the page
+ * does all else. What is placed stays where it is, also after a reload: `data-remember` names the
+ * key under which the places are kept.
  */
 export class BubbleCloud extends HTMLElement {
   /** @type {ResizeObserver | undefined} */
   #resizes;
-  #width = 0;
+  /** @type {import("./arrange.js").Places | null} */
+  #places = null;
+  #isOver = false;
+  #shown = "";
   /** @type {CanvasRenderingContext2D | null} */
   #ruler = null;
+  /** @type {Map<string, number>} */
+  #widths = new Map();
 
   connectedCallback() {
-    this.#resizes = new ResizeObserver(() => {
-      if (Math.abs(this.clientWidth - this.#width) >= 1) this.layout();
-    });
+    this.#places = placesIn(recall("localStorage", this.dataset.remember ?? ""));
+    this.#resizes = new ResizeObserver(() => this.layout());
     this.#resizes.observe(this);
+    this.addEventListener("pointerenter", (event) => (this.#isOver = event.pointerType === "mouse"));
+    this.addEventListener("pointerleave", () => {
+      this.#isOver = false;
+      this.layout();
+    });
+    document.fonts.ready.then(() => {
+      this.#widths.clear();
+      this.#shown = "";
+      this.layout();
+    });
     this.layout();
     // Only from now on do bubbles glide: the first placing is no movement.
     requestAnimationFrame(() => requestAnimationFrame(() => this.toggleAttribute("data-moves", true)));
@@ -30,44 +46,48 @@ export class BubbleCloud extends HTMLElement {
     this.#resizes?.disconnect();
   }
 
-  /** Places the bubbles anew, after they or their counts have changed. */
+  /** Places the bubbles after they, their counts or their labels have changed. */
   layout() {
-    this.#width = this.clientWidth;
-    const bubbles = /** @type {HTMLElement[]} */ ([...this.querySelectorAll(".bubble:not([data-leaving])")]);
-    if (!this.#width) return;
     const zoom = parseFloat(getComputedStyle(document.documentElement).fontSize) / USUAL_TYPE_PX;
-    const counts = bubbles.map((bubble) => Number(bubble.dataset.count));
-    const { sizes, places } = scaled(cloud(counts, this.#width / zoom, GAP), zoom);
-    const top = Math.min(0, ...places.map(({ y }, i) => y - sizes[i]));
-    const bottom = Math.max(0, ...places.map(({ y }, i) => y + sizes[i]));
-    const left = Math.min(0, ...places.map(({ x }, i) => x - sizes[i]));
-    const right = Math.max(0, ...places.map(({ x }, i) => x + sizes[i]));
-    const middle = this.#width / 2 - (left + right) / 2;
-    this.style.setProperty("--cloud-height", `${Math.ceil(bottom - top)}px`);
-    for (const [i, bubble] of bubbles.entries()) {
-      const { style } = bubble;
-      style.setProperty("--x", `${(middle + places[i].x - sizes[i]).toFixed(1)}px`);
-      style.setProperty("--y", `${(places[i].y - sizes[i] - top).toFixed(1)}px`);
-      style.setProperty("--d", `${(2 * sizes[i]).toFixed(1)}px`);
-      const label = bubble.querySelector(".bubble-label")?.textContent ?? "";
-      style.setProperty("--type", `${fontSize(label, 2 * sizes[i], (text) => this.#widthOf(text), zoom)}px`);
+    const width = Math.round(this.clientWidth / zoom);
+    if (!width) return;
+    const elements = /** @type {HTMLElement[]} */ ([...this.querySelectorAll(".bubble:not([data-leaving])")]);
+    const labels = elements.map((bubble) => bubble.querySelector(".bubble-label")?.textContent ?? "");
+    const topics = elements.map(({ dataset }) => [dataset.topic ?? "", Number(dataset.count)]);
+    const shown = JSON.stringify([width, zoom, this.#isOver, topics, labels]);
+    if (shown === this.#shown) return;
+    this.#shown = shown;
+    const bubbles = elements.map(({ dataset }, i) => ({
+      id: dataset.topic ?? "",
+      count: Number(dataset.count),
+      least: roomFor(labels[i], SMALLEST_RADIUS, this.#widthOf),
+    }));
+    const { placed, places } = arrange(bubbles, width, this.#places, this.#isOver);
+    if (bubbles.length) this.#keep(places);
+    for (const [i, { x, y, r }] of placed.entries()) {
+      const { size, width: room, lines } = fit(labels[i], 2 * r, this.#widthOf);
+      const lengths = { "--x": x - r, "--y": y - r, "--d": 2 * r, "--type": size, "--label-width": room };
+      for (const [name, length] of Object.entries(lengths)) elements[i].style.setProperty(name, `${(length * zoom).toFixed(1)}px`);
+      elements[i].style.setProperty("--lines", String(lines));
     }
+    const height = Math.max(0, ...placed.map(({ y, r }) => y + r));
+    this.style.setProperty("--cloud-height", `${Math.ceil(height * zoom)}px`);
   }
 
-  /** How wide a label's text is at a size of 1, in the font that it has here. @param {string} text */
-  #widthOf(text) {
-    if (!this.#ruler) {
-      this.#ruler = document.createElement("canvas").getContext("2d");
-      if (this.#ruler) this.#ruler.font = `600 100px ${getComputedStyle(this).fontFamily}`;
-    }
-    return this.#ruler ? this.#ruler.measureText(text).width / 100 : widthInEms(text);
+  /** @param {import("./arrange.js").Places} places */
+  #keep(places) {
+    this.#places = places;
+    if (this.dataset.remember) remember("localStorage", this.dataset.remember, JSON.stringify(places));
   }
-}
 
-/** @param {ReturnType<typeof cloud>} whole @param {number} zoom */
-function scaled({ sizes, places }, zoom) {
-  return {
-    sizes: sizes.map((size) => size * zoom),
-    places: places.map(({ x, y }) => ({ x: x * zoom, y: y * zoom })),
+  /** How wide a text is at a size of 1, in the font that it has here. @param {string} text */
+  #widthOf = (text) => {
+    const known = this.#widths.get(text);
+    if (known !== undefined) return known;
+    if (!this.#ruler) this.#ruler = document.createElement("canvas").getContext("2d");
+    if (this.#ruler) this.#ruler.font = `600 100px ${getComputedStyle(this).fontFamily}`;
+    const width = this.#ruler ? this.#ruler.measureText(text).width / 100 : widthInEms(text);
+    this.#widths.set(text, width);
+    return width;
   };
 }

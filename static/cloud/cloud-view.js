@@ -1,7 +1,7 @@
 // @ts-check
-/** Keeps the bubbles on the page the same as the topics in the state, each bubble by its label. */
+/** Keeps the bubbles on the page the same as the topics in the state, each bubble by its id. */
 
-import { huesOf } from "./hues.js";
+import { hueOf } from "./hues.js";
 import { messagesCounted, visible } from "../lib/text.js";
 import { goneTopics } from "./topic-state.js";
 
@@ -14,20 +14,19 @@ const LEAVING_MS = 260;
 export function showCloud(root, state) {
   const cloud = /** @type {import("./bubble-cloud.js").BubbleCloud} */ (root.querySelector("bubble-cloud"));
   const gone = goneTopics(state);
-  const hues = huesOf([...state.topics.map((topic) => topic.label), ...gone]);
-  const before = new Map(bubblesOf(cloud).map((bubble) => [inputOf(bubble).value, bubble]));
+  const before = new Map(bubblesOf(cloud).map((bubble) => [bubble.dataset.topic ?? "", bubble]));
   const template = /** @type {HTMLTemplateElement} */ (root.querySelector(".bubble-template"));
   for (const topic of state.topics) {
-    const bubble = before.get(topic.label) ?? clone(template);
-    before.delete(topic.label);
+    const bubble = before.get(topic.id) ?? clone(template);
+    before.delete(topic.id);
     const isActive = state.active.includes(topic.label);
-    showBubble(bubble, topic, hues.get(topic.label) ?? 0, isActive);
+    showBubble(bubble, topic, isActive);
     if (!bubble.isConnected) cloud.append(bubble);
   }
   for (const bubble of before.values()) leave(bubble);
   root.querySelector(".cloud-empty")?.toggleAttribute("hidden", state.topics.length > 0);
   cloud.layout?.();
-  showGone(root, gone, hues);
+  showGone(root, gone);
 }
 
 /** @param {Element} cloud @returns {HTMLElement[]} */
@@ -43,13 +42,13 @@ export function inputOf(bubble) {
 /**
  * @param {HTMLElement} bubble
  * @param {import("./topic-state.js").Topic} topic
- * @param {number} hue
  * @param {boolean} isActive
  */
-function showBubble(bubble, { label, count }, hue, isActive) {
+function showBubble(bubble, { id, label, count }, isActive) {
   const input = inputOf(bubble);
   const shown = visible(label);
-  bubble.dataset.hue = String(hue);
+  bubble.dataset.topic = id;
+  bubble.dataset.hue = String(hueOf(id));
   bubble.dataset.count = String(count);
   bubble.title = shown;
   input.value = label;
@@ -69,9 +68,8 @@ function leave(bubble) {
 /**
  * @param {HTMLElement} root
  * @param {readonly string[]} labels
- * @param {ReadonlyMap<string, number>} hues
  */
-function showGone(root, labels, hues) {
+function showGone(root, labels) {
   const box = /** @type {HTMLElement} */ (root.querySelector(".gone"));
   const template = /** @type {HTMLTemplateElement} */ (root.querySelector(".gone-template"));
   box.hidden = labels.length === 0;
@@ -79,7 +77,7 @@ function showGone(root, labels, hues) {
     ...labels.map((label) => {
       const line = clone(template);
       line.dataset.label = label;
-      line.dataset.hue = String(hues.get(label) ?? 0);
+      line.dataset.hue = String(hueOf(label));
       setText(line, ".gone-label", visible(label));
       setText(line, ".visually-hidden", ` ${visible(label)} from the filter`);
       return line;

@@ -1,35 +1,80 @@
 // @ts-check
-/** Chooses a size of type with which a label fits into its bubble. */
+/** Fits a label into its bubble: size of type, width and number of its lines. */
 
-const SMALLEST = 9;
+const SMALLEST = 10;
 const LARGEST = 16;
+const MOST_LINES = 4;
+const LINE = 1.2;
+/** The number below the label, with the space above it, in sizes of the label. */
+const COUNT = 1.05;
+/** Between text and rim. */
+const PADDING = 5;
+const ROOMIEST = 48;
 const WIDE = /[\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]/;
 
+/** @typedef {{ size: number, width: number, lines: number, isWhole: boolean }} Fit  Pixels; `isWhole`: no word is broken, nothing cut. */
+/** @typedef {(text: string) => number} Ruler  How wide a text is at a size of 1. */
+
 /**
- * The size in CSS pixels: as large as the longest word and the number of lines allow.
+ * The largest type in which a label fits into a circle, at most four lines of it.
  * @param {string} label
  * @param {number} diameter
- * @param {(text: string) => number} [width]  How wide a text is at a size of 1.
- * @param {number} [zoom]  How much larger than usual all type is.
+ * @param {Ruler} [ruler]
+ * @returns {Fit}
  */
-export function fontSize(label, diameter, width = widthInEms, zoom = 1) {
-  const words = label.split(/\s+|(?<=[/-])/).filter(Boolean);
-  const longest = Math.max(1, ...words.map((word) => width(unbroken(word))));
-  const total = width(label);
-  const byWord = (diameter * 0.8) / longest;
-  const byArea = Math.sqrt((diameter * diameter * 0.36) / (total * 1.25));
-  return Math.round(Math.max(SMALLEST * zoom, Math.min(LARGEST * zoom, byWord, byArea)) * 2) / 2;
-}
-
-/** The start of a word that stays on one line: a wide script may break after any character. @param {string} word */
-function unbroken(word) {
-  return WIDE.test(word) ? [...word].slice(0, 4).join("") : word;
+export function fit(label, diameter, ruler = widthInEms) {
+  const words = wordsOf(label).map((word) => ({ width: ruler(word.trimEnd()), space: ruler(word) }));
+  for (let size = LARGEST; size >= SMALLEST; size -= 0.5) {
+    for (let lines = 1; lines <= MOST_LINES; lines++) {
+      const width = chord(diameter, size, lines);
+      if (wrapped(words, width / size) <= lines) return { size, width, lines, isWhole: true };
+    }
+  }
+  // A word is broken, or the end is cut: as much as there is room for.
+  const lines = Math.max(1, Math.min(MOST_LINES, Math.floor((diameter * 0.55) / (SMALLEST * LINE) - 0.5)));
+  return { size: SMALLEST, width: chord(diameter, SMALLEST, lines), lines, isWhole: false };
 }
 
 /**
- * About how wide the text is at a size of 1.
- * @param {string} text
+ * The smallest radius, from `least` on, in which a label fits with whole words; at most 48.
+ * @param {string} label
+ * @param {number} least
+ * @param {Ruler} [ruler]
  */
+export function roomFor(label, least, ruler = widthInEms) {
+  let radius = least;
+  while (radius < ROOMIEST && !fit(label, 2 * radius, ruler).isWhole) radius += 2;
+  return radius;
+}
+
+/** How wide lines may be whose corners stay within the circle. @param {number} diameter @param {number} size @param {number} lines */
+function chord(diameter, size, lines) {
+  const half = (size * (lines * LINE + COUNT)) / 2;
+  const radius = diameter / 2 - PADDING;
+  return half < radius ? 2 * Math.sqrt(radius ** 2 - half ** 2) : 0;
+}
+
+/** How many lines the words take; Infinity if one is wider than a line. @param {readonly { width: number, space: number }[]} words @param {number} room */
+function wrapped(words, room) {
+  let lines = 1;
+  let at = 0;
+  for (const { width, space } of words) {
+    if (width > room) return Infinity;
+    if (at + width > room) {
+      lines += 1;
+      at = 0;
+    }
+    at += space;
+  }
+  return lines;
+}
+
+/** Pieces between which a line may break: after spaces and hyphens, and between wide characters. @param {string} label */
+function wordsOf(label) {
+  return label.split(/(?<=\s|[-/])(?=\S)/).flatMap((word) => (WIDE.test(word) ? [...word] : [word]));
+}
+
+/** @param {string} text */
 export function widthInEms(text) {
   let width = 0;
   for (const character of text) width += WIDE.test(character) ? 1 : 0.6;

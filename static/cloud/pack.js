@@ -7,23 +7,39 @@ const TOUCHING = 1e-6;
 
 const EVER_SMALLER = [0.44, 0.39, 0.34, 0.3].map((fill, i) => ({ fill, min: 32 - 2 * i }));
 const TALLEST = 1.1;
+const SMALLEST = 30;
+const LARGEST = 92;
 
 /**
  * A cloud of these counts: as large as it can be without becoming taller than it is wide, nearly.
  * @param {readonly number[]} counts
  * @param {number} width
  * @param {number} gap
- * @returns {{ sizes: number[], places: Point[] }}  Radii and centres.
+ * @param {readonly number[]} [least]  The radius that each needs for its label.
+ * @returns {{ sizes: number[], places: Point[], scale: number }}  Radii, centres, and the radius for a count of 1.
  */
-export function cloud(counts, width, gap) {
-  let sizes = radii(counts, width);
-  let places = pack(sizes, gap, width);
-  for (const limits of EVER_SMALLER) {
-    if (height(places, sizes) <= TALLEST * width) break;
-    sizes = radii(counts, width, limits);
-    places = pack(sizes, gap, width);
+export function cloud(counts, width, gap, least = []) {
+  /** @type {ReturnType<typeof cloud>} */
+  let found = { sizes: [], places: [], scale: 1 };
+  for (const limits of [{}, ...EVER_SMALLER]) {
+    const scale = scaleOf(counts, width, limits);
+    const sizes = sizesAt(scale, counts, width, least);
+    found = { sizes, places: pack(sizes, gap, width), scale };
+    if (height(found.places, sizes) <= TALLEST * width) break;
   }
-  return { sizes, places };
+  return found;
+}
+
+/**
+ * Radii at a scale: the square root of the count times it, within what a bubble may be.
+ * @param {number} scale
+ * @param {readonly number[]} counts
+ * @param {number} width
+ * @param {readonly number[]} [least]
+ */
+export function sizesAt(scale, counts, width, least = []) {
+  const largest = Math.min(LARGEST, width / 2);
+  return counts.map((count, i) => Math.min(largest, Math.max(least[i] ?? SMALLEST, scale * Math.sqrt(Math.max(1, count)))));
 }
 
 /**
@@ -36,16 +52,19 @@ export function cloud(counts, width, gap) {
  * @param {{ min?: number, max?: number, fill?: number }} [limits]
  * @returns {number[]}
  */
-export function radii(counts, width, { min = 34, max = 92, fill = 0.5 } = {}) {
-  if (!counts.length) return [];
-  const known = counts.map((count) => Math.max(1, count));
-  const largest = Math.min(max, width / 2);
+export function radii(counts, width, limits = {}) {
+  const { min = 34 } = limits;
+  return sizesAt(scaleOf(counts, width, limits), counts, width, counts.map(() => min));
+}
+
+/** @param {readonly number[]} counts @param {number} width @param {{ min?: number, max?: number, fill?: number }} [limits] */
+function scaleOf(counts, width, { min = 34, max = LARGEST, fill = 0.5 } = {}) {
+  const known = counts.length ? counts.map((count) => Math.max(1, count)) : [1];
   const sum = known.reduce((total, count) => total + count, 0);
   const ideal = Math.sqrt((fill * width * width) / (Math.PI * sum));
   const floor = min / Math.sqrt(Math.min(...known));
-  const ceiling = largest / Math.sqrt(Math.max(...known));
-  const scale = Math.min(ceiling, Math.max(floor, ideal));
-  return known.map((count) => Math.min(largest, Math.max(min, scale * Math.sqrt(count))));
+  const ceiling = Math.min(max, width / 2) / Math.sqrt(Math.max(...known));
+  return Math.min(ceiling, Math.max(floor, ideal));
 }
 
 /**
@@ -94,18 +113,37 @@ function packFrom(start, circles, order, gap, width) {
 }
 
 /**
+ * A centre, from the upper left corner, where a circle overlaps none of those that are placed.
+ * @param {number} r
+ * @param {readonly (Point & { r: number })[]} placed
+ * @param {number} width
+ * @param {number} gap
+ * @returns {Point}
+ */
+export function freeSpot(r, placed, width, gap) {
+  if (!placed.length) return { x: width / 2, y: Math.max(r, width / 2) };
+  const bottom = Math.max(...placed.map((circle) => circle.y + circle.r));
+  const middle = { x: width / 2, y: Math.max(bottom, width) / 2 };
+  const around = placed.map((circle) => ({ x: circle.x - middle.x, y: circle.y - middle.y, r: circle.r + gap / 2 }));
+  const spot = nearestSpot(r + gap / 2, around, width / 2 + gap / 2, middle.y + gap / 2);
+  return { x: spot.x + middle.x, y: spot.y + middle.y };
+}
+
+/**
  * @param {number} r
  * @param {readonly (Point & { r: number })[]} placed
  * @param {number} wall  How far the walls are from the middle.
+ * @param {number} [ceiling]  How far what is above is.
  * @returns {Point}
  */
-function nearestSpot(r, placed, wall) {
+function nearestSpot(r, placed, wall, ceiling = Infinity) {
   /** @type {Point} */
   let best = { x: 0, y: Math.max(...placed.map((circle) => circle.y + circle.r)) + r };
   let bestDistance = Infinity;
   for (const spot of spots(r, placed, wall)) {
     const distance = Math.hypot(spot.x * 0.9, spot.y);
-    if (distance >= bestDistance - TOUCHING || !isFree(spot, r, placed, wall)) continue;
+    if (distance >= bestDistance - TOUCHING || spot.y - r < -ceiling - TOUCHING) continue;
+    if (!isFree(spot, r, placed, wall)) continue;
     [best, bestDistance] = [spot, distance];
   }
   return best;

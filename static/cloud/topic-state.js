@@ -1,7 +1,7 @@
 // @ts-check
 /** What the panel knows, as one frozen value; functions from it to the next one and to words. */
 
-/** @typedef {{ label: string, count: number, sticky?: boolean, message_ids?: string[] }} Topic */
+/** @typedef {{ id: string, label: string, count: number, sticky?: boolean, message_ids?: string[] }} Topic */
 /**
  * @typedef {object} PanelState
  * @property {readonly Topic[]} topics  Without the sticky one.
@@ -88,7 +88,7 @@ function topicsOf(stored) {
   const named = stored.filter((topic) => topic && typeof topic.label === "string");
   const sticky = named.filter((topic) => topic.sticky);
   return {
-    topics: named.filter((topic) => !topic.sticky),
+    topics: named.filter((topic) => !topic.sticky).map((topic) => ({ ...topic, id: String(topic.id ?? topic.label) })),
     stickyCount: sticky.reduce((sum, topic) => sum + (topic.message_ids?.length || topic.count || 0), 0),
   };
 }

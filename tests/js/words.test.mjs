@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fontSize } from "../../static/cloud/fit.js";
-import { fnv1a, HUES, huesOf } from "../../static/cloud/hues.js";
+import { fit, roomFor } from "../../static/cloud/fit.js";
+import { fnv1a, hueOf } from "../../static/cloud/hues.js";
 import { messagesCounted, reasonOf, visible } from "../../static/lib/text.js";
 
 test("a hash is the one that the server computes", () => {
@@ -10,17 +10,8 @@ test("a hash is the one that the server computes", () => {
   assert.equal(fnv1a("成都"), 3769958668);
 });
 
-test("hues are the ones that the server computes", () => {
-  const labels = ["LangGraph", "Python Async", "Debugging", "Sourdough Bread", "成都", "Tax", "😀 Fun", "｡ Half"];
-  assert.deepEqual(Object.fromEntries(huesOf(labels)), {
-    Debugging: 3, LangGraph: 8, "Python Async": 11, "Sourdough Bread": 1, Tax: 10, 成都: 4, "｡ Half": 6, "😀 Fun": 9,
-  });
-});
-
-test("up to twelve topics have twelve hues, and more still have one each", () => {
-  const labels = Array.from({ length: 15 }, (_, i) => `Topic ${i}`);
-  assert.equal(new Set(huesOf(labels.slice(0, HUES)).values()).size, HUES);
-  assert.equal(huesOf(labels).size, 15);
+test("a hue is the one that the server computes", () => {
+  assert.deepEqual(["t1", "t2", "成都"].map(hueOf), [10, 11, 4]);
 });
 
 test("direction controls are visible, and nothing else is changed", () => {
@@ -38,7 +29,28 @@ test("whatever is thrown has words", () => {
 });
 
 test("a longer word gets smaller type, within what can be read", () => {
-  assert.ok(fontSize("Internationalisation", 80) < fontSize("Tax", 80));
-  assert.ok(fontSize("Donaudampfschifffahrtsgesellschaft", 60) >= 9);
-  assert.ok(fontSize("A", 400) <= 16);
+  assert.ok(fit("Internationalisation", 110).size < fit("Tax", 110).size);
+  assert.ok(fit("Donaudampfschifffahrtsgesellschaft", 60).size >= 10);
+  assert.ok(fit("A", 400).size <= 16);
+});
+
+const LABELS = [
+  "Tax", "LangGraph", "Python Async Debugging", "Donaudampfschifffahrtsgesellschaftskapitän", "성도 여행 계획과 예산",
+  "成都两周旅行计划与素食餐厅", "Rechtsschutzversicherungsgesellschaften", "a/b-c/d", "Ünïcode – Straße", "x".repeat(200),
+];
+
+test("the corners of a label stay within its bubble, in any language and size", () => {
+  for (const label of LABELS) {
+    for (let diameter = 60; diameter <= 184; diameter += 4) {
+      const { size, width, lines } = fit(label, diameter);
+      const corner = Math.hypot(width / 2, (size * lines * 1.2 + size) / 2);
+      assert.ok(width > 0 && corner <= diameter / 2 - 4, `${label} in ${diameter}: ${corner}`);
+    }
+  }
+});
+
+test("a bubble grows for its label, but not for ever", () => {
+  assert.equal(roomFor("Tax", 30), 30);
+  assert.ok(roomFor("Python Async Debugging", 30) > 30);
+  assert.equal(roomFor("x".repeat(200), 30), 48);
 });

@@ -129,14 +129,18 @@ def test_topics_by_hand_outlive_an_extraction(server, client, endpoint, chat):
     endpoint.reply_with(found)
     client.call("smart_context.refresh_topics", chat_id=chat, wait=True)
     client.call("smart_context.set_filter", chat_id=chat, topics=["Cats Sleep"])
+    named = client.call("smart_context.get_topics", chat_id=chat)
     client.call("smart_context.rename_topic", chat_id=chat, label="Cats Sleep", new_label="Felines")
     client.call("smart_context.delete_topic", chat_id=chat, label="Brevity")
     state = client.call("smart_context.add_topic", chat_id=chat, label="Weather")
     assert [t["label"] for t in state["topics"]] == ["Felines", "Boats Sail", "Weather"]
     assert state["active_topics"] == ["Felines"]
+    ids = [t["id"] for t in state["topics"]]
+    assert ids[0] == named["topics"][0]["id"]
     endpoint.reply_with(found)
     again = client.call("smart_context.refresh_topics", chat_id=chat, wait=True)
     assert [t["label"] for t in again["topics"]] == ["Felines", "Boats Sail", "Weather"]
+    assert [t["id"] for t in again["topics"]] == ids
     merged = client.call(
         "smart_context.merge_topics", chat_id=chat, labels=["Felines", "Boats Sail"]
     )

@@ -5,8 +5,8 @@ import pytest
 from smart_context.chat.messages import Message
 from smart_context.topics.stored import (
     from_assignments,
-    stored_labels,
     stored_sticky_ids,
+    stored_topics,
     to_assignments,
     to_stored,
 )
@@ -15,8 +15,8 @@ from smart_context.topics.values import Extraction, Topic
 MESSAGES = [Message(id=f"m{n}", role="user", content="text") for n in range(1, 5)]
 FOUND = Extraction(
     topics=(
-        Topic(label="LangGraph", count=4, message_ids=("m1", "m2"), keywords=("graph",)),
-        Topic(label="Python Async", count=2),
+        Topic(label="LangGraph", count=4, message_ids=("m1", "m2"), keywords=("graph",), id="t1"),
+        Topic(label="Python Async", count=2, id="t2"),
     ),
     sticky_ids=("m3",),
 )
@@ -24,8 +24,8 @@ FOUND = Extraction(
 
 def test_the_public_list_is_as_the_contract_shows_it():
     assert to_stored(FOUND, (), MESSAGES) == [
-        {"label": "LangGraph", "count": 4},
-        {"label": "Python Async", "count": 2},
+        {"label": "LangGraph", "count": 4, "id": "t1"},
+        {"label": "Python Async", "count": 2, "id": "t2"},
         {
             "label": "Instructions & Preferences",
             "sticky": True,
@@ -55,7 +55,7 @@ def test_without_standing_instructions_there_is_no_sticky_entry():
 
 def test_what_was_stored_is_read_back():
     stored = to_stored(FOUND, (), MESSAGES)
-    assert stored_labels(stored) == ("LangGraph", "Python Async")
+    assert tuple(t.label for t in stored_topics(stored)) == ("LangGraph", "Python Async")
     assert stored_sticky_ids(stored) == {"m3"}
     assert from_assignments(json.loads(json.dumps(to_assignments(FOUND.topics)))) == FOUND.topics
 
@@ -64,7 +64,7 @@ def test_what_was_stored_is_read_back():
     "odd", [None, 7, {}, [None, 3, {}, {"label": 5}, {"sticky": True, "message_ids": "m1"}]]
 )
 def test_topics_of_other_programs_that_make_no_sense_are_passed_over(odd):
-    assert stored_labels(odd) == ()
+    assert stored_topics(odd) == ()
     assert stored_sticky_ids(odd) == frozenset()
     assert from_assignments(odd) == ()
     assert from_assignments({"version": 1, "topics": odd}) == ()
@@ -72,3 +72,13 @@ def test_topics_of_other_programs_that_make_no_sense_are_passed_over(odd):
 
 def test_assignments_of_another_version_are_not_used():
     assert from_assignments(to_assignments(FOUND.topics) | {"version": 2}) == ()
+
+
+def test_topics_of_a_file_written_by_hand_have_ids_and_keep_them():
+    by_hand = [{"label": "Cats", "count": 2}, {"label": "Boats", "count": 1, "id": "mine"}]
+
+    cats, boats = stored_topics(by_hand, [Topic(label="Cats", count=2, message_ids=("m1",))])
+
+    assert (boats.id, cats.message_ids) == ("mine", ("m1",))
+    assert cats.id
+    assert stored_topics(by_hand) == stored_topics(by_hand)

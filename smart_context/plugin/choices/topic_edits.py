@@ -149,6 +149,7 @@ def _merged(one: Topic, other: Topic, places: Mapping[MessageId, int]) -> Topic:
         count=count,
         message_ids=tuple(sorted(ids, key=lambda i: places.get(i, -1))),
         keywords=tuple(dict.fromkeys((*one.keywords, *other.keywords))),
+        id=one.id or other.id,
     )
 
 

@@ -5,6 +5,7 @@ import numpy as np
 from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.selection.status_line import status_line
 from smart_context.relevance.reasons import KINDS, ReasonKind
+from smart_context.topics.stored import public_topics
 from smart_context.values import JsonObject
 
 
@@ -35,7 +36,7 @@ def filter_document(view: ChatView, decision: Decision) -> JsonObject:
 def topics_document(view: ChatView, *, is_searching: bool) -> JsonObject:
     """The topics, as `get_topics` returns them."""
     return {
-        "topics": [dict(topic) for topic in view.topics if isinstance(topic.get("label"), str)],
+        "topics": public_topics(view.topics),
         "active_topics": list(view.sidecar.state.active_topics),
         "embedding_search": is_searching,
         "total_messages": len(view.messages),

@@ -16,7 +16,8 @@ from smart_context.plugin.choices.undo import Step, UndoSteps, difference_in_wor
 from smart_context.plugin.notes.context_changes import ContextChanges
 from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.plugin.selection.selector import ContextSelector
-from smart_context.topics.stored import stored_sticky_ids, to_stored
+from smart_context.topics.identity import with_ids
+from smart_context.topics.stored import public_topics, stored_sticky_ids, stored_topics, to_stored
 from smart_context.topics.values import Extraction, Topic
 from smart_context.values import JsonObject
 
@@ -165,10 +166,9 @@ class TopicEditing:
         if (await self._sidecars.of(checked)).state != before.state:
             public = _entries(others.get("topics"))
             self._undo.amend(checked, public)
-            members = {topic.label: topic for topic in before.topics}
-            known = Extraction(topics=tuple(_known(public, members)))
-            edited = await self.applied(checked, known, messages)
-            await self._store(checked, edited.topics)
+            known = stored_topics(public, before.topics)
+            edited = await self.applied(checked, Extraction(topics=known), messages)
+            await self._store(checked, with_ids(edited.topics, known))
             await self._filter.announce(checked)
         return await self._filter.topics(checked)
 
@@ -212,7 +212,7 @@ class TopicEditing:
             "smart_context.topics_updated",
             {
                 "chat_id": chat_id,
-                "topics": document["topics"],
+                "topics": public_topics(document["topics"]),
                 "total_messages": len(messages_of(document)),
             },
         )
@@ -231,13 +231,3 @@ class TopicEditing:
 def _entries(topics: object) -> tuple[Mapping[str, Any], ...]:
     entries = topics if isinstance(topics, list) else []
     return tuple(entry for entry in entries if isinstance(entry, Mapping))
-
-
-def _known(public: Iterable[Mapping[str, Any]], members: Mapping[str, Topic]) -> Iterable[Topic]:
-    """The topics of a chat file with what is known of their messages."""
-    for entry in public:
-        label, count = entry.get("label"), entry.get("count")
-        if entry.get("sticky") is True or not isinstance(label, str):
-            continue
-        shown = count if type(count) is int else 0
-        yield replace(members.get(label, Topic(label=label, count=shown)), count=shown)

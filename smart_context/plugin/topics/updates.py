@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,7 +13,8 @@ from smart_context.llm.models import Embedder, Matrix
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.relevance.cache import EmbeddingCache
 from smart_context.topics.extraction import TopicExtractor
-from smart_context.topics.stored import stored_labels, stored_sticky_ids, to_stored
+from smart_context.topics.identity import with_ids
+from smart_context.topics.stored import stored_sticky_ids, stored_topics, to_stored
 from smart_context.topics.values import Extraction
 from smart_context.values import JsonObject
 
@@ -110,10 +112,12 @@ class TopicUpdates:
     async def _extract_and_store(self, chat_id: ChatId, token: object) -> None:
         stored, others = await self._chats.snapshot(chat_id)
         messages = _readable(stored)
-        known = (topic.label for topic in (await self._sidecars.of(chat_id)).topics)
-        labels = dict.fromkeys((*stored_labels(others.get("topics")), *known))
+        kept = (await self._sidecars.of(chat_id)).topics
+        known = (*stored_topics(others.get("topics"), kept), *kept)
+        labels = dict.fromkeys(topic.label for topic in known)
         found = await self._extract(chat_id, messages, tuple(labels))
-        extraction = await self._edited(chat_id, found, messages)
+        edited = await self._edited(chat_id, found, messages)
+        extraction = replace(edited, topics=with_ids(edited.topics, known))
 
         def store(document: JsonObject) -> None:
             if self._newest.get(chat_id) is not token:

@@ -4,11 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-HUES = 12
-"""How many hues there are; `tokens.css` names each."""
-
-_HUE_STEP = 5
-"""To the next free hue; has no common factor with `HUES`, so every hue is reached."""
+from smart_context.topics.identity import hue_of, new_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,12 +12,14 @@ class TopicView:
     """A bubble.
 
     Attributes:
+        id: Names the topic, whatever it is called.
         label: What the topic is called, as the model wrote it.
         count: How many messages are about it; 0 for a topic that is gone.
         is_active: It is picked.
-        hue: Which of the `HUES` it wears.
+        hue: The number of its colour in `tokens.css`.
     """
 
+    id: str
     label: str
     count: int
     is_active: bool
@@ -61,15 +59,21 @@ class PanelView:
 def panel_view(state: Mapping[str, Any]) -> PanelView:
     """The panel from the result of `get_topics`, with what `set_filter` returns if it is known."""
     stored = [topic for topic in state.get("topics", ()) if isinstance(topic, Mapping)]
-    counts = {str(t["label"]): int(t.get("count", 0)) for t in stored if not t.get("sticky")}
+    named = [topic for topic in stored if not topic.get("sticky")]
+    counts = {str(topic["label"]): int(topic.get("count", 0)) for topic in named}
+    ids = {str(topic["label"]): str(topic["id"]) for topic in named if topic.get("id")}
     active = tuple(str(label) for label in state.get("active_topics") or ())
     labels = (*counts, *(label for label in active if label not in counts))
-    hues = hues_of(labels)
     views = {
         label: TopicView(
-            label=label, count=counts.get(label, 0), is_active=label in active, hue=hues[label]
+            id=topic_id,
+            label=label,
+            count=counts.get(label, 0),
+            is_active=label in active,
+            hue=hue_of(topic_id),
         )
         for label in labels
+        for topic_id in (ids.get(label) or new_id(label, ()),)
     }
     message_ids = state.get("message_ids")
     return PanelView(
@@ -81,29 +85,6 @@ def panel_view(state: Mapping[str, Any]) -> PanelView:
         message_ids=None if message_ids is None else frozenset(message_ids),
         state=state,
     )
-
-
-def hues_of(labels: Sequence[str]) -> dict[str, int]:
-    """A hue for each label: its own, or the next free one when another label has it already.
-
-    The page's script computes the same (`static/cloud/hues.js`), so a bubble keeps its colour.
-    """
-    hues: dict[str, int] = {}
-    for label in sorted(labels):
-        hue = fnv1a(label) % HUES
-        taken = set(hues.values())
-        while hue in taken and len(taken) < HUES:
-            hue = (hue + _HUE_STEP) % HUES
-        hues[label] = hue
-    return hues
-
-
-def fnv1a(text: str) -> int:
-    """A 32-bit hash of the text's UTF-8, the same in every program and on every day."""
-    mark = 0x811C9DC5
-    for byte in text.encode(errors="replace"):
-        mark = ((mark ^ byte) * 0x01000193) & 0xFFFFFFFF
-    return mark
 
 
 def messages_counted(count: int) -> str:

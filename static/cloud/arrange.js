@@ -1,0 +1,95 @@
+// @ts-check
+/** Where the bubbles of a chat are, from where they were: a topic keeps its place. */
+
+import { cloud, sizesAt } from "./pack.js";
+import { settle } from "./settle.js";
+
+/** @typedef {{ id: string, count: number, least: number }} Bubble  `least`: the radius that its label needs. */
+/** @typedef {{ width: number, scale: number, at: Record<string, [number, number]> }} Places  Centres by topic, from the upper left corner. */
+/** @typedef {{ r: number, x: number, y: number }} Placed */
+
+const GAP = 6;
+/** Sizes follow the counts only when they are this far off, and no further than this at once. */
+const SLACK = 0.15;
+/** All become smaller until none has to move further than this, in its diameters, for another. */
+const FURTHEST = 0.27;
+const SMALLER = 0.96;
+const SMALLEST = 0.7;
+/** A cloud of a very different width is arranged as if it were new. */
+const SAME_WIDTH = 0.7;
+
+/**
+ * @param {readonly Bubble[]} bubbles
+ * @param {number} width
+ * @param {Places | null} before
+ * @param {boolean} [isHeld]  Nothing that is there moves: the pointer is over it.
+ * @returns {{ placed: Placed[], places: Places }}
+ */
+export function arrange(bubbles, width, before, isHeld = false) {
+  const known = before && Math.min(before.width / width, width / before.width) >= SAME_WIDTH ? before : null;
+  const { placed, scale } = known && bubbles.some(({ id }) => known.at[id]) ? rearranged(bubbles, width, known, isHeld) : fresh(bubbles, width);
+  const at = Object.fromEntries(bubbles.map(({ id }, i) => [id, /** @type {[number, number]} */ ([round(placed[i].x), round(placed[i].y)])]));
+  return { placed, places: { width, scale, at } };
+}
+
+/** @param {readonly Bubble[]} bubbles @param {number} width */
+function fresh(bubbles, width) {
+  const { sizes, places, scale } = cloud(countsOf(bubbles), width, GAP, leastOf(bubbles));
+  const left = Math.min(...places.map(({ x }, i) => x - sizes[i]));
+  const right = Math.max(...places.map(({ x }, i) => x + sizes[i]));
+  const top = Math.min(...places.map(({ y }, i) => y - sizes[i]));
+  const bottom = Math.max(...places.map(({ y }, i) => y + sizes[i]));
+  const above = Math.max(0, (width - (bottom - top)) / 2);
+  const placed = places.map(({ x, y }, i) => ({ x: x + (width - left - right) / 2, y: y - top + above, r: sizes[i] }));
+  return { placed, scale };
+}
+
+/** @param {readonly Bubble[]} bubbles @param {number} width @param {Places} before @param {boolean} isHeld */
+function rearranged(bubbles, width, before, isHeld) {
+  const ratio = width / before.width;
+  const counts = countsOf(bubbles);
+  const ideal = cloud(counts, width, GAP, leastOf(bubbles)).scale;
+  const was = before.scale * ratio;
+  const isNear = Math.abs(ideal / was - 1) <= SLACK;
+  const hasLeft = Object.keys(before.at).some((id) => !bubbles.some((bubble) => bubble.id === id));
+  let scale = isHeld || isNear ? was : Math.min(was * (1 + SLACK), Math.max(was * (1 - SLACK), ideal));
+  for (;;) {
+    const sizes = sizesAt(scale, counts, width, leastOf(bubbles));
+    const circles = bubbles.map(({ id }, i) => ({ r: sizes[i], at: scaled(before.at[id], ratio) }));
+    const spots = settle(circles, width, GAP, !isHeld && (hasLeft || scale < was));
+    const moved = circles.map(({ r, at }, i) => (at ? Math.hypot(at.x - spots[i].x, at.y - spots[i].y) / (2 * r) : 0));
+    if (Math.max(...moved) <= FURTHEST || isHeld || scale < was * SMALLEST) return { placed: spots.map((spot, i) => ({ ...spot, r: sizes[i] })), scale };
+    scale *= SMALLER;
+  }
+}
+
+/** @param {[number, number] | undefined} at @param {number} ratio */
+function scaled(at, ratio) {
+  return at ? { x: at[0] * ratio, y: at[1] * ratio } : null;
+}
+
+/** @param {readonly Bubble[]} bubbles */
+function countsOf(bubbles) {
+  return bubbles.map(({ count }) => count);
+}
+
+/** @param {readonly Bubble[]} bubbles */
+function leastOf(bubbles) {
+  return bubbles.map(({ least }) => least);
+}
+
+/** @param {number} length */
+function round(length) {
+  return Math.round(length * 10) / 10;
+}
+
+/** What was remembered; nothing if it is not what `arrange` gives. @param {string} text @returns {Places | null} */
+export function placesIn(text) {
+  try {
+    const { width, scale, at } = JSON.parse(text);
+    const isSound = [width, scale, ...Object.values(at).flat()].every((value) => Number.isFinite(value));
+    return isSound && width > 0 && scale > 0 ? { width, scale, at } : null;
+  } catch {
+    return null;
+  }
+}

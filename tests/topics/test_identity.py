@@ -1,0 +1,59 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from smart_context.topics.identity import HUES, fnv1a, hue_of, new_id, with_ids
+from smart_context.topics.values import Topic
+
+
+def topic(label, *message_ids, id=""):  # noqa: A002 - as the field is called
+    return Topic(label=label, count=1, message_ids=message_ids, id=id)
+
+
+def test_the_hues_are_those_of_the_script():
+    assert fnv1a("LangGraph") == 31570743
+    assert [hue_of(topic_id) for topic_id in ("t1", "t2", "成都")] == [10, 11, 4]
+
+
+def test_a_topic_that_is_found_again_keeps_its_id():
+    known = with_ids([topic("Cats", "m1"), topic("Boats", "m2")])
+    found = with_ids([topic("Weather"), topic("boats "), topic("Cats")], known)
+
+    assert [found[1].id, found[2].id] == [known[1].id, known[0].id]
+    assert found[0].id not in {known[0].id, known[1].id}
+
+
+def test_another_name_for_most_of_the_same_messages_keeps_the_id():
+    known = with_ids([topic("Cats", "m1", "m2", "m3"), topic("Boats", "m8", "m9")])
+    found = with_ids([topic("Felines", "m1", "m2", "m4"), topic("Sails", "m5", "m9")], known)
+
+    assert found[0].id == known[0].id
+    assert found[1].id not in {one.id for one in known}
+
+
+def test_a_label_counts_more_than_messages():
+    known = with_ids([topic("Cats", "m1"), topic("Boats", "m2")])
+    found = with_ids([topic("Dogs", "m1"), topic("Cats", "m5")], known)
+
+    assert found[1].id == known[0].id
+    assert found[0].id != known[0].id
+
+
+def test_an_id_that_a_topic_has_stays():
+    assert with_ids([topic("Felines", id="t1")], [topic("Cats", id="t1")])[0].id == "t1"
+
+
+@given(st.lists(st.text()))
+def test_each_topic_has_its_own_id_and_hue_while_there_are_enough(labels):
+    topics = with_ids([topic(label) for label in labels])
+
+    assert len({one.id for one in topics}) == len(labels)
+    hues = [hue_of(one.id) for one in topics]
+    assert len(set(hues)) == min(len(labels), HUES)
+
+
+def test_new_ids_never_collide():
+    taken = set()
+    for _ in range(200):
+        taken.add(new_id("Cats", taken))
+
+    assert len(taken) == 200
