@@ -1,8 +1,8 @@
-"""Where summaries stand in a chat (contract E2).
+"""The compactions of a chat: summaries that replace older messages (docs/history.md).
 
-A summary is a message of its own with `is_summary`, right behind the last message that it stands
-for; which one that is stands in its `compaction`. So a chat carries its compactions with its
-messages: whoever merges, edits or deletes messages need not know of them.
+A summary is a message with `is_summary`, right after the last message that it replaces, its
+boundary. `compaction` in the summary names the boundary. So compactions are merged, edited and
+deleted like other messages.
 """
 
 import json
@@ -21,7 +21,7 @@ COMPACTION = "compaction"
 def summary_message(
     message_id: MessageId, text: str, *, boundary: MessageId, created_at: str, kind: Kind
 ) -> Message:
-    """A summary of what a chat holds up to and with the message `boundary`."""
+    """A summary of a chat up to and including the message `boundary`."""
     return Message(
         id=message_id,
         role="system",
@@ -42,20 +42,20 @@ def compaction_points(messages: Sequence[Message]) -> list[CompactionPoint]:
 
 
 def boundary_of(summary: Message) -> str:
-    """The last message that a summary stands for; empty when it does not say."""
+    """The last message that a summary replaces; empty if it names none."""
     about = summary.extra.get(COMPACTION)
     boundary = about.get("boundary_message_id") if isinstance(about, dict) else None
     return boundary if isinstance(boundary, str) else ""
 
 
 def is_clearing(summary: Message) -> bool:
-    """Whether a summary stands for messages that are not sent in any form."""
+    """True for a clearing: the messages before it are not sent in any form."""
     about = summary.extra.get(COMPACTION)
     return isinstance(about, dict) and about.get("kind") == "cleared"
 
 
 def insert_after(document: JsonObject, boundary: MessageId, summary: Message) -> bool:
-    """Put a summary into a chat's document; whether its boundary is still there."""
+    """Insert a summary into a chat's document; false if its boundary is gone."""
     give_ids(document)
     entries: list[JsonObject] = document["messages"]
     for at in reversed(range(len(entries))):
@@ -66,7 +66,7 @@ def insert_after(document: JsonObject, boundary: MessageId, summary: Message) ->
 
 
 def without_summary(document: JsonObject, summary_id: MessageId) -> bool:
-    """Take a summary out of a chat's document; whether it was there."""
+    """Remove a summary from a chat's document; false if it was not there."""
     entries = document.get("messages")
     if not isinstance(entries, list):
         return False
@@ -76,14 +76,14 @@ def without_summary(document: JsonObject, summary_id: MessageId) -> bool:
 
 
 def newest_summary(messages: Sequence[Message]) -> Message | None:
-    """The summary that counts: the newest whose boundary is still in the chat."""
+    """The summary in force: the newest whose boundary is still in the chat."""
     known = {message.id for message in messages}
     usable = (m for m in reversed(messages) if m.is_summary and boundary_of(m) in known)
     return next((m for m in usable if not (m.error or m.error_code)), None)
 
 
 def since(messages: Sequence[Message], summary: Message | None) -> list[Message]:
-    """What was said after what a summary stands for: neither unfinished nor failed."""
+    """The finished messages after a summary's boundary."""
     boundary = boundary_of(summary) if summary else ""
     place = next((at for at, message in enumerate(messages) if message.id == boundary), -1)
     return [
@@ -94,7 +94,7 @@ def since(messages: Sequence[Message], summary: Message | None) -> list[Message]
 
 
 def sent_text(message: Message) -> str:
-    """All of a message that a model is sent: its text, and its tool calls with their results."""
+    """The text that a model gets of a message, with tool calls and their results."""
     if isinstance(message.content, str):
         return message.content
     calls = (part for part in message.content if part.get("type") == "tool_call")
@@ -110,18 +110,17 @@ def within_budget(
     *,
     keep: Collection[MessageId] = (),
 ) -> list[Message]:
-    """The newest messages of a history that fit, and those that stay in any case.
+    """The newest messages of a history that fit, and those that always stay.
 
-    A leading system message and summaries stay, and so does what is to be kept, even if that is
-    too much by itself. Results of tools stay or go with their call. What fills more than half of
-    the room by itself is passed over; else the first that does not fit ends it. Not more is
-    counted than fits.
+    A leading system message, summaries and the messages in `keep` always stay, even if they
+    exceed the budget. Tool results stay or go with their call. The first message that does not
+    fit ends the history, but one that takes more than half of the budget alone is skipped.
 
     Args:
         history: Oldest first.
-        max_tokens: Most tokens of all.
-        cost: The tokens of one message.
-        keep: What never goes, such as what the user pinned.
+        max_tokens: The budget for all messages.
+        cost: The tokens of one message; not called for messages beyond the end.
+        keep: Messages that never go, such as those that the user pinned.
     """
     kept = _staying(history, keep)
     left = max_tokens - sum(cost(history[at]) for at in kept)
@@ -141,7 +140,7 @@ def within_budget(
 
 
 def _staying(history: Sequence[Message], keep: Collection[MessageId]) -> set[int]:
-    """The positions of what stays in any case, with what must not be torn from it."""
+    """The positions of messages that always stay, with their tool results."""
     wanted = [at for at, message in enumerate(history) if message.is_summary or message.id in keep]
     if history and history[0].role == "system":
         wanted.append(0)
@@ -149,7 +148,7 @@ def _staying(history: Sequence[Message], keep: Collection[MessageId]) -> set[int
 
 
 def _run_around(history: Sequence[Message], position: int) -> range:
-    """The positions of what must not be torn: a message with the tool results behind it."""
+    """The positions of a message and the tool results after it, which stay together."""
     first, end = position, position + 1
     while first > 0 and history[first].role == "tool":
         first -= 1

@@ -1,8 +1,7 @@
-"""Builds the history that a turn sends (contract E, seed 004).
+"""Builds the history that a turn sends (docs/history.md).
 
-Pure: the messages that come in are never changed, and nothing is read but through the
-resolver. The steps work on positions in the list of messages, so that a message is looked up,
-kept or left out without copying it.
+Pure: messages are never changed, and only the resolver reads anything. The steps work on positions
+in the list of messages, so no message is copied.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,13 +28,13 @@ __all__ = ["AttachmentResolver", "CompactionPoint", "ContextBuilderOptions", "bu
 
 @dataclass(frozen=True, slots=True)
 class CompactionPoint:
-    """Where a summary stands for the messages up to a boundary.
+    """A summary that replaces the messages up to a boundary.
 
     Attributes:
         summary_message_id: The message that holds the summary.
-        boundary_message_id: The last message that the summary stands for.
-        created_at: ISO 8601, or seconds or milliseconds, as long as all points agree. Of two
-            points of one time the later in the list is the newer.
+        boundary_message_id: The last message that the summary replaces.
+        created_at: ISO 8601, or seconds or milliseconds, the same for all points. If two are equal,
+            the later one in the list is newer.
     """
 
     summary_message_id: MessageId | str
@@ -45,18 +44,18 @@ class CompactionPoint:
 
 @dataclass(frozen=True, slots=True)
 class ContextBuilderOptions:
-    """How a history is built.
+    """Options for building a history.
 
     Attributes:
         attachment_resolver: Reads the text of an attachment.
-        max_context_message_count: How many messages go with the current one; `None`, no limit;
-            below 0 counts as 0.
+        max_context_message_count: The number of messages sent with the current one; `None` for no
+            limit; below 0 counts as 0.
         compaction_points: In any order.
-        keep_tool_call_rounds: How many of the newest rounds keep their tool calls; 0 keeps none,
+        keep_tool_call_rounds: The number of newest rounds that keep their tool calls; 0 keeps none,
             a negative number all.
         model_support_tool_use_for_file: The model can ask for the rest of a long attachment.
-        fit_attachments: Gives how many characters of each text go, for the texts of all
-            attachments, those of the newest message first; `None`: all of them.
+        fit_attachments: Gives the number of characters to send of each attachment's text, the
+            newest message's first; `None` sends all.
     """
 
     attachment_resolver: AttachmentResolver
@@ -72,15 +71,15 @@ async def build_context(
 ) -> list[Message]:
     """The messages to send, oldest first, with their attachments written into them.
 
-    Left out are: unfinished and failed messages, what a compaction stands for, tool calls of old
-    rounds, and what is over the limit. A tool result is left out with its call.
+    Leaves out unfinished and failed messages, messages replaced by a summary, tool calls of old
+    rounds, and what exceeds the limit. A tool result is left out with its call.
 
     Args:
         messages: The chat, oldest first; the last one is the current one.
         options: See `ContextBuilderOptions`.
 
     Returns:
-        Those messages that needed no change are the very objects that came in.
+        Messages that need no change are the same objects as in `messages`.
     """
     if not options.compaction_points:
         plain = _newest_if_plain(messages, options.max_context_message_count)
@@ -110,9 +109,9 @@ async def build_context(
 
 
 def _newest_if_plain(messages: Sequence[Message], limit: int | None) -> list[Message] | None:
-    """The history, if no step has anything to do with it; `None` if one has.
+    """The history if no step would change it; else `None`.
 
-    What the limit leaves out need not be looked at, so a short history of a long chat is cheap.
+    Messages beyond the limit are not inspected, so a short history of a long chat is cheap.
     """
     if not messages or limit is None:
         newest = list(messages)
@@ -124,7 +123,7 @@ def _newest_if_plain(messages: Sequence[Message], limit: int | None) -> list[Mes
 
 
 def _is_plain(messages: Sequence[Message]) -> bool:
-    """Whether none has tools, attachments or failures: the case of most chats, in one pass."""
+    """True if no message has tools, attachments or failures, as in most chats; one pass."""
     return not [
         None
         for message in messages
@@ -178,7 +177,7 @@ def _usable_point(
 
 
 def _moment(created_at: str | float | datetime) -> float:
-    """A number to sort by; what can't be read as a time is the oldest."""
+    """A sort key; an unreadable time counts as the oldest."""
     if isinstance(created_at, (int, float)):
         return float(created_at)
     if isinstance(created_at, str):
@@ -192,10 +191,7 @@ def _moment(created_at: str | float | datetime) -> float:
 
 
 def _oldest_kept_round(messages: Sequence[Message], positions: Sequence[int], keep: int) -> int:
-    """The index in `positions` where the oldest round that is kept begins.
-
-    0 when there are no more than `keep` rounds, or when all are kept.
-    """
+    """The index in `positions` where the oldest kept round begins; 0 if all are kept."""
     if keep < 0:
         return 0
     if keep == 0:
@@ -221,7 +217,7 @@ def _user_before(messages: Sequence[Message], positions: Sequence[int], index: i
 def _keep_pairs(
     messages: Sequence[Message], positions: list[int], pairs: ToolPairs, changed: dict[int, Message]
 ) -> list[int]:
-    """The positions without results whose call is gone; a call whose result is gone goes too."""
+    """The positions without results whose call was removed, and calls whose result was."""
     if not pairs.caller_of:
         return positions
 
@@ -247,7 +243,7 @@ def _keep_pairs(
 def _newest(
     messages: Sequence[Message], positions: list[int], limit: int, summary_at: int | None
 ) -> list[int]:
-    """The newest `limit` messages and the current one; what leads is kept and not counted."""
+    """The newest `limit` messages and the current one; leading messages stay and don't count."""
     leading = 1 if positions and messages[positions[0]].role == "system" else 0
     if summary_at is not None and summary_at in positions[: leading + 1]:
         leading = positions.index(summary_at) + 1

@@ -1,7 +1,7 @@
-"""Chat ids, and the names of the files that belong to a chat (contract A5).
+"""Chat ids, and the names of a chat's files (docs/chats.md).
 
-An id is a file name on every system, so two ids must never name one file: nothing is altered or
-shortened to make an id fit, it is refused instead.
+An id is a file name on every system, and two ids must never name one file. So an id that does not
+fit is refused, never altered or shortened.
 """
 
 import re
@@ -40,12 +40,12 @@ def check_chat_id(text: object) -> ChatId:
 
 
 def new_chat_id() -> ChatId:
-    """A fresh id of 16 lower-case hexadecimal digits."""
+    """A new id of 16 lower-case hexadecimal digits."""
     return ChatId(secrets.token_hex(8))
 
 
 def chat_id_of(file_name: str) -> ChatId | None:
-    """The chat whose document has that file name; `None` for side-cars and anything else."""
+    """The chat whose document has this file name; `None` for side-cars and anything else."""
     found = _CHAT_FILE.fullmatch(file_name)
     if found is None or _DEVICE.fullmatch(found[1]):
         return None
@@ -53,13 +53,13 @@ def chat_id_of(file_name: str) -> ChatId | None:
 
 
 def sidecar_chat_of(file_name: str) -> ChatId | None:
-    """The chat next to whose document a JSON side-car has that file name; else `None`."""
+    """The chat that a JSON side-car with this file name belongs to; else `None`."""
     found = _SIDECAR.fullmatch(file_name)
     return None if found is None else ChatId(found[1])
 
 
 def sidecar_name(chat_id: ChatId, suffix: str) -> str:
-    """`<chat_id>.<suffix>`, the name of a file that goes where its chat goes.
+    """`<chat_id>.<suffix>`, the name of a side-car.
 
     Raises:
         ValueError: If the suffix could leave the folder or is the document's own, `json`.
@@ -70,12 +70,12 @@ def sidecar_name(chat_id: ChatId, suffix: str) -> str:
 
 
 def belongs_to(chat_id: ChatId, file_name: str) -> bool:
-    """Whether the file is the chat's document or one of its side-cars."""
+    """True for the chat's document and its side-cars."""
     return file_name.startswith(f"{chat_id}.")
 
 
 def same_but_for_case(file_name: str, present: Iterable[str]) -> str | None:
-    """The entry that a case-insensitive system would open instead of `file_name`, if any."""
+    """The file that a case-insensitive system would open instead of `file_name`, if any."""
     names = set(present)
     if file_name in names:
         return None

@@ -1,7 +1,7 @@
-"""Messages of a chat: the values that everything else is about.
+"""The messages of a chat.
 
-A message on disk is a JSON object (contract A5). Inside it is a frozen `Message`; keys that we
-don't know are kept in `extra` and written back, so another program's fields survive.
+On disk a message is a JSON object (docs/chats.md), in memory a frozen `Message`. Unknown keys are
+kept in `extra` and written back, so another program's fields survive.
 """
 
 import hashlib
@@ -33,17 +33,17 @@ _KNOWN = frozenset({"id", "role", "content", "files", "links", *_WRITTEN_WHEN_SE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One message of a chat; what it was made from can change without changing it.
+    """One message of a chat; shares nothing with the document that it was made from.
 
     Attributes:
-        id: Names the message within its chat.
-        role: Who spoke.
-        content: What was said: plain text, or parts in order.
+        id: Identifies the message within its chat.
+        role: The sender.
+        content: Plain text, or parts in order.
         created_at: ISO 8601 in UTC; empty when unknown.
         generating: The answer is still being written.
         error: Why the answer failed; empty when it did not.
         error_code: The failure's number or name; 0 when there was none.
-        is_summary: The message stands for older ones (a compaction).
+        is_summary: The message summarises older ones (a compaction).
         files: Attached files, each `{"id", "name", "file_type", "storage_key"}`.
         links: Attached links, each `{"id", "url", "title", "storage_key"}`.
         extra: Keys of other programs, kept as they were.
@@ -63,11 +63,11 @@ class Message:
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], *, position: int = 0) -> "Message":
-        """A message from its JSON object; never fails on odd values.
+        """A message from its JSON object; never fails on unexpected values.
 
         Args:
             document: The object on disk. An unknown role reads as `user`; a missing id is
-                derived from `position` and the content, so it is the same on each read.
+                derived from `position` and the content, so that it is the same on each read.
             position: The message's place in its chat, counted from 0.
         """
         role = document.get("role")
@@ -97,7 +97,7 @@ class Message:
         )
 
     def to_dict(self) -> JsonObject:
-        """The JSON object to write; fields that are not set are left out."""
+        """The JSON object to write, without the fields that are not set."""
         content = (
             self.content if isinstance(self.content, str) else [copied(p) for p in self.content]
         )
@@ -134,7 +134,7 @@ class Message:
 
 
 def messages_of(document: Mapping[str, Any]) -> tuple[Message, ...]:
-    """The messages of a chat document, in order; entries that are not objects are passed over."""
+    """The messages of a chat document, in order; entries that are not objects are skipped."""
     entries = document.get("messages")
     if not isinstance(entries, list):
         return ()
@@ -146,7 +146,7 @@ def messages_of(document: Mapping[str, Any]) -> tuple[Message, ...]:
 
 
 def give_ids(document: JsonObject) -> None:
-    """Write derived ids down, since they would change with what is about to change."""
+    """Store derived ids in the document, before a change that would alter them."""
     entries = document.get("messages")
     entries = [e for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
     for entry, message in zip(entries, messages_of(document), strict=True):
@@ -155,13 +155,13 @@ def give_ids(document: JsonObject) -> None:
 
 
 def derived_id(position: int, role: str, content: str | Sequence[Part]) -> MessageId:
-    """A stable id for a message that has none: the same position and content, the same id."""
+    """A stable id for a message without one, derived from its position and content."""
     digest = hashlib.sha256(f"{position}\0{role}\0{content!r}".encode("utf-8", "surrogatepass"))
     return MessageId(f"m{digest.hexdigest()[:12]}")
 
 
 def copied(entry: Mapping[str, Any]) -> JsonObject:
-    """A JSON object that shares no list and no object with the given one, however deep it is."""
+    """A deep copy of a JSON object."""
     copy = dict(entry)
     if _SIMPLE.issuperset(map(type, copy.values())):  # most parts are text
         return copy

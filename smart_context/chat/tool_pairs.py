@@ -1,7 +1,7 @@
-"""Knows which tool result belongs to which tool call.
+"""Matches tool results to their tool calls.
 
-A call is a part of type `tool_call`. Its result stands in the same part, or in a later message
-with the role `tool`; only the latter can be torn from its call, so only those are tracked.
+A call is a part of type `tool_call`. Its result is in the same part, or in a later message with
+the role `tool`. Only the latter can be separated from the call, so only those are tracked.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -21,23 +21,23 @@ class ToolPairs:
 
     Attributes:
         caller_of: The position of a result's caller; `NOBODY` if the call was never there.
-        call_id_of: The id of the call, for those results that are tied to a caller by an id.
+        call_id_of: The id of the call, for results that name one.
     """
 
     caller_of: Mapping[int, int]
     call_id_of: Mapping[int, str]
 
     def is_called_by(self, caller: Message, result_at: int) -> bool:
-        """Whether the caller, as it is now, still has the call of that result."""
+        """True if the caller still has the call of this result."""
         call_id = self.call_id_of.get(result_at)
         return has_tool_calls(caller) if call_id is None else call_id in _call_ids(caller)
 
 
 def find_tool_pairs(messages: Sequence[Message]) -> ToolPairs:
-    """The pairs of a chat; a result belongs to the newest call of its id before it.
+    """The pairs of a chat; a result belongs to the newest earlier call with its id.
 
-    A result without an id belongs to the assistant's message before it and before the results
-    that follow that one; without such a message it belongs to nobody and is not tracked.
+    A result without an id belongs to the last assistant's message before it; without such a
+    message it is not tracked.
     """
     caller_of: dict[int, int] = {}
     call_id_of: dict[int, str] = {}
@@ -60,12 +60,12 @@ def find_tool_pairs(messages: Sequence[Message]) -> ToolPairs:
 
 
 def has_tool_calls(message: Message) -> bool:
-    """Whether a message has a tool call, in whatever state."""
+    """True if a message has a tool call, in any state."""
     return not isinstance(message.content, str) and any(map(_is_call, message.content))
 
 
 def without_tool_calls(message: Message, call_ids: Collection[str] | None = None) -> Message:
-    """The message without those tool calls, or without any; its other parts stay in order."""
+    """The message without these tool calls, or without any; other parts keep their order."""
     return message.with_content(
         part
         for part in message.parts

@@ -1,8 +1,8 @@
-"""Deleted chats: moved with all that belongs to them, and moved back.
+"""Moves deleted chats with their side-cars to the trash, and back.
 
-Each deletion has a folder of its own, `trash/<chat_id>.<time>/`, so deleting an id twice loses
-nothing. The document is moved first on the way out and last on the way back: whenever the
-process is killed, the chat is whole in one of the two places. Everything here blocks.
+Each deletion gets its own folder, `trash/<chat_id>.<time>/`, so deleting an id twice loses nothing.
+The document is moved first on the way out and last on the way back: whenever the process is killed,
+the chat is complete in one of the two places. Everything here blocks.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ def move_to_trash(chats: Place, chat_id: ChatId, now: datetime) -> Path:
 
     Raises:
         CommandFailed: There is no such chat.
-        StoreFailed: The system refuses; the chat is where it was, at most side-cars have moved.
+        StoreFailed: The system refuses; the document was not moved.
     """
     document = f"{chat_id}.json"
     try:
@@ -45,13 +45,13 @@ def move_to_trash(chats: Place, chat_id: ChatId, now: datetime) -> Path:
 
 
 def move_back(chats: Place, chat_id: ChatId) -> None:
-    """Bring back what the latest deletion of that chat moved away.
+    """Restore a chat from its latest deletion.
 
-    Side-cars that a late writer left meanwhile give way to those that belong to the document.
+    Side-cars that were written meanwhile are replaced.
 
     Raises:
-        CommandFailed: It is not in the trash, or a chat of that id exists again.
-        StoreFailed: The system refuses; doing it again goes on where this ended.
+        CommandFailed: It is not in the trash, or a chat with this id exists again.
+        StoreFailed: The system refuses; another call continues where this one failed.
     """
     try:
         with opened(chats) as folder, folder.folder(TRASH) as trash:
@@ -73,7 +73,7 @@ def _move_back(chat_id: ChatId, trash: Folder, name: str, folder: Folder) -> Non
     with trash.folder(name) as deletion:
         names = _files_of(chat_id, deletion, first=document)
         _move(list(reversed(names)), deletion, folder)
-    with contextlib.suppress(OSError):  # somebody put something of their own there
+    with contextlib.suppress(OSError):  # not empty: somebody else put a file there
         trash.remove_folder(name)
 
 

@@ -1,4 +1,4 @@
-"""Files that were read, as here-document assigns for a prompt (contract D, seed 003)."""
+"""Files that were read, as here-document assignments for a prompt."""
 
 import os
 import posixpath
@@ -22,12 +22,12 @@ def build_context_assign_string(
     cwd: str | Path | None = None,
     new_id: Callable[[], str] = _random_id,
 ) -> str:
-    """Two assigns for each file: its path, and its text between tokens that it doesn't hold.
+    """Two assignments for each file: its path, and its text between tokens not found in it.
 
     Args:
         read_files: Absolute path to text, as the reader fills it.
-        cwd: What the paths are shown relative to; default: the working directory.
-        new_id: Makes the part of each token that can't be foreseen.
+        cwd: The folder that paths are shown relative to; default: the working directory.
+        new_id: Makes the unpredictable part of each token.
 
     Returns:
         Lines joined by newlines; `""` when nothing was read.
@@ -45,9 +45,9 @@ def build_context_assign_string(
 def build_safe_base_name(path: str, prefix: str = "spec_") -> str:
     """An identifier for a file's base name: ASCII letters, digits and `_` after the prefix.
 
-    The folders go, and the last suffix (a name that only begins with a dot has none); runs of
-    other characters become `_`, outer ones go; nothing left is `file`; what doesn't begin with a
-    letter gets `F_`.
+    Folders and the last suffix are dropped (`.name` has no suffix). Runs of other characters
+    become `_`; outer ones are dropped. An empty name becomes `file`; a name that starts with
+    something other than a letter gets the prefix `F_`.
     """
     stem, _suffix = posixpath.splitext(posixpath.basename(path.rstrip("/")))
     name = _NOT_IN_A_NAME.sub("_", stem).strip("_") or "file"
@@ -73,9 +73,9 @@ def _relative(path: str, folder: str | Path) -> str:
 
 
 def _names(paths: list[str]) -> list[str]:
-    """A name for each path; the first of several with one base name keeps it.
+    """A name for each path; the first path with a base name keeps it.
 
-    `xContent` is a name as well, so neither a name nor its content's may be another's.
+    `xContent` is a name, too, so no name may equal another one with `Content` added.
     """
     wanted = [build_safe_base_name(path) for path in paths]
     kept = set(wanted)

@@ -1,7 +1,6 @@
-"""A vault's index and the words of its notes: one of each for all who ask in one program.
+"""A vault's index and word index, shared by everything in one process.
 
-Nothing is looked at until somebody asks. From then on the vault is followed, so that questions
-need no look at the disk.
+The first question starts following the vault; from then on questions need not look at the disk.
 """
 
 import asyncio
@@ -29,15 +28,15 @@ _logger = logging.getLogger(__name__)
 class FollowedVault:
     """The notes of a vault, for one event loop; satisfies `PassageSource`.
 
-    Making one reads and writes nothing. The memory folder is never made: until it is there, the
-    index is kept in memory.
+    Making one reads and writes nothing. The memory folder is never made; until it exists, the index
+    stays in memory.
 
     Args:
         root: The vault.
-        memory_dir: The folder for what may be written.
+        memory_dir: The folder to write to.
 
     Attributes:
-        index: For work in threads; who uses it without `ask` does not start the following.
+            index: For work in threads. Using it without `ask` does not start following the vault.
     """
 
     def __init__(self, root: Path, memory_dir: Path) -> None:
@@ -55,39 +54,39 @@ class FollowedVault:
 
     @property
     def without(self) -> tuple[str, ...]:
-        """What is no part of the notes: the memory folder, relative to the vault."""
+        """The memory folder, relative to the vault: not part of the notes."""
         return self.index.without
 
     async def ask(self, question: Callable[[VaultIndex], T]) -> T:
-        """The index's answer, found in a thread that can't hold up the program's end."""
+        """The index's answer, from a thread that the program does not wait for at its end."""
         self._asked.set()
         return await in_daemon_thread(lambda: question(self.index), name="notes")
 
     async def find(self, query: str, limit: int) -> Sequence[Passage]:
-        """The passages that are closest to a text by their words, best first."""
+        """The passages that match a text's words best, best first."""
         self._asked.set()
         found = self._passages.find
         return await in_daemon_thread(lambda: found(query, limit), name="passages")
 
     async def sharing_words(self, query: str, limit: int) -> list[tuple[FileStamp, float]]:
-        """The notes that have most of a text's words, and how much of them, from 0 to 1."""
+        """The notes with most of a text's words, and their share of the words, from 0 to 1."""
         self._asked.set()
         found = self._passages.notes
         return await in_daemon_thread(lambda: found(query, limit), name="passages")
 
     def on_change(self, listener: Callable[[VaultChanges], None]) -> Callable[[], None]:
-        """Tell somebody of each change while the vault is followed; must not block.
+        """Call `listener` after each change while the vault is followed; it must not block.
 
         Returns:
-            A function that ends it.
+            A function that ends this.
         """
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     async def follow(self) -> None:
-        """Follow the vault as soon as somebody asks, until cancelled; then close the index.
+        """Follow the vault from the first question until cancelled; then close the index.
 
-        A vault that can't be watched is looked at when somebody asks.
+        In a vault that can't be watched, each question looks at the disk.
         """
         await self._asked.wait()
         try:
@@ -97,14 +96,14 @@ class FollowedVault:
             raise
         except Exception as error:  # noqa: BLE001 - many systems fail to watch, each in its own way
             _logger.warning(
-                "The vault can't be watched (%s); it is looked at when it is asked for.", error
+                "The vault can't be watched (%s); each question looks at the disk instead.", error
             )
             await asyncio.get_running_loop().create_future()
         finally:
             await self._close()
 
     async def _close(self) -> None:
-        """Not waited for while the vault is still being read."""
+        """Close the index, without waiting while the vault is still being read."""
         with suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_PATIENCE_S):
                 await in_daemon_thread(self.index.close, name="notes")

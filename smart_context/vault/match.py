@@ -1,17 +1,17 @@
-"""Globs over names: `*` is any run of characters, `?` is one, all else is itself."""
+"""Globs over names: `*` matches any run of characters, `?` one character."""
 
 from collections.abc import Callable
 
 
 def build_matcher(pattern: str | None) -> Callable[[str], bool]:
-    """A test of whether a whole string matches the glob (contract D).
+    """A function that tests whether a whole string matches the glob.
 
     Args:
         pattern: Case-sensitive and anchored at both ends. Empty or `None` matches everything.
 
     Returns:
-        A function whose time is linear in the length of what it is given, whatever the pattern:
-        all positions in the pattern are followed at once, as bits of one number.
+        A function that takes linear time for any pattern: it follows all positions in the pattern
+        at once, as bits of one number.
     """
     if not pattern:
         return lambda _value: True

@@ -1,4 +1,4 @@
-"""Guarded reads: what a model asked for, and what the user included (contract D, seed 003)."""
+"""Guarded reads of files that a model asked for or the user included."""
 
 import asyncio
 import os
@@ -21,17 +21,17 @@ async def read_requested_files(
     max_file_size: int | None = None,
     root: str | Path | None = None,
 ) -> None:
-    """Read files that a model asked for into `read_files`; nothing raises.
+    """Read files that a model asked for into `read_files`; never raises.
 
     Args:
-        file_paths: Absolute, or relative to `dir`. `None` or a bare string: nothing happens.
-        read_files: Filled in place: absolute, normalised path (links are not followed for it) to
-            text, or to a note in brackets that says why there is none.
+        file_paths: Absolute, or relative to `dir`. Does nothing for `None` or a bare string.
+        read_files: Filled in place. Maps the absolute, normalised path (links not followed) to
+            the text, or to the reason in brackets why there is none.
         dir: What relative paths are relative to; `None` or empty: the working directory.
-        filter: A glob that the base name must match; others are passed over silently.
-        max_files: Stop when `read_files` holds so many, includes and notes counted.
-        max_file_size: In bytes; a larger file is noted and not opened.
-        root: If given, a path that leads outside it is noted and not read.
+        filter: A glob for base names; files that don't match are skipped.
+        max_files: Stop when `read_files` has this many entries, reasons included.
+        max_file_size: In bytes; a larger file is not opened, only its reason noted.
+        root: If given, a path that leads outside it is not read, only its reason noted.
     """
     guard = _Guard(Path(dir or "."), None if root is None else Path(root), max_file_size)
     matches = build_matcher(filter)
@@ -51,7 +51,7 @@ async def read_include_files(
     max_file_size: int | None = None,
     root: str | Path | None = None,
 ) -> None:
-    """Read files that the user included; as `read_requested_files`, without filter and count."""
+    """Read files that the user included; as `read_requested_files`, without filter and limit."""
     await read_requested_files(
         include_paths, read_files, dir, max_file_size=max_file_size, root=root
     )
@@ -64,7 +64,7 @@ class _Guard:
     max_bytes: int | None
 
     def resolve(self, requested: str) -> str:
-        """As Node's `resolve`: by its letters alone. POSIX lets `//` stand; Node does not."""
+        """The path as Node's `resolve` gives it: `//` at the start becomes `/`, unlike in POSIX."""
         full_path = os.path.abspath(os.path.join(self.folder, requested))  # noqa: PTH100, PTH118 — by letters
         return full_path[1:] if full_path.startswith("//") and os.sep == "/" else full_path
 
@@ -84,7 +84,7 @@ class _Guard:
         return f"[Error reading file: {outcome.reason}]"
 
     def _read(self, full_path: str, limit: int) -> FileText | Unreadable:
-        """Links were followed by whoever may: what they lead to is read as what it is."""
+        """The outcome of reading the file; links were checked before."""
         try:
             real = os.path.realpath(full_path)
             top = os.path.dirname(real) if self.root is None else os.path.realpath(self.root)  # noqa: PTH120 — by letters
@@ -94,7 +94,7 @@ class _Guard:
 
 
 def _paths(given: object) -> list[str]:
-    """Models write lists: what is no path in them names no file."""
+    """The entries that are paths: a model may put anything into a list."""
     if not isinstance(given, Iterable) or isinstance(given, str | bytes):
         return []
     return [str(path) for path in given if isinstance(path, str | Path)]

@@ -1,4 +1,4 @@
-"""Full-text search: the notes that hold all words, read one after the other, nothing kept."""
+"""Full-text search: reads note after note and keeps nothing."""
 
 import re
 import unicodedata
@@ -14,12 +14,12 @@ _SUFFIXES = (".md", ".canvas", ".txt")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is looked for.
+    """The words to search for.
 
     Attributes:
-        wanted: Words and phrases that a note has to hold, all of them, in its text or path.
-        unwanted: Those that it must not hold.
-        is_exact: Whether case counts.
+        wanted: Words and phrases; all of them must occur in a note's text or path.
+        unwanted: Words and phrases that must not occur.
+        is_exact: True if case counts.
     """
 
     wanted: tuple[str, ...]
@@ -29,14 +29,14 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A note that holds what is looked for.
+    """A note that matches a query.
 
     Attributes:
-        path: Of the note, relative to the vault.
-        line: The number of the first line that holds most of the words; 0 if only the path does.
+        path: The note, relative to the vault.
+        line: The number of the first line with most of the words; 0 if only the path has them.
         text: That line.
         count: How often the words occur in the text.
-        is_named: Whether the note's path holds all of them.
+        is_named: True if the path contains all words.
     """
 
     path: str
@@ -47,7 +47,7 @@ class Hit:
 
 
 def query_of(words: str, *, is_exact: bool = False) -> Query:
-    """A query from what people type: words, "phrases" and -words that must not be there."""
+    """A query from a typed text: words, "phrases", and -words that must not occur."""
     wanted: list[str] = []
     unwanted: list[str] = []
     for minus, phrase, word in _TERM.findall(words):
@@ -56,17 +56,17 @@ def query_of(words: str, *, is_exact: bool = False) -> Query:
 
 
 def may_be_searched(path: str) -> bool:
-    """Whether a file is one that search looks into: notes, canvases and plain text."""
+    """True for a file that search reads: notes, canvases and plain text."""
     return path.lower().endswith(_SUFFIXES)
 
 
 def search_notes(root: Path, paths: Iterable[str], query: Query) -> Iterator[Hit]:
-    """The files that hold what is looked for, in the order of `paths`; nothing raises.
+    """The files that match the query, in the order of `paths`; never raises.
 
     Args:
         root: The vault.
-        paths: Files to look into, relative to the vault.
-        query: What is looked for; nothing holds an empty one.
+        paths: The files to search, relative to the vault.
+        query: The query; an empty one matches nothing.
     """
     with VaultFiles(root) as files:
         for path in paths if query.wanted else ():
@@ -76,7 +76,7 @@ def search_notes(root: Path, paths: Iterable[str], query: Query) -> Iterator[Hit
 
 
 def hit_in(path: str, text: str, query: Query) -> Hit | None:
-    """The hit that a note is, if it is one."""
+    """The hit for a note; `None` if the note does not match."""
     name, folded = (_folded(part, is_exact=query.is_exact) for part in (path, text))
     if not all(term in folded or term in name for term in query.wanted):
         return None
@@ -93,7 +93,7 @@ def hit_in(path: str, text: str, query: Query) -> Hit | None:
 
 
 def by_closeness(hit: Hit) -> tuple[bool, int, str]:
-    """Sorts hits: those named so first, then those that hold the words most often."""
+    """A sort key: hits whose path matches first, then those with the most occurrences."""
     return not hit.is_named, -hit.count, hit.path
 
 

@@ -1,4 +1,4 @@
-"""What holds of a vault as a whole: links that lead nowhere, notes apart, tags and other names."""
+"""Reports on a whole vault: unresolved links, orphans, dead ends, tags and aliases."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from smart_context.vault.markdown.notes import Outline
 
 
 def unresolved(index: VaultIndex) -> Iterator[tuple[str, str]]:
-    """The links that lead nowhere: the note and what it names, in order."""
+    """The unresolved links: the note and the link's target, in order."""
     for path, outline in index.outlines():
         targets = [link.target for link in outline.links]
         for target, resolution in zip(targets, index.names.resolve_all(targets, path), strict=True):
@@ -33,7 +33,7 @@ def dead_ends(index: VaultIndex) -> list[str]:
 
 
 def tags(index: VaultIndex) -> Counter[str]:
-    """Of each tag, as it is first written, how many notes have it; case does not count."""
+    """The number of notes with each tag; spelled as first written, ignoring case."""
     spelled: dict[str, str] = {}
     counts: Counter[str] = Counter()
     for _, outline in index.outlines():
@@ -42,7 +42,7 @@ def tags(index: VaultIndex) -> Counter[str]:
 
 
 def aliases(index: VaultIndex) -> Iterator[tuple[str, str]]:
-    """The other names of notes: the name and the note, in order of the notes."""
+    """The aliases of notes: the alias and the note, in order of the notes."""
     for path, outline in index.outlines():
         for alias in outline.aliases:
             yield alias, path

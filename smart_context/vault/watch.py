@@ -1,7 +1,7 @@
-"""Keeps an index right while somebody edits the vault.
+"""Keeps an index up to date while the vault is edited.
 
-The folders are watched one by one: who watches a whole tree (notify on Linux) follows the links in
-it, so one link to `/` would have everything looked at.
+Each folder is watched by itself: a recursive watch (notify on Linux) follows links, so one link
+to `/` would watch everything.
 """
 
 import asyncio
@@ -26,11 +26,11 @@ async def watch_vault(index: VaultIndex, on_change: Callable[[VaultChanges], Non
     """Take in what changes in the vault until cancelled.
 
     Args:
-        index: Brought up to date first; from then on its questions need no look at the disk.
-        on_change: Told what changed, the first look included; not called for nothing.
+        index: Updated first; from then on it need not look at the disk.
+        on_change: Called with the changes, those of the first look included; never with none.
     """
     root = await asyncio.to_thread(Path(index.root).resolve)
-    while True:  # again whenever there may be other folders
+    while True:  # once for each set of folders
         folders = await asyncio.to_thread(readable_folders, root, without=index.without)
         if not folders:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(root))
@@ -43,7 +43,7 @@ async def watch_vault(index: VaultIndex, on_change: Callable[[VaultChanges], Non
 async def _follow(
     index: VaultIndex, root: Path, folders: list[str], on_change: Callable[[VaultChanges], None]
 ) -> None:
-    """Take in what changes in these folders, until there may be others."""
+    """Take in changes in these folders until the set of folders may have changed."""
     reports = _reports(root, folders)
     try:
         await anext(reports)  # the watch has begun: from here on nothing is missed
@@ -72,7 +72,7 @@ def _reports(root: Path, folders: list[str]) -> AsyncGenerator[_Batch, None]:
 
 
 def _changes_folders(batch: _Batch) -> bool:
-    """Whether a folder came, or an ignore file changed, which may leave out others."""
+    """True if a folder was added, or an ignore file changed, which may exclude folders."""
     for change, path in batch:
         if os.path.basename(path) in IGNORE_FILES:  # noqa: PTH119 - asked for each change
             return True

@@ -1,7 +1,7 @@
-"""The right to write a chat's answer: one process has it at a time.
+"""The claim to write a chat's answer, held by one process at a time.
 
-It is a lock on the file of the chat's answer journal, so it ends with its process, whatever ends
-that. Everything here blocks.
+It is a lock on the file of the answer journal, so it ends with its process, however that ends.
+Everything here blocks.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ class AnswerClaim:
         self._size = os.fstat(descriptor).st_size
 
     def read(self) -> bytes:
-        """What is in the file.
+        """The file's content.
 
         Raises:
             OSError: If the system refuses, or the claim was released.
@@ -46,7 +46,7 @@ class AnswerClaim:
             return file.read(MAX_JOURNAL_BYTES)
 
     def append(self, content: bytes) -> None:
-        """Hand all of it to the system, or leave the file as it was.
+        """Append all of `content`, or leave the file as it was.
 
         Raises:
             OSError: If the disk refuses, or the claim was released.
@@ -103,7 +103,7 @@ def claim_answer(path: Path | Place, *, patience_s: float = 0.0) -> AnswerClaim:
 
     Args:
         path: The journal; made when it is missing.
-        patience_s: How long to wait for a process that has it, or is looking at it.
+        patience_s: How long to wait for a process that holds or inspects it.
 
     Raises:
         AnswerClaimed: If another process has it.
@@ -122,7 +122,7 @@ def claim_answer(path: Path | Place, *, patience_s: float = 0.0) -> AnswerClaim:
 
 
 def is_claimed(path: Path | Place) -> bool:
-    """Whether a process is writing to the journal at `path`."""
+    """True if a process is writing to the journal at `path`."""
     place = place_of(path)
     with contextlib.suppress(OSError), opened(place.parent) as folder:
         descriptor = folder.open(place.name)
@@ -134,7 +134,7 @@ def is_claimed(path: Path | Place) -> bool:
 
 
 def _is_ours(folder: Folder, name: str, descriptor: int) -> bool:
-    """Lock the file, unless somebody else has locked it, or removed it meanwhile."""
+    """Lock the file; false if another process has locked it, or removed it meanwhile."""
     if not try_lock(descriptor):
         return False
     try:

@@ -1,10 +1,10 @@
-"""An answer while it is being written, safe from kill -9 at the price of one small append.
+"""The journal of an answer in progress: kill -9 loses nothing of it.
 
-Rewriting a long chat for each piece of an answer would cost the whole chat each time. The pieces
-go to `<chat_id>.answer.jsonl` instead, and to the chat once, when the answer is complete:
+Writing each piece into a long chat would rewrite the whole chat. The pieces are appended to
+`<chat_id>.answer.jsonl` instead; the chat is written once, when the answer is complete:
 
     journal = AnswerJournal(store.place(chat_id, ANSWER_SUFFIX), message_id)
-    left = journal.claim()           # no other process answers in this chat from now on
+    left = journal.claim()           # from now on no other process answers in this chat
     journal.append(piece)            # for each piece
     journal.step(parts)              # what led to the answer, such as a tool's result
     await store.update(…)            # the whole answer
@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 
 class Arrived(NamedTuple):
-    """What a journal holds: the message, its text after the steps, and the steps."""
+    """The content of a journal: the message, its text after the steps, and the steps."""
 
     message_id: MessageId
     text: str
@@ -44,9 +44,9 @@ class Arrived(NamedTuple):
 class AnswerJournal:
     """Appends the pieces of one answer to a file as they arrive.
 
-    Each piece is handed to the system at once (some microseconds, no fsync), so kill -9 loses
-    none; a power cut loses what the system had not written yet. What a disk refuses is logged
-    and written with the next piece that it takes; the answer goes on meanwhile.
+    Each piece is passed to the system at once (microseconds, no fsync): kill -9 loses nothing, a
+    power cut what the system had not written yet. If the disk refuses a piece, a warning is
+    logged and the piece is written with the next one; the answer continues.
     """
 
     def __init__(self, path: Path | Place, message_id: MessageId) -> None:
@@ -79,11 +79,11 @@ class AnswerJournal:
             self._keep(text)
 
     def step(self, parts: Sequence[Part]) -> None:
-        """Keep what was said and done; the pieces so far are a part of it, or of no account."""
+        """Keep the parts that led to the answer; they replace the pieces so far."""
         self._keep({"steps": list(parts)})
 
     def flush(self) -> None:
-        """Write what the disk refused before, if it takes it now."""
+        """Try again to write what the disk refused before."""
         if self._is_over:
             return
         try:
@@ -145,7 +145,7 @@ def interrupted_chats(folder: Path | Place) -> Sequence[ChatId]:
 
 
 def parse_journal(content: bytes) -> Arrived | None:
-    """What a journal's content says; `None` if it says nothing of use."""
+    """The content of a journal; `None` if it is unusable."""
     values: list[object] = []
     for line in content.split(b"\n"):
         try:

@@ -1,8 +1,8 @@
-"""A chat's document as a value: read, compared, copied and written message by message.
+"""A chat's document as a value.
 
-A `Version` never changes after it is made, and versions of one chat share the entries that are
-equal. So what a version costs depends on what changed: an entry is encoded once, turned into a
-`Message` once, and compared by identity afterwards. Callers only ever get copies.
+A `Version` never changes, and versions of one chat share equal entries. So the cost of a version
+depends on what changed: an entry is encoded once, turned into a `Message` once, and then compared
+by identity. Callers get copies.
 """
 
 import json
@@ -25,17 +25,17 @@ _encode_sorted = json.JSONEncoder(sort_keys=True, allow_nan=False).encode
 
 
 class Unreadable(Exception):
-    """The bytes are not a chat's document; the text says why."""
+    """The bytes are not a chat's document; the message says why."""
 
 
 class NotJson(Exception):
-    """The values that a caller gave can't be written as JSON; the text says why."""
+    """A caller's values can't be written as JSON; the message says why."""
 
 
 class Entry:
-    """One entry of `messages`, with what has been worked out about it.
+    """One entry of `messages`, with its line of JSON and its `Message` once computed.
 
-    Entries are equal when their values are; that costs nothing when they are shared.
+    Entries are equal when their values are; for shared entries the comparison is free.
     """
 
     __slots__ = ("_line", "_message", "is_flat", "value")
@@ -49,7 +49,7 @@ class Entry:
                     self.is_flat = False
                     break
         if not self.is_flat:
-            copy_json(value)  # for its limit on depth, which keeps every later copy safe
+            copy_json(value)  # checks the depth, so that every later copy is safe
         self._line = line
         self._message: tuple[int, Message] | None = None
 
@@ -68,7 +68,7 @@ class Entry:
         """The entry as a message; `None` when it is not an object."""
         if type(self.value) is not dict:
             return None
-        # The place counts: it is part of the id of a message that has none on disk.
+        # The id of a message without one is derived from its position.
         if self._message is None or self._message[0] != position:
             self._message = position, Message.from_dict(self.value, position=position)
         return self._message[1]
@@ -79,9 +79,9 @@ class Version:
     """One state of a chat's document.
 
     Attributes:
-        entries: What stands in `messages`, in order.
+        entries: The entries of `messages`, in order.
         other: The document's other keys in their order; never handed out, never changed.
-        place: How many of the other keys stand before `messages`.
+        place: The number of other keys before `messages`.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -89,7 +89,7 @@ class Version:
     place: int = 0
 
     def copy(self) -> JsonObject:
-        """The document as a caller may change it; nothing in it is shared with this value."""
+        """The document as a deep copy."""
         messages = [
             entry.value.copy() if entry.is_flat else copy_json(entry.value)
             for entry in self.entries
@@ -103,7 +103,7 @@ class Version:
         return document
 
     def encode(self) -> bytes:
-        """The document as it stands on disk: compact, one message on a line."""
+        """The document as it is written to disk: compact, one message on a line."""
         lines = [entry.line() for entry in self.entries] or [b""]
         lines[0] = b'"messages":[\n' + lines[0]
         lines[-1] += b"\n]"
@@ -115,9 +115,9 @@ class Version:
 
     @cached_property
     def keys(self) -> tuple[Hashable, ...]:
-        """What tells the entries apart, in order: their ids, or what they say when they have none.
+        """The keys of the entries, in order: their ids, or their content if they have none.
 
-        The second of two entries with one id is another entry; none is ever lost.
+        Two entries with one id get different keys, so none is ever lost.
         """
         return tuple(keys_of([entry.value for entry in self.entries]))
 
@@ -128,23 +128,23 @@ class Version:
 
     @cached_property
     def messages(self) -> tuple[Message, ...]:
-        """The entries as messages; those that are not objects are passed over."""
+        """The entries as messages; those that are not objects are skipped."""
         found = [entry.message(position) for position, entry in enumerate(self.entries)]
         return tuple([message for message in found if message is not None])
 
     def says_the_same(self, other: "Version") -> bool:
-        """Whether both hold equal entries in the same order, and equal other keys."""
+        """True if both have equal entries in the same order, and equal other keys."""
         return self.other == other.other and self.entries == other.entries
 
 
 def read_version(content: bytes, known: Version | None = None) -> Version:
-    """The document that a file holds; entries equal to those of `known` are shared with it.
+    """The document in a file; entries equal to those of `known` are shared with it.
 
-    `NaN` and infinities, which are not JSON but occur, read as null. A missing `messages` reads
-    as none.
+    `NaN` and infinities, which are not JSON but occur, read as null; a missing `messages` as an
+    empty list.
 
     Raises:
-        Unreadable: Not UTF-8, not JSON, not an object, absurdly nested, or `messages` no list.
+        Unreadable: Not UTF-8, not JSON, not an object, nested too deeply, or `messages` not a list.
     """
     document = _parsed(content)
     if not isinstance(document, dict):
@@ -159,12 +159,12 @@ def read_version(content: bytes, known: Version | None = None) -> Version:
 
 
 def settle(document: Mapping[str, Any], known: Version) -> Version:
-    """A caller's document as a version; what is equal to `known` is shared with it.
+    """A caller's document as a version; equal entries are shared with `known`.
 
-    A document without `messages` says nothing about them: those of `known` stay.
+    A document without `messages` keeps those of `known`.
 
     Raises:
-        NotJson: `messages` is no list, or something can't be written as JSON.
+        NotJson: `messages` is not a list, or something can't be written as JSON.
     """
     messages = document.get("messages", None)
     if "messages" in document and not isinstance(messages, list):
@@ -180,7 +180,7 @@ def settle(document: Mapping[str, Any], known: Version) -> Version:
 
 
 def keys_of(values: Iterable[Any]) -> list[Hashable]:
-    """What tells entries apart within one list; see `Version.keys`."""
+    """The keys of entries within one list; see `Version.keys`."""
     seen: set[Hashable] = set()
     repeated: Counter[Hashable] = Counter()
     keys: list[Hashable] = []
@@ -227,7 +227,7 @@ def copy_json(value: Any, depth: int = MAX_DEPTH) -> Any:
 def _version(document: JsonObject, entries: Sequence[Entry], known: Version | None) -> Version:
     other = {key: value for key, value in document.items() if key != "messages"}
     for value in other.values():
-        copy_json(value)  # for its limit on depth
+        copy_json(value)  # checks the depth
     keys = list(document)
     place = keys.index("messages") if "messages" in document else len(keys)
     return Version(_shared(entries, known), other, place)
@@ -243,8 +243,8 @@ def _shared(entries: Sequence[Entry], known: Version | None) -> tuple[Entry, ...
 def _settled(messages: Sequence[Any], known: Version) -> list[Entry]:
     settled = [_known_entry(value, place, known) for place, value in enumerate(messages)]
     lines = [encode(messages[place]) for place, entry in enumerate(settled) if entry is None]
-    # Read back what will be written: nothing is shared with the caller, and odd keys and tuples
-    # are what they will be for the next reader.
+    # Parse what will be written: nothing is shared with the caller, and unusual keys and tuples
+    # become what the next reader will see.
     values = json.loads(b"[" + b",".join(lines) + b"]")
     made = map(Entry, values, lines)
     return [next(made) if entry is None else entry for entry in settled]

@@ -1,10 +1,9 @@
-"""Which version of a chat a client's document descends from.
+"""Finds the version of a chat that a client's document descends from.
 
-A client loads a chat, changes its copy, and saves the whole, perhaps after other messages
-arrived. The document carries no revision (it is the file's content and nothing else), so the
-versions that each reader was given are remembered for a while and the document is compared with
-them. A message that is missing from it counts as deleted only if the version that the document
-descends from had it.
+A client loads a chat, changes its copy and saves the whole document, perhaps after other messages
+arrived. The document has no revision number: it is the file's content and nothing else. So the
+versions that each reader loaded are remembered, and the document is compared with them. A message
+missing from it counts as deleted only if the version that it descends from had it.
 """
 
 from collections import OrderedDict
@@ -26,9 +25,9 @@ class Known:
     """A version that a reader knows.
 
     Attributes:
-        version: What it knows.
-        was_sent: It wrote it.
-        was_loaded: It loaded it, and has not written it since.
+        version: The version.
+        was_sent: The reader wrote it.
+        was_loaded: The reader loaded it, and has not written it since.
     """
 
     version: Version
@@ -42,26 +41,26 @@ class Ancestry:
 
     Attributes:
         known: The versions, the latest last.
-        is_one_client: They are those that the client who saves has seen itself.
+        is_one_client: The saving client has seen all of them itself.
     """
 
     known: tuple[Known, ...] = ()
     is_one_client: bool = False
 
     def ancestor_of(self, document: Version) -> Version | None:
-        """The version that a document descends from, as far as can be told.
+        """The version that a document most likely descends from.
 
-        It is the version with which it shares most; among equals the one of which it lacks
-        least, because a message that arrived after a client loaded its copy must not pass for
-        one that the client deleted. Two documents are changes of the newest version all the same:
+        It is the version with the most in common; among equals the one of which the document lacks
+        least, because a message that arrived after a client loaded its copy must not count as
+        deleted. Two kinds of documents descend from the newest version instead:
 
-        - one that repeats an older version word for word, though the newest was loaded since: it
-          went back to it. When that may have been another client's loading, a client must also
-          have written the newest;
-        - one that shares nothing with any, when a client wrote the newest and loaded it since.
+        - one that equals an older version although the newest was loaded since: the client went
+          back to it. If another client may have loaded the newest, a client must also have written
+          it;
+        - one that has nothing in common with any, if a client wrote the newest and loaded it since.
 
         Returns:
-            `None` if no version is known: nothing counts as deleted then.
+            `None` if no version is known: then nothing counts as deleted.
         """
         if len(self.known) < 2:  # noqa: PLR2004 - nothing to choose between
             return self.known[0].version if self.known else None
@@ -78,10 +77,10 @@ class Ancestry:
 
 
 class Lineage:
-    """Remembers, for each chat and reader, the last few versions that the reader knows.
+    """Remembers the last versions of each chat that each reader knows.
 
-    Up to eight versions, 200,000 entries in all; what was not touched for longest is forgotten
-    first. What any reader learns, `ANYBODY` learns too.
+    Up to eight versions for each, and 200,000 entries in all; the least recently used go first.
+    `ANYBODY` knows what any reader knows.
     """
 
     def __init__(self) -> None:
@@ -89,22 +88,22 @@ class Lineage:
         self._size = 0
 
     def of(self, chat_id: ChatId, reader: str) -> Ancestry:
-        """The versions that the reader knows, or, if none, those that anybody knows."""
+        """The versions that the reader knows; if none, those that anybody knows."""
         own = self._known.get((chat_id, reader), ())
         if own and reader != ANYBODY:
             return Ancestry(own, is_one_client=True)
         return Ancestry(self._known.get((chat_id, ANYBODY), ()))
 
     def loaded(self, chat_id: ChatId, reader: str, version: Version) -> None:
-        """A reader was given that version and has seen it."""
+        """Note that a reader loaded this version and has seen it."""
         self._note(chat_id, reader, Known(version=version, was_loaded=True))
 
     def sent(self, chat_id: ChatId, reader: str, version: Version) -> None:
-        """A reader wrote that version."""
+        """Note that a reader wrote this version."""
         self._note(chat_id, reader, Known(version=version, was_sent=True))
 
     def returned(self, chat_id: ChatId, reader: str, version: Version) -> None:
-        """A reader was given that version and has perhaps not looked at it."""
+        """Note that a reader was sent this version, and may not have used it."""
         self._note(chat_id, reader, Known(version=version))
 
     def _note(self, chat_id: ChatId, reader: str, known: Known) -> None:

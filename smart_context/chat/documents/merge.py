@@ -19,10 +19,15 @@ _START: Hashable = None
 def saved(
     document: Mapping[str, Any], ancestry: Ancestry, stored: Version | None
 ) -> tuple[Version, Version]:
-    """What a client saves, by itself and merged with what is stored (`None`: nothing is).
+    """A client's document as a version, and the same merged with what is stored.
+
+    Args:
+        document: The document that the client saves.
+        ancestry: The versions that it may descend from.
+        stored: The stored version; `None` if there is none.
 
     Raises:
-        InvalidParams: It is not JSON, or its `messages` is no list.
+        InvalidParams: It is not JSON, or its `messages` is not a list.
     """
     ours = changed(document, stored)
     if stored is None:
@@ -31,10 +36,10 @@ def saved(
 
 
 def changed(document: Mapping[str, Any], stored: Version | None) -> Version:
-    """A changed copy of what is stored, as a version that shares what is equal.
+    """A changed document as a version that shares equal entries with the stored one.
 
     Raises:
-        InvalidParams: It is not JSON, or its `messages` is no list.
+        InvalidParams: It is not JSON, or its `messages` is not a list.
     """
     if not isinstance(document, Mapping):
         raise InvalidParams("A chat's document is a JSON object with a list 'messages'.")
@@ -48,14 +53,14 @@ def merge(base: Version, theirs: Version, ours: Version) -> Version:
     """The document with the changes of both sides.
 
     Args:
-        base: What both sides started from. An empty version when that is not known: then nothing
+        base: The version that both sides started from. An empty one if unknown: then nothing
             counts as deleted.
-        theirs: What is stored now.
-        ours: What shall be stored.
+        theirs: The stored version.
+        ours: The version to store.
 
-    Returns:
-        Entries in the order of the side that reordered them (ours if both did); what each side
-        added stands behind the entry that it was added behind.
+        Returns:
+            The entries in the order of the side that reordered them (ours if both did). Added
+            entries stay after the entry that they were added after.
     """
     if base.says_the_same(theirs):
         return ours
@@ -82,7 +87,7 @@ def _newer(base: Any, theirs: Any, ours: Any) -> Any:
     if ours is base or ours == base:
         return theirs
     if ours is _ABSENT and theirs is not base and theirs != base:
-        return theirs  # deleted here, edited there: an edit is not thrown away
+        return theirs  # deleted here, edited there: the edit wins
     return ours
 
 
@@ -135,7 +140,7 @@ def _both_edited(base: Entry | None, theirs: Entry, ours: Entry) -> Entry:
 def _in_order_of(base: Version, keys: Sequence[Hashable]) -> list[Hashable]:
     places = {key: place for place, key in enumerate(base.keys)}
     if any(key not in places for key in keys):
-        return list(keys)  # nothing is known of an earlier order
+        return list(keys)  # the earlier order is unknown
     return sorted(keys, key=places.__getitem__)
 
 

@@ -1,4 +1,4 @@
-"""Writes the text of attached files and links into the message that carries them (contract E6)."""
+"""Writes the text of attached files and links into their message (docs/history.md)."""
 
 import asyncio
 import html
@@ -17,7 +17,7 @@ _CLOSING_TAG = re.compile(r"<(?=\s*/\s*(?:FILE_CONTENT|ATTACHMENT_FILE)\b)", re.
 
 
 class AttachmentResolver(Protocol):
-    """Reads attachments, wherever they are kept."""
+    """Reads the text of attachments."""
 
     async def read(self, id: str) -> str | None:  # noqa: A002  the seed's name
         """The text that is stored under a key; `None` when there is none."""
@@ -26,9 +26,9 @@ class AttachmentResolver(Protocol):
 async def read_attachments(
     messages: Iterable[Message], resolver: AttachmentResolver
 ) -> Mapping[str, str]:
-    """The texts by storage key; each key is read once, all at the same time.
+    """The texts by storage key; each key is read once, all concurrently.
 
-    A key without text (`None`, empty, not text, or a resolver that raised) is not in the mapping.
+    A key without text (`None`, empty, not text, or a resolver that raised) is left out.
     """
     keys = list(dict.fromkeys(key for message in messages for key, _ in _attached(message)))
     async with asyncio.TaskGroup() as group:
@@ -50,10 +50,10 @@ def with_attachments(
     """The message with an envelope for each of its attachments, after its last text.
 
     Args:
-        message: Its files come first, then its links, numbered from 1.
-        texts: By storage key; an attachment that is not there is passed over, not numbered.
+        message: Its files are numbered first, then its links, from 1.
+        texts: By storage key; an attachment without a text is skipped, not numbered.
         can_read_on: Show only the first lines of a long text: the model can ask for the rest.
-        most: The most characters that are shown of a text, by storage key.
+        most: The maximum number of characters shown of a text, by storage key.
     """
     found = [(key, name) for key, name in _attached(message) if key in texts]
     if not found:
@@ -68,12 +68,12 @@ def with_attachments(
 
 
 def keys_of(message: Message) -> list[str]:
-    """The storage keys of what is attached to a message, as its envelopes come."""
+    """The storage keys of a message's attachments, in the order of its envelopes."""
     return [key for key, _ in _attached(message)]
 
 
 def shown_of(text: str, *, can_read_on: bool) -> str:
-    """What an envelope shows of a text: all, or the first lines when the rest can be read."""
+    """The part of a text that an envelope shows: all, or the first lines if more can be read."""
     if not can_read_on or text.count("\n") < MAX_WHOLE_LINES:
         return text
     return "\n".join(text.split("\n", PREVIEW_LINES)[:PREVIEW_LINES])

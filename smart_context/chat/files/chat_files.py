@@ -1,4 +1,4 @@
-"""The documents of chats as files: read, merged with what is there, set aside. Blocks."""
+"""Reads, merges, writes and sets aside the files of chats. Blocks."""
 
 import random
 import time
@@ -34,7 +34,7 @@ _FRESH_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A version with the state of the file that holds it."""
+    """A version with the state of its file."""
 
     signature: Signature
     version: Version
@@ -44,8 +44,8 @@ class Damaged(Exception):
     """A file that can't be read as a chat.
 
     Attributes:
-        signature: Its state.
-        reason: What is wrong with it.
+        signature: The file's state.
+        reason: Why it can't be read.
     """
 
     def __init__(self, signature: Signature, reason: str) -> None:
@@ -55,7 +55,7 @@ class Damaged(Exception):
 
     @property
     def is_fresh(self) -> bool:
-        """Whether it was written this second: perhaps another program has not finished."""
+        """True if it was written within a second: another program may still be writing it."""
         return 0 <= time.time() - self.signature.mtime_ns / 1e9 < _FRESH_S
 
 
@@ -72,10 +72,10 @@ class ChatFiles:
         return self._folder / f"{chat_id}.json"
 
     def read(self, chat_id: ChatId, known: Stored | None = None) -> Stored | None:
-        """What is stored; `known` itself while the file is as it was; `None` for no file.
+        """The stored version; `known` itself if the file is unchanged; `None` without a file.
 
         Raises:
-            Damaged: The file is not a chat's document; it is where it was.
+            Damaged: The file is not a chat's document; it was not moved.
             ChatIdInvalid: The file belongs to an id that differs in case only.
             StoreFailed: The system refuses.
         """
@@ -98,7 +98,7 @@ class ChatFiles:
             raise Damaged(signature, str(error)) from None
 
     def put(self, chat_id: ChatId, version: Version, read: Stored | None) -> Stored:
-        """Store a version that was made from what was `read`; merge what happened since.
+        """Store a version that was derived from `read`, merged with changes since then.
 
         Raises:
             Damaged: Another program damaged the file meanwhile; nothing was written.
@@ -120,12 +120,12 @@ class ChatFiles:
                 read = newest
                 _let_others_finish(attempt)
         raise StoreFailed(
-            f"{place} was not written: another program changes it all the time. "
-            "Nothing was overwritten; stop that program and try again."
+            f"{place} was not written: another program keeps changing it. "
+            "Nothing was overwritten. Stop that program and try again."
         )
 
     def set_aside(self, chat_id: ChatId, damaged: Damaged) -> Path | None:
-        """Give a damaged file another name, which is returned; `None` if it changed meanwhile.
+        """Rename a damaged file and return its new path; `None` if it changed meanwhile.
 
         Raises:
             StoreFailed: The system refuses; the file is where it was.
@@ -149,7 +149,7 @@ class ChatFiles:
 
 
 class RecentVersions:
-    """The versions read or written last, up to `max_bytes` of files, but one at least."""
+    """The versions last read or written, up to `max_bytes` of files, and at least one."""
 
     def __init__(self, max_bytes: int = 64 * 1024 * 1024) -> None:
         self._max_bytes = max_bytes
@@ -157,7 +157,7 @@ class RecentVersions:
         self._size = 0
 
     def get(self, chat_id: ChatId) -> Stored | None:
-        """What was last seen of that chat, perhaps out of date."""
+        """The version last seen of a chat; may be out of date."""
         return self._stored.get(chat_id)
 
     def put(self, chat_id: ChatId, stored: Stored | None) -> None:
@@ -173,7 +173,7 @@ class RecentVersions:
 
 
 def _refuse_other_case(folder: Folder, name: str, signature: Signature) -> None:
-    # One more stat tells whether the system ignores case here; only then the names count.
+    # One more stat tells whether the file system ignores case; only then list the names.
     try:
         if folder.status(name.swapcase()).st_ino != signature.inode:
             return
@@ -197,6 +197,6 @@ def _free_name(folder: Folder, stem: str) -> str:
 
 
 def _let_others_finish(attempt: int) -> None:
-    """Wait a little, of a length that two writers hardly share, and longer each time."""
+    """Wait for a random, growing time, so that two writers don't collide again."""
     longest = min(0.002 * 2**attempt, _LONGEST_PAUSE_S)
     time.sleep(random.uniform(0, longest))  # noqa: S311, TID251 - other processes give no event

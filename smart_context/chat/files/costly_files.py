@@ -1,4 +1,4 @@
-"""Reads attached files whose authors decide how long that takes, in a process that is killed."""
+"""Reads attached files of slow kinds in a process that can be killed."""
 
 from collections.abc import Callable
 from functools import partial
@@ -15,7 +15,7 @@ ReadText = Callable[[str, bytes], str]
 
 
 def reading_in(child: Child, *, deadline_s: float = READING_DEADLINE_S) -> ReadText:
-    """What reads files as `text_of` does, the costly ones in `child`."""
+    """A reader like `text_of` that reads slow kinds of files in `child`."""
     return partial(_text_of, child, deadline_s)
 
 

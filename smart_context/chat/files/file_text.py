@@ -1,8 +1,8 @@
-"""The text of an attached file, or why there is none for us.
+"""The text of an attached file, or the reason why there is none.
 
-Text, Markdown, code and CSV are themselves; HTML and DOCX are read with what Python brings, PDF
-with the optional `pypdf`. How long reading these three takes is for their authors to decide, so
-`costly_files` does it in a process that can be killed.
+Text, Markdown, code and CSV are taken as they are, HTML and DOCX read with the standard library,
+PDF with the optional `pypdf`. A hostile file can make these three slow, so `costly_files` reads
+them in a process that can be killed.
 """
 
 import importlib
@@ -52,14 +52,14 @@ _BLANK_LINES = re.compile(r"\n\s*\n\s*")
 
 
 def image_type(content: bytes) -> str:
-    """The media type of an image that models take; empty for anything else."""
+    """The media type of an image that models accept; empty for anything else."""
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for mark, kind in IMAGE_TYPES.items() if content.startswith(mark)), "")
 
 
 def is_costly(name: str, content: bytes) -> bool:
-    """True if it is for the author of a file to decide how long reading its text takes."""
+    """True for a kind of file that can be made slow to read."""
     return _format_of(name, content) is not None
 
 
@@ -67,12 +67,12 @@ def text_of(name: str, content: bytes, clock: Callable[[], float] = time.thread_
     """The text of a file as a model can read it; blocks.
 
     Args:
-        name: Tells, by its suffix, how to read it.
-        content: All of it.
+        name: The file's name; its suffix decides how it is read.
+        content: The file's bytes.
         clock: Seconds of processor time.
 
-    Raises:
-        CommandFailed: If it holds no text that we can read; says what to do.
+        Raises:
+            CommandFailed: The file has no readable text; says what to do.
     """
     form = _format_of(name, content)
     if form is None:
@@ -90,7 +90,7 @@ def text_of(name: str, content: bytes, clock: Callable[[], float] = time.thread_
 
 
 def _collected(pieces: Iterable[str], clock: Callable[[], float]) -> tuple[str, str]:
-    """The text when it is whole, long enough or took long enough; and a note if it was cut."""
+    """The text, with a note if it was cut because it is too long or took too long."""
     end = clock() + MAX_READING_S
     texts: list[str] = []
     length = 0
@@ -105,10 +105,10 @@ def _collected(pieces: Iterable[str], clock: Callable[[], float]) -> tuple[str, 
 
 
 def decoded(name: str, content: bytes) -> str:
-    """Plain text in UTF-8, or in UTF-16 with its mark.
+    """Plain text in UTF-8, or in UTF-16 with a byte order mark.
 
     Raises:
-        CommandFailed: If it is neither.
+        CommandFailed: It is neither.
     """
     is_wide = content[:2] in {b"\xff\xfe", b"\xfe\xff"}
     try:
@@ -164,7 +164,7 @@ def _docx(name: str, content: bytes) -> Iterator[str]:
 
 
 class _Paragraphs:
-    """Is told of a document's elements, and keeps only the text of its paragraphs."""
+    """Receives a document's elements and keeps the text of its paragraphs."""
 
     def __init__(self, unusual: Exception) -> None:
         self._unusual = unusual
@@ -173,7 +173,7 @@ class _Paragraphs:
         self._is_first = True
 
     def take(self) -> str:
-        """The text since the last time."""
+        """The text since the last call."""
         pieces, self._pieces = self._pieces, []
         return "".join(pieces)
 
@@ -195,7 +195,7 @@ class _Paragraphs:
         self._is_text = False
 
     def close(self) -> None:
-        """There is no tree."""
+        """Nothing: no tree is built."""
 
 
 def _html(name: str, content: bytes) -> Iterator[str]:
@@ -214,7 +214,7 @@ def _tidied(text: str) -> str:
 
 
 class _HtmlText(HTMLParser):
-    """Collects what a reader would see, a line for each block."""
+    """Collects the visible text, one line for each block."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -247,12 +247,12 @@ class _HtmlText(HTMLParser):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Format:
-    """How the files of one kind are read.
+    """A way to read files of one kind.
 
     Attributes:
-        read: Gives the text piece by piece.
-        complaint: What is said of a file when that fails.
-        tidy: What is done to the text in the end.
+        read: Yields the text piece by piece.
+        complaint: The error for a file that can't be read.
+        tidy: Cleans up the whole text.
     """
 
     read: Callable[[str, bytes], Iterator[str]]

@@ -1,8 +1,8 @@
 """Removes attached files that no chat uses any more.
 
-A file that is attached and never sent, or whose chat was deleted for good, would stay for ever.
-A file is in use as long as anything in the memory folder names its key: a chat, a deleted one in
-the trash, one that was set aside, a receipt.
+Without this, files that were attached but never sent, or whose chat was deleted, would stay. A
+file is in use while anything in the memory folder names its key: a chat, one in the trash, one
+that was set aside, a receipt.
 """
 
 import logging
@@ -30,15 +30,14 @@ _logger = logging.getLogger(__name__)
 def remove_unused(memory: Path | Place, *, now: float) -> list[str]:
     """Remove the files in a memory folder that nothing has named for a week; blocks.
 
-    If anything can't be read, nothing is removed: it could name any of them. Links are no files:
-    they stay, and what they lead to is not looked at.
+    If anything can't be read, nothing is removed: it could name any file. Links are ignored.
 
     Args:
-        memory: Where the chats are.
+        memory: The folder with the chats.
         now: Seconds since 1970.
 
     Returns:
-        The keys of the files that are gone.
+        The keys of the removed files.
     """
     try:
         with opened(folder_of(memory)) as folder, folder.folder(FILES_FOLDER) as files:
@@ -48,7 +47,7 @@ def remove_unused(memory: Path | Place, *, now: float) -> list[str]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        _logger.warning("attached files are not cleared up: %s", error)
+        _logger.warning("Unused attached files were not removed: %s", error)
         return []
 
 
@@ -67,7 +66,7 @@ def _is_old(folder: Folder, names: list[str], now: float) -> bool:
 
 
 def _named_in(folder: Folder, depth: int = 0) -> Iterator[str]:
-    """The keys that the documents in a folder name, and in those below it."""
+    """The keys named by the documents in a folder and below it."""
     for name in folder.names():
         mode = folder.status(name).st_mode
         if stat.S_ISDIR(mode) and (depth or name != FILES_FOLDER):
@@ -81,13 +80,13 @@ def _named_in(folder: Folder, depth: int = 0) -> Iterator[str]:
 
 
 def _remove(folder: Folder, names: list[str], now: float) -> bool:
-    """Remove a file with what is known of it, unless it was attached again meanwhile."""
+    """Remove a file and its description, unless it was attached again meanwhile."""
     try:
         if not _is_old(folder, names, now):
             return False
         for name in sorted(names, key=lambda name: "." in name):
             folder.remove(name)
     except OSError as error:
-        _logger.warning("an attached file is not removed: %s", error)
+        _logger.warning("An unused attached file was not removed: %s", error)
         return False
     return True

@@ -1,1 +1,1 @@
-"""The list of chats: rows, search, and who changed what."""
+"""The list of chats: its rows, the search, and reports of changes."""

@@ -1,4 +1,4 @@
-"""Finds words in messages, whatever their case, width or composition. Pure."""
+"""Finds words in messages, ignoring case, width and composition. Pure."""
 
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -17,13 +17,13 @@ _ESCAPED_IN_JSON = frozenset('"\\/')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatHit:
-    """A place where all words of a query stand.
+    """A message or title that contains all words of a query.
 
     Attributes:
         chat_id: The chat.
         title: Its title.
-        message_id: The message; empty when the words stand in the title.
-        snippet: The words with what stands around the first of them, on one line.
+        message_id: The message; empty for a hit in the title.
+        snippet: The text around the first of the words, on one line.
     """
 
     chat_id: ChatId
@@ -33,19 +33,19 @@ class ChatHit:
 
 
 def query_words(query: str) -> tuple[str, ...]:
-    """The words to look for, folded, without repetitions."""
+    """The words of a query, folded, without duplicates."""
     return tuple(dict.fromkeys(fold(query).split()))
 
 
 def fold(text: str) -> str:
-    """The text as it is compared: compatible characters composed, without case."""
+    """The text as it is compared: case-folded, compatible characters composed."""
     if text.isascii():
         return text.lower()
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
 def may_contain(content: bytes, words: Sequence[str]) -> bool:
-    """Whether a chat's file is worth parsing; `False` only if a word is certainly not in it."""
+    """False if a word is certainly not in a chat's file, so it need not be parsed."""
     if b"\\u" in content or any(_ESCAPED_IN_JSON & set(word) for word in words):
         return True
     folded = fold(content.decode("utf-8", "replace"))
@@ -53,7 +53,7 @@ def may_contain(content: bytes, words: Sequence[str]) -> bool:
 
 
 def hits_in(chat_id: ChatId, version: Version, words: Sequence[str]) -> Iterator[ChatHit]:
-    """The title, if it was given, then the newest messages first, where all words stand."""
+    """The hits in a chat: its given title, then its messages, newest first."""
     title = title_of(version)
     if "title" in version.other and _has_all(title, words):
         yield ChatHit(
@@ -71,7 +71,7 @@ def hits_in(chat_id: ChatId, version: Version, words: Sequence[str]) -> Iterator
 
 
 def snippet(text: str, words: Sequence[str]) -> str:
-    """About 120 characters of the text around the first place of any of the words."""
+    """About 120 characters of text around the first occurrence of a word."""
     start = _first_place(text, words)
     begin, end = max(0, start - _AROUND), min(len(text), start + 2 * _AROUND)
     begin = text.rfind(" ", begin, start) + 1 or begin if begin else 0
@@ -89,8 +89,8 @@ def _first_place(text: str, words: Sequence[str]) -> int:
     found = min((place for word in words if (place := folded.find(word)) >= 0), default=0)
     if text.isascii():
         return found
-    # Folding changes lengths ("ß", ligatures, composed accents), so the place in the folded text
-    # is led back through the characters that each of its own came from.
+    # Folding changes lengths ("ß", ligatures, composed accents), so the position in the folded
+    # text is mapped back through the characters that it came from.
     length = 0
     for place, cluster in _clusters(text):
         length += len(fold(cluster))
@@ -108,5 +108,5 @@ def _clusters(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _goes_on(character: str) -> bool:
-    """Whether it is composed with the one before: an accent, or a further letter of Hangul."""
+    """True for a character that composes with the one before: an accent, a letter of Hangul."""
     return bool(unicodedata.combining(character)) or "\u1160" <= character <= "\u11ff"

@@ -1,4 +1,4 @@
-"""Notices when the folder of chats changes, whoever changes it."""
+"""Watches the folder of chats for changes by any program."""
 
 import asyncio
 import contextlib
@@ -28,7 +28,7 @@ _APPEARS_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """Chats whose document may have changed, and those of which a JSON side-car may have."""
+    """The chats whose document, or whose JSON side-car, may have changed."""
 
     documents: frozenset[ChatId] = frozenset()
     sidecars: frozenset[ChatId] = frozenset()
@@ -40,8 +40,8 @@ async def changed_chats(
     """Chats whose files may have changed; `None` for "any of them".
 
     Args:
-        folder: Need not exist yet; nothing is made.
-        look_again_s: How long at most until a change that the system did not report is noticed.
+        folder: Need not exist; it is not made.
+        look_again_s: Seconds until a change that the system did not report is noticed.
     """
     while True:
         yield None  # the folder may be gone

@@ -21,13 +21,13 @@ _Content = tuple[os.stat_result, bytes]
 
 @dataclass(frozen=True, slots=True)
 class FileText:
-    """What a file holds.
+    """The text of a file, with the file's state when it was read.
 
     Attributes:
-        text: Its text, as it stands in the file; line ends and a byte order mark included.
-        mtime_ns: When it was last changed, in ns.
+        text: The text, with its line ends and byte order mark.
+        mtime_ns: When the file was last changed, in ns.
         size: Its length in bytes.
-        inode: Its number on the disk.
+        inode: Its inode.
     """
 
     text: str
@@ -38,11 +38,11 @@ class FileText:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Why a file has no text for us.
+    """The reason why a file has no text.
 
     Attributes:
-        reason: In words for people, without the path.
-        size: Its length in bytes when that is why; else `None`.
+        reason: For users, without the path.
+        size: The file's length in bytes if it is too large; else `None`.
     """
 
     reason: str
@@ -50,9 +50,9 @@ class Unreadable:
 
 
 class VaultFiles:
-    """Reads files of a vault. A link that stays in the vault is followed, another one is not.
+    """Reads files of a vault; follows only links that stay in the vault.
 
-    In a `with` statement the folder of the last file stays open, for those who read many in order.
+    In a `with` statement the last file's folder stays open, which speeds up reading many in order.
 
     Args:
         root: The vault.
@@ -74,7 +74,7 @@ class VaultFiles:
         self._close()
 
     def read(self, path: str, *, max_bytes: int = MAX_TEXT_BYTES) -> FileText | Unreadable:
-        """The text of a regular file in UTF-8; never raises for what it finds there.
+        """The text of a regular file in UTF-8, or the reason why there is none; never raises.
 
         Args:
             path: Relative to the vault.
@@ -94,7 +94,7 @@ class VaultFiles:
 
         Raises:
             TooLarge: It holds more than `max_bytes`.
-            OSError: It is none, leads out of the vault, or the system refuses.
+            OSError: Not a regular file, a link out of the vault, or the system refuses.
             ValueError: If `path` is not a path below a folder.
         """
         return self._content(path, max_bytes)[1]
@@ -123,9 +123,9 @@ class VaultFiles:
             self._folder = None
 
     def _quickly(self, path: str, max_bytes: int) -> _Content | None:
-        """What is opened by its whole path, if that led through no link; else nothing is read.
+        """The file opened by its whole path, if no link was on the way; else `None`.
 
-        Half the time of opening each folder on the way.
+        Takes half the time of opening each folder on the way.
         """
         if not self._prefix:
             self._prefix = f"{os.path.realpath(self._root)}{os.sep}"

@@ -1,8 +1,8 @@
-"""What `.gitignore` and `.scignore` leave out, with git's meaning of their patterns.
+"""The rules of `.gitignore` and `.scignore`; patterns mean what they mean in git.
 
-Plain names are looked up, however many there are; what has wildcards becomes a few regular
-expressions. No pattern can make a match backtrack without bound, and of those with wildcards only
-so many count: a path is held against each of them.
+Plain names are looked up in a table; patterns with wildcards become a few regular expressions that
+can't backtrack without bound. The number of patterns with wildcards is limited, because each path
+is matched against all of them.
 """
 
 import re
@@ -35,11 +35,11 @@ class IgnoreRules:
     """The rules of one folder's ignore files.
 
     Attributes:
-        excluding: Of each rule, in their order, whether it leaves out or takes back in.
-        named: The last rule about a name, or about a path that begins with `/`.
-        globs: Regular expressions with one group for each rule, and the rules' numbers; the last
-            rule first.
-        left_out: How many lines were too many, or too long, to count.
+        excluding: For each rule in order: True if it excludes, False if it includes again.
+        named: The last rule for a name, or for a path that begins with `/`.
+        globs: Regular expressions with one group for each rule, and the rules' numbers, last rule
+            first.
+        left_out: The number of lines that are ignored because of the limits.
     """
 
     excluding: tuple[bool, ...]
@@ -48,7 +48,7 @@ class IgnoreRules:
     left_out: int = 0
 
     def verdict(self, path: str) -> bool | None:
-        """Whether the path is left out; `None` when no rule is about it.
+        """True if the path is excluded; `None` when no rule matches it.
 
         Args:
             path: Relative to the folder of the ignore file, with `/`; a folder ends in `/`.
@@ -73,7 +73,7 @@ class _Rule:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """What it is looked up by; empty when it has wildcards."""
+        """The key that it is looked up by; empty when it has wildcards."""
         anywhere = self.segments[0] == "**"
         plain = self.segments[anywhere:]
         if (anywhere and len(plain) != 1) or not _WILDCARDS.isdisjoint("".join(plain)):
@@ -83,12 +83,12 @@ class _Rule:
 
     @property
     def length(self) -> int:
-        """In characters, about."""
+        """The length of its regular expression in characters, roughly."""
         return sum(map(len, self.segments))
 
     @property
     def regex(self) -> str:
-        """What its paths match; empty when it is no valid pattern."""
+        """Its regular expression; empty when the pattern is invalid."""
         try:
             regex = _path_regex(self.segments)
             re.compile(regex)
@@ -99,9 +99,9 @@ class _Rule:
 
 @lru_cache(_REMEMBERED)
 def parse_ignore(text: str) -> IgnoreRules | None:
-    """The rules of an ignore file; `None` when it holds none.
+    """The rules of an ignore file; `None` when it has none.
 
-    Lines that are no valid pattern are passed over, as git does.
+    Invalid patterns are skipped, as git does.
     """
     lines = text[:_MAX_CHARACTERS].split("\n")
     rules = [rule for line in lines[:MAX_LINES] if (rule := _rule(line)) is not None]
@@ -154,7 +154,7 @@ def _without_trailing_spaces(line: str) -> str:
 
 
 def _path_regex(segments: Sequence[str]) -> str:
-    """Each `**` but the last takes the nearest match and holds on to it: that is enough."""
+    """Each `**` but the last takes the nearest match and never gives it back: that is enough."""
     runs: list[list[str]] = [[]]
     for segment in segments:
         if segment != "**":
@@ -175,7 +175,7 @@ def _path_regex(segments: Sequence[str]) -> str:
 
 
 def _segment_regex(glob: str) -> str:
-    """One path segment; each `*` but the last holds on to the nearest match, as above."""
+    """One path segment; each `*` but the last keeps the nearest match, as above."""
     chunks: list[str] = [""]
     position = 0
     may_close = True  # once a "[" finds no "]", no later one does

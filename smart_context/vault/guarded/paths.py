@@ -1,8 +1,8 @@
-"""The one place where a path that somebody asked for becomes a path in the vault.
+"""Turns requested paths into paths in the vault.
 
-Clients, models, templates and notes name files; what they name is a request, not a path. It is
-refused when it is absolute, climbs with `..`, holds a NUL, names a device, or leads out of the
-vault through a link. Web, packer, reader and contexts all ask here.
+Clients, models, templates and notes name files. A request is refused if it is absolute, contains
+`..` or a NUL, names a device, or leads out of the vault through a link. Web, packer, reader and
+contexts all use this module.
 """
 
 import os
@@ -22,19 +22,19 @@ _SHOWN_CHARACTERS = 200
 
 
 def confine(root: Path, request: str) -> Path:
-    """The path below `root` that a stranger's request names.
+    """The path below `root` that an untrusted request names.
 
     Args:
         root: The vault.
         request: A path relative to the vault, with `/`; `""` and `"."` name the vault itself.
 
     Returns:
-        `root / request`, which may not exist. Links inside the vault are kept in it, so it can be
-        made relative to `root` again; where they lead was checked.
+        `root / request`, which may not exist. Links stay in it, so it can be made relative to
+        `root` again; where they lead was checked.
 
     Raises:
-        PathRefused: If the request is absolute, holds `..` or a NUL, names a device, is no
-            possible file name, or leads out of the vault through a link.
+        PathRefused: The request is absolute, contains `..` or a NUL, names a device, can't be a
+            file name, or leads out of the vault through a link.
     """
     _check_words(request)
     if _plain_status(root, request) is None:
@@ -43,7 +43,7 @@ def confine(root: Path, request: str) -> Path:
 
 
 def status_of(root: Path, request: str) -> os.stat_result:
-    """What `confine(root, request).stat()` gives, for those who ask for thousands.
+    """The result of `confine(root, request).stat()`, faster.
 
     Raises:
         PathRefused: As `confine`.
@@ -74,9 +74,9 @@ def _check_links(root: Path, request: str) -> None:
 
 
 def _plain_status(root: Path, request: str) -> os.stat_result | None:
-    """The status of what is reached without a link; `None` also for what can't be looked at.
+    """The status of a file reached without a link; `None` also if the system refuses.
 
-    Most requests need no more than that.
+    Enough for most requests.
     """
     if "\\" in request:  # a separator on some systems
         return None
@@ -94,9 +94,9 @@ def _plain_status(root: Path, request: str) -> os.stat_result | None:
 
 
 def is_inside(root: Path, path: Path) -> bool:
-    """Whether `path`, with all its links followed, is `root` or below it.
+    """True if `path`, with all links followed, is `root` or below it.
 
-    Neither needs to exist. A path that can't be looked at (too long, not encodable) is outside.
+    Neither needs to exist. A path that can't be resolved (too long, not encodable) is outside.
     """
     try:
         real_root, real_path = os.path.realpath(root), os.path.realpath(path)

@@ -1,4 +1,4 @@
-"""The files of a vault: what is looked at, and what is never looked at."""
+"""Walks the files of a vault that may be read."""
 
 import contextlib
 import os
@@ -38,17 +38,17 @@ _Scopes = tuple[tuple[int, IgnoreRules], ...]
 def readable_files(
     root: Path, *, below: str = "", without: Collection[str] = (), hidden: bool = False
 ) -> Iterator[str]:
-    """The files of a vault that may be looked at, relative to it, sorted.
+    """The files of a vault that may be read, relative to it, sorted.
 
-    Left out: what a `.gitignore` or `.scignore` says (nested ones and `!` count as in git),
-    names that begin with a dot or are no Unicode, links to folders and links out of the vault, and
-    what is no regular file. Whether a file is text is the reader's business.
+    Excludes what `.gitignore` and `.scignore` exclude (nested ones and `!` work as in git), names
+    that begin with a dot or are not Unicode, links to folders and out of the vault, and anything
+    that is not a regular file. Does not check whether a file is text.
 
     Args:
         root: The vault.
-        below: Only what is in this folder, relative to the vault; the ignore files above it count.
-        without: Folders to leave out besides, relative to the vault; such as the memory folder.
-        hidden: Take names that begin with a dot too, other than `.git` and the ignore files.
+        below: Walk only this folder, relative to the vault; ignore files above it count.
+        without: More folders to exclude, relative to the vault, such as the memory folder.
+        hidden: Include names that begin with a dot, except `.git` and the ignore files.
     """
     stamps = file_stamps(root, below=below, without=without, hidden=hidden)
     yield from sorted(stamp[0] for stamp in stamps)
@@ -62,18 +62,18 @@ def file_stamps(
     hidden: bool = False,
     on_cut: OnCut | None = None,
 ) -> list[FileStamp]:
-    """The stamps of `readable_files`, in no order. Folders that can't be read are empty."""
+    """The stamps of `readable_files`, unordered. A folder that can't be read counts as empty."""
     return _found(_Walk(root, frozenset(without), hidden, on_cut), below).stamps
 
 
 def readable_folders(root: Path, *, without: Collection[str] = ()) -> list[str]:
-    """The folders that `readable_files` looks into, in no order; `""` is the vault itself."""
+    """The folders that `readable_files` walks, unordered; `""` is the vault itself."""
     found = _found(_Walk(root, frozenset(without), hidden=False))
     return [folder for folder in found.folders if _is_unicode(folder)]
 
 
 def cut_words(folder: str, lines: int) -> str:
-    """Says that lines of a folder's ignore files don't count, as `OnCut` is told."""
+    """The warning about lines of a folder's ignore files that are ignored."""
     where = shown(folder) if folder else "the vault's top folder"
     return (
         f"{lines:,} lines of {' and '.join(IGNORE_FILES)} in {where} don't count:"
@@ -82,20 +82,20 @@ def cut_words(folder: str, lines: int) -> str:
 
 
 def rest_after(look_s: float, work_s: float) -> float:
-    """How long nobody need look at all files again, in seconds; 0 after a quick look.
+    """Seconds until all files should be looked at again; 0 after a quick look.
 
-    After another, no more than a twentieth of the time is spent on looking. What counts is the
-    work of the look itself, so a busy machine makes no small vault look large.
+    After a slow look, at most a twentieth of the time goes into looking. Only the thread's own
+    work counts, so that a small vault is not taken for a large one on a busy machine.
 
     Args:
-        look_s: How long the look took.
-        work_s: How long of this its thread was at work.
+        look_s: The duration of the look.
+        work_s: The CPU time of its thread.
     """
     return 0.0 if look_s < _QUICK_S and work_s < _QUICK_WORK_S else _REST * look_s
 
 
 def stamp_of(root: Path, path: str, *, without: Collection[str] = ()) -> FileStamp | None:
-    """The stamp of one file; `None` when `readable_files` would not give it."""
+    """The stamp of one file; `None` if `readable_files` would exclude it."""
     walk = _Walk(root, frozenset(without), hidden=False)
     way, _, name = path.rpartition("/")
     with contextlib.suppress(OSError, ValueError):
@@ -142,11 +142,11 @@ class _Walk:
         return not self.hidden or name == ".git" or name in IGNORE_FILES
 
     def reach(self, way: str) -> tuple[Folder, str, _Scopes]:
-        """A folder, its prefix, and the rules from outside it; the caller closes it.
+        """A folder, its prefix, and the rules from above it; the caller closes it.
 
         Raises:
-            OSError: It is not there, it is left out, or a link is on the way.
-            ValueError: It is no possible way.
+            OSError: It is missing or excluded, or a link is on the way.
+            ValueError: Not a possible path.
         """
         folder, prefix = opened(Place(self.root)), ""
         scopes: _Scopes = ()
@@ -175,7 +175,7 @@ class _Walk:
         found: _Found,
         depth: int = _DEEPEST,
     ) -> None:
-        """Add what is in a folder and in those below it; nothing of one that can't be read."""
+        """Add the files of a folder and of those below it; skips a folder that can't be read."""
         try:
             entries = folder.entries()
         except OSError:
@@ -197,7 +197,7 @@ class _Walk:
     def _stamp_of(
         self, entry: "os.DirEntry[str]", prefix: str, scopes: _Scopes
     ) -> FileStamp | None:
-        """As `stamp`; most files are plain, and are told so without asking much."""
+        """As `stamp`, faster for plain files, which most are."""
         name = entry.name
         path = prefix + name
         try:
@@ -215,7 +215,7 @@ class _Walk:
         return stamp if is_plain else None
 
     def stamp(self, path: str, scopes: _Scopes, status: os.stat_result | None) -> FileStamp | None:
-        """The stamp of a file of that status; of a link (`None`), that of what it leads to."""
+        """The stamp of a file with that status; for a link (`None`), of the file it leads to."""
         if self._hides(path.rpartition("/")[2]) or (scopes and _is_ignored(path, scopes)):
             return None
         if status is None:
@@ -228,7 +228,7 @@ class _Walk:
 
 
 def _is_unicode(path: str) -> bool:
-    """Bytes that are no UTF-8 come as lone surrogates, which no prompt and no page could show."""
+    """True for a name in Unicode. Other bytes arrive as lone surrogates and can't be shown."""
     try:
         path.encode()
     except UnicodeEncodeError:

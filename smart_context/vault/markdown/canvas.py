@@ -1,4 +1,4 @@
-"""Canvases (JSON Canvas 1.0): what their cards link to."""
+"""The links of canvases (JSON Canvas 1.0)."""
 
 import json
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from smart_context.vault.markdown.notes import Link, Outline, outline_of
 def canvas_outline(text: str) -> Outline:
     """The outline of a `.canvas` file: its file cards, and the links and tags of its text cards.
 
-    A link's place is that of its card's text in the file. What is no canvas has no links.
+    A link's position is that of its card's text in the file. An invalid canvas has no links.
     """
     links: list[Link] = []
     tags: dict[str, None] = {}

@@ -1,7 +1,7 @@
 """The properties at the top of a note.
 
-Most are a few plain lines, which are read here; YAML's own reader, a hundred times slower, is
-asked only for the rest. Properties that are no YAML at all are no properties, never an error.
+Plain lines, the usual case, are read here; only the rest goes to the YAML reader, which is a
+hundred times slower. Invalid YAML counts as no properties, never as an error.
 """
 
 import re
@@ -23,7 +23,7 @@ Properties = dict[str, Any]
 
 
 def front_matter_end(text: str) -> int:
-    """Where the body of a note begins: after its front matter; 0 when it has none."""
+    """The position where a note's body begins, after its front matter; 0 without any."""
     if not text.startswith(("---\n", "---\r\n")):
         return 0
     end = _END.search(text, 3)
@@ -41,7 +41,7 @@ def properties_of(text: str) -> Properties:
 
 
 def names_in(properties: Properties, *keys: str) -> tuple[str, ...]:
-    """The strings under any of the keys, whether they are one, a list, or split by commas."""
+    """The strings under any of the keys: a single one, a list, or separated by commas."""
     found: list[str] = []
     for key in keys:
         value = properties.get(key)
@@ -52,26 +52,26 @@ def names_in(properties: Properties, *keys: str) -> tuple[str, ...]:
 
 
 def _is_name(entry: object) -> bool:
-    """Text, or a number of a length that Python agrees to write."""
+    """True for text, and for a number that is short enough for Python to print."""
     return isinstance(entry, str) or (isinstance(entry, int) and -_HUGE < entry < _HUGE)
 
 
 def whole_characters(text: str) -> str:
-    """The text, with `?` for half a character, which JSON and YAML can escape and no file holds."""
+    """The text with `?` for lone surrogates, which JSON can escape but files can't hold."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def links_in_properties(text: str, end: int) -> list[tuple[int, int, str]]:
-    """The links among the properties: values, or entries of lists, that are a link and no more.
+    """The links in the properties: values and list entries that consist of one link.
 
     Returns:
-        Of each, where it begins and ends, and what is between its brackets.
+        The start, the end and the text between the brackets of each link.
     """
     return [(found.start(2), found.end(2), found[3]) for found in _LINK.finditer(text, 0, end)]
 
 
 def _simple(source: str) -> Properties | None:
-    """The properties of plain `key: value` lines and lists; `None` if there is anything else."""
+    """The properties from plain `key: value` lines and lists; `None` if there is anything else."""
     properties: Properties = {}
     entries: list[str] | None = None
     for line in source.splitlines():

@@ -1,4 +1,4 @@
-"""What a link's words mean among the names of a vault, as Obsidian resolves them (contract B)."""
+"""Resolves links among the names of a vault, as Obsidian does."""
 
 import posixpath
 import unicodedata
@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 
 class Resolution(NamedTuple):
-    """What a link leads to.
+    """The target of a link.
 
     Attributes:
-        path: The file; `None` when there is none.
-        candidates: All files that the name could mean, best first, when it is ambiguous.
+        path: The file; `None` when no file matches.
+        candidates: All matching files, best first, when the name is ambiguous.
     """
 
     path: str | None
@@ -22,7 +22,7 @@ _NOWHERE = Resolution(None)
 
 
 def fold(name: str) -> str:
-    """A name as names are compared: without regard to case and to how accents are composed."""
+    """A name as it is compared: ignores case and the composition of accents."""
     return name.lower() if name.isascii() else unicodedata.normalize("NFC", name).lower()
 
 
@@ -32,7 +32,7 @@ def linkpath(target: str) -> str:
 
 
 def link_key(target: str) -> str:
-    """What a link and the files that it may mean have in common: the folded last part."""
+    """The key shared by a link and the files that it may mean: the folded base name."""
     name = target.partition("#")[0] if "#" in target else target
     return fold(name.rpartition("/")[2].strip())
 
@@ -44,7 +44,7 @@ def keys_of(path: str) -> tuple[str, ...]:
 
 
 class Names:
-    """The paths of a vault, by name. Adding and removing one costs the same in any vault."""
+    """The paths of a vault by name. Adding or removing a path takes constant time."""
 
     def __init__(self, paths: Iterable[str]) -> None:
         self._paths: dict[str, list[str]] = {}
@@ -54,14 +54,14 @@ class Names:
             self.add(path)
 
     def add(self, path: str) -> None:
-        """A file appeared."""
+        """Add a path."""
         folded = fold(path)
         self._paths.setdefault(folded, []).append(path)
         self._by_name.setdefault(folded.rpartition("/")[2], []).append(path)
         self._forget(path)
 
     def discard(self, path: str) -> None:
-        """A file is gone."""
+        """Remove a path."""
         folded = fold(path)
         for names, key in ((self._paths, folded), (self._by_name, folded.rpartition("/")[2])):
             if path in names.get(key, ()):
@@ -69,11 +69,11 @@ class Names:
         self._forget(path)
 
     def resolve(self, target: str, source: str) -> Resolution:
-        """What a link in `source` leads to.
+        """The file that a link in `source` leads to.
 
-        In this order: the exact path, the path plus `.md`, the same from the source's folder, the
-        shortest path that ends so (ties in lexical order). `./` and `../` start at the source's
-        folder and `/` at the vault; they are taken by the letter. `#heading` alone is the source.
+        Tries in order: the exact path, the path plus `.md`, the same from the source's folder, the
+        shortest path with this ending (ties in lexical order). `./` and `../` start at the source's
+        folder and `/` at the vault; those match exactly or not at all. `#heading` means the source.
         """
         wanted = linkpath(target)
         if not wanted:

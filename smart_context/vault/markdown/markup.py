@@ -1,11 +1,10 @@
-"""Where a note is not prose: code, comments, math and escapes, in which nothing is a link."""
+"""Blanks out code, comments, math and escapes, in which nothing is a link."""
 
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
-# Whoever writes a note can make a pattern slow that tries the same characters in several ways, so
-# no repetition here gives back what it took.
+# Possessive repetitions only: a pattern that backtracks could be made slow by a note.
 _SPECIAL = re.compile(r"\\.|``*+|\$\$?|%%|<!--|~~~~*+|\[\[", re.DOTALL)
 _WIKI_LINK = re.compile(r"\[\[[^\[\]\n]++\]\]")
 _BLANK_LINE = re.compile(r"\n[ \t>]*+\r?\n")
@@ -17,16 +16,16 @@ _FENCE_ENDS = {
     "`": re.compile(r"\n[ \t>]*+(```+)[ \t]*+\r?(?=\n|\Z)"),
     "~": re.compile(r"\n[ \t>]*+(~~~+)[ \t]*+\r?(?=\n|\Z)"),
 }
-_PIECES_AT_ONCE = 10_000  # a text of nothing but marks has millions
+_PIECES_AT_ONCE = 10_000  # a text made of marks has millions
 _COMMENTS = {"%%": "%%", "<!--": "-->"}
 
 
 def prose_of(text: str, start: int = 0) -> str:
-    """The text with all that is no prose blanked out; every position stays what it was.
+    """The text with everything but prose blanked out; positions don't change.
 
     Args:
         text: A note.
-        start: Where its body begins; what is before it is left alone.
+        start: Where the body begins; the text before it is unchanged.
     """
     if not _may_hold_more_than_prose(text):
         return text
@@ -44,7 +43,7 @@ def prose_of(text: str, start: int = 0) -> str:
 
 
 def _may_hold_more_than_prose(text: str) -> bool:
-    """Single characters are found many times faster than longer strings."""
+    """True if there may be markup. Finding single characters is many times faster than strings."""
     return (
         "`" in text
         or "\\" in text
@@ -56,7 +55,7 @@ def _may_hold_more_than_prose(text: str) -> bool:
 
 
 class _Scan:
-    """One walk over a text from left to right, linear in its length whatever it holds."""
+    """One pass over a text from left to right, linear in its length for any text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -94,7 +93,7 @@ class _Scan:
         return self._end_of_code(run, after) if end is None and run[0] == "`" else end
 
     def _starts_line(self, position: int) -> bool:
-        """Asked from left to right, so nothing is looked through twice."""
+        """Called from left to right, so nothing is searched twice."""
         newline = self._text.rfind("\n", self._looked_to, position)
         self._looked_to = position
         if newline >= 0 or self._line < 0:
@@ -121,7 +120,7 @@ class _Scan:
         return end if end <= limit else None
 
     def _next(self, mark: str, after: int) -> int:
-        """Where a mark comes next; the end of the text if it doesn't. Asked from left to right."""
+        """The position of the next mark, or the end of the text. Called from left to right."""
         if self._nearest.get(mark, -1) < after:
             found = self._text.find(mark, after)
             self._nearest[mark] = found if found >= 0 else len(self._text)

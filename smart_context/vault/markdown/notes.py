@@ -1,4 +1,4 @@
-"""What a note is made of: links, headings, blocks, tags, with their places in its text."""
+"""The outline of a note: links, headings, blocks and tags, with their positions."""
 
 import re
 from collections.abc import Iterator
@@ -22,9 +22,9 @@ class Link(NamedTuple):
     """A link as it is written.
 
     Attributes:
-        start: Where it begins in the text, in characters.
-        end: Where it ends.
-        target: What it names, with its `#heading` or `#^block`, without the alias.
+        start: Its first character's position in the text.
+        end: The position after its last character.
+        target: The name, with `#heading` or `#^block`, without the alias.
     """
 
     start: int
@@ -49,7 +49,7 @@ class Block(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """All that the index knows of a text.
+    """The parts of a text that the index stores.
 
     Attributes:
         length: In characters.
@@ -59,7 +59,7 @@ class Outline(NamedTuple):
         tags: Without `#`, each once, as first written.
         aliases: Other names of the note.
         body: Where the text goes on after the properties; 0 when it has none.
-        embeds: Which of the links are embeds, as their places among `links`.
+        embeds: The positions in `links` of those that are embeds.
     """
 
     length: int
@@ -73,7 +73,7 @@ class Outline(NamedTuple):
 
     @classmethod
     def from_json(cls, stored: list[Any]) -> "Outline":
-        """An outline from what `json` made of one."""
+        """An outline from its parsed JSON."""
         length, links, headings, blocks, tags, aliases, body, embeds = stored
         return cls(
             length,
@@ -87,7 +87,7 @@ class Outline(NamedTuple):
         )
 
 
-# No repetition gives back what it took: so each is linear in a text, whatever that holds.
+# Possessive repetitions only, so that each pattern is linear in any text.
 _WIKI_LINK = re.compile(r"\[\[([^\[\]\n|]++)(?:\|(?>(?:[^\[\]\n]++|\[(?!\[)|\](?!\]))*))?\]\]")
 _MARKDOWN_LINK = re.compile(
     r"\]\([ \t]*+(?:<([^<>\n]*+)>|([^\s()<>]*+(?:\([^\s()]*+\)[^\s()]*+)*))"
@@ -106,7 +106,7 @@ _TEXT_BEFORE_LINK = 2_000
 
 
 def outline_of(text: str) -> Outline:
-    """The outline of a note in Markdown; any text has one."""
+    """The outline of a Markdown text; never fails."""
     body = front_matter_end(text)
     prose = prose_of(text, body)
     links = _links(prose, body)
@@ -140,7 +140,7 @@ def _links(prose: str, body: int) -> list[Link]:
 
 
 def _wiki_links(prose: str, body: int) -> Iterator[Link]:
-    """What `_WIKI_LINK` finds; most links are plain, and are told so several times faster."""
+    """The matches of `_WIKI_LINK`, several times faster for plain links, which most are."""
     start = prose.find("[[", body)
     while start >= 0:
         closing = prose.find("]]", start)
@@ -226,13 +226,13 @@ def _tags(prose: str, body: int) -> list[str]:
 
 
 def _blocks(prose: str, body: int) -> Iterator[Block]:
-    """A block reaches back to its beginning, or to the end of the block before it."""
+    """The named blocks. Each starts with its paragraph, but not before the last block's end."""
     block = (body, body)
     floor = body
     for found in _BLOCK_NAME.finditer(prose, body):
         end, name = found.end(), found.start()
         line = _line_start(prose, name, floor)
-        is_alone = not prose[line:name].strip()  # and then names what is before it
+        is_alone = not prose[line:name].strip()  # then it names the block before it
         if not is_alone and not prose[name - 1].isspace():
             continue
         if is_alone:

@@ -1,4 +1,4 @@
-"""Properties that need YAML's own reader, within bounds: it is slow, and may be told to copy."""
+"""Properties that need the YAML reader, within limits: it is slow, and aliases can multiply."""
 
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ class _TooMuch(YAMLError):
 
 
 class _BoundedComposer(Composer):
-    """Refuses aliases, of which a few lines make billions of values, and deep nesting."""
+    """Refuses deep nesting, and aliases, with which a few lines make billions of values."""
 
     level = 0
 
@@ -33,7 +33,7 @@ class _BoundedComposer(Composer):
 
 
 def read_yaml(source: str) -> dict[str, Any]:
-    """What a YAML text says, if that is a table; `{}` when it is none, or out of bounds."""
+    """The table in a YAML text; `{}` if it is anything else, or beyond the limits."""
     if len(source) > MAX_CHARACTERS:
         return {}
     reader = YAML(typ="safe", pure=True)

@@ -1,7 +1,6 @@
-"""Parts of a text as ranges of its characters: sections, blocks, and what exclusions leave.
+"""Parts of a text as ranges of characters: sections, blocks, and the rest after exclusions.
 
-All of it is computed from an outline, so the length of what would be included is known without
-reading the file.
+Works on outlines, so the length of an included part is known without reading the file.
 """
 
 import re
@@ -24,12 +23,12 @@ _PUNCTUATION = re.compile(r"[!\"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\s]+")
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What of a text stays when exclusions are taken out.
+    """The ranges of a text that remain after exclusions.
 
     Attributes:
-        whole: The text, or the section of it, that was asked for.
-        ranges: What of it stays, in order.
-        exclusions: How many sections each pattern took out.
+        whole: The requested range: the text, or a section of it.
+        ranges: The parts of it that remain, in order.
+        exclusions: The number of sections that each pattern removed.
     """
 
     whole: Range
@@ -38,22 +37,22 @@ class Kept:
 
     @property
     def length(self) -> int:
-        """In characters."""
+        """The length of what remains, in characters."""
         return sum(end - start for start, end in self.ranges)
 
     def holds(self, start: int, end: int) -> bool:
-        """Whether all characters from `start` to `end` stay."""
+        """True if all characters from `start` to `end` remain."""
         place = bisect_right(self.ranges, start, key=itemgetter(0)) - 1
         return place >= 0 and end <= self.ranges[place][1]
 
     def of(self, text: str) -> str:
-        """What stays of the text."""
+        """The part of the text that remains."""
         if len(self.ranges) == 1 and self.ranges[0] == (0, len(text)):
             return text
         return "".join(text[start:end] for start, end in self.ranges)
 
     def reach(self, length: int) -> int:
-        """Where the text ends when only the first `length` characters that stay are taken."""
+        """The position in the text after the first `length` characters that remain."""
         for start, end in self.ranges:
             if length <= end - start:
                 return start + length
@@ -62,10 +61,10 @@ class Kept:
 
 
 def section_of(outline: Outline, fragment: str) -> Range | None:
-    """The place of `Heading`, `Heading#Sub heading` or `^block`; `None` when it isn't there.
+    """The range of `Heading`, `Heading#Sub heading` or `^block`; `None` when not found.
 
-    Headings are compared as Obsidian compares them: without punctuation, formatting and case. The
-    first one that fits is meant; a section goes on to the next heading of its level or above.
+    Headings are compared as in Obsidian: without punctuation, formatting and case. The first match
+    counts. A section ends before the next heading of its level or above.
     """
     if fragment.startswith("^"):
         wanted = fragment[1:].lower()
@@ -78,19 +77,19 @@ def section_of(outline: Outline, fragment: str) -> Range | None:
 
 
 def plain_heading(text: str) -> str:
-    """A heading as it is compared: words without punctuation and formatting, in lower case."""
+    """A heading as it is compared: without punctuation and formatting, in lower case."""
     return fold(_PUNCTUATION.sub(" ", text).strip())
 
 
 def kept_of(
     outline: Outline, whole: Range, patterns: Sequence[tuple[str, Callable[[str], bool]]]
 ) -> Kept:
-    """What stays of `whole` when the sections whose heading fits a pattern are taken out.
+    """The rest of `whole` after removing the sections whose heading matches a pattern.
 
     Args:
-        outline: Of the text.
-        whole: The text, or a part of it.
-        patterns: Each with its test, which gets the whole heading, folded as names are.
+        outline: The text's outline.
+        whole: The range to take from.
+        patterns: Each pattern with its test, which gets the whole heading, folded like names.
     """
     if not patterns:
         return Kept(whole, (whole,), _NONE)
