@@ -58,9 +58,9 @@ def insert_after(document: JsonObject, boundary: MessageId, summary: Message) ->
     """Insert a summary into a chat's document; false if its boundary is gone."""
     give_ids(document)
     entries: list[JsonObject] = document["messages"]
-    for at in reversed(range(len(entries))):
-        if entries[at]["id"] == boundary:
-            entries.insert(at + 1, summary.to_dict())
+    for position in reversed(range(len(entries))):
+        if entries[position]["id"] == boundary:
+            entries.insert(position + 1, summary.to_dict())
             return True
     return False
 
@@ -85,10 +85,10 @@ def newest_summary(messages: Sequence[Message]) -> Message | None:
 def since(messages: Sequence[Message], summary: Message | None) -> list[Message]:
     """The finished messages after a summary's boundary."""
     boundary = boundary_of(summary) if summary else ""
-    place = next((at for at, message in enumerate(messages) if message.id == boundary), -1)
+    last = next((i for i, message in enumerate(messages) if message.id == boundary), -1)
     return [
         message
-        for message in messages[place + 1 :]
+        for message in messages[last + 1 :]
         if not (message.is_summary or message.generating or message.error or message.error_code)
     ]
 
@@ -123,28 +123,28 @@ def within_budget(
         keep: Messages that never go, such as those that the user pinned.
     """
     kept = _staying(history, keep)
-    left = max_tokens - sum(cost(history[at]) for at in kept)
+    left = max_tokens - sum(cost(history[position]) for position in kept)
     end = len(history)
     while end > 0:
         run = _run_around(history, end - 1)
         end = run.start
         if end in kept:
             continue
-        tokens = sum(cost(history[at]) for at in run)
+        tokens = sum(cost(history[position]) for position in run)
         if tokens <= left:
             left -= tokens
             kept.update(run)
         elif tokens <= max_tokens // 2:
             break
-    return [history[at] for at in sorted(kept)]
+    return [history[position] for position in sorted(kept)]
 
 
 def _staying(history: Sequence[Message], keep: Collection[MessageId]) -> set[int]:
     """The positions of messages that always stay, with their tool results."""
-    wanted = [at for at, message in enumerate(history) if message.is_summary or message.id in keep]
+    wanted = [i for i, message in enumerate(history) if message.is_summary or message.id in keep]
     if history and history[0].role == "system":
         wanted.append(0)
-    return {at for position in wanted for at in _run_around(history, position)}
+    return set().union(*(_run_around(history, position) for position in wanted))
 
 
 def _run_around(history: Sequence[Message], position: int) -> range:

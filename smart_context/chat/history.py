@@ -85,16 +85,20 @@ async def build_context(
         plain = _newest_if_plain(messages, options.max_context_message_count)
         if plain is not None:
             return plain
-    positions = [at for at, message in enumerate(messages) if not message.generating]
+    positions = [position for position, message in enumerate(messages) if not message.generating]
     positions, summary_at = _compact(messages, positions, options.compaction_points)
 
     oldest = _oldest_kept_round(messages, positions, options.keep_tool_call_rounds)
     changed = {
-        at: without_tool_calls(messages[at])
-        for at in positions[:oldest]
-        if not isinstance(messages[at].content, str) and has_tool_calls(messages[at])
+        position: without_tool_calls(messages[position])
+        for position in positions[:oldest]
+        if not isinstance(messages[position].content, str) and has_tool_calls(messages[position])
     }
-    positions = [at for at in positions if not (messages[at].error or messages[at].error_code)]
+    positions = [
+        position
+        for position in positions
+        if not (messages[position].error or messages[position].error_code)
+    ]
     pairs = find_tool_pairs(messages)
     positions = _keep_pairs(messages, positions, pairs, changed)
 
@@ -102,9 +106,9 @@ async def build_context(
     if limit is not None:
         positions = _newest(messages, positions, limit, summary_at)
         positions = _keep_pairs(messages, positions, pairs, changed)
-    history = [messages[at] for at in positions]
+    history = [messages[position] for position in positions]
     if changed:
-        history = [changed.get(at) or messages[at] for at in positions]
+        history = [changed.get(position) or messages[position] for position in positions]
     return await _attach(history, options)
 
 
@@ -147,12 +151,16 @@ def _compact(
 ) -> tuple[list[int], int | None]:
     """The positions after the newest usable point, and where its summary is."""
     summary_at, boundary_at = _usable_point(messages, positions, points) if points else (None, None)
-    spoken = [at for at in positions if not messages[at].is_summary]
+    spoken = [position for position in positions if not messages[position].is_summary]
     if summary_at is None or boundary_at is None:
         return spoken, None
     leading = spoken[:1] if spoken and messages[spoken[0]].role == "system" else []
-    leading = [at for at in leading if at != summary_at]
-    tail = [at for at in spoken if at > boundary_at and at != summary_at and at not in leading]
+    leading = [position for position in leading if position != summary_at]
+    tail = [
+        position
+        for position in spoken
+        if position > boundary_at and position != summary_at and position not in leading
+    ]
     return [*leading, summary_at, *tail], summary_at
 
 
@@ -161,9 +169,9 @@ def _usable_point(
 ) -> tuple[int | None, int | None]:
     named = {name for p in points for name in (p.summary_message_id, p.boundary_message_id)}
     place: dict[str, int] = {}
-    for at in positions:
-        if (message_id := messages[at].id) in named:
-            place.setdefault(message_id, at)
+    for position in positions:
+        if (message_id := messages[position].id) in named:
+            place.setdefault(message_id, position)
     ordered = sorted(points, key=lambda point: _moment(point.created_at))
     for point in reversed(ordered):
         summary_at = place.get(point.summary_message_id)
@@ -221,17 +229,21 @@ def _keep_pairs(
     if not pairs.caller_of:
         return positions
 
-    def is_paired(at: int) -> bool:
-        caller_at = pairs.caller_of.get(at)
+    def is_paired(position: int) -> bool:
+        caller_at = pairs.caller_of.get(position)
         if caller_at is None:
             return True
         caller = changed.get(caller_at)
-        return caller_at in alive and (caller is None or pairs.is_called_by(caller, at))
+        return caller_at in alive and (caller is None or pairs.is_called_by(caller, position))
 
     alive = set(positions)
-    kept = [at for at in positions if is_paired(at)]
+    kept = [position for position in positions if is_paired(position)]
     alive.intersection_update(kept)
-    answered = {(pairs.caller_of[at], call) for at, call in pairs.call_id_of.items() if at in alive}
+    answered = {
+        (pairs.caller_of[position], call)
+        for position, call in pairs.call_id_of.items()
+        if position in alive
+    }
     for result_at, call_id in pairs.call_id_of.items():
         caller_at = pairs.caller_of[result_at]
         if caller_at in alive and (caller_at, call_id) not in answered:
@@ -255,15 +267,21 @@ def _newest(
 
 
 async def _attach(history: list[Message], options: ContextBuilderOptions) -> list[Message]:
-    carriers = [at for at, message in enumerate(history) if message.files or message.links]
+    carriers = [
+        position for position, message in enumerate(history) if message.files or message.links
+    ]
     if not carriers:
         return history
-    texts = await read_attachments([history[at] for at in carriers], options.attachment_resolver)
+    texts = await read_attachments(
+        [history[position] for position in carriers], options.attachment_resolver
+    )
     carriers.reverse()
-    limits = _limits([history[at] for at in carriers], texts, options)
-    for at, most in zip(carriers, limits, strict=True):
+    limits = _limits([history[position] for position in carriers], texts, options)
+    for position, most in zip(carriers, limits, strict=True):
         can_read_on = options.model_support_tool_use_for_file
-        history[at] = with_attachments(history[at], texts, can_read_on=can_read_on, most=most)
+        history[position] = with_attachments(
+            history[position], texts, can_read_on=can_read_on, most=most
+        )
     return history
 
 

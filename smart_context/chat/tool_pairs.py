@@ -44,18 +44,18 @@ def find_tool_pairs(messages: Sequence[Message]) -> ToolPairs:
     if not any([message.role == "tool" for message in messages]):  # noqa: C419  a list is faster
         return ToolPairs(caller_of, call_id_of)
     newest_caller: dict[str, int] = {}
-    for at, message in enumerate(messages):
+    for position, message in enumerate(messages):
         if message.role != "tool":
-            newest_caller.update((call_id, at) for call_id in _call_ids(message))
+            newest_caller.update((call_id, position) for call_id in _call_ids(message))
             continue
         call_id = _result_id(message)
         if call_id in newest_caller:
-            caller_of[at] = newest_caller[call_id]
-            call_id_of[at] = call_id
+            caller_of[position] = newest_caller[call_id]
+            call_id_of[position] = call_id
         elif "tool_call_id" in message.extra:
-            caller_of[at] = NOBODY
-        elif (speaker := _speaker_before(messages, at, caller_of)) is not None:
-            caller_of[at] = speaker
+            caller_of[position] = NOBODY
+        elif (speaker := _speaker_before(messages, position, caller_of)) is not None:
+            caller_of[position] = speaker
     return ToolPairs(caller_of, call_id_of)
 
 
@@ -89,11 +89,11 @@ def _result_id(message: Message) -> str:
 
 
 def _speaker_before(
-    messages: Sequence[Message], at: int, caller_of: Mapping[int, int]
+    messages: Sequence[Message], position: int, caller_of: Mapping[int, int]
 ) -> int | None:
-    if at == 0:
+    if position == 0:
         return None
-    before = messages[at - 1].role
+    before = messages[position - 1].role
     if before == "tool":
-        return caller_of.get(at - 1)
-    return at - 1 if before == "assistant" else None
+        return caller_of.get(position - 1)
+    return position - 1 if before == "assistant" else None

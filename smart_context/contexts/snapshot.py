@@ -15,7 +15,7 @@ from smart_context.contexts.items import Item, Selected
 from smart_context.contexts.options import ContextOptions
 from smart_context.vault.markdown.links import Resolution, fold, linkpath
 from smart_context.vault.markdown.notes import Link, Outline
-from smart_context.vault.markdown.sections import Kept, Range, kept_of, section_of
+from smart_context.vault.markdown.sections import KeptRanges, Range, kept_of, section_of
 from smart_context.vault.match import build_matcher
 
 AmbiguousLink = tuple[str, str, list[str]]
@@ -92,7 +92,7 @@ class _Part:
     """An item and what stays of it; `reach` is where in the file the stored text ends."""
 
     item: Item
-    kept: Kept
+    kept: KeptRanges
     reach: int
 
 
@@ -211,7 +211,7 @@ class _Collector:
         self.snapshot.lengths[item.key] = len(text)
         return _Part(item, kept, kept.whole[1]), text
 
-    def _kept(self, item: Item, outline: Outline) -> Kept | None:
+    def _kept(self, item: Item, outline: Outline) -> KeptRanges | None:
         whole: Range | None = (0, outline.length)
         if item.fragment:
             whole = section_of(outline, item.fragment)

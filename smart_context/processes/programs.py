@@ -143,7 +143,7 @@ def run(
     try:
         if process.stdin is not None:
             _in_background(_write, process.stdin, stdin)
-        outcome = _Running(process, max_bytes).outcome(timeout_s, may_stay=may_stay)
+        outcome = _RunningProgram(process, max_bytes).outcome(timeout_s, may_stay=may_stay)
     except BaseException:
         kill()
         raise
@@ -164,7 +164,7 @@ def _found(name: str, environment: Mapping[str, str]) -> str | None:
     return None
 
 
-class _Running:
+class _RunningProgram:
     """A program that runs, and the threads that wait for what it does."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", max_bytes: int) -> None:

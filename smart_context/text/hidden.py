@@ -48,15 +48,15 @@ def hidden_spans(text: str) -> Iterator[tuple[int, int]]:
 def _end_of_use(text: str, start: int, end: int, lines: "_Lines") -> int:
     """Where the use of a run ends and what is hidden begins; `end` if nothing is hidden."""
     base = _Neighbours(text, start, end)
-    at = start
-    if _is_selected(base.before, text[at], text[at + 1 : at + 2]):
-        at += 1  # a joiner of emoji may follow
-    if end - at != 1:
-        return min(at, end)
-    if text[at] in "\u200e\u200f\u061c":
-        return end if base.separates and lines.may_turn(at) else at
-    is_used = _USES.get(text[at])
-    return end if is_used is not None and is_used(base) else at
+    position = start
+    if _is_selected(base.before, text[position], text[position + 1 : position + 2]):
+        position += 1  # a joiner of emoji may follow
+    if end - position != 1:
+        return min(position, end)
+    if text[position] in "\u200e\u200f\u061c":
+        return end if base.separates and lines.may_turn(position) else position
+    is_used = _USES.get(text[position])
+    return end if is_used is not None and is_used(base) else position
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +78,9 @@ class _Neighbours:
     @property
     def letter(self) -> str:
         """The letter before, under its marks."""
-        for at in range(self.start - 1, max(self.start - 2 - _MOST_MARKS, -1), -1):
-            if unicodedata.category(self.text[at]) not in {"Mn", "Me"}:
-                return self.text[at]
+        for position in range(self.start - 1, max(self.start - 2 - _MOST_MARKS, -1), -1):
+            if unicodedata.category(self.text[position]) not in {"Mn", "Me"}:
+                return self.text[position]
         return ""
 
     @property
@@ -97,11 +97,11 @@ class _Lines:
         self._end = -1
         self._left = 0
 
-    def may_turn(self, at: int) -> bool:
+    def may_turn(self, position: int) -> bool:
         """Whether a mark of direction has a use there: some, in lines from right to left."""
-        if at > self._end:
-            start = self._text.rfind("\n", 0, at) + 1
-            end = self._text.find("\n", at)
+        if position > self._end:
+            start = self._text.rfind("\n", 0, position) + 1
+            end = self._text.find("\n", position)
             self._end = len(self._text) if end < 0 else end
             turns = _RIGHT_TO_LEFT.search(self._text, start, self._end)
             self._left = _DIRECTIONS_IN_A_LINE if turns else 0

@@ -32,8 +32,8 @@ def shown(name: object, *, limit: int | None = MAX_NAME) -> str:
     """
     whole = str(name)
     bare = whole.strip()
-    at = whole.find(bare)
-    ends = (whole[:at], whole[at + len(bare) :]) if bare else (whole, "")
+    position = whole.find(bare)
+    ends = (whole[:position], whole[position + len(bare) :]) if bare else (whole, "")
     before, after = ("".join(map(_escape, end)) for end in ends)
     return _cut(before + one_line(bare) + after, limit)
 
@@ -64,12 +64,14 @@ def _visible(text: str) -> Iterator[str]:
     marks = _MOST_MARKS  # one that has no letter before it is shown as an escape
     hidden = hidden_spans(text)
     start, end = next(hidden, (len(text), 0))
-    for at, character in enumerate(text):
-        if at >= end > start:
+    for position, character in enumerate(text):
+        if position >= end > start:
             start, end = next(hidden, (len(text), 0))
         category = unicodedata.category(character)
         marks = marks + 1 if category in {"Mn", "Me"} else 0
-        is_dangerous = at >= start or marks > _MOST_MARKS or _is_dangerous(character, category)
+        is_dangerous = (
+            position >= start or marks > _MOST_MARKS or _is_dangerous(character, category)
+        )
         yield _escape(character) if is_dangerous else character
 
 
@@ -103,4 +105,4 @@ def _escape(character: str) -> str:
 
 def _json_escape(character: str) -> str:
     units = character.encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))

@@ -51,7 +51,7 @@ class RoleFiles:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FoundFiles:
     """What lies in a folder, not read yet.
 
     Attributes:
@@ -65,19 +65,19 @@ class Found:
     refused: tuple[str, ...]
 
 
-def find_plugin_files(root: Path) -> Found:
+def find_plugin_files(root: Path) -> FoundFiles:
     """All files below `plugins/`, byte code that is never loaded aside."""
     folder = Place(root.resolve()) / PLUGINS_FOLDER
     return _found(folder, _entries_below, max_files=MAX_FILES, max_file_bytes=MAX_FILE_BYTES)
 
 
-def find_role_files(root: Path) -> Found:
+def find_role_files(root: Path) -> FoundFiles:
     """`roles/*.toml` and what lies in `roles/templates/`."""
     folder = Place(root.resolve()) / ROLES_FOLDER
     return _found(folder, _role_entries, max_files=MAX_ROLE_FILES, max_file_bytes=MAX_ROLE_BYTES)
 
 
-def plugin_files(found: Found) -> FileSet:
+def plugin_files(found: FoundFiles) -> FileSet:
     """The digests of what was found; contents are not kept."""
     digests: dict[str, str] = {}
     refused = [*found.refused]
@@ -91,7 +91,7 @@ def plugin_files(found: Found) -> FileSet:
     return _file_set(digests, refused)
 
 
-def role_files(found: Found) -> RoleFiles:
+def role_files(found: FoundFiles) -> RoleFiles:
     """The contents of what was found, with their digests."""
     contents: dict[str, bytes] = {}
     refused = [*found.refused]
@@ -136,7 +136,9 @@ def _file_set(digests: Mapping[str, str], refused: list[str]) -> FileSet:
     return FileSet(digest=total.hexdigest(), files=digests, refused=tuple(sorted(refused)))
 
 
-def _found(folder: Place, entries_of: Entries, *, max_files: int, max_file_bytes: int) -> Found:
+def _found(
+    folder: Place, entries_of: Entries, *, max_files: int, max_file_bytes: int
+) -> FoundFiles:
     stamps: list[Stamp] = []
     refused: list[str] = []
     total = 0
@@ -150,7 +152,7 @@ def _found(folder: Place, entries_of: Entries, *, max_files: int, max_file_bytes
     if len(stamps) > max_files or total > MAX_BYTES:
         refused.append(f"more than {max_files:,} files or {MAX_BYTES >> 20} MiB")
         stamps.clear()
-    return Found(folder=folder, stamps=tuple(sorted(stamps)), refused=tuple(sorted(refused)))
+    return FoundFiles(folder=folder, stamps=tuple(sorted(stamps)), refused=tuple(sorted(refused)))
 
 
 def _stamp(name: str, entry: Entry) -> Stamp | None:

@@ -14,7 +14,7 @@ from smart_context.errors import TrustRequired
 from smart_context.text.names import shown
 from smart_context.trust.admission import endpoint_pin
 from smart_context.trust.files import (
-    Found,
+    FoundFiles,
     RoleFiles,
     find_plugin_files,
     find_role_files,
@@ -64,8 +64,8 @@ class VaultTrust:
     def __init__(self, root: Path, record: TrustRecord) -> None:
         self.root = root.resolve()
         self._record = record
-        self._plugins: tuple[Found, FileSet] | None = None
-        self._roles: tuple[Found, RoleFiles] | None = None
+        self._plugins: tuple[FoundFiles, FileSet] | None = None
+        self._roles: tuple[FoundFiles, RoleFiles] | None = None
         self._missed_git = False
 
     def grant(self) -> Grant:

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import pytest
 
-from smart_context.chat.documents.document import Unreadable, read_version
+from smart_context.chat.documents.document import NotAChat, read_version
 from smart_context.chat.listed.search import snippet
 from smart_context.chat.messages import Message, MessageId
 from smart_context.config.document import TomlUnreadable, parse_toml
@@ -53,7 +53,7 @@ def said(text, number=0):
 
 
 def chat(text):
-    with suppress(Unreadable):
+    with suppress(NotAChat):
         read_version(text.encode())
 
 

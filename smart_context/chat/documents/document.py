@@ -24,7 +24,7 @@ _encode_ascii = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 _encode_sorted = json.JSONEncoder(sort_keys=True, allow_nan=False).encode
 
 
-class Unreadable(Exception):
+class NotAChat(Exception):
     """The bytes are not a chat's document; the message says why."""
 
 
@@ -32,7 +32,7 @@ class NotJson(Exception):
     """A caller's values can't be written as JSON; the message says why."""
 
 
-class Entry:
+class MessageEntry:
     """One entry of `messages`, with its line of JSON and its `Message` once computed.
 
     Entries are equal when their values are; for shared entries the comparison is free.
@@ -54,7 +54,9 @@ class Entry:
         self._message: tuple[int, Message] | None = None
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Entry) and bool(self.value == other.value))
+        return self is other or (
+            isinstance(other, MessageEntry) and bool(self.value == other.value)
+        )
 
     __hash__ = None  # type: ignore[assignment]  # values can't be hashed
 
@@ -84,7 +86,7 @@ class Version:
         place: The number of other keys before `messages`.
     """
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[MessageEntry, ...] = ()
     other: Mapping[str, Any] = field(default_factory=dict)
     place: int = 0
 
@@ -122,7 +124,7 @@ class Version:
         return tuple(keys_of([entry.value for entry in self.entries]))
 
     @cached_property
-    def by_key(self) -> Mapping[Hashable, Entry]:
+    def by_key(self) -> Mapping[Hashable, MessageEntry]:
         """The entries by their keys."""
         return dict(zip(self.keys, self.entries, strict=True))
 
@@ -144,18 +146,18 @@ def read_version(content: bytes, known: Version | None = None) -> Version:
     empty list.
 
     Raises:
-        Unreadable: Not UTF-8, not JSON, not an object, nested too deeply, or `messages` not a list.
+        NotAChat: Not UTF-8, not JSON, not an object, nested too deeply, or `messages` not a list.
     """
     document = _parsed(content)
     if not isinstance(document, dict):
-        raise Unreadable(f"expected a JSON object, found {_kind(document)}")
+        raise NotAChat(f"expected a JSON object, found {_kind(document)}")
     messages = document.get("messages", [])
     if not isinstance(messages, list):
-        raise Unreadable(f"expected a list under 'messages', found {_kind(messages)}")
+        raise NotAChat(f"expected a list under 'messages', found {_kind(messages)}")
     try:
-        return _version(document, [Entry(value) for value in messages], known)
+        return _version(document, [MessageEntry(value) for value in messages], known)
     except RecursionError:
-        raise Unreadable(f"nested deeper than {MAX_DEPTH} levels") from None
+        raise NotAChat(f"nested deeper than {MAX_DEPTH} levels") from None
 
 
 def settle(document: Mapping[str, Any], known: Version) -> Version:
@@ -224,7 +226,9 @@ def copy_json(value: Any, depth: int = MAX_DEPTH) -> Any:
     return [copy_json(part, depth - 1) for part in value]
 
 
-def _version(document: JsonObject, entries: Sequence[Entry], known: Version | None) -> Version:
+def _version(
+    document: JsonObject, entries: Sequence[MessageEntry], known: Version | None
+) -> Version:
     other = {key: value for key, value in document.items() if key != "messages"}
     for value in other.values():
         copy_json(value)  # checks the depth
@@ -233,24 +237,24 @@ def _version(document: JsonObject, entries: Sequence[Entry], known: Version | No
     return Version(_shared(entries, known), other, place)
 
 
-def _shared(entries: Sequence[Entry], known: Version | None) -> tuple[Entry, ...]:
+def _shared(entries: Sequence[MessageEntry], known: Version | None) -> tuple[MessageEntry, ...]:
     if known is None:
         return tuple(entries)
     shared = [old if old == new else new for old, new in zip(known.entries, entries, strict=False)]
     return (*shared, *entries[len(shared) :])
 
 
-def _settled(messages: Sequence[Any], known: Version) -> list[Entry]:
+def _settled(messages: Sequence[Any], known: Version) -> list[MessageEntry]:
     settled = [_known_entry(value, place, known) for place, value in enumerate(messages)]
     lines = [encode(messages[place]) for place, entry in enumerate(settled) if entry is None]
     # Parse what will be written: nothing is shared with the caller, and unusual keys and tuples
     # become what the next reader will see.
     values = json.loads(b"[" + b",".join(lines) + b"]")
-    made = map(Entry, values, lines)
+    made = map(MessageEntry, values, lines)
     return [next(made) if entry is None else entry for entry in settled]
 
 
-def _known_entry(value: Any, place: int, known: Version) -> Entry | None:
+def _known_entry(value: Any, place: int, known: Version) -> MessageEntry | None:
     if place < len(known.entries) and known.entries[place].value == value:
         return known.entries[place]
     key = value.get("id") if isinstance(value, dict) else None
@@ -265,14 +269,14 @@ def _parsed(content: bytes) -> object:
             "object", json.loads(text, parse_constant=lambda _: None, parse_float=_finite_or_none)
         )
     except UnicodeDecodeError as error:
-        raise Unreadable(f"not UTF-8 at byte {error.start}") from None
+        raise NotAChat(f"not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
         found = "nothing in it" if not content.strip() else f"not JSON: {error}"
-        raise Unreadable(found) from None
+        raise NotAChat(found) from None
     except ValueError as error:  # a number of thousands of digits
-        raise Unreadable(f"not JSON: {error}") from None
+        raise NotAChat(f"not JSON: {error}") from None
     except RecursionError:
-        raise Unreadable(f"nested deeper than {MAX_DEPTH} levels") from None
+        raise NotAChat(f"nested deeper than {MAX_DEPTH} levels") from None
 
 
 def _finite_or_none(text: str) -> float | None:

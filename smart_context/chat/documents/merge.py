@@ -8,7 +8,7 @@ and what both edited is merged key by key. Where both changed one key, ours coun
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
-from smart_context.chat.documents.document import Entry, NotJson, Version, settle
+from smart_context.chat.documents.document import MessageEntry, NotJson, Version, settle
 from smart_context.chat.documents.lineage import Ancestry
 from smart_context.errors import InvalidParams
 
@@ -58,7 +58,7 @@ def merge(base: Version, theirs: Version, ours: Version) -> Version:
         theirs: The stored version.
         ours: The version to store.
 
-        Returns:
+    Returns:
             The entries in the order of the side that reordered them (ours if both did). Added
             entries stay after the entry that they were added after.
     """
@@ -91,7 +91,7 @@ def _newer(base: Any, theirs: Any, ours: Any) -> Any:
     return ours
 
 
-def _merged_entries(base: Version, theirs: Version, ours: Version) -> Iterator[Entry]:
+def _merged_entries(base: Version, theirs: Version, ours: Version) -> Iterator[MessageEntry]:
     kept = _kept(base, theirs, ours)
     common = [key for key in theirs.keys if key in kept and key in ours.by_key]
     our_common = [key for key in ours.keys if key in kept and key in theirs.by_key]
@@ -110,8 +110,8 @@ def _merged_entries(base: Version, theirs: Version, ours: Version) -> Iterator[E
         yield from second
 
 
-def _kept(base: Version, theirs: Version, ours: Version) -> dict[Hashable, Entry]:
-    kept: dict[Hashable, Entry] = {}
+def _kept(base: Version, theirs: Version, ours: Version) -> dict[Hashable, MessageEntry]:
+    kept: dict[Hashable, MessageEntry] = {}
     for key in (*theirs.keys, *(key for key in ours.keys if key not in theirs.by_key)):
         entry = _judged(base.by_key.get(key), theirs.by_key.get(key), ours.by_key.get(key))
         if entry is not None:
@@ -119,7 +119,9 @@ def _kept(base: Version, theirs: Version, ours: Version) -> dict[Hashable, Entry
     return kept
 
 
-def _judged(base: Entry | None, theirs: Entry | None, ours: Entry | None) -> Entry | None:
+def _judged(
+    base: MessageEntry | None, theirs: MessageEntry | None, ours: MessageEntry | None
+) -> MessageEntry | None:
     if theirs is None or ours is None:
         remaining = theirs or ours
         return None if remaining == base else remaining
@@ -130,11 +132,13 @@ def _judged(base: Entry | None, theirs: Entry | None, ours: Entry | None) -> Ent
     return _both_edited(base, theirs, ours)
 
 
-def _both_edited(base: Entry | None, theirs: Entry, ours: Entry) -> Entry:
+def _both_edited(
+    base: MessageEntry | None, theirs: MessageEntry, ours: MessageEntry
+) -> MessageEntry:
     started = base.value if base is not None else {}
     if not all(type(value) is dict for value in (started, theirs.value, ours.value)):
         return ours
-    return Entry(merge_keys(started, theirs.value, ours.value))
+    return MessageEntry(merge_keys(started, theirs.value, ours.value))
 
 
 def _in_order_of(base: Version, keys: Sequence[Hashable]) -> list[Hashable]:
@@ -145,7 +149,7 @@ def _in_order_of(base: Version, keys: Sequence[Hashable]) -> list[Hashable]:
 
 
 def _additions(
-    keys: Sequence[Hashable], kept: Mapping[Hashable, Entry], common: set[Hashable]
+    keys: Sequence[Hashable], kept: Mapping[Hashable, MessageEntry], common: set[Hashable]
 ) -> dict[Hashable, list[Hashable]]:
     additions: dict[Hashable, list[Hashable]] = {}
     anchor = _START
@@ -157,12 +161,12 @@ def _additions(
     return additions
 
 
-def _is_older(block: Sequence[Entry], other: Sequence[Entry]) -> bool:
+def _is_older(block: Sequence[MessageEntry], other: Sequence[MessageEntry]) -> bool:
     times = [_written_at(block), _written_at(other)]
     return all(times) and times[0] < times[1]
 
 
-def _written_at(block: Sequence[Entry]) -> str:
+def _written_at(block: Sequence[MessageEntry]) -> str:
     value = block[0].value if block else None
     written = value.get("created_at") if type(value) is dict else None
     return written if isinstance(written, str) else ""

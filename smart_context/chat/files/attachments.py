@@ -142,9 +142,12 @@ def _append(message: Message, addition: str) -> Message:
     if isinstance(message.content, str):
         return message.with_content(f"{message.content}\n{addition}")
     parts = list(message.content)
-    for at in range(len(parts) - 1, -1, -1):
-        if parts[at].get("type") == "text":
-            parts[at] = {**parts[at], "text": f"{_text(parts[at], 'text')}\n{addition}"}
+    for position in range(len(parts) - 1, -1, -1):
+        if parts[position].get("type") == "text":
+            parts[position] = {
+                **parts[position],
+                "text": f"{_text(parts[position], 'text')}\n{addition}",
+            }
             return message.with_content(parts)
     return message.with_content([*parts, {"type": "text", "text": f"\n{addition}"}])
 

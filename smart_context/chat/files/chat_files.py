@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import count
 from pathlib import Path
 
-from smart_context.chat.documents.document import Unreadable, Version, read_version
+from smart_context.chat.documents.document import NotAChat, Version, read_version
 from smart_context.chat.documents.merge import merge
 from smart_context.chat.ids import file_stamp, same_but_for_case
 from smart_context.chat.messages import ChatId
@@ -94,7 +94,7 @@ class ChatFiles:
             raise could_not("read", place, error) from error
         try:
             return Stored(signature, read_version(content, known.version if known else None))
-        except Unreadable as error:
+        except NotAChat as error:
             raise Damaged(signature, str(error)) from None
 
     def put(self, chat_id: ChatId, version: Version, read: Stored | None) -> Stored:

@@ -45,7 +45,7 @@ _TYPES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoredFile:
+class AttachedFile:
     """A file as a message names it.
 
     Attributes:
@@ -81,7 +81,7 @@ class FileStore:
         self._read_text = read_text
         self._is_swept = False
 
-    async def put(self, name: str, content: bytes) -> StoredFile:
+    async def put(self, name: str, content: bytes) -> AttachedFile:
         """Keep a file.
 
         Raises:
@@ -90,7 +90,7 @@ class FileStore:
         """
         return await to_end(lambda: self._put(name, content))
 
-    async def info(self, key: str) -> StoredFile | None:
+    async def info(self, key: str) -> AttachedFile | None:
         """What is known of a file; `None` when it is gone."""
         return await to_end(lambda: self._info(key))
 
@@ -114,7 +114,7 @@ class FileStore:
             return None
         return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 
-    def _put(self, name: str, content: bytes) -> StoredFile:
+    def _put(self, name: str, content: bytes) -> AttachedFile:
         if not self._is_swept:
             self._is_swept = True
             sweep(self._folder)
@@ -130,7 +130,7 @@ class FileStore:
                 f"{name!r} holds no text; there is nothing that a model could read."
             )
         key = key_of(content)
-        stored = StoredFile(
+        stored = AttachedFile(
             id=key[:12],
             name=name,
             file_type=kind or _type_of(name),
@@ -150,7 +150,7 @@ class FileStore:
             with contextlib.suppress(OSError), opened(self._folder) as folder:
                 folder.touch(key)
 
-    def _info(self, key: str) -> StoredFile | None:
+    def _info(self, key: str) -> AttachedFile | None:
         if not _KEY.fullmatch(key):
             return None
         try:
@@ -162,7 +162,7 @@ class FileStore:
         about = read_object(self._about_file(key), max_bytes=_MAX_ABOUT_BYTES)
         name = about.get("name")
         kind = about.get("file_type")
-        return StoredFile(
+        return AttachedFile(
             id=key[:12],
             name=name if isinstance(name, str) else key[:12],
             file_type=kind if isinstance(kind, str) else "application/octet-stream",

@@ -71,7 +71,7 @@ def text_of(name: str, content: bytes, clock: Callable[[], float] = time.thread_
         content: The file's bytes.
         clock: Seconds of processor time.
 
-        Raises:
+    Raises:
             CommandFailed: The file has no readable text; says what to do.
     """
     form = _format_of(name, content)

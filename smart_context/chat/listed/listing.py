@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Iterator
 from itertools import islice
 
-from smart_context.chat.documents.document import Unreadable, read_version
+from smart_context.chat.documents.document import NotAChat, read_version
 from smart_context.chat.files.chat_files import Stored
 from smart_context.chat.ids import chat_id_of
 from smart_context.chat.listed.rows import (
@@ -121,7 +121,7 @@ class ChatListing:
         self._bytes_read += len(content)
         try:
             return signature, row_of(chat_id, read_version(content), signature)
-        except Unreadable:
+        except NotAChat:
             return signature, damaged_row(chat_id, signature)
 
     def _all_hits(self, words: tuple[str, ...]) -> Iterator[ChatHit]:
@@ -129,7 +129,7 @@ class ChatListing:
             yield from islice(self._hits(row.id, words), HITS_PER_CHAT)
 
     def _hits(self, chat_id: ChatId, words: tuple[str, ...]) -> Iterator[ChatHit]:
-        with contextlib.suppress(StoreFailed, Unreadable):  # the list of chats shows the damage
+        with contextlib.suppress(StoreFailed, NotAChat):  # the list of chats shows the damage
             found = read_file(self._folder / f"{chat_id}.json")
             if found is not None and may_contain(found[1], words):
                 yield from hits_in(chat_id, read_version(found[1]), words)

@@ -158,7 +158,9 @@ def _wiki_links(prose: str, body: int) -> Iterator[Link]:
 
 
 def _embeds(prose: str, links: list[Link]) -> tuple[int, ...]:
-    return tuple(at for at, link in enumerate(links) if prose[link.start - 1 : link.start] == "!")
+    return tuple(
+        position for position, link in enumerate(links) if prose[link.start - 1 : link.start] == "!"
+    )
 
 
 def _markdown_links(prose: str, body: int) -> Iterator[Link]:

@@ -22,7 +22,7 @@ _PUNCTUATION = re.compile(r"[!\"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\s]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptRanges:
     """The ranges of a text that remain after exclusions.
 
     Attributes:
@@ -83,7 +83,7 @@ def plain_heading(text: str) -> str:
 
 def kept_of(
     outline: Outline, whole: Range, patterns: Sequence[tuple[str, Callable[[str], bool]]]
-) -> Kept:
+) -> KeptRanges:
     """The rest of `whole` after removing the sections whose heading matches a pattern.
 
     Args:
@@ -92,7 +92,7 @@ def kept_of(
         patterns: Each pattern with its test, which gets the whole heading, folded like names.
     """
     if not patterns:
-        return Kept(whole, (whole,), _NONE)
+        return KeptRanges(whole, (whole,), _NONE)
     counts: Counter[str] = Counter()
     ranges: list[Range] = []
     position, last = whole
@@ -109,7 +109,7 @@ def kept_of(
             ranges.append((position, heading.start))
             removed_level = heading.level
     ranges.append((last if removed_level else position, last))
-    return Kept(whole, tuple((start, end) for start, end in ranges if start < end), counts)
+    return KeptRanges(whole, tuple((start, end) for start, end in ranges if start < end), counts)
 
 
 def _section(outline: Outline, names: list[str]) -> Range | None:

@@ -3,7 +3,7 @@ import json
 import pytest
 from hypothesis import given
 
-from smart_context.chat.documents.document import NotJson, Unreadable, Version, read_version, settle
+from smart_context.chat.documents.document import NotAChat, NotJson, Version, read_version, settle
 from tests.chat.made_documents import json_documents, message, said, version
 
 
@@ -123,7 +123,7 @@ def test_entries_that_are_no_messages_are_kept():
     ],
 )
 def test_damage_is_told_in_words(content, reason):
-    with pytest.raises(Unreadable, match=reason):
+    with pytest.raises(NotAChat, match=reason):
         read_version(content)
 
 

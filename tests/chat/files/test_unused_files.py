@@ -72,7 +72,7 @@ async def test_where_a_chat_cannot_be_read_nothing_goes(tmp_path, monkeypatch, c
     monkeypatch.setattr(Folder, "read", refuse)
     assert remove_unused(tmp_path, now=NOW) == []
     assert names(tmp_path) == {key}
-    assert "not cleared up" in caplog.text
+    assert "not removed" in caplog.text
 
 
 async def test_what_is_no_stored_file_stays(tmp_path):
