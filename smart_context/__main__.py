@@ -1,4 +1,4 @@
-"""Starts the command line; `--version` answers without loading anything else."""
+"""Starts the command line; `--version` loads nothing else."""
 
 import os
 import sys
@@ -18,10 +18,10 @@ def main() -> None:
 
 
 def _import_nothing_from_here() -> None:
-    """Take the current folder off the path of imports: it may be a vault with a `click.py` in it.
+    """Remove the current folder from `sys.path`: it may be a vault with a `click.py` in it.
 
-    It is there with `python -m`, with `python -c`, and with an empty entry in PYTHONPATH. It stays
-    if it is the program's own.
+    `python -m`, `python -c` and an empty entry in PYTHONPATH put it there. The program's own
+    folder stays.
     """
     try:
         here = os.getcwd()  # noqa: PTH109  pathlib would be imported from the path as it is

@@ -20,10 +20,10 @@ else:
 
 
 class EventLoop(_SystemsLoop):
-    """The system's loop, whose look-ups of names hold nobody up.
+    """The system's event loop, with name look-ups in threads of their own.
 
-    A name server that does not answer takes ten seconds and more. In asyncio's own threads, of
-    which there are few, look-ups would keep files from being written, and the program from ending.
+    A name server that does not answer blocks for ten seconds or more. In asyncio's few threads,
+    look-ups would delay writing files and the end of the program.
     """
 
     @override
@@ -37,12 +37,12 @@ class EventLoop(_SystemsLoop):
         proto: int = 0,
         flags: int = 0,
     ) -> list[Any]:
-        """As `socket.getaddrinfo`, in a thread of its own."""
+        """`socket.getaddrinfo` in a thread of its own."""
         look_up = partial(socket.getaddrinfo, host, port, family, type, proto, flags)
         return await in_daemon_thread(look_up, name="names")
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
-    """What `asyncio.run` does, on this loop."""
+    """`asyncio.run` on this loop."""
     with asyncio.Runner(loop_factory=EventLoop) as runner:
         return runner.run(main)

@@ -1,4 +1,4 @@
-"""What can be done from a terminal about the browsers that servers of this user let in."""
+"""Lists and ends the sessions of browsers, and makes start links, from a terminal."""
 
 import secrets
 import time
@@ -20,11 +20,11 @@ _ANSWER_S = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewLink:
-    """A start link that was made now.
+    """A new start link.
 
     Attributes:
-        address: What to open.
-        vault: The folder of the vault that it lets in to.
+        address: The link.
+        vault: The folder of the vault that it opens.
     """
 
     address: str
@@ -32,12 +32,12 @@ class NewLink:
 
 
 def session_file() -> SessionFile:
-    """Where it is recorded which browsers were let in."""
+    """The record of sessions."""
     return SessionFile(user_folder(environment(), Path.home()))
 
 
 def live_sessions() -> dict[str, BrowserSession]:
-    """The sessions that still let in, the latest used first."""
+    """The valid sessions, last used first."""
     file = session_file()
     gone = _gone_servers(file.read()[1])
     _, record = file.update(lambda now: now.pruned(time.time()).without_servers(gone))
@@ -45,13 +45,13 @@ def live_sessions() -> dict[str, BrowserSession]:
 
 
 def end_sessions(ids: Iterable[str] | None) -> int:
-    """End sessions; running servers know within seconds. Gives how many there were.
+    """End sessions, within seconds in running servers too; returns their number.
 
     Args:
-        ids: Which; `None` ends all.
+        ids: The sessions; `None` ends all.
 
     Raises:
-        CommandFailed: If one of them does not exist; none is ended then.
+        CommandFailed: If one does not exist; then none is ended.
     """
     ended = 0
 
@@ -99,7 +99,7 @@ def new_links(vault: Path | None) -> list[NewLink]:
 
 
 def _gone_servers(record: Record) -> frozenset[str]:
-    """Servers that were killed, and so are still in the record."""
+    """Killed servers that are still in the record."""
     return frozenset(key for key, server in record.servers.items() if not _answers(server.address))
 
 

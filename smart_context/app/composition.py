@@ -38,17 +38,17 @@ from smart_context.trust.vault import VaultTrust
 from smart_context.vault.followed import FollowedVault
 
 FILE_READERS = ("smart_context.chat.files.file_text",)
-"""What the child that reads attached files imports before it is needed."""
+"""What the child that reads attached files imports in advance."""
 
 FORMATTERS = ("smart_context.web.pages.message_html", "pygments.lexers", "pygments.formatters.html")
-"""The same for the one that formats messages."""
+"""What the child that formats messages imports in advance."""
 
 _logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """What a vault's settings call for."""
+    """The parts that a vault's settings call for."""
 
     config: VaultConfig
     store: ChatStore
@@ -59,7 +59,7 @@ class Parts:
 def read_vault(root: Path) -> VaultConfig:
     """The settings of the vault at `root`, checked against its plugins.
 
-    Of the endpoints that it names only those are in use that the user trusts.
+    Endpoints that the user does not trust are left out.
 
     Raises:
         ConfigInvalid: With every fault of `.vault.toml`, or of the user's `config.toml`.
@@ -78,22 +78,22 @@ def read_user() -> UserConfig:
 
 
 def open_store(root: Path) -> ChatStore:
-    """The chats of the vault at `root`; nothing is read or written yet."""
+    """The chats of the vault at `root`; reads and writes nothing yet."""
     return ChatStore(read_vault(root).memory)
 
 
 def notes_of(config: VaultConfig) -> FollowedVault:
-    """The vault's notes, which the host follows; nothing is looked at yet."""
+    """The vault's notes; reads nothing yet."""
     return FollowedVault(config.root, config.memory_dir)
 
 
 @asynccontextmanager
 async def models_of(config: VaultConfig, notes: FollowedVault) -> AsyncIterator[Models]:
-    """The models that the settings name; their connections are closed at the end.
+    """The configured models; their connections are closed at the end.
 
     Args:
         config: The settings.
-        notes: What is quoted when no chat model is configured.
+        notes: Quoted in answers when no chat model is configured.
     """
     async with AsyncExitStack() as closing:
         embedder = _embedder(config.embedding, closing)
@@ -139,7 +139,7 @@ async def running_host(root: Path) -> AsyncIterator[Host]:
 
 
 def make_host(parts: Parts, *, repairs: bool = False) -> Host:
-    """The host of a vault, not started yet; one that serves `repairs` chats after crashes."""
+    """The host of a vault, not started yet; a server's `repairs` chats after crashes."""
     files = FileStore(parts.store.home / FILES_FOLDER)
     host = Host(
         config=parts.config,
@@ -156,7 +156,7 @@ def make_host(parts: Parts, *, repairs: bool = False) -> Host:
 
 
 async def plugin_states(root: Path) -> list[dict[str, Any]]:
-    """What becomes of each plugin when the vault is served."""
+    """The state of each plugin when the vault is served."""
     async with running_host(root) as host:
         plugins: list[dict[str, Any]] = (await host.commands.call("system.plugins", {}, Caller()))[
             "plugins"
@@ -170,12 +170,12 @@ def trust_of(root: Path) -> VaultTrust:
 
 
 def trust_record() -> TrustRecord:
-    """Where it is recorded what the user trusts."""
+    """The record of what the user trusts."""
     return TrustRecord(_user_folder() / RECORD_NAME)
 
 
 def settings_files(root: Path) -> tuple[Path, ...]:
-    """The files that decide what the vault at `root` may do, and how; any may be missing."""
+    """The files with the settings and the trust of the vault at `root`; any may be missing."""
     folder = _user_folder()
     return root / CONFIG_NAME, folder / USER_CONFIG_NAME, folder / RECORD_NAME
 

@@ -1,4 +1,4 @@
-"""Writes summaries of chats that suit the windows of the models in use."""
+"""Writes summaries of chats, sized for the windows of the models."""
 
 from collections.abc import Callable, Sequence
 
@@ -10,10 +10,10 @@ from smart_context.summaries.digest import PART_TOKENS, SUMMARY_TOKENS, DigestLi
 
 
 class Digests:
-    """Makes summaries; satisfies `DigestBy`.
+    """Writes summaries; a `DigestBy`.
 
     Args:
-        config: Gives the settings in use now.
+        config: Returns the settings in use now.
     """
 
     def __init__(self, config: Callable[[], VaultConfig]) -> None:

@@ -1,4 +1,4 @@
-"""`smart-context doctor`: looks at everything that a vault needs, and changes nothing."""
+"""`smart-context doctor`: checks everything that a vault needs, and changes nothing."""
 
 import os
 from collections.abc import AsyncIterator
@@ -22,13 +22,13 @@ PROBE = [{"role": "user", "content": "Answer with the word OK."}]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that was looked at.
+    """The result of one check.
 
     Attributes:
-        what: What it is.
-        state: `note` is worth knowing but needs nothing.
-        found: How it is.
-        next_step: What to do; empty when there is nothing to do.
+        what: What was checked.
+        state: `note`: worth knowing, nothing to do.
+        found: The result.
+        next_step: What to do; empty if nothing.
     """
 
     what: str
@@ -38,10 +38,10 @@ class Finding:
 
 
 async def examine(root: Path) -> list[Finding]:
-    """Everything about the vault at `root`: settings, trust, models, folders, chats, plugins.
+    """Check the vault at `root`: settings, trust, models, folders, chats, plugins.
 
     Raises:
-        ConfigInvalid: If `.vault.toml` has faults: nothing else can be told then.
+        ConfigInvalid: If `.vault.toml` has faults.
     """
     config = read_vault(root)
     return [
@@ -61,7 +61,7 @@ def _settings(config: VaultConfig) -> Finding:
         return Finding(
             what="settings",
             state="note",
-            found=f"{config.root} has no .vault.toml; the defaults hold",
+            found=f"{config.root} has no .vault.toml; defaults are in use",
             next_step="To change them: smart-context init",
         )
     return Finding(what="settings", state="ok", found=f"{config.path} is right")

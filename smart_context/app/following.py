@@ -1,8 +1,8 @@
-"""Keeps a served vault as its settings and the user's trust say, while both change.
+"""Reloads a served vault when its settings or the user's trust change.
 
-Three files are looked at each second: `.vault.toml`, the user's `config.toml`, and the record of
-what the user trusts. Now and then the pinned files of the vault are looked at, too, so that a
-part that changed is off on all pages, and not only where its use is refused.
+Three files are checked each second: `.vault.toml`, the user's `config.toml`, and the record of
+what the user trusts. The pinned files of the vault are checked now and then, so that all pages
+show a changed part as off, not only the ones that try to use it.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from smart_context.values import JsonObject
 
 LOOK_EACH_S = 1.0
 PARTS_EACH = 4
-"""Of so many looks at the settings, one is at the pinned files, too."""
+"""Checks of the settings per check of the pinned files."""
 
 Stamps = tuple[tuple[int, int, int] | None, ...]
 
@@ -31,13 +31,13 @@ _logger = logging.getLogger(__name__)
 
 
 class Follower:
-    """Takes up changes of one served vault.
+    """Follows the settings of one served vault.
 
     Args:
-        host: What serves it.
-        stamps: Of the settings files, from before its settings were read.
+        host: The host that serves it.
+        stamps: Stamps of the settings files, from before the settings were read.
         replaced: Closes models that are made later, at the end.
-        each_s: How often it looks.
+        each_s: Seconds between checks.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Follower:
         self._seen: JsonObject | None = None
 
     async def run(self) -> None:
-        """Look for changes until cancelled; what goes wrong is logged, and looking goes on."""
+        """Check for changes until cancelled; failures are logged."""
         looks = 0
         while True:
             await asyncio.sleep(self._each_s)
@@ -66,25 +66,25 @@ class Follower:
             try:
                 await self._look(at_parts=looks % PARTS_EACH == 0)
             except Exception:
-                _logger.exception("changed settings could not be taken up")
+                _logger.exception("changed settings could not be loaded")
 
     async def view(self) -> JsonObject:
-        """What the vault wants now, compared with what it was granted, for people."""
+        """What the vault asks for and what is granted, as pages show it."""
         return await self._view_under(self._host.config)
 
     async def take_up(self) -> None:
-        """Go on with the settings and the trust of now."""
+        """Load the current settings and trust."""
         async with self._changing:
             self._stamps = await asyncio.to_thread(stamps_of, settings_files(self._root))
             config = await self._read()
-            # What changes while plugins start is seen by the next look.
+            # A change while plugins start is seen by the next check.
             self._seen = await self._view_under(config)
             if _ask_the_same(config, self._host.config):
                 await self._host.reload(config)
             else:
                 models = models_of(config, self._host.notes)
                 await self._host.reload(config, await self._replaced.enter_async_context(models))
-            _logger.info("settings taken up from %s", config.path or config.root)
+            _logger.info("settings loaded from %s", config.path or config.root)
             self._host.emit(TRUST_CHANGED, await self.view())
 
     async def _look(self, *, at_parts: bool) -> None:
@@ -104,7 +104,7 @@ class Follower:
             await self.take_up()
 
     async def _read(self) -> VaultConfig:
-        """The settings of now; with faults the former go on, as far as they are trusted."""
+        """The current settings; if they have faults, the previous ones as far as trusted."""
         try:
             config = await asyncio.to_thread(read_vault, self._root)
             self._user = await asyncio.to_thread(read_user)
@@ -120,7 +120,7 @@ class Follower:
 
 
 def stamps_of(paths: Iterable[Path]) -> Stamps:
-    """What tells one state of files from another, without reading them."""
+    """Stamps that change when the files do; the files are not read."""
     return tuple(_stamp(path) for path in paths)
 
 
@@ -133,7 +133,7 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
 
 
 def _ask_the_same(one: VaultConfig, other: VaultConfig) -> bool:
-    """Whether both ask the same models, and leave out the same for want of trust."""
+    """True if both use the same models and restrict the same parts."""
     return (one.chat, one.fast, one.embedding, one.restricted) == (
         other.chat,
         other.fast,
@@ -143,7 +143,7 @@ def _ask_the_same(one: VaultConfig, other: VaultConfig) -> bool:
 
 
 def _placed(error: ConfigInvalid) -> Iterable[Fault]:
-    """The faults, with their file where it is not the vault's."""
+    """The faults, naming their file if it is not the vault's."""
     if error.path.name == CONFIG_NAME:
         return error.faults
     return (replace(fault, message=f"{fault.message} (in {error.path})") for fault in error.faults)

@@ -17,11 +17,11 @@ _SAFELY = 0.95
 
 
 class Histories:
-    """Makes histories; satisfies `HistoryBuilder`.
+    """Builds histories; a `HistoryBuilder`.
 
     Args:
         files: Reads attachments.
-        config: Gives the settings in use now.
+        config: Returns the settings in use now.
     """
 
     def __init__(self, files: AttachmentResolver, config: Callable[[], VaultConfig]) -> None:
@@ -31,7 +31,7 @@ class Histories:
     async def __call__(
         self, messages: Sequence[Message], /, *, unstored: Mapping[str, str] = NOTHING
     ) -> list[Message]:
-        """What a turn sends of these messages, the current one last."""
+        """The messages that a turn sends, the current one last."""
         config = self._config()
         window = window_of(config.chat)
         built = await build_context(
@@ -47,18 +47,18 @@ class Histories:
 
 
 class _Overlay:
-    """Texts that are not stored, in front of those that are."""
+    """Texts that are not stored yet, then the stored ones."""
 
     def __init__(self, unstored: Mapping[str, str], stored: AttachmentResolver) -> None:
         self._unstored = unstored
         self._stored = stored
 
-    async def read(self, id: str) -> str | None:  # noqa: A002  the seed's name
+    async def read(self, id: str) -> str | None:  # noqa: A002 - the name in the protocol
         return self._unstored.get(id) or await self._stored.read(id)
 
 
 def _fitting(window: Window, texts: Sequence[str]) -> list[int]:
-    """How many characters of each text go, so that all keep within their share."""
+    """The number of characters to send of each text, to keep all within their share."""
     left = window.share_of_room(ATTACHED_SHARE)
     lengths: list[int] = []
     for text in texts:

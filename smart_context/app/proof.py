@@ -1,6 +1,6 @@
-"""`doctor --prove`: that nothing of a vault is written but its memory folder.
+"""`doctor --prove`: shows that only the memory folder of a vault is written.
 
-All files are hashed, everything that reads the vault is run once, and they are hashed again.
+All files are hashed, everything that reads the vault runs once, and they are hashed again.
 """
 
 import os
@@ -24,17 +24,17 @@ _MAX_NAMED = 10
 _MAX_NOTES = 50
 
 Print = tuple[int, int, str]
-"""What a file is: its mode, when it was changed in ns, and a hash of what it holds."""
+"""A file's mode, time of change in ns, and hash of the content."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What was found.
+    """The result of the comparison.
 
     Attributes:
-        files: How many files and folders were compared.
-        changed: Paths that are not what they were, sorted; relative to the vault.
-        done: What was run in between.
+        files: Number of files and folders that were compared.
+        changed: Changed paths, sorted, relative to the vault.
+        done: What ran in between.
     """
 
     files: int
@@ -42,22 +42,22 @@ class Proof:
     done: tuple[str, ...]
 
     def as_finding(self) -> Finding:
-        """As the doctor says it."""
+        """The result as a finding of the doctor."""
         if not self.changed:
-            found = f"{self.files} files and folders are as they were after {', '.join(self.done)}"
+            found = f"{self.files} files and folders unchanged after {', '.join(self.done)}"
             return Finding(what="nothing is written", state="ok", found=found)
         named = ", ".join(self.changed[:_MAX_NAMED])
         more = len(self.changed) - _MAX_NAMED
         return Finding(
             what="nothing is written",
             state="failed",
-            found=f"changed meanwhile: {named}" + (f" and {more} more" if more > 0 else ""),
+            found=f"changed: {named}" + (f" and {more} more" if more > 0 else ""),
             next_step="Close other programs that may write there, and try again.",
         )
 
 
 async def prove(root: Path) -> Proof:
-    """Compare the vault at `root` with itself after all that reads it has run.
+    """Compare the vault at `root` before and after everything that reads it runs.
 
     Raises:
         ConfigInvalid: If `.vault.toml` has faults.
@@ -72,9 +72,9 @@ async def prove(root: Path) -> Proof:
 
 
 def prints(root: Path, memory: Path) -> Iterator[tuple[str, Print]]:
-    """Each file and folder of the vault but the memory folder, and what it is.
+    """A print of each file and folder of the vault, without the memory folder.
 
-    Dot-folders and what is ignored count too. Links are not followed: what they say counts.
+    Dot-folders and ignored files are included. Of a link, the target's name is hashed.
     """
     pending = [root]
     while pending:
@@ -86,11 +86,11 @@ def prints(root: Path, memory: Path) -> Iterator[tuple[str, Print]]:
             try:
                 status = entry.stat(follow_symlinks=False)
             except OSError:
-                continue  # gone since it was listed
+                continue  # removed since it was listed
             is_folder = stat.S_ISDIR(status.st_mode)
             if is_folder:
                 pending.append(path)
-            # A folder's time changes when the memory folder is made in it: its entries count.
+            # A folder's time changes when the memory folder is created; its entries don't.
             time = 0 if is_folder else status.st_mtime_ns
             yield path.relative_to(root).as_posix(), (status.st_mode, time, _hash(path, status))
 
@@ -119,7 +119,7 @@ def _hash(path: Path, status: os.stat_result) -> str:
 
 
 def _read_notes(root: Path, memory: Path) -> list[str]:
-    """Index the vault, ask all that the index can say, and build contexts."""
+    """Index the vault, query the index, and build contexts."""
     index = VaultIndex(root, memory, makes_folder=False)
     try:
         index.refresh()
@@ -130,7 +130,7 @@ def _read_notes(root: Path, memory: Path) -> list[str]:
         survey.tags(index)
         contexts = SmartContexts(root, None, memory, index=index)
         built = 0
-        for key in contexts.keys():  # noqa: SIM118 - it is no dict
+        for key in contexts.keys():  # noqa: SIM118 - not a dict
             if context := contexts.get(key):
                 context.compile()
                 built += 1
@@ -146,7 +146,7 @@ def _read_notes(root: Path, memory: Path) -> list[str]:
 
 
 async def _preview_turns(root: Path) -> list[str]:
-    """Make the whole request of a turn in each chat, as far as plugins give one."""
+    """Preview a turn in each chat."""
     chats = [summary.id for summary in await open_store(root).listing.rows()]
     shown = 0
     async with running_host(root) as host:
@@ -156,5 +156,5 @@ async def _preview_turns(root: Path) -> list[str]:
                 await host.commands.call("smart_context.preview", params, Caller())
                 shown += 1
             except SmartContextError:
-                continue  # the plugin is off, or the chat is damaged: the doctor tells both
+                continue  # the plugin is off, or the chat damaged: other findings say so
     return [f"the preview of a turn in {shown} chats"]

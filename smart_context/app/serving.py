@@ -21,7 +21,7 @@ from smart_context.web.server import serve
 from smart_context.web.uploads import file_routes
 
 _SWITCH_S = 0.001
-"""How long a thread computes before another one may; Python's own choice is five times that."""
+"""How long a thread computes before it must let others; Python's default is 5 ms."""
 
 
 async def serve_vault(
@@ -39,13 +39,13 @@ async def serve_vault(
         host: The address to bind.
         port: The port to bind; 0 takes any free one.
         token: The user's secret; `None` makes a new one.
-        on_ready: Called once requests are answered, with what makes start links.
+        on_ready: Called with the maker of start links once requests are answered.
 
     Raises:
         ConfigInvalid: If `.vault.toml` has faults.
-        CommandFailed: If the address can't be bound, or needs a token that was not given.
+        CommandFailed: If the address can't be bound, or needs a token.
     """
-    # Four pages that are rendered at once made everybody else wait 0.4 s; with this, 0.07 s.
+    # Rendering four pages at once delayed everybody else by 0.4 s; with this, by 0.07 s.
     sys.setswitchinterval(_SWITCH_S)
     check_exposure(host, token)
     stamps = stamps_of(settings_files(root))

@@ -11,10 +11,10 @@ EMBEDDED_EXTRACTOR = "embedded topic extractor"
 
 
 def register_status(host: Host) -> None:
-    """Make the command callable."""
+    """Register the command."""
 
     async def status() -> dict[str, Any]:
-        """Say which vault is served, by which models, and what became of each plugin."""
+        """Give the vault, its models and the state of each plugin."""
         config: VaultConfig = host.config
         models = host.models
         return {

@@ -1,7 +1,7 @@
-"""Every event of the host, with what it carries.
+"""Every event of the host, with its payload.
 
-Events of the pipeline go to plugins, with the turn. The others go to clients, with a JSON
-object, and after that to the plugins that subscribed to them.
+Events of the pipeline go to plugins, with the turn. The others go to clients, with a JSON object,
+and then to the plugins that subscribed to them.
 """
 
 from dataclasses import dataclass
@@ -34,19 +34,19 @@ PIPELINE_POST_PROCESS: Event[Turn] = Event("pipeline.post_process")
 PIPELINE_OUTPUT: Event[Turn] = Event("pipeline.output")
 """The answer is saved; comes for stopped and aborted turns too, not for failed ones."""
 PIPELINE_END: Event[Turn] = Event("pipeline.end")
-"""The turn is over, whatever became of it."""
+"""The turn is over, however it ended."""
 PIPELINE_ERROR: Event[Turn] = Event("pipeline.error")
 """A phase of the host or the model failed; `turn.error` says why."""
 
 
 class ChatChanged(TypedDict):
-    """A chat of that id is no longer what it was."""
+    """The chat of that id has changed."""
 
     chat_id: str
 
 
 class ChatStarted(TypedDict):
-    """The answer of that id is on its way."""
+    """The answer of that id has begun."""
 
     chat_id: str
     message_id: str
@@ -62,7 +62,7 @@ class ChatToken(TypedDict):
 
 
 class ChatTool(TypedDict):
-    """A tool was used for an answer; `call` is the part of the message, with its result."""
+    """A tool was called for an answer; `call` is the part of the message, with the result."""
 
     chat_id: str
     message_id: str
@@ -77,7 +77,7 @@ class ChatFinished(TypedDict):
 
 
 class ChatFailed(TypedDict):
-    """A turn failed; `error` is for people."""
+    """A turn failed; `error` is for the user."""
 
     chat_id: str
     error: str
@@ -106,13 +106,13 @@ class PluginsChanged(TypedDict):
 
 
 class ConfigRead(TypedDict):
-    """The settings file changed; with `faults` the former settings go on."""
+    """The settings file has changed; with `faults` the previous settings go on."""
 
     faults: NotRequired[list[str]]
 
 
 class TrustChanged(TypedDict):
-    """What the vault wants and what of it is off, as `system.trust` gives it."""
+    """What the vault asks for and what of it is off, as `system.trust` gives it."""
 
     vault: str
     digest: str
@@ -127,19 +127,19 @@ CHAT_STARTED: Event[ChatStarted] = Event("chat.started")
 CHAT_TOKEN: Event[ChatToken] = Event("chat.token")
 """A piece of an answer."""
 CHAT_TOOL: Event[ChatTool] = Event("chat.tool")
-"""The model asked for something, and got it or was refused."""
+"""The model called a tool and got the result or an error."""
 CHAT_FINISHED: Event[ChatFinished] = Event("chat.finished")
 """A turn ended well, or was stopped or aborted; all is saved."""
 CHAT_FAILED: Event[ChatFailed] = Event("chat.failed")
 """A turn failed; what had arrived is saved."""
 CHAT_CHANGED: Event[ChatChanged] = Event("memory.chat_changed")
-"""A chat was stored, deleted or restored, by us or by another program."""
+"""A chat was stored, deleted or restored, by this server or another program."""
 SIDECAR_CHANGED: Event[ChatChanged] = Event("memory.sidecar_changed")
-"""A file that is kept next to a chat may have changed, by whoever; goes to plugins only."""
+"""A file next to a chat may have changed; goes to plugins only."""
 PANEL_REGISTERED: Event[Panel] = Event("ui.register_panel")
-"""A panel is there to be shown."""
+"""A panel was registered."""
 PANEL_REMOVED: Event[PanelGone] = Event("ui.remove_panel")
-"""A panel is no longer there."""
+"""A panel was removed."""
 PLUGINS_CHANGED: Event[PluginsChanged] = Event("system.plugins_changed")
 """A plugin started, failed or stopped."""
 CONFIG_READ: Event[ConfigRead] = Event("system.config_read")

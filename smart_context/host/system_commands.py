@@ -20,7 +20,7 @@ class SystemCommands:
         self._plugins = plugins
 
     def register(self) -> None:
-        """Make them callable."""
+        """Register the commands."""
         self._commands.register("system.commands", self.list_commands)
         self._commands.register("system.plugins", self.list_plugins)
 

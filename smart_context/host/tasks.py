@@ -1,4 +1,4 @@
-"""Background work that has an owner: nothing runs that nobody waits for."""
+"""Background work that has an owner, which reports failures and ends it."""
 
 import asyncio
 import logging
@@ -11,10 +11,10 @@ CLOSE_TIMEOUT_S = 3.0
 
 
 class TaskOwner:
-    """Keeps the tasks of one owner, reports their failures and ends them with it.
+    """The tasks of one owner.
 
     Args:
-        name: The owner, as it stands in the log.
+        name: The owner, for the log.
     """
 
     def __init__(self, name: str) -> None:
@@ -25,7 +25,7 @@ class TaskOwner:
         self._closed = False
 
     def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Run it in the background; a failure is logged with the owner's name.
+        """Run work in the background; a failure is logged with the owner's name.
 
         Raises:
             RuntimeError: If the owner was closed.
@@ -37,9 +37,9 @@ class TaskOwner:
         return task
 
     def latest(self, key: Hashable, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Run it in place of the former work of the same key.
+        """Run work in the background in place of the previous work of the same key.
 
-        The former is cancelled, and has ended before the new one begins.
+        The previous work is cancelled, and has ended before the new work begins.
 
         Raises:
             RuntimeError: If the owner was closed.
@@ -57,7 +57,7 @@ class TaskOwner:
         return task
 
     async def close(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
-        """Cancel all work and wait for its end, but not longer than the time given."""
+        """Cancel all work and wait for its end, within the time given."""
         self._closed = True
         tasks = self._tasks - {asyncio.current_task()}
         for task in tasks:
@@ -89,6 +89,6 @@ async def _after(former: asyncio.Task[Any], work: Coroutine[Any, Any, T]) -> T:
     try:
         await asyncio.wait([former])
     finally:
-        if not former.done():  # we were superseded too; the first must still end before the third
+        if not former.done():  # cancelled too; the first must end before the third begins
             await asyncio.wait([former])
     return await work

@@ -37,5 +37,5 @@ async def test_a_change_that_can_not_be_taken_up_is_logged_and_the_next_one_is(t
                 pass
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
-    assert "changed settings could not be taken up" in caplog.text
+    assert "changed settings could not be loaded" in caplog.text
     assert "no space left" in caplog.text

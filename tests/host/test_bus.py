@@ -1,4 +1,4 @@
-"""The event bus: contract A2."""
+"""The event bus: order, priorities and failing handlers."""
 
 import asyncio
 from functools import partial

@@ -8,7 +8,7 @@ from smart_context.resources import asset
 from smart_context.web.gate.entrance import SHEETS
 
 STATIC, TEMPLATES = asset("static"), asset("templates")
-SCRIPTS = sorted(STATIC.glob("*.js"))
+SCRIPTS = sorted(STATIC.rglob("*.js"))
 STYLES = sorted((STATIC / "css").glob("*.css"))
 PAGES = sorted(TEMPLATES.glob("*.html"))
 
@@ -30,9 +30,9 @@ def test_a_script_is_short_typed_and_makes_no_html(script):
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
 def test_whatever_a_script_imports_is_there(script):
-    imports = re.findall(r'from "(\./[^"]+)"|import "(\./[^"]+)"', script.read_text("utf-8"))
+    imports = re.findall(r'(?:from|import) "(\.[^"]+)"', script.read_text("utf-8"))
 
-    assert all((STATIC / (one or other)).is_file() for one, other in imports)
+    assert all((script.parent / path).is_file() for path in imports)
 
 
 def test_nothing_is_fetched_from_elsewhere():

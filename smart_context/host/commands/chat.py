@@ -1,4 +1,4 @@
-"""The commands `chat.*`: ask, stop, open, regenerate, edit (contract A4, A9)."""
+"""The commands `chat.*`: new, open, send, stop, regenerate, edit."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -35,7 +35,7 @@ class ChatCommands:
         self._on_opened = on_opened
 
     def register(self, commands: CommandRegistry) -> None:
-        """Make them callable."""
+        """Register the commands."""
         commands.register("chat.new", self.new)
         commands.register("chat.open", self.open)
         commands.register("chat.send", self.send)
@@ -44,16 +44,16 @@ class ChatCommands:
         commands.register("chat.edit", self.edit)
 
     async def new(self, caller: Caller) -> JsonObject:
-        """Give the id of a new chat and open it; it is stored with its first message."""
+        """Open a new chat and give its id; it is stored with its first message."""
         chat_id = new_chat_id()
         _open(caller, chat_id)
         return {"chat_id": chat_id}
 
     async def open(self, chat_id: str, caller: Caller) -> JsonObject:
-        """Make a chat the one that this client's commands mean.
+        """Make a chat the default of this client's commands.
 
-        The result has the answer that is under way, with what has arrived of it, so that a page
-        which missed pieces can go on from there; `null` when there is none.
+        `answering` in the result is the answer that is under way with its text so far, so a page
+        that missed pieces can go on from there; `null` when there is none.
         """
         checked = check_chat_id(chat_id)
         await self._repair(checked)
@@ -73,14 +73,14 @@ class ChatCommands:
         files: list[dict[str, Any]] | None = None,
         links: list[dict[str, Any]] | None = None,
     ) -> JsonObject:
-        """Ask the model; answers when the turn is over. Without a chat a new one begins.
+        """Ask the model; returns when the turn is over. Without `chat_id` a new chat begins.
 
         Args:
             message: What to ask.
-            caller: Whose open chat it becomes.
+            caller: The client that opens a new chat.
             chat_id: The chat.
-            stream: Whether the answer comes piece by piece.
-            files: What `POST /api/files` or `chat.attach_vault_file` gave.
+            stream: The answer comes piece by piece.
+            files: Results of `POST /api/files` or `chat.attach_vault_file`.
             links: Each `{"url", "title"}`.
         """
         text = _checked_text("message", message)
@@ -106,15 +106,15 @@ class ChatCommands:
         return {"chat_id": checked, "stopped": await self._turns.stop(checked)}
 
     async def regenerate(self, chat_id: str, message_id: str, stream: bool = True) -> JsonObject:
-        """Answer a question anew.
+        """Answer a question again.
 
-        The answer and all that followed it leave the chat, since they belong to the former
-        answer; the file keeps them under `removed`.
+        The previous answer and all that followed it leave the chat; the file keeps them under
+        `removed`.
 
         Args:
             chat_id: The chat.
             message_id: The answer, or its question.
-            stream: Whether the new answer comes piece by piece.
+            stream: The new answer comes piece by piece.
         """
         checked = check_chat_id(chat_id)
 
@@ -142,7 +142,7 @@ def _open(caller: Caller, chat_id: ChatId) -> None:
 
 
 def _checked_text(name: str, text: str) -> str:
-    """The text as it can be stored: half characters (lone surrogates) are replaced."""
+    """The text with lone surrogates replaced, which can't be stored."""
     if not text.strip():
         raise InvalidParams(f"{name}: expected some text, found none")
     if len(text) > MAX_MESSAGE_CHARS:

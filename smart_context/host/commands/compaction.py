@@ -1,6 +1,6 @@
-"""The commands that shorten a chat's context: compact, clear, undo (contract E, in the product).
+"""The commands that shorten a chat's context: compact, clear, undo.
 
-The originals stay in the chat; a summary stands behind them, for everybody to read.
+The messages stay in the chat; their summary follows them as a visible message.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from smart_context.llm.tally import counting, weight
 from smart_context.values import CountTokens, JsonObject
 
 _FEWEST = 2
-"""A single message is not summed up by itself."""
+"""Fewest messages that are worth a summary."""
 
 CLEARED = "The messages above this one are no longer part of the context."
 
@@ -39,7 +39,7 @@ _logger = logging.getLogger(__name__)
 
 
 Digest = Callable[[Sequence[Message], str], Awaitable[str]]
-"""Writes a summary of messages, and of what came before them in a former summary."""
+"""Writes a summary of messages and of the previous summary."""
 
 
 class Compactions:
@@ -47,9 +47,9 @@ class Compactions:
 
     Args:
         store: The chats.
-        turns: Knows which are being answered.
+        turns: The answers under way.
         digest: Writes summaries.
-        window: What the chat model takes at once; `None`: not known.
+        window: Returns the chat model's window; `None` when it is unknown.
     """
 
     def __init__(
@@ -67,16 +67,15 @@ class Compactions:
         self._under_way: dict[ChatId, asyncio.Task[JsonObject | SmartContextError]] = {}
 
     def register(self, commands: CommandRegistry) -> None:
-        """Make them callable."""
+        """Register the commands."""
         commands.register("chat.compact", self.compact)
         commands.register("chat.clear_context", self.clear_context)
         commands.register("chat.undo_compaction", self.undo_compaction)
 
     async def compact(self, chat_id: str) -> JsonObject:
-        """Sum up the chat so far; the summary is sent in place of the messages.
+        """Summarize the chat so far; the summary is sent in place of the messages.
 
-        A chat that is being summed up already, from another window or by itself, gets one
-        summary: all who ask are told of that.
+        If the chat is being summarized already, this waits for that summary.
         """
         checked = self._unanswered(chat_id)
         task = self._under_way.get(checked) or self._begin(checked, lambda: self._whole(checked))
@@ -86,14 +85,14 @@ class Compactions:
         return done
 
     async def clear_context(self, chat_id: str) -> JsonObject:
-        """Send nothing of what was said so far; it stays in the chat."""
+        """Stop sending what was said so far; it stays in the chat."""
         checked = self._quiet(chat_id)
         messages = await self._store.messages(checked)
         former = newest_summary(messages)
         return await self._put(checked, former, since(messages, former), CLEARED, "cleared")
 
     async def undo_compaction(self, chat_id: str, message_id: str | None = None) -> JsonObject:
-        """Take a summary out of the chat, the newest if none is named; its messages return."""
+        """Remove a summary, the newest by default; its messages are sent again."""
         checked = self._quiet(chat_id)
         messages = await self._store.messages(checked)
         summary = _to_be_undone(messages, message_id)
@@ -103,7 +102,7 @@ class Compactions:
         return {"chat_id": checked, "message_id": summary.id}
 
     def after(self, turn: Turn) -> None:
-        """Compact the chat in the background if the turn came near the model's window."""
+        """Compact the chat in the background if the turn nearly filled the window."""
         window = self._window()
         if window is None or turn.error or not turn.sent or turn.chat_id in self._under_way:
             return
@@ -111,7 +110,7 @@ class Compactions:
             self._begin(turn.chat_id, lambda: self._shorten(turn, window))
 
     async def close(self, timeout_s: float) -> None:
-        """End what runs in the background, within the time given."""
+        """End the background work, within the time given."""
         await self._tasks.close(timeout_s)
 
     def _begin(
@@ -122,7 +121,7 @@ class Compactions:
         return task
 
     async def _shorten(self, turn: Turn, window: Window) -> JsonObject:
-        """Sum up the older messages of a chat whose turn came near the window."""
+        """Summarize the older messages of a chat whose turn nearly filled the window."""
         chat_id = turn.chat_id
         messages = await self._store.messages(chat_id)
         former = newest_summary(messages)
@@ -131,7 +130,7 @@ class Compactions:
         if len(older) < _FEWEST:
             return {"chat_id": chat_id}
         done = await self._compact(chat_id, former, older)
-        _logger.info("chat %s came near the model's window and was compacted", chat_id)
+        _logger.info("chat %s nearly filled the model's window and was compacted", chat_id)
         return done
 
     async def _whole(self, chat_id: ChatId) -> JsonObject:
@@ -154,11 +153,9 @@ class Compactions:
         text: str,
         kind: Kind,
     ) -> JsonObject:
-        """Store a summary of what was said after the former one, unless that has changed."""
+        """Store a summary of what was said since the previous one, unless that has changed."""
         if not said:
-            raise CommandFailed(
-                "Nothing was said since the last summary, so there is none to make."
-            )
+            raise CommandFailed("Nothing was said since the last summary.")
         boundary = said[-1].id
         summary = summary_message(
             MessageId(secrets.token_hex(6)),
@@ -172,7 +169,7 @@ class Compactions:
             found = newest_summary(messages_of(document))
             is_as_it_was = (found and found.id) == (former and former.id)
             if not (is_as_it_was and insert_after(document, boundary, summary)):
-                raise CommandFailed("The chat changed meanwhile; try again.")
+                raise CommandFailed("The chat has changed meanwhile; try again.")
 
         await self._store.update(chat_id, put)
         return {"chat_id": chat_id, "message_id": summary.id, "summarised": len(said)}
@@ -180,7 +177,7 @@ class Compactions:
     def _quiet(self, chat_id: str) -> ChatId:
         checked = self._unanswered(chat_id)
         if checked in self._under_way:
-            raise CommandFailed("this chat is just being summed up; wait until that is done")
+            raise CommandFailed("this chat is being summarized; wait until that is done")
         return checked
 
     def _unanswered(self, chat_id: str) -> ChatId:
@@ -191,7 +188,7 @@ class Compactions:
 
 
 def _to_be_undone(messages: Sequence[Message], message_id: str | None) -> Message:
-    """The summary of that id; without one the one that counts, else one that lost its place."""
+    """The summary of that id; without an id the one in use, or else the last one."""
     summaries = [message for message in messages if message.is_summary]
     if message_id is not None:
         summaries = [summary for summary in summaries if summary.id == message_id]
@@ -199,36 +196,36 @@ def _to_be_undone(messages: Sequence[Message], message_id: str | None) -> Messag
         newest = newest_summary(messages)
         summaries = [newest] if newest else summaries
     if not summaries:
-        raise CommandFailed("There is no such summary in this chat; it may be undone already.")
+        raise CommandFailed("Summary not found in this chat; it may have been undone already.")
     return summaries[-1]
 
 
 async def _outcome(
     chat_id: ChatId, work: Callable[[], Awaitable[JsonObject]]
 ) -> JsonObject | SmartContextError:
-    """What came of it; a failure that people understand is for those who asked."""
+    """The result of `work`, or the failure to show to those who asked for it."""
     try:
         return await work()
     except SmartContextError as error:
-        _logger.info("chat %s was not summed up: %s", chat_id, error)
+        _logger.info("chat %s was not summarized: %s", chat_id, error)
         return error
 
 
 def _ignore(_result: object) -> None:
-    """A change of a document gives nothing."""
+    """Drop the result of a change, which must return nothing."""
 
 
 def _filled(turn: Turn, count: CountTokens) -> int:
-    """How much of the window the next turn begins with: what was sent, and the answer."""
+    """The tokens that the next turn begins with: what was sent, and the answer."""
     counted = turn.usage.prompt_tokens if turn.usage else 0
     return max(counted, prompt_tokens(turn.sent, count)) + count(turn.response or "")
 
 
 def _first_kept(turn: Turn, said: Sequence[Message], window: Window) -> int:
-    """Where the newest messages begin that stay word for word; 0 if none need go.
+    """Index of the first message that stays word for word; 0 if all can stay.
 
-    Attached texts and results of tools count as they were sent. What stays begins with a
-    question, and with the last one in any case.
+    Attached texts and results of tools count as they were sent. The first message that stays is
+    a question, at the latest the last one.
     """
     sent = {message.id: sent_text(message) for message in turn.history}
     texts = [sent.get(message.id, message.text) for message in said]

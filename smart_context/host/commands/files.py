@@ -1,4 +1,4 @@
-"""Files and links that go with a message: the commands, and what a message may name."""
+"""Files and links of a message: the command to attach, and the checks."""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -24,11 +24,11 @@ _SCHEMES = ("https://", "http://", "mailto:", "obsidian://")
 
 
 class FileCommands:
-    """Keeps files for messages.
+    """Attaches files of the vault to messages.
 
     Args:
-        files: Where they are kept.
-        root: The vault, from which files can be attached too.
+        files: The attached files.
+        root: The vault.
     """
 
     def __init__(self, files: FileStore, root: Path) -> None:
@@ -36,11 +36,11 @@ class FileCommands:
         self._root = root
 
     def register(self, commands: CommandRegistry) -> None:
-        """Make them callable."""
+        """Register the commands."""
         commands.register("chat.attach_vault_file", self.attach_vault_file)
 
     async def attach_vault_file(self, path: str) -> JsonObject:
-        """Keep a file of the vault as it is now, for a message."""
+        """Store a copy of a file of the vault, to attach it to a message."""
         confine(self._root, path)
         content = await to_end(lambda: _content(self._root, path))
         return (await self._files.put(path, content)).to_dict()
@@ -49,17 +49,17 @@ class FileCommands:
 async def attached_files(
     files: FileStore, entries: Sequence[Mapping[str, Any]]
 ) -> tuple[JsonObject, ...]:
-    """The files that a message names, as it stores them.
+    """The files named by a client, as the message stores them.
 
     Raises:
-        InvalidParams: If there are too many, or one was never stored.
+        InvalidParams: If there are too many, or one is unknown.
     """
     _check_count("files", entries)
     found: list[JsonObject] = []
     for entry in entries:
         stored = await files.info(str(entry.get("storage_key", "")))
         if stored is None:
-            raise InvalidParams("files: expected what POST /api/files gave, found an unknown key")
+            raise InvalidParams("files: expected a result of POST /api/files, found an unknown key")
         name = entry.get("name")
         found.append(
             {
@@ -75,12 +75,12 @@ async def attached_files(
 async def attached_links(
     files: FileStore, entries: Sequence[Mapping[str, Any]]
 ) -> tuple[JsonObject, ...]:
-    """The links that a message names, as it stores them.
+    """The links named by a client, as the message stores them.
 
-    What is behind a link is not fetched: the model gets title and address.
+    Links are not fetched: the model gets title and address.
 
     Raises:
-        InvalidParams: If there are too many, or one is no address.
+        InvalidParams: If there are too many, or one is not an address.
     """
     found = described_links(entries)
     for _link, text in found:
@@ -89,10 +89,10 @@ async def attached_links(
 
 
 def described_links(entries: Sequence[Mapping[str, Any]]) -> list[tuple[JsonObject, str]]:
-    """The links that a message names, as it stores them, each with the text that is sent.
+    """The links named by a client, as stored, each with the text that is sent.
 
     Raises:
-        InvalidParams: If there are too many, or one is no address.
+        InvalidParams: If there are too many, or one is not an address.
     """
     _check_count("links", entries)
     found: list[tuple[JsonObject, str]] = []
@@ -115,10 +115,10 @@ async def drafted(
     file_entries: Sequence[Mapping[str, Any]],
     link_entries: Sequence[Mapping[str, Any]],
 ) -> Message:
-    """A message as it would be sent, with its attachments written in; nothing is stored.
+    """A message as it would be sent, with its attached texts; nothing is stored.
 
     Raises:
-        InvalidParams: If there are too many attachments, or one is not known.
+        InvalidParams: If there are too many attachments, or one is unknown.
     """
     links = described_links(link_entries)
     draft = Message(
@@ -142,7 +142,7 @@ def _check_count(name: str, entries: Sequence[object]) -> None:
 def _content(root: Path, path: str) -> bytes:
     stamp = stamp_of(root, path)
     if stamp is None:
-        raise CommandFailed(f"There is no file {path!r} in the vault that can be attached.")
+        raise CommandFailed(f"File {path!r} not found in the vault, or it can't be attached.")
     if stamp[2] > MAX_FILE_BYTES:
         raise CommandFailed(f"{path!r} is larger than {MAX_FILE_BYTES >> 20} MiB.")
     try:

@@ -1,4 +1,4 @@
-"""The commands `memory.*`: the chat files (contract A5)."""
+"""The commands `memory.*`: load, save, list, search, rename, delete, restore."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
@@ -19,10 +19,10 @@ class MemoryCommands:
     """What clients do with whole chats.
 
     Args:
-        store: Where chats are kept.
-        turns: The answers that are under way.
-        repair: Puts a chat right after a crash, before it is read.
-        settled: Waits until plugins were told of what has changed.
+        store: The chats.
+        turns: The answers under way.
+        repair: Repairs a chat after a crash, before it is read.
+        settled: Waits until plugins have handled the events so far.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class MemoryCommands:
         self._settled = settled
 
     def register(self, commands: CommandRegistry) -> None:
-        """Make them callable."""
+        """Register the commands."""
         commands.register("memory.load_chat", self.load_chat)
         commands.register("memory.save_chat", self.save_chat)
         commands.register("memory.list_chats", self.list_chats)
@@ -48,16 +48,16 @@ class MemoryCommands:
         commands.register("memory.restore_chat", self.restore_chat)
 
     async def load_chat(self, chat_id: str, caller: Caller) -> JsonObject:
-        """Give a chat's document; of a chat that does not exist, one without messages."""
+        """Give a chat's document; without messages if the chat does not exist."""
         checked = check_chat_id(chat_id)
         await self._repair(checked)
         return await self._store.load(checked, reader=_reader(caller))
 
     async def save_chat(self, chat_id: str, data: dict[str, Any], caller: Caller) -> JsonObject:
-        """Store a chat's document; what others changed meanwhile is merged in.
+        """Store a chat's document, merged with what others changed meanwhile.
 
-        Messages that the document lacks are deleted only if this client has seen them; the ids of
-        those that stay are given as `kept`.
+        Messages missing in the document are deleted only if this client has seen them; `kept`
+        names the others.
         """
         checked = check_chat_id(chat_id)
         stored = messages_of(await self._store.save(checked, data, reader=_reader(caller)))
@@ -70,12 +70,12 @@ class MemoryCommands:
         return {"chats": [asdict(summary) for summary in await self._store.listing.rows()]}
 
     async def search(self, query: str, limit: int = 50) -> JsonObject:
-        """Find chats by what was said in them."""
+        """Find chats by their messages."""
         hits = await self._store.listing.search(query, limit=max(1, min(limit, MAX_HITS)))
         return {"query": query, "results": [asdict(hit) for hit in hits]}
 
     async def rename_chat(self, chat_id: str, title: str) -> JsonObject:
-        """Give a chat another title."""
+        """Change a chat's title."""
         checked = check_chat_id(chat_id)
         await self._store.rename(checked, title)
         return {"chat_id": checked, "title": title}
@@ -89,14 +89,14 @@ class MemoryCommands:
         return {"chat_id": checked}
 
     async def restore_chat(self, chat_id: str) -> JsonObject:
-        """Bring a chat back from the trash."""
+        """Restore a chat from the trash."""
         checked = check_chat_id(chat_id)
         await self._store.restore(checked)
         return {"chat_id": checked}
 
 
 def _reader(caller: Caller) -> str:
-    """Whose versions of a chat are told apart: each connection's; those without one share."""
+    """Names whose version of a chat this is: the connection's, or the one of all others."""
     return caller.client.id if caller.client else ANYBODY
 
 
@@ -105,6 +105,6 @@ def _missing(data: JsonObject, stored: Sequence[Message]) -> list[MessageId]:
     sent = messages_of(data)
     ids = {message.id for message in sent}
     named = {entry["id"] for entry in data["messages"] if isinstance(entry, dict) and "id" in entry}
-    # Where a document names no id, one is made of position and content, and the position shifts.
+    # A message without an id gets one from its position and content, and positions shift.
     texts = {(message.role, message.text) for message in sent if message.id not in named}
     return [m.id for m in stored if m.id not in ids and (m.role, m.text) not in texts]

@@ -1,4 +1,4 @@
-"""Checks a command's parameters against its handler's signature (contract A3)."""
+"""Checks a command's parameters against its handler's signature."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -21,8 +21,8 @@ class Parameters:
     """The parameters of one command.
 
     Attributes:
-        names: All of them, without the caller's.
-        caller_name: The parameter that gets the caller; empty when there is none.
+        names: All but the caller's.
+        caller_name: The parameter that gets the caller; empty if there is none.
     """
 
     names: frozenset[str]
@@ -34,8 +34,8 @@ class Parameters:
     def of(cls, handler: Callable[..., Any], *, caller_type: type) -> "Parameters":
         """The parameters that a handler's signature declares.
 
-        Numbers are not read from text, nor booleans from numbers; an integer does for a number.
-        An annotation that is missing allows everything. `**extra` allows unknown names.
+        Types are strict: "1" is not a number and 1 is not a boolean, but an integer is a number.
+        A parameter without annotation takes any value. `**extra` allows unknown names.
 
         Raises:
             TypeError: If a parameter can't be given by name, or its type can't be checked.
@@ -65,7 +65,7 @@ class Parameters:
         )
 
     def check(self, command: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The parameters as the handler wants them; those left out are absent.
+        """The parameters to call the handler with, without those that were left out.
 
         Raises:
             InvalidParams: Naming each parameter that is missing, unknown or ill-typed. Values
@@ -108,7 +108,7 @@ def _adapter(
     config = ConfigDict(
         strict=True, extra="allow" if takes_extra else "forbid", arbitrary_types_allowed=False
     )
-    # Built at run time from a signature, which no type checker can follow.
+    # Built at run time from a signature; type checkers can't follow that.
     params: Any = with_config(config)(TypedDict("Params", fields))  # type: ignore[operator]
     try:
         return TypeAdapter(params)

@@ -1,4 +1,4 @@
-"""Commands: what clients and plugins can ask for, by name (contract A3)."""
+"""Commands: what clients and plugins can call by name."""
 
 import logging
 import re
@@ -24,7 +24,7 @@ class Client(Protocol):
 
     Attributes:
         id: Names the connection.
-        chat_id: The chat that it opened last; `None` until it opens one.
+        chat_id: The chat it opened last; `None` before that.
     """
 
     id: str
@@ -36,7 +36,7 @@ class Client(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls a command; a handler gets it by a parameter annotated `Caller`.
+    """The caller of a command; a handler gets it in a parameter annotated `Caller`.
 
     Attributes:
         client: `None` for calls without a connection: HTTP, a plugin, the command line.
@@ -64,7 +64,7 @@ class CommandRegistry:
         """Make a command callable.
 
         Args:
-            name: `plugin.verb`, in small letters, digits and `_`.
+            name: `plugin.verb`, in lower-case letters, digits and `_`.
             handler: An async function that returns a JSON object, or nothing for `{}`. Its
                 annotated parameters are the command's; one annotated `Caller` is filled in.
             owner: The plugin it belongs to.
@@ -73,7 +73,7 @@ class CommandRegistry:
             A function that removes the command; calling it again does nothing.
 
         Raises:
-            NameTaken: If there is a command of that name; it stays.
+            NameTaken: If a command of that name exists; it stays.
             ValueError: If the name has another form.
             TypeError: If the handler is not async, or its parameters can't be checked.
         """
@@ -100,12 +100,12 @@ class CommandRegistry:
         Raises:
             UnknownCommand: If no command has that name.
             InvalidParams: If parameters are missing, unknown or ill-typed; names each.
-            SmartContextError: What the command itself says went wrong.
-            CommandFailed: If it failed otherwise; the traceback is in the log.
+            SmartContextError: If the command fails with an error for the user.
+            CommandFailed: If it fails otherwise; the traceback is in the log.
         """
         command = self._commands.get(name)
         if command is None:
-            raise UnknownCommand(f"there is no command {name!r}; system.commands lists them all")
+            raise UnknownCommand(f"no command {name!r}; system.commands lists all")
         given = command.parameters.check(name, self._with_chat(command, params, caller))
         if command.parameters.caller_name:
             given[command.parameters.caller_name] = caller
@@ -150,4 +150,4 @@ def _as_object(name: str, result: object) -> JsonObject:
     if isinstance(result, Mapping):
         return dict(result)
     _logger.error("%s: expected a JSON object as result, found %s", name, type(result).__name__)
-    raise CommandFailed(f"{name} gave no usable result; the log says more")
+    raise CommandFailed(f"{name} failed: it did not return a JSON object")

@@ -1,7 +1,7 @@
-"""Finds plugins, and makes running ones of them (contract A12).
+"""Finds plugins and imports them.
 
-The product's own plugin is described by `plugin.toml` at the top of the package; those of a
-vault lie in `<vault>/plugins/<id>/`. Reading manifests runs no code.
+The product's own plugin has its `plugin.toml` at the top of the package; a vault's plugins are
+in `<vault>/plugins/<id>/`. Reading manifests runs no code.
 """
 
 import importlib
@@ -32,14 +32,14 @@ _OPTIONAL_HOOKS = ("on_client_connected", "on_unload")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundPlugin:
-    """A plugin that is there, whether or not it can run.
+    """A plugin that was found, though it may not be able to run.
 
     Attributes:
-        id: Its id; where the manifest can't be read, its folder's name.
-        source: Whether it comes with the product or lies in the vault.
-        folder: Where its manifest is.
-        manifest: `None` when it can't be read.
-        fault: Why it can't run; empty when nothing is wrong so far.
+        id: Its id; the folder's name if the manifest can't be read.
+        source: The product or the vault.
+        folder: The folder of its manifest.
+        manifest: `None` if it can't be read.
+        fault: Why it can't run; empty if nothing is wrong so far.
     """
 
     id: str
@@ -60,7 +60,7 @@ def find_plugins(root: Path, *, built_in: Path | None = None) -> tuple[FoundPlug
     found = [shipped]
     for folder in _plugin_folders(root.resolve() / PLUGINS_FOLDER):
         if folder.is_symlink():
-            link = "it is a link, which can't be trusted; put the folder itself there"
+            link = "it is a link, which can't be trusted; move the folder itself here"
             found.append(FoundPlugin(id=folder.name, source="vault", folder=folder, fault=link))
             continue
         plugin = _found(folder / MANIFEST_NAME, "vault")
@@ -92,10 +92,10 @@ def import_plugin(manifest: Manifest, modules: PluginModules | None) -> Callable
 
     Args:
         manifest: Names module and class.
-        modules: Imports a vault's plugin; `None`: the product's plugin is imported as it is.
+        modules: Imports a vault's plugin; `None` for the product's plugin.
 
     Raises:
-        ImportError: If the module or class is not there.
+        ImportError: If the module or class is missing.
         Exception: Whatever the plugin's code raises.
     """
     module = modules.load(manifest.module) if modules else importlib.import_module(manifest.module)

@@ -1,4 +1,4 @@
-"""`plugin.toml`: what a plugin says of itself (contract A12)."""
+"""Reads `plugin.toml`, a plugin's manifest."""
 
 import re
 from collections.abc import Mapping
@@ -39,15 +39,15 @@ class Manifest:
 
     Attributes:
         id: Names the plugin, its commands and its settings table.
-        name: What people call it.
+        name: The name that users read.
         version: One to three numbers.
         min_host_version: The oldest host that it runs on.
-        description: In one sentence.
+        description: One sentence.
         module: The module to import; in a vault, below the plugin's folder.
         class_name: The class in it.
-        subscribes: Events that it asks for.
-        commands: Commands that it offers, each `<id>.verb`.
-        panel: Its panel; `None`: it has none.
+        subscribes: The events it subscribes to.
+        commands: Its commands, each `<id>.verb`.
+        panel: Its panel, if it has one.
         settings: What the user can set.
     """
 
@@ -69,7 +69,7 @@ def read_manifest(path: Path, *, expected_id: str | None = None) -> Manifest:
 
     Args:
         path: The `plugin.toml`.
-        expected_id: The name of the plugin's folder, if the id has to be the same.
+        expected_id: The name of the plugin's folder, if the id must equal it.
 
     Raises:
         ManifestInvalid: With every fault and its line.
@@ -88,7 +88,7 @@ def read_manifest(path: Path, *, expected_id: str | None = None) -> Manifest:
 
 
 def version_numbers(version: str) -> tuple[int, int, int]:
-    """The numbers of a version, absent ones as 0, to be compared."""
+    """The numbers of a version, for comparison; missing ones are 0."""
     numbers = [int(number) for number in version.split(".")]
     major, minor, patch = [*numbers, 0, 0][:3]
     return major, minor, patch
@@ -96,7 +96,7 @@ def version_numbers(version: str) -> tuple[int, int, int]:
 
 def _read(top: Table, expected_id: str | None) -> Manifest:
     top.allow((*_KEYS, *_TABLES))
-    plugin_id = _required(top, "id", _ID, "small letters, digits and _, beginning with a letter")
+    plugin_id = _required(top, "id", _ID, "lower-case letters, digits and _, a letter first")
     if plugin_id in RESERVED_IDS:
         top.fault("id", f"{plugin_id!r} belongs to the host; choose another")
     elif plugin_id and expected_id not in {None, plugin_id}:
@@ -165,7 +165,7 @@ def _panel(table: Table) -> PanelSpec:
 
 def _settings(settings: Table) -> Mapping[str, SettingSpec]:
     if "enabled" in settings:
-        settings.fault("enabled", "every plugin has this setting; it can't be declared")
+        settings.fault("enabled", "every plugin has this setting, so it can't be declared")
     return {name: _setting(settings.table(name)) for name in settings.values}
 
 
@@ -189,7 +189,7 @@ def _setting(table: Table) -> SettingSpec:
         **cast("dict[str, Any]", limits),
     )
     if "default" not in table:
-        table.fault("default", "missing; every setting has one")
+        table.fault("default", "missing; every setting needs a default")
     elif kind and (wrong := spec.fault(spec.default)):
         table.fault("default", wrong)
     return spec

@@ -1,8 +1,8 @@
-"""Imports the modules of a vault's plugin under a name of their own.
+"""Imports the modules of a vault's plugin as a package of its own.
 
-Each plugin is a package with a made-up name, so two plugins may both have a `main`, siblings are
-imported as `from . import x`, and `sys.path` stays as it is. Only sources are loaded, and only
-those whose content is the one that the user trusts; no byte code is read or written.
+Each plugin is a package with a generated name, so two plugins may both have a `main`, siblings
+are imported as `from . import x`, and `sys.path` stays as it is. Only sources that the user
+trusts are loaded; no byte code is read or written.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ class PluginModules:
     """The modules of one plugin of a vault.
 
     Args:
-        folder: The plugin's folder; the package's modules lie in it.
+        folder: The plugin's folder.
         trusted: The digest of each file by its path below the folder, with `/`.
     """
 
@@ -35,14 +35,14 @@ class PluginModules:
         """Import a module of the plugin; blocks, and runs the plugin's code.
 
         Raises:
-            ImportError: If there is no such module, or a file is not the one that was trusted.
+            ImportError: If the module is missing, or a file has changed since it was trusted.
             Exception: Whatever the plugin's code raises.
         """
         sys.meta_path.insert(0, self._finder)
         return importlib.import_module(f"{self.package}.{module}")
 
     def unload(self) -> None:
-        """Forget the modules, so that they are read anew next time."""
+        """Forget the modules, so they are read again next time."""
         if self._finder in sys.meta_path:
             sys.meta_path.remove(self._finder)
         for name in [*sys.modules]:
@@ -59,7 +59,7 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        del path, target  # the name says where the module lies
+        del path, target  # the name gives the module's place
         package, *steps = fullname.split(".")
         if package != self._package:
             return None

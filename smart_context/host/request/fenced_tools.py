@@ -1,7 +1,7 @@
-"""Tools for models whose endpoint takes none: requests and results as plain text.
+"""Tools in plain text, for models whose endpoint takes none.
 
-The model writes a fenced block that is named like the tool, with one request a line or the
-arguments as a JSON object:
+The model writes a fenced block named like the tool, with one request per line or the arguments
+as a JSON object:
 
     ```read_file
     notes/plan.md
@@ -29,7 +29,7 @@ _SHORTEST_FENCE = 3
 
 
 def with_instructions(system_prompt: str, tools: Sequence[Tool]) -> str:
-    """The system prompt, and how to ask for what the tools give."""
+    """The system prompt, with instructions for calling the tools."""
     if not tools:
         return system_prompt
     forms = [f"{tool.description}\n\n```{tool.name}\n<{_primary(tool)}>\n```" for tool in tools]
@@ -38,10 +38,10 @@ def with_instructions(system_prompt: str, tools: Sequence[Tool]) -> str:
 
 
 def requests_in(text: str, tools: Sequence[Tool]) -> tuple[str, list[tuple[str, str]]]:
-    """The text without its requests, and each request: a tool's name and its JSON arguments.
+    """Split a text from its requests, each a tool's name and its JSON arguments.
 
-    A block that is not closed ends with the text. Blocks of other names are left alone, and so
-    is what stands in them.
+    An unclosed block ends with the text. Blocks of other names stay in the text, with all that
+    is inside.
     """
     named = {tool.name: tool for tool in tools}
     kept: list[str] = []
@@ -60,7 +60,7 @@ def requests_in(text: str, tools: Sequence[Tool]) -> tuple[str, list[tuple[str, 
 
 
 def in_plain_text(prompt: Sequence[PromptMessage]) -> tuple[PromptMessage, ...]:
-    """The same request without the keys of tools: calls as fenced blocks, results as a message."""
+    """The request with calls as fenced blocks, and results as a user message."""
     plain: list[PromptMessage] = []
     results: list[str] = []
     names: dict[str, str] = {}
@@ -91,13 +91,13 @@ def _with_blocks(message: PromptMessage, calls: Iterable[PromptMessage]) -> Prom
 
 
 def _opening(line: str) -> re.Match[str] | None:
-    """The beginning of a block that has a name, or a fence long enough to hold other blocks."""
+    """Match the start of a block that has a name, or can hold other blocks."""
     found = _OPENING.fullmatch(line.rstrip("\r"))
     return found if found and (found[2] or len(found[1]) > _SHORTEST_FENCE) else None
 
 
 def _block(lines: Iterable[str], fence: str) -> list[str]:
-    """The lines of a block, the closing one included."""
+    """The lines of a block, including the closing one."""
     block: list[str] = []
     for line in lines:
         block.append(line)

@@ -1,7 +1,7 @@
-"""Turns a turn into the request that a model receives: the one place that does (contract A4).
+"""Builds the messages of a request, for turns, previews and receipts alike.
 
-Preview, receipt and the real request all come from here. A message goes in with the keys of the
-OpenAI chat API and no others; what the user's screen alone shows (reasoning, notices) stays out.
+Messages have the keys of the OpenAI chat API and no others; reasoning and notices, which are for
+the user, stay out.
 """
 
 import json
@@ -26,18 +26,17 @@ def prompt_messages(
 ) -> tuple[PromptMessage, ...]:
     """System prompt, history, then the current message.
 
-    Messages without text are left out. A tool call goes with its result, whether that stands in
-    the same part or in `tool` messages right after; without one it is left out, since endpoints
-    refuse a call that nobody answered, and so is a result whose call is not there.
+    Messages without text are left out, and so are tool calls without a result and results without
+    a call, which endpoints refuse. A result is in the part of its call, or in a `tool` message
+    right after.
 
     Args:
         system_prompt: Left out when it is blank.
         history: Oldest first.
-        message: What the model is asked now.
-        files: What is attached to that message.
-        images: Attached images that the model is shown, as data URIs by storage key; of others
-            it is told the name.
-        steps: What the model has said and done since, in this very turn.
+        message: The user's message.
+        files: The files attached to it.
+        images: Attached images to show, as data URIs by storage key; others are only named.
+        steps: What the model said and did in this turn so far.
     """
     prompt = [_plain("system", system_prompt)] if system_prompt.strip() else []
     awaited: set[str] = set()
@@ -64,7 +63,7 @@ def _plain(role: str, content: str | list[PromptMessage]) -> PromptMessage:
 def _with_images(
     text: str, files: Sequence[Mapping[str, Any]], images: Mapping[str, str]
 ) -> str | list[PromptMessage]:
-    """The text, and the images among the files: shown, or named in the text."""
+    """The text with the images among the files, shown or named."""
     if not files:
         return text
     attached = [file for file in files if str(file.get("file_type")).startswith("image/")]
@@ -80,7 +79,7 @@ def _with_images(
 def _spoken(
     message: Message, answered_later: Collection[str]
 ) -> tuple[list[PromptMessage], set[str]]:
-    """An assistant's message, split after each run of calls; and the calls to be answered next."""
+    """An assistant's message, split after each run of calls, and the calls still without result."""
     prompt: list[PromptMessage] = []
     texts: list[str] = []
     calls: dict[str, PromptMessage] = {}
@@ -134,7 +133,7 @@ def _result(call_id: str, result: object) -> PromptMessage:
 
 
 def _results(message: Message, awaited: set[str]) -> Iterator[PromptMessage]:
-    """The results in a `tool` message whose calls were just made, each once."""
+    """The results in a `tool` message for calls that were just made, each once."""
     for call_id, result in _results_of(message):
         if call_id in awaited:
             awaited.discard(call_id)
@@ -157,7 +156,7 @@ def _tool_text(message: Message) -> Any:
 
 
 def _ids_answered_after(history: Sequence[Message], at: int) -> set[str]:
-    """The calls that the `tool` messages right after a message answer."""
+    """The calls answered by the `tool` messages right after a message."""
     answered: set[str] = set()
     for following in range(at + 1, len(history)):
         if history[following].role != "tool":

@@ -1,8 +1,7 @@
-"""Reads the arguments that a model gives a tool, and says what is wrong with them.
+"""Checks the arguments that a model gives a tool; the errors tell the model what to correct.
 
-A model repairs its call when it is told what was expected where. What is checked is the part of
-JSON Schema that tools declare: `type`, `enum`, `items`, `properties`, `required` and
-`additionalProperties`, at any depth.
+Checked is the part of JSON Schema that tools declare: `type`, `enum`, `items`, `properties`,
+`required` and `additionalProperties`, at any depth.
 """
 
 import json
@@ -16,10 +15,10 @@ from smart_context.values import JsonObject
 Schema = Mapping[str, Any]
 
 MAX_CHARACTERS = 200_000
-"""Most of the arguments of one call."""
+"""Most characters of the arguments of one call."""
 
 MAX_DEPTH = 32
-"""Most lists and objects within one another."""
+"""Most levels of nested lists and objects."""
 
 _MOST_FAULTS = 8
 _LONGEST_SHOWN = 40
@@ -39,10 +38,10 @@ class ArgumentsInvalid(ValueError):
 
 
 def read_arguments(text: str) -> JsonObject:
-    """The arguments as a model wrote them, not held against a schema yet.
+    """Parse the arguments as a model wrote them; no schema is checked.
 
     Raises:
-        ArgumentsInvalid: If they are no JSON object, or larger or deeper than any tool needs.
+        ArgumentsInvalid: If they are not a JSON object, too large, or nested too deeply.
     """
     if len(text) > MAX_CHARACTERS:
         raise ArgumentsInvalid(
@@ -60,10 +59,10 @@ def read_arguments(text: str) -> JsonObject:
 
 
 def check_arguments(arguments: JsonObject, schema: Schema) -> None:
-    """Hold arguments against the schema of their object; other keys than its own are faults.
+    """Check arguments against a schema; unknown keys are faults.
 
     Raises:
-        ArgumentsInvalid: With the first faults, each with its place, such as `lines[2].to`.
+        ArgumentsInvalid: With the first faults and their places, such as `lines[2].to`.
     """
     declared = {"properties": {}, "additionalProperties": False, **schema, "type": "object"}
     faults = list(islice(_faults(arguments, declared, ""), _MOST_FAULTS + 1))
@@ -107,7 +106,7 @@ def _faults_of_object(value: JsonObject, schema: Schema, prefix: str) -> Iterato
 
 
 def _is_of_kind(value: object, kind: str) -> bool:
-    """Whether a value is of a kind; true and false are no numbers, and nothing is infinite."""
+    """True if a value is of a kind; booleans are not numbers, and numbers are finite."""
     if isinstance(value, float) and not math.isfinite(value):
         return False
     return isinstance(value, _KINDS.get(kind, object)) and (

@@ -1,7 +1,7 @@
-"""Tools that a model may use while it answers, and what becomes of each call.
+"""Tools that a model may use while it answers, and the results of its calls.
 
-Plugins put them into `turn.tools` at `pipeline.prompt`. Whatever a model asks for, it gets an
-answer: an unknown tool, arguments that can't be read and a refusal are results as well.
+Plugins add tools to `turn.tools` at `pipeline.prompt`. Every call gets a result; for an unknown
+tool, bad arguments or a failure it is an error text for the model.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from smart_context.values import JsonObject
 
 TOOL_TIMEOUT_S = 60.0
 MAX_RESULT_CHARACTERS = 100_000
-"""Most of one result; more would fill the window of most models."""
+"""Most characters of one result; more would fill the window of most models."""
 
 _REFUSING = frozenset({400, 404, 422, 501})
 _NAMES_TOOLS = re.compile(r"\btools?(?:\b|_)|\bfunction[_ -]?call", re.IGNORECASE)
@@ -34,15 +34,15 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """Something that a model can ask for.
+    """Something that a model can call.
 
     Attributes:
         name: Letters, digits and `_`.
         description: What it does, for the model.
-        parameters: JSON Schema of an object, of which `tool_arguments` says what is checked. Its
-            first property is the one that a request in plain text means.
-        run: Gets the checked arguments and gives the result. What it raises of
-            `SmartContextError` is told to the model; other failures are logged.
+        parameters: JSON Schema of an object; `tool_arguments` lists what is checked. In plain text,
+            a line of a request is the first property.
+        run: Returns the result for checked arguments. The model is told the message of a
+            `SmartContextError`; other failures are logged.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Tool:
     run: Callable[[JsonObject], Awaitable[str]]
 
     def schema(self) -> JsonObject:
-        """The tool as a request names it."""
+        """The tool as it goes with a request."""
         return {
             "type": "function",
             "function": {
@@ -63,26 +63,26 @@ class Tool:
 
 
 class ToolSupport:
-    """Which models have said that they take no tools; they are asked for plain text instead."""
+    """Remembers which models refuse tools; these get the tools in plain text."""
 
     def __init__(self) -> None:
         self._refusing: WeakSet[ChatModel] = WeakSet()
 
     def is_refused_by(self, model: ChatModel) -> bool:
-        """Whether the model has refused a request because of its tools."""
+        """True if the model has refused a request because of its tools."""
         return model in self._refusing
 
     def note(self, model: ChatModel, failure: ModelFailed) -> bool:
-        """Whether a failure says that tools are not taken; then it is remembered."""
+        """Remember a model whose failure says that it takes no tools; returns True if so."""
         names_tools = failure.status in _REFUSING and bool(_NAMES_TOOLS.search(str(failure)))
         if names_tools:
             self._refusing.add(model)
-            _logger.info("%s takes no tools; files are asked for in plain text", model.name)
+            _logger.info("%s takes no tools; they are described in plain text", model.name)
         return names_tools
 
 
 async def answered(call: ToolCall, tools: Sequence[Tool]) -> JsonObject:
-    """What a call came to, as a part of the answer's message; never raises for a bad call."""
+    """Run a call; its result or error is a part of the answer's message."""
     arguments: JsonObject | str = call.arguments[:MAX_CHARACTERS]
     try:
         tool = _named(call.name, tools)
@@ -102,7 +102,7 @@ async def answered(call: ToolCall, tools: Sequence[Tool]) -> JsonObject:
 
 
 def part_of(call: ToolCall, state: str, arguments: JsonObject | str, result: str) -> JsonObject:
-    """A call and its result as they are stored."""
+    """A call and its result, as stored."""
     if len(result) > MAX_RESULT_CHARACTERS:
         result = f"{result[:MAX_RESULT_CHARACTERS]}\n[Cut: the result is longer.]"
     part = {
@@ -113,14 +113,14 @@ def part_of(call: ToolCall, state: str, arguments: JsonObject | str, result: str
         "args": arguments,
         "result": result,
     }
-    # Halves of characters can't be stored, and models do write them.
+    # Models write lone surrogates, which can't be stored.
     text = json.dumps(part, ensure_ascii=False).encode("utf-16", "surrogatepass")
     whole: JsonObject = json.loads(text.decode("utf-16", "replace"))
     return whole
 
 
 class _UnknownTool(Exception):
-    """A call of a tool that there isn't; says which there are."""
+    """A call of an unknown tool; the message lists the known ones."""
 
 
 def _named(name: str, tools: Sequence[Tool]) -> Tool:
@@ -128,7 +128,7 @@ def _named(name: str, tools: Sequence[Tool]) -> Tool:
         if tool.name == name:
             return tool
     known = ", ".join(tool.name for tool in tools)
-    raise _UnknownTool(f"There is no tool {name!r}; there are: {known or 'none'}.")
+    raise _UnknownTool(f"Tool {name!r} not found; the tools are: {known or 'none'}.")
 
 
 def _check(arguments: JsonObject, tool: Tool) -> None:

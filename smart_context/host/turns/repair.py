@@ -1,4 +1,4 @@
-"""Puts chats right after a crash: answers that nobody is writing any more."""
+"""Repairs chats after a crash: unfinished answers that nobody is writing any more."""
 
 import asyncio
 import logging
@@ -20,13 +20,13 @@ _logger = logging.getLogger(__name__)
 
 
 class Repair:
-    """Puts the text that had arrived of an answer into its chat and marks it as interrupted.
+    """Puts what had arrived of an answer into its chat, and marks it as interrupted.
 
-    An answer that another process is writing is left alone: that process has claimed it.
+    Answers that another process is writing are left alone: it has claimed them.
 
     Args:
-        store: Where chats are kept.
-        turns: Knows which answers are still being written here.
+        store: The chats.
+        turns: The answers being written in this process.
     """
 
     def __init__(self, store: ChatStore, turns: Turns) -> None:
@@ -37,8 +37,8 @@ class Repair:
     async def all(self) -> None:
         """Repair every chat that has a journal, then the newest chats.
 
-        An answer of which nothing had arrived may have no journal; its chat was written to just
-        before the crash, so it is among the newest. Any others are repaired when opened.
+        An answer may have no journal if nothing of it had arrived; its chat was written just before
+        the crash, so it is among the newest. Other chats are repaired when they are opened.
         """
         try:
             for chat_id in await to_end(lambda: interrupted_chats(self._store.home)):
@@ -49,7 +49,7 @@ class Repair:
             _logger.warning("chats could not be repaired after a crash: %s", error)
 
     async def chat(self, chat_id: ChatId) -> None:
-        """Repair one chat, if it needs that; a disk that refuses is logged.
+        """Repair one chat if it has an unfinished answer; a failure to write is logged.
 
         Raises:
             ChatUnreadable: If the chat is damaged.
@@ -60,7 +60,7 @@ class Repair:
 
     async def _try(self, chat_id: ChatId) -> None:
         try:
-            async with self._repairing:  # who opens a chat waits for the repair of the start
+            async with self._repairing:  # opening a chat waits for the repair at start
                 if self._turns.under_way(chat_id) is None:
                     await self._turns.save_unsaved(chat_id)
                     await self._end_unfinished(chat_id)

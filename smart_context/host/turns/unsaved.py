@@ -1,4 +1,4 @@
-"""Answers that the disk refused, kept in memory until it takes them."""
+"""Keeps answers that could not be saved, and tries again until they are."""
 
 import asyncio
 import logging
@@ -18,10 +18,10 @@ _logger = logging.getLogger(__name__)
 
 
 class UnsavedAnswers:
-    """The last answer of each chat that could not be saved; tried again until it is.
+    """The unsaved last answer of each chat.
 
     Args:
-        store: Where chats are kept.
+        store: The chats.
     """
 
     def __init__(self, store: ChatStore) -> None:
@@ -31,15 +31,15 @@ class UnsavedAnswers:
         self._saving = asyncio.Lock()
 
     def keep(self, chat_id: ChatId, answer: Message, journal: AnswerJournal) -> None:
-        """Keep an answer; its journal stays claimed until the answer is saved."""
+        """Keep an answer; its journal stays claimed until it is saved."""
         self._kept[chat_id] = (answer, journal)
         self._tasks.latest("retry", self._retry())
 
     async def save(self, chat_id: ChatId) -> None:
-        """Save what is kept of a chat, if anything is; of a chat that is gone, forget it.
+        """Save the kept answer of a chat, if there is one; forget it if the chat was deleted.
 
         Raises:
-            SmartContextError: If the disk still refuses.
+            SmartContextError: If it can't be saved yet.
         """
         async with self._saving:
             if chat_id not in self._kept:
@@ -52,7 +52,7 @@ class UnsavedAnswers:
         _logger.info("chat %s: the answer is saved now", chat_id)
 
     async def close(self) -> None:
-        """Try once more, then leave what is journalled for the next start."""
+        """Try once more, then leave the journals for the next start."""
         await self._tasks.close()
         for chat_id in [*self._kept]:
             with suppress(SmartContextError):

@@ -85,7 +85,7 @@ async def test_a_summary_is_sent_in_place_of_what_it_stands_for_and_can_be_undon
         await talk(bench, "Four")
         assert sent(bench)[0] == "One"
         assert len(await bench.messages("c1")) == 8
-        with pytest.raises(CommandFailed, match="no such summary"):
+        with pytest.raises(CommandFailed, match="Summary not found"):
             await bench.call("chat.undo_compaction", chat_id="c1")
 
 
@@ -231,7 +231,7 @@ async def test_two_windows_that_ask_at_once_get_one_summary(started):
         both = [asyncio.create_task(bench.call("chat.compact", chat_id="c1")) for _ in range(2)]
         await until(lambda: bench.host.compactions._under_way)
         for command in ("clear_context", "undo_compaction"):
-            with pytest.raises(CommandFailed, match="just being summed up"):
+            with pytest.raises(CommandFailed, match="is being summarized"):
                 await bench.call(f"chat.{command}", chat_id="c1")
         gate.set()
         first, second = await asyncio.gather(*both)
@@ -320,7 +320,7 @@ async def test_a_summary_can_be_undone_by_its_name(started):
         await bench.call("chat.undo_compaction", chat_id="c1", message_id=first["message_id"])
         left = [message.id for message in await bench.messages("c1") if message.is_summary]
         assert left == [second["message_id"]]
-        with pytest.raises(CommandFailed, match="no such summary"):
+        with pytest.raises(CommandFailed, match="Summary not found"):
             await bench.call("chat.undo_compaction", chat_id="c1", message_id="nobody")
 
 

@@ -1,4 +1,4 @@
-"""Commands: contract A3."""
+"""Commands are registered, checked and called."""
 
 from functools import partial
 from typing import Any, Literal
@@ -198,7 +198,7 @@ async def test_nothing_is_an_empty_object_and_anything_else_is_a_failure():
         return "x"
 
     assert await call(nothing) == {}
-    with pytest.raises(CommandFailed, match="no usable result"):
+    with pytest.raises(CommandFailed, match="did not return a JSON object"):
         await call(text)
 
 

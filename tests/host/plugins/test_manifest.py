@@ -1,4 +1,4 @@
-"""`plugin.toml`: contract A12, every fault at once."""
+"""`plugin.toml` is read with every fault at once."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings

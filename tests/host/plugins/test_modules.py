@@ -1,4 +1,4 @@
-"""The modules of a vault's plugin, under a name of their own: contract A12."""
+"""The modules of a vault's plugin are a package of their own."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Plugins of the product and of a vault: contract A12."""
+"""Plugins of the product and of a vault start, fail and stop."""
 
 import asyncio
 import py_compile

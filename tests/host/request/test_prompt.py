@@ -1,4 +1,4 @@
-"""The request that a model receives: contract A4."""
+"""The messages of a request."""
 
 import pytest
 from hypothesis import given

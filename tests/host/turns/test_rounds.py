@@ -1,4 +1,4 @@
-"""Tools within a turn: contract D, last paragraph."""
+"""Tools within a turn: calls, results, rounds and refusals."""
 
 import asyncio
 from dataclasses import replace
@@ -147,7 +147,10 @@ async def read_worse(arguments):
     ("request_", "tool", "told"),
     [
         pytest.param(
-            asks(name="rm"), reader(), "There is no tool 'rm'; there are: read_file.", id="unknown"
+            asks(name="rm"),
+            reader(),
+            "Tool 'rm' not found; the tools are: read_file.",
+            id="unknown",
         ),
         pytest.param(asks("{oops"), reader(), "The arguments are not JSON", id="no JSON"),
         pytest.param(asks('{"path": NaN}'), reader(), "NaN is not JSON", id="NaN"),

@@ -1,4 +1,4 @@
-"""Turns: contract A4, from chat.send to the saved answer."""
+"""Turns, from chat.send to the saved answer."""
 
 import asyncio
 import json
@@ -211,7 +211,7 @@ async def test_a_stream_is_closed_when_the_turn_is_over(bench, can_close):
     assert model.closed == can_close
 
 
-async def test_the_turn_carries_what_the_contract_says(bench):
+async def test_the_turn_carries_what_plugins_are_promised(bench):
     seen = []
     on(bench, "pipeline.output", seen.append)
     bench.reply("Answer")
