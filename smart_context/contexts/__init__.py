@@ -1,4 +1,4 @@
-"""Named contexts: lists of notes, folders and sections, and the text that they make (seed 000)."""
+"""Named contexts: lists of notes, folders and sections, and their text; see docs/contexts.md."""
 
 from smart_context.contexts.options import ContextOptions, Template
 from smart_context.contexts.render import Compiled, Stats

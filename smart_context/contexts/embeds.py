@@ -1,8 +1,7 @@
-"""Notes with the text of their embeds in place of them, as people read them.
+"""Notes with their embeds replaced by the embedded text, as people read them.
 
-A note that embeds others is a chain of runs of characters, each of one file. Where it has its
-links and headings follows from the outlines of these files, so its length is known, and what it
-links to, without reading any of them.
+An expanded note is a sequence of runs of characters, each from one file. Its length, links and
+headings follow from the outlines of these files, without reading any of them.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -16,26 +15,26 @@ from smart_context.vault.markdown.notes import Block, Heading, Link, Outline
 from smart_context.vault.markdown.sections import Range, section_of
 
 MAX_CHARACTERS: Final = 200_000
-"""Most that the embeds of one note may come to; one that does not fit stays as it is written."""
+"""Most characters of all embeds of one note; one that does not fit stays as written."""
 
 MAX_EMBEDS: Final = 500
-"""So many are put in place in one note, those within embedded text counted."""
+"""Most embeds of one note, including nested ones."""
 
 MAX_NESTING: Final = 5
-"""An embed in an embed in an embed, and so on, up to here."""
+"""Most levels of embeds within embeds."""
 
 OutlineOf = Callable[[str], Outline | None]
 
 
 class Run(NamedTuple):
-    """Characters of one file, one after the other.
+    """Consecutive characters of one file.
 
     Attributes:
         path: The file.
         start: The first one.
         end: The one after the last.
-        nesting: How many embeds it is in; 0 is the note's own text.
-        level: Of the heading under which the embeds put it; 0 is under none.
+        nesting: The number of embeds around it; 0 is the note's own text.
+        level: The level of the heading above its embed; 0 is none.
     """
 
     path: str
@@ -54,10 +53,9 @@ class _Expanded:
 class EmbeddedTexts:
     """Other texts with their embeds expanded; satisfies `Texts`. For one snapshot.
 
-    What is embedded is a note without its properties, a section or a block, as `![[note]]` or
-    `![alt](note.md)`. Its headings count as below the one that it is under. An embed that leads
-    nowhere or to no note, that holds itself, or that goes beyond the limits stays as it is
-    written and is a link; one whose text is there is none.
+    `![[note]]` or `![alt](note.md)` embeds a note without its properties, a section or a block.
+    Its headings are nested below the heading above it. An embed that leads to no note, contains
+    itself, or exceeds the limits stays as written and counts as a link; an expanded one does not.
 
     Args:
         texts: The vault.
@@ -68,7 +66,7 @@ class EmbeddedTexts:
         self._known: dict[str, _Expanded] = {}
 
     def outline(self, path: str) -> Outline | None:
-        """The outline that the expanded text has."""
+        """The outline of the expanded text."""
         own = self._texts.outline(path)
         return self._expanded(path, own).outline if own is not None and own.embeds else own
 
@@ -79,13 +77,13 @@ class EmbeddedTexts:
     def measured(
         self, paths: Sequence[str], name: Hashable, measure: Callable[[Outline], int]
     ) -> list[int | None]:
-        """What a measure of that name finds in the outlines of the expanded texts."""
+        """A named measure of the outlines of the expanded texts."""
         return self._of_expanded(paths, self._texts.measured(paths, name, measure), measure)
 
     def _of_expanded(
         self, paths: Sequence[str], found: list[int | None], measure: Callable[[Outline], int]
     ) -> list[int | None]:
-        """What was found, and for texts with embeds what is measured of these expanded."""
+        """The lengths found, replaced by those of the expanded text where there are embeds."""
         for place, embeds in enumerate(self._texts.measured(paths, "embeds", _count_of_embeds)):
             if embeds and (outline := self.outline(paths[place])):
                 found[place] = measure(outline)
@@ -127,7 +125,7 @@ class EmbeddedTexts:
         return self._known[path]
 
     def _relocated(self, own: Outline, runs: Sequence[Run], outline_of: OutlineOf) -> _Expanded:
-        """What the runs have, with its places when they stand one after the other."""
+        """The outline and links of the runs, with their places in the expanded text."""
         headings: list[Heading] = []
         links: list[tuple[Link, Resolution]] = []
         starts = list(accumulate((run.end - run.start for run in runs), initial=0))
@@ -159,7 +157,7 @@ def _count_of_embeds(outline: Outline) -> int:
 
 
 def runs_of(path: str, texts: Texts, outline_of: OutlineOf) -> list[Run]:
-    """What a note's expanded text is made of, in order."""
+    """The runs of a note's expanded text, in order."""
     own = outline_of(path)
     if own is None:
         return []
@@ -167,7 +165,7 @@ def runs_of(path: str, texts: Texts, outline_of: OutlineOf) -> list[Run]:
 
 
 class _Expansion:
-    """One note's way through its embeds, within the limits."""
+    """Expands the embeds of one note, within the limits."""
 
     def __init__(self, texts: Texts, outline_of: OutlineOf) -> None:
         self._texts = texts
@@ -176,7 +174,7 @@ class _Expansion:
         self._embeds_left = MAX_EMBEDS
 
     def within(self, run: Run, way: tuple[tuple[str, int], ...]) -> Iterator[Run]:
-        """The run with its embeds in place; `way` is where the embeds are that led to it."""
+        """The run with its embeds expanded; `way` has the places of the embeds around it."""
         position = run.start
         for link, path in self._embeds_in(run):
             way_here = (*way, (run.path, link.start))
@@ -190,15 +188,15 @@ class _Expansion:
         yield run._replace(start=position)
 
     def _embeds_in(self, run: Run) -> Iterator[tuple[Link, str]]:
-        """The embeds in a run that lead to notes. The links may be newer than the outline."""
+        """The embeds of notes in a run; the links may be newer than the outline."""
         outline = self._outline_of(run.path)
         if outline is None or not outline.embeds:
             return
         links = self._texts.links(run.path)
-        for at in outline.embeds:
-            link, path = outline.links[at], None
-            if at < len(links) and links[at][0] == link:
-                path = links[at][1].path
+        for number in outline.embeds:
+            link, path = outline.links[number], None
+            if number < len(links) and links[number][0] == link:
+                path = links[number][1].path
             if path and path[-3:].lower() == ".md" and run.start < link.start < link.end <= run.end:
                 yield link, path
 
@@ -225,7 +223,7 @@ class _Expansion:
 
 
 def _moved(block: Block, runs: Sequence[Run], starts: Sequence[int]) -> Block:
-    """A block of the note itself, where it is among the runs."""
+    """A block of the note itself, at its place among the runs."""
 
     def moved(position: int) -> int:
         found = (

@@ -1,4 +1,4 @@
-"""From what a user listed to what there is: notes, sections, blocks and the files of folders."""
+"""Resolves listed names to items: notes, sections, blocks and the files of folders."""
 
 import posixpath
 import stat
@@ -12,17 +12,17 @@ from smart_context.errors import PathRefused
 from smart_context.vault.guarded.paths import status_of
 
 FilesBelow = Callable[[str], Iterable[str]]
-"""Gives the files of a folder that may be looked at, at any depth, sorted; `""` is the vault."""
+"""Gives the readable files of a folder, at any depth, sorted; `""` is the vault."""
 
 
 class Item(NamedTuple):
-    """One piece of the vault.
+    """A note or a part of one.
 
     Attributes:
         key: Its path, with `#Heading` or `#^block` if it is a part of a note.
         path: The file, relative to the vault.
         fragment: `Heading` or `^block`; empty for the whole file.
-        asked: How the user named it; empty for what came with a folder or a link.
+        asked: The name in the list; empty if it came with a folder or a link.
     """
 
     key: str
@@ -36,7 +36,7 @@ _FOLDER, _FILE = stat.S_IFDIR, stat.S_IFREG
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """What was selected, each once, as listed, and the names under which there is nothing."""
+    """The items, each once, in the order of the list, and the names that give nothing."""
 
     items: tuple[Item, ...]
     missing: tuple[str, ...]
@@ -45,16 +45,16 @@ class Selected:
 def select_items(
     root: Path, context_items: Mapping[str, object], files_below: FilesBelow
 ) -> Selected:
-    """What the listed names stand for (contract B).
+    """Resolve listed names.
 
     Args:
         root: The vault.
         context_items: Names of notes, folders, `note#Heading` and `note#^block`, relative to the
-            vault; one with a falsy flag does not count. A note's `.md` may be left out.
-        files_below: Knows what is in a folder.
+            vault; one with a falsy flag is ignored. A note's `.md` may be left out.
+        files_below: Lists the files of a folder.
 
     Returns:
-        Folders as their files. A part of a note is left out when the whole note is there too.
+        Folders as their files. A part of a note is left out if the whole note is listed too.
     """
     items: dict[str, Item] = {}
     missing: list[str] = []
@@ -71,13 +71,13 @@ def select_items(
 
 
 def _find(root: Path, name: str, files_below: FilesBelow) -> list[Item] | None:
-    for spelling in dict.fromkeys((name, _composed(name, "NFC"), _composed(name, "NFD"))):
-        kind, path = _look(root, spelling)
+    for spelling in _spellings(name):
+        kind, path = _kind_of(root, spelling)
         if kind == _FOLDER:
             below = "" if path == "." else path
             return [Item(file, file) for file in files_below(below)]
         if kind != _FILE:
-            kind, path = _look(root, f"{spelling}.md")
+            kind, path = _kind_of(root, f"{spelling}.md")
         if kind == _FILE:
             return [Item(path, path, asked=name)]
         if "#" in spelling and (part := _find_part(root, spelling)):
@@ -86,17 +86,17 @@ def _find(root: Path, name: str, files_below: FilesBelow) -> list[Item] | None:
 
 
 def _find_part(root: Path, name: str) -> Item | None:
-    for position in (at for at, character in enumerate(name) if character == "#"):
+    for position in (place for place, character in enumerate(name) if character == "#"):
         for file in (name[:position], f"{name[:position]}.md"):
-            kind, path = _look(root, file)
+            kind, path = _kind_of(root, file)
             if kind == _FILE:
                 fragment = name[position + 1 :]
                 return Item(f"{path}#{fragment}", path, fragment)
     return None
 
 
-def _look(root: Path, name: str) -> tuple[int, str]:
-    """What there is under a name, and its plain path in the vault."""
+def _kind_of(root: Path, name: str) -> tuple[int, str]:
+    """The file type of a name, 0 if there is none, and its normalised path."""
     request = name.rstrip("/") or "."
     try:
         mode = status_of(root, request).st_mode
@@ -106,7 +106,10 @@ def _look(root: Path, name: str) -> tuple[int, str]:
     return (0 if kind == _FILE and name.endswith("/") else kind), posixpath.normpath(request)
 
 
-def _composed(name: str, form: str) -> str:
+def _spellings(name: str) -> Iterable[str]:
+    """The name as given, composed and decomposed, each once."""
     if name.isascii():
-        return name
-    return unicodedata.normalize("NFC" if form == "NFC" else "NFD", name)
+        return (name,)
+    return dict.fromkeys(
+        (name, unicodedata.normalize("NFC", name), unicodedata.normalize("NFD", name))
+    )

@@ -1,4 +1,4 @@
-"""How a context is built: options, and which of them win."""
+"""The options of a context, and how they override each other."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -10,7 +10,7 @@ Order = Literal["shortest", "listed"]
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """What stands before and after a text; either may be empty."""
+    """The text before and after an item; either may be empty."""
 
     before: str = ""
     after: str = ""
@@ -21,12 +21,12 @@ _NO_TEMPLATES: Mapping[int, Template] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextOptions:
-    """The options of a snapshot and of its text (contract B).
+    """The options of a snapshot and of its text; see docs/contexts.md.
 
     Attributes:
-        link_depth: How many links away from the items notes are taken in.
-        inlinks: Take notes that link to an item, besides those that it links to.
-        excluded_headings: Globs; the sections of headings that fit are left out.
+        link_depth: How many links to follow from the items.
+        inlinks: Take notes that link to an item, too.
+        excluded_headings: Globs; sections whose heading matches are left out.
         max_len: Most characters of all; 0 is no limit.
         follow_links_in_excluded: Follow links in what was left out.
         order: Within a depth, shortest first or as listed.
@@ -46,12 +46,12 @@ class ContextOptions:
     expand_embeds: bool = False
 
     def override(self, changes: Mapping[str, Any] | None) -> "ContextOptions":
-        """These options with others before them; `None` among those is not set.
+        """These options, overridden by others; `None` overrides nothing.
 
         Templates are replaced depth by depth, the list of headings as a whole.
 
         Raises:
-            TypeError: If there is no option of that name.
+            TypeError: If an option is unknown.
             ValueError: If a value is of the wrong kind.
         """
         values: dict[str, Any] = {}
@@ -68,7 +68,7 @@ class ContextOptions:
 
 
 def stored_options(changes: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Options as JSON keeps them, checked; what is not set is left out.
+    """The set options as JSON values, checked.
 
     Raises:
         TypeError: As `ContextOptions.override`.
@@ -88,7 +88,7 @@ def stored_options(changes: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _count(name: str, value: object) -> int:
-    if value is False:  # as good as 0
+    if value is False:  # accepted for 0
         return 0
     if not isinstance(value, int) or value is True or value < 0:
         raise ValueError(f"{name}: expected a whole number of 0 or more, found {value!r}")

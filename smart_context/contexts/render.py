@@ -1,4 +1,4 @@
-"""A snapshot as one text, with what its templates put around it; a function of its arguments."""
+"""Renders a snapshot with its templates as one text. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,7 +9,7 @@ from smart_context.contexts.options import ContextOptions, Template
 from smart_context.contexts.snapshot import Snapshot
 
 WHOLE: Final = -1
-"""The depth of the template that is around everything."""
+"""The depth of the template around everything."""
 
 _VARIABLE = re.compile(r"\{\{(ITEM_PATH|ITEM_NAME|ITEM_EXT|ITEM_DEPTH|ITEM_TIME_AGO)\}\}")
 _PART_OF_NOTE = re.compile(r"(.+?\.(?:md|canvas))#", re.IGNORECASE | re.DOTALL)
@@ -25,18 +25,18 @@ _UNITS: Final = (
 
 
 _Tree = dict[str, "_Tree"]
-"""Names to what is below them; a folder's name ends in `/` and it is never empty."""
+"""Names to what is below them; a folder's name ends in `/`, and it is never empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stats:
-    """What became of a snapshot.
+    """What a text holds of its snapshot.
 
     Attributes:
         final_length: Characters of the text.
-        depth_count: Depths of which something is in it.
+        depth_count: The number of depths in it.
         truncated_items: Keys of texts that were cut, here or in the snapshot.
-        skipped_items: Keys of what did not fit, here or in the snapshot.
+        skipped_items: Keys of texts that did not fit, here or in the snapshot.
     """
 
     final_length: int
@@ -60,13 +60,13 @@ def render(
     modified: Mapping[str, float] | None = None,
     now: float = 0.0,
 ) -> Compiled:
-    """The text of a snapshot (contract B).
+    """The text of a snapshot.
 
     Args:
         snapshot: What goes in.
-        options: Its `templates` and its `max_len`, which the text never exceeds.
-        modified: Key to the time its file was changed, in seconds as `now`; for `ITEM_TIME_AGO`.
-        now: The time.
+        options: The `templates`, and the `max_len`, which the text never exceeds.
+        modified: The time each file was changed, by item key; for `ITEM_TIME_AGO`.
+        now: The current time, in the same seconds.
     """
     chunks: list[str] = []
     included: list[tuple[int, str]] = []
@@ -98,7 +98,7 @@ def render(
 
 
 def time_ago(seconds: float) -> str:
-    """A span of time in words, such as "3 days ago"; "just now" if it is none."""
+    """A span of time in words, such as "3 days ago"; "just now" below a second."""
     for unit, length in _UNITS:
         count = int(seconds // length)
         if count >= 1:
@@ -136,7 +136,7 @@ def path_of(key: str) -> str:
 
 
 def _in_order(snapshot: Snapshot) -> Iterator[tuple[int, str, str]]:
-    """Depths may be written as text: those of a snapshot that was kept as JSON are."""
+    """The texts by depth; depths may be strings, as in a snapshot that was stored as JSON."""
     for depth, texts in sorted(snapshot.items.items(), key=lambda entry: int(entry[0])):
         for key, text in texts.items():
             yield int(depth), key, text
@@ -160,7 +160,7 @@ def _filled(template: Template, key: str, depth: int, age: str) -> Template:
 
 
 def _cut(text: str, wrap: Template, room: int | None) -> str | None:
-    """As much of the text as fits with its whole template; `None` when nothing does."""
+    """As much of the text as fits together with its template; `None` if nothing does."""
     if room is None:
         return text
     space = room - len(wrap.before) - len(wrap.after)

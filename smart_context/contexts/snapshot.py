@@ -1,7 +1,6 @@
-"""What goes into a context, at which depth, and what stays out and why.
+"""What goes into a context, at which depth, and what stays out.
 
-Works on outlines: a text that is left out is never read. Pure but for the `Texts` that it is
-given; nothing that it is given is changed.
+Works on outlines, so a text that is left out is never read. Reads only through `Texts`.
 """
 
 from collections import Counter
@@ -19,28 +18,28 @@ from smart_context.vault.markdown.sections import KeptRanges, Range, kept_of, se
 from smart_context.vault.match import build_matcher
 
 AmbiguousLink = tuple[str, str, list[str]]
-"""The note, the name in its link, and all files that it could mean, the one taken first."""
+"""The note, the name in its link, and the files that it could mean, the chosen one first."""
 
 
 class Texts(Protocol):
-    """The vault, as far as a snapshot needs it. `None` is what is not there or no text."""
+    """What a snapshot needs of the vault; `None` for a file that is missing or not text."""
 
     def outline(self, path: str) -> Outline | None:
-        """The outline of a file, as of the last look at the vault."""
+        """The outline of a file, as last indexed."""
 
     def lengths(self, paths: Sequence[str]) -> list[int | None]:
-        """The lengths of files in characters, as of the last look at the vault."""
+        """The lengths of files in characters, as last indexed."""
 
     def measured(
         self, paths: Sequence[str], name: Hashable, measure: Callable[[Outline], int]
     ) -> list[int | None]:
-        """What a measure of that name finds in the outlines of files, as of the last look."""
+        """A measure of the files' outlines, as last indexed; `name` identifies it for caching."""
 
     def read(self, path: str) -> tuple[str, Outline] | None:
-        """The text of a file as it is now, and its outline."""
+        """The current text of a file, and its outline."""
 
     def links(self, path: str) -> Sequence[tuple[Link, Resolution]]:
-        """The links of a file in order, and what they lead to."""
+        """The links of a file in order, and their targets."""
 
     def backlinks(self, path: str) -> tuple[str, ...]:
         """The files that link to a file, in order."""
@@ -53,11 +52,11 @@ class Snapshot:
     Attributes:
         items: Depth to key to text, in order; depths with nothing are absent.
         truncated_items: Keys of texts that were cut to fit.
-        skipped_items: Keys of what did not fit.
-        missing_items: What does not exist or is no text, as it was named.
-        ambiguous_links: Links whose name several files have.
-        exclusions: How many sections each pattern of headings took out.
-        lengths: Characters of each text that was considered, before it was cut or skipped.
+        skipped_items: Keys of texts that did not fit.
+        missing_items: Listed names that do not exist or are not text.
+        ambiguous_links: Links that could mean several files.
+        exclusions: The number of sections that each heading pattern left out.
+        lengths: The length of each considered text, before it was cut or skipped.
     """
 
     items: dict[int, dict[str, str]] = field(default_factory=dict)
@@ -70,12 +69,12 @@ class Snapshot:
 
     @property
     def total_char_count(self) -> int:
-        """Characters of all that is stored."""
+        """The characters of all texts."""
         return sum(len(text) for texts in self.items.values() for text in texts.values())
 
 
 def take_snapshot(selected: Selected, options: ContextOptions, texts: Texts) -> Snapshot:
-    """Collect the selected items and what they link to, within the limit (contract B)."""
+    """Collect the selected items and what they link to, within the limit."""
     collector = _Collector(options, texts)
     collector.snapshot.missing_items.extend(selected.missing)
     candidates: Sequence[Item] = selected.items
@@ -89,7 +88,7 @@ def take_snapshot(selected: Selected, options: ContextOptions, texts: Texts) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """An item and what stays of it; `reach` is where in the file the stored text ends."""
+    """An item and what is kept of it; `reach` is where in the file the stored text ends."""
 
     item: Item
     kept: KeptRanges
@@ -143,7 +142,7 @@ class _Collector:
         return found
 
     def _fitting(self, candidates: Sequence[Item]) -> list[tuple[_Part, str]]:
-        """What is too long by its outline is not read; the others are weighed as they are."""
+        """Texts within the limit; one that is too long by its outline is not read."""
         found: list[tuple[_Part, str]] = []
         skipped = self.snapshot.skipped_items
         measured = self._measured(candidates)
@@ -155,7 +154,7 @@ class _Collector:
                     break
                 skipped.append(item.key)
             elif read := self._read(item):
-                if len(read[1]) > room and self._used:  # it has just grown
+                if len(read[1]) > room and self._used:  # has grown since it was indexed
                     skipped.append(item.key)
                     continue
                 found.append(self._cut(*read, room))
@@ -218,7 +217,7 @@ class _Collector:
         return None if whole is None else kept_of(outline, whole, self._patterns)
 
     def _targets(self, part: _Part) -> list[str]:
-        """What a stored part links to, then what links to its note; each once."""
+        """The link targets of a stored part, then the notes that link to its note; each once."""
         source = part.item.path
         targets: dict[str, None] = {}
         for link, resolution in self._texts.links(source):

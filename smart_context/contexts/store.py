@@ -1,4 +1,4 @@
-"""Named contexts: kept in the memory folder, built from the vault when asked."""
+"""Named contexts, stored in the memory folder and built from the vault on demand."""
 
 import hashlib
 import json
@@ -22,23 +22,23 @@ from smart_context.vault.guarded.paths import status_of
 from smart_context.vault.index.vault_index import VaultIndex
 
 MAX_CONTEXT_BYTES = 16 << 20
-"""Most of the file of one context."""
+"""Most bytes of a context's file."""
 
 _MAX_KEY_BYTES = 200
 _AGE = "{{ITEM_TIME_AGO}}"
 
 
 class SmartContexts:
-    """The named contexts of a vault (contract B). Making one reads and writes nothing.
+    """The named contexts of a vault; constructing it reads and writes nothing.
 
     Args:
         vault_path: The vault.
-        settings: Options of all contexts; an item's and a call's win.
-        memory_dir: The folder for what may be written, relative to the vault.
-        index: The vault's index, if there is one already.
+        settings: Options of all contexts; a context's and a call's override them.
+        memory_dir: The folder for stored contexts, relative to the vault.
+        index: The vault's index; by default a new one.
 
     Raises:
-        TypeError: If there is no option of a name in `settings`.
+        TypeError: If an option in `settings` is unknown.
         ValueError: If an option is of the wrong kind.
     """
 
@@ -66,13 +66,13 @@ class SmartContexts:
 
         Args:
             context_items: Names of notes, folders, `note#Heading` and `note#^block`; one with a
-                falsy flag does not count.
+                falsy flag is ignored.
             key: Its name; default: a hash of the items.
             context_opts: Options of this context.
 
         Raises:
-            TypeError: If there is no option of a name in `context_opts`.
-            ValueError: If an option is of the wrong kind, or the key too long for a file's name.
+            TypeError: If an option in `context_opts` is unknown.
+            ValueError: If an option is of the wrong kind, or the key is too long for a file name.
             StoreFailed: If it can't be written.
         """
         items = {str(name): bool(flag) for name, flag in context_items.items()}
@@ -87,7 +87,7 @@ class SmartContexts:
         return context
 
     def get(self, key: str) -> "SmartContext | None":
-        """The context of that name, or `None`.
+        """The context of that name; `None` if there is none.
 
         Raises:
             StoreFailed: If its file is damaged.
@@ -107,11 +107,11 @@ class SmartContexts:
             return None
         except (
             *(OSError, ValueError, TypeError, KeyError, AttributeError),
-            RecursionError,  # nested too deeply for a reader of JSON
+            RecursionError,  # JSON that is nested too deeply
         ) as error:
             raise StoreFailed(
                 f"The context {key!r} can't be read from {place}: {error}. "
-                "Mend the file, or delete it and make the context anew."
+                "Repair the file, or delete it and save the context again."
             ) from error
 
     def keys(self) -> list[str]:
@@ -123,10 +123,10 @@ class SmartContexts:
         )
 
     def delete(self, key: str) -> bool:
-        """Delete a context; whether there was one.
+        """Delete a context; True if there was one.
 
         Raises:
-            StoreFailed: If the disk says no.
+            StoreFailed: If the disk refuses.
         """
         if not key or _is_too_long(_file_name(key)):
             return False
@@ -140,11 +140,11 @@ class SmartContexts:
         return True
 
     def close(self) -> None:
-        """Close the index's file; it is opened again when it is needed."""
+        """Close the index's file; it is reopened when needed."""
         self.index.close()
 
     def snapshot_of(self, items: Mapping[str, Any], options: ContextOptions) -> Snapshot:
-        """What items that need not be stored stand for now; see `take_snapshot`."""
+        """The current content of items, stored as a context or not; see `take_snapshot`."""
         selected = select_items(self.root, items, self.index.files_below)
         if options.link_depth or options.expand_embeds:
             self.index.catch_up()
@@ -152,7 +152,7 @@ class SmartContexts:
         return take_snapshot(selected, options, texts)
 
     def modified(self, keys: Iterable[str]) -> dict[str, float]:
-        """When the files of items were changed, in seconds; without those that are not there."""
+        """When the files of items were changed, in seconds, by key; without missing files."""
         times: dict[str, float] = {}
         for key in keys:
             try:
@@ -164,17 +164,19 @@ class SmartContexts:
     def _file(self, key: str) -> Place:
         name = _file_name(key)
         if _is_too_long(name):
-            raise ValueError(f"key: expected a shorter name than {key[:40]!r}…, it names a file")
+            raise ValueError(
+                f"key: expected a shorter name than {key[:40]!r}…, since it names a file"
+            )
         return self._folder / f"{name}.json"
 
 
 class SmartContext:
-    """One named context: what is in it, and its options.
+    """One named context: its items and its options.
 
     Attributes:
         key: Its name.
-        context_items: What was listed, with its flags.
-        context_opts: Its own options, as JSON keeps them.
+        context_items: The listed names with their flags.
+        context_opts: Its own options, as JSON values.
     """
 
     def __init__(
@@ -190,14 +192,14 @@ class SmartContext:
         self._contexts = contexts
 
     def get_snapshot(self, opts: Mapping[str, Any] | None = None, **more: Any) -> Snapshot:
-        """What goes in now, by depth, and what stays out; nothing raises for what is listed.
+        """The current content, by depth, and what stays out; unknown names are reported in it.
 
         Args:
             opts: Options of this call.
-            more: The same by name; these win.
+            more: Options of this call by name; they override `opts`.
 
         Raises:
-            TypeError: If there is no option of a name in `opts` or `more`.
+            TypeError: If an option in `opts` or `more` is unknown.
             ValueError: If an option is of the wrong kind.
         """
         return self._contexts.snapshot_of(self.context_items, self.options(opts).override(more))
@@ -208,15 +210,15 @@ class SmartContext:
         opts: Mapping[str, Any] | None = None,
         **more: Any,
     ) -> Compiled:
-        """The text of a snapshot, by default of one taken now; see `render`.
+        """The text of a snapshot, by default of the current content; see `render`.
 
         Args:
-            snapshot: As it was taken, or made by hand.
+            snapshot: Taken before, or made by hand.
             opts: Options of this call.
-            more: The same by name; these win.
+            more: Options of this call by name; they override `opts`.
 
         Raises:
-            TypeError: If there is no option of a name in `opts` or `more`.
+            TypeError: If an option in `opts` or `more` is unknown.
             ValueError: If an option is of the wrong kind.
         """
         options = self.options(opts).override(more)
@@ -229,7 +231,7 @@ class SmartContext:
         return render(snapshot, options, modified=modified, now=time.time())
 
     def options(self, opts: Mapping[str, Any] | None = None) -> ContextOptions:
-        """The options in force: those of a call, else the item's, else the collection's."""
+        """The effective options: of the call, else the context, else all contexts."""
         return self._contexts.options.override(self.context_opts).override(opts)
 
 
@@ -239,7 +241,7 @@ def _hash_of(items: Mapping[str, bool]) -> str:
 
 
 def _file_name(key: str) -> str:
-    """A file name for any key; plain ones, in whatever script, stand for themselves."""
+    """A file name for any key; letters and digits of any script stay as they are."""
     shown = "".join(
         character if character.isalnum() or character in " -_.,()'" else quote(character, safe="")
         for character in key.encode("utf-8", "replace").decode()

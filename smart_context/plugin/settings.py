@@ -1,4 +1,4 @@
-"""What a user can set under `[plugins.smart_context]` (contract A1)."""
+"""What a user can set under `[plugins.smart_context]`; see docs/configuration.md."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ class FilterSettings:
     Attributes:
         similarity_threshold: A score equal to it is kept; on the calibrated scale.
         embedding_search: Whether new chats begin with the similarity switch on.
-        relevance: `plain` is the seed to the letter; `enriched` finds more of what belongs.
+        relevance: `plain` compares bare label and message; `enriched` also keywords and neighbours.
         recent_messages: How many of the newest messages are always kept.
         keep_pairs: A kept answer brings its question.
         context_budget_tokens: Most tokens of the contexts attached to a chat; 0 is no limit.
@@ -31,6 +31,6 @@ class FilterSettings:
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Any]) -> "FilterSettings":
-        """The settings from values that the manifest has checked; other keys are passed over."""
+        """The settings from values that the manifest has checked; other keys are ignored."""
         known = {name: settings[name] for name in cls.__dataclass_fields__ if name in settings}
         return cls(**known)

@@ -1,18 +1,18 @@
-"""What was attached to the messages that a summary stands for: names and keys, to read them by."""
+"""The attachments of summarised messages: names and keys by which they can still be read."""
 
 from collections.abc import Sequence
 
 from smart_context.chat.messages import Message
 
 MOST = 10
-"""Most attachments that a summary names, the newest of them."""
+"""Most attachments that a summary names, the newest ones."""
 
 _HEADING = "### Attached"
 _LONGEST = 200
 
 
 def split_off(summary: str) -> tuple[str, list[str]]:
-    """A summary without its list of attachments, and the lines of that list."""
+    """Split a summary from its list of attachments; returns the text and the list's lines."""
     text, found, listed = summary.rpartition(f"{_HEADING}\n\n")
     if not found:
         return summary, []
@@ -23,8 +23,8 @@ def attached_list(messages: Sequence[Message], known: Sequence[str] = ()) -> str
     """The list of attachments as Markdown; empty when there are none.
 
     Args:
-        messages: The messages that are summed up.
-        known: Lines of the summary that came before.
+        messages: The summarised messages.
+        known: Lines of the previous summary.
     """
     files = [
         f'- {_short(file.get("name"))} (FILE_KEY="{_short(file.get("storage_key"))}")'

@@ -1,4 +1,4 @@
-"""What a chat comes to in its own sentences: a summary without a language model."""
+"""Summarises a chat by its own sentences, without a language model."""
 
 import math
 import re
@@ -17,7 +17,7 @@ _SHORTEST_UNSPACED = 5
 _MOST_EACH = 12
 _LATEST = 4
 _END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])(?![。！？])|\n+")  # noqa: RUF001 - East Asian marks
-"""Between sentences: a point within `3.11` or `asyncio.timeout` ends none."""
+"""Between sentences; the point in `3.11` or `asyncio.timeout` does not end one."""
 _QUOTED = re.compile(r"^ {0,3}>.*$", re.MULTILINE)
 _SPEAKERS = {"user": "You", "assistant": "Assistant"}
 
@@ -26,7 +26,7 @@ def quoted(messages: Sequence[Message]) -> str:
     """Standing instructions, open questions and the most telling sentences, as Markdown.
 
     Args:
-        messages: What is to be summed up, oldest first.
+        messages: The messages to summarise, oldest first.
     """
     standing = [m.text for m in messages if m.role == "user" and is_standing(m.text)]
     asked = [s for m in messages[-_LATEST:] for s in _sentences(m.text) if s.endswith(("?", "？"))]  # noqa: RUF001 - East Asian mark
@@ -43,7 +43,7 @@ def quoted(messages: Sequence[Message]) -> str:
 
 
 def _telling(messages: Sequence[Message]) -> list[str]:
-    """Sentences that share most with the rest of the chat and little with each other."""
+    """Sentences that share many words with the chat and few with each other."""
     said = [(m, s) for m in messages for s in islice(_sentences(m.text), _MOST_EACH)]
     step = max(1, math.ceil(len(said) / _LOOKED_AT))
     said = said[::step]
@@ -53,13 +53,13 @@ def _telling(messages: Sequence[Message]) -> list[str]:
     covered: set[str] = set()
     left = set(range(len(said)))
     while left and len(chosen) < MOST_SENTENCES:
-        best = max(left, key=lambda at: (_weight(words[at] - covered, words[at], counts), -at))
+        best = max(left, key=lambda n: (_weight(words[n] - covered, words[n], counts), -n))
         left.discard(best)
         chosen.append(best)
         covered |= words[best]
     return [
-        f"{_SPEAKERS.get(said[at][0].role, said[at][0].role)}: {said[at][1]}"
-        for at in sorted(chosen)
+        f"{_SPEAKERS.get(message.role, message.role)}: {sentence}"
+        for message, sentence in (said[n] for n in sorted(chosen))
     ]
 
 
@@ -68,7 +68,7 @@ def _weight(fresh: Iterable[str], words: frozenset[str], counts: Counter[str]) -
 
 
 def _sentences(text: str) -> Iterable[str]:
-    """The sentences of middle length, without those that the message only quotes."""
+    """The sentences of medium length, without those that the message quotes."""
     found = (" ".join(piece.split()) for piece in _END.split(_QUOTED.sub("", text)))
     return (sentence for sentence in found if _shortest(sentence) <= len(sentence) <= _LONGEST)
 

@@ -146,7 +146,7 @@ def test_what_is_missing_cut_or_left_out_is_said_with_its_reason(new_page, serve
     finding = page.locator(".finding[data-kind=missing]")
     finding.locator("summary").click()
     expect(finding).to_contain_text("2 not found")
-    expect(finding).to_contain_text("gone.md There is no such file or folder.")
+    expect(finding).to_contain_text("gone.md No such file or folder.")
     expect(finding).to_contain_text("The note has no such heading.")
     expect(page.locator(".finding[data-kind=cut]")).to_contain_text("1 cut to fit")
     expect(page.locator(".finding[data-kind=skipped]")).to_contain_text("1 left out")

@@ -1,8 +1,7 @@
-"""What a turn is told besides the chat itself: its role, its named contexts, its template.
+"""What a turn sends besides the chat itself: role, named contexts, the role's template.
 
-Turn, preview, weight and replay ask here, so that what is shown is what is sent. What changes
-least stands first: system prompt, role, contexts; a provider that keeps prompts finds the same
-beginning again (contract C, order for provider caches).
+Turns, previews and replays ask here, so that what is shown is what is sent. What changes least
+comes first (system prompt, role, contexts), so that providers can reuse their prompt caches.
 """
 
 import asyncio
@@ -39,20 +38,15 @@ class Briefing:
 
     @property
     def problems(self) -> str:
-        """All that went wrong with role and template, for people."""
+        """The problems with role and template, for people."""
         return "\n".join(filter(None, (self.role.problem, self.problem)))
 
-    @property
-    def tokens(self) -> int:
-        """Of what is added to the system prompt."""
-        return self.role.tokens + self.contexts.tokens
-
     def without_contexts(self) -> "Briefing":
-        """The same, when there is no room for the named contexts."""
+        """The briefing when the named contexts do not fit."""
         return replace(self, contexts=self.contexts.left_out())
 
     def system_prompt(self, before: str) -> str:
-        """The system prompt with role and contexts behind it."""
+        """A system prompt, followed by role and contexts."""
         with_role = before
         if self.role.text:
             with_role = (
@@ -85,7 +79,7 @@ class Briefings:
         Args:
             chat_id: The chat.
             message: The message.
-            role: Instead of the chat's own; empty is none.
+            role: Overrides the chat's own; empty is none.
         """
         state = (await self._sidecars.of(chat_id)).state
         if role is not None and role != state.role:
@@ -105,15 +99,15 @@ class Briefings:
         model: str,
         count_tokens: Callable[[str], int],
     ) -> Briefing:
-        """What would go with a message under other choices and another model.
+        """What would go with a message under other choices and with another model.
 
         Args:
             chat_id: The chat.
             message: The message.
             state: The choices.
             budget: Most tokens of the contexts.
-            model: The model.
-            count_tokens: Counts for it.
+            model: The model's name.
+            count_tokens: Counts for that model.
         """
         contexts = await self._contexts.assemble(
             chat_id, state.contexts, budget=budget, count_tokens=count_tokens
@@ -133,5 +127,8 @@ class Briefings:
                 )
         except TimeoutError:
             words = message
-            problem = f"The template of the role {role.name!r} took too long; it is not used."
+            problem = (
+                f"The template of the role {role.name!r} took too long. "
+                "Your message is sent as it is."
+            )
         return replace(briefing, message=words, problem=problem)

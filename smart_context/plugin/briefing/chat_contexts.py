@@ -17,9 +17,9 @@ from smart_context.plugin.notes.context_changes import ContextChanges
 from smart_context.plugin.notes.context_documents import own_context, share_document
 from smart_context.plugin.notes.context_prompt import (
     NOTHING,
+    ContextContent,
+    ContextShare,
     ContextsPrompt,
-    Gathered,
-    Share,
     contexts_prompt,
     gather,
 )
@@ -32,14 +32,14 @@ PATIENCE_S = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """The contexts of a chat as a prompt, what went wrong with which in words, and its tokens."""
+    """The contexts of a chat as a prompt, the problems by context, and its tokens."""
 
     prompt: ContextsPrompt = NOTHING
     problems: tuple[tuple[str, str], ...] = ()
     tokens: int = 0
 
     def left_out(self) -> "Assembled":
-        """The same contexts, none of which is sent: there is no room for them."""
+        """The same contexts when none of them fits."""
         shares = tuple(
             replace(share, tokens=0, sent=(), cut=(), left_out=(*share.sent, *share.left_out))
             for share in self.prompt.shares
@@ -48,17 +48,17 @@ class Assembled:
 
 
 class ChatContexts:
-    """Which contexts go with a chat's messages, and what of them.
+    """The named contexts that go with a chat's messages.
 
     Args:
         notes: The vault's notes.
         chats: Where chats are.
-        sidecars: Where it is kept which contexts are attached.
+        sidecars: Where the attached contexts are listed.
         changes: Announces what is attached or detached.
         budget: Most tokens of all contexts of one chat; 0 is no limit.
-        within: What of a budget the model's window leaves.
-        count_tokens: Counts for the model that is chatted with.
-        logger: For what people should know.
+        within: Caps a budget by the model's window.
+        count_tokens: Counts for the chat model.
+        logger: For warnings.
     """
 
     def __init__(  # noqa: PLR0913 - the plugin's parts, each by name
@@ -94,20 +94,20 @@ class ChatContexts:
     async def attach_context(self, chat_id: str, key: str) -> JsonObject:
         """Send a named context with each message of a chat."""
         if await self._notes.ask(lambda contexts: contexts.get(key)) is None:
-            raise CommandFailed(f"There is no context {key!r}; save it before it is attached.")
+            raise CommandFailed(f"There is no context {key!r}; save it before you attach it.")
         return await self._change(chat_id, lambda state: state.attach(key))
 
     async def detach_context(self, chat_id: str, key: str) -> JsonObject:
-        """Send a named context no longer."""
+        """No longer send a named context."""
         return await self._change(chat_id, lambda state: state.detach(key))
 
     async def chat_contexts(self, chat_id: str) -> JsonObject:
-        """The contexts of a chat: what of each goes with the next message, and what does not."""
+        """The contexts of a chat, and what of each goes with the next message."""
         checked = check_chat_id(chat_id)
         return self._chips(checked, await self.assemble(checked))
 
     async def add_notes(self, chat_id: str, paths: list[str]) -> JsonObject:
-        """Put notes into the chat's own context, which is made and attached when it is not yet."""
+        """Add notes to the chat's own context, which is made and attached if need be."""
         checked = check_chat_id(chat_id)
         key = own_context(checked)
 
@@ -133,9 +133,9 @@ class ChatContexts:
 
         Args:
             chat_id: The chat.
-            keys: Instead of those that are attached.
-            budget: Instead of that of the settings.
-            count_tokens: Instead of counting for the model that is chatted with.
+            keys: Override the attached ones.
+            budget: Overrides the settings.
+            count_tokens: Counts for another model than the chat model.
         """
         if keys is None:
             keys = (await self._sidecars.of(chat_id)).state.contexts
@@ -146,14 +146,14 @@ class ChatContexts:
         problem = ""
         try:
             async with asyncio.timeout(PATIENCE_S):
-                found = await self._notes.ask(lambda contexts: _gathered(contexts, keys, limit))
+                found = await self._notes.ask(lambda contexts: _contents(contexts, keys, limit))
                 return await asyncio.to_thread(_assembled, found, limit, count)
         except TimeoutError:
             problem = f"The notes could not be read within {PATIENCE_S:.0f} s; they are not sent."
         except Exception:
             self._logger.exception("the contexts of the chat %s can't be read", chat_id)
-            problem = "The notes can't be read, and are not sent; the log says more."
-        lost = ContextsPrompt("", tuple(Share(key=key) for key in keys))
+            problem = "The notes can't be read, so they are not sent; see the log."
+        lost = ContextsPrompt("", tuple(ContextShare(key=key) for key in keys))
         return Assembled(lost, tuple((key, problem) for key in keys))
 
     async def _change(
@@ -180,27 +180,27 @@ class ChatContexts:
         }
 
 
-def _gathered(
+def _contents(
     contexts: SmartContexts, keys: Iterable[str], budget: int
-) -> list[tuple[Gathered, str]]:
+) -> list[tuple[ContextContent, str]]:
     return [_one(contexts, key, budget) for key in keys]
 
 
-def _one(contexts: SmartContexts, key: str, budget: int) -> tuple[Gathered, str]:
+def _one(contexts: SmartContexts, key: str, budget: int) -> tuple[ContextContent, str]:
     try:
         context = contexts.get(key)
         if context is None:
-            return Gathered(key=key), "This context was deleted."
+            return ContextContent(key=key), "This context was deleted."
         return gather(contexts, context, budget=budget), ""
     except SmartContextError as failure:
-        return Gathered(key=key), str(failure)
+        return ContextContent(key=key), str(failure)
 
 
 def _assembled(
-    found: Sequence[tuple[Gathered, str]], budget: int, count_tokens: CountTokens
+    found: Sequence[tuple[ContextContent, str]], budget: int, count_tokens: CountTokens
 ) -> Assembled:
     prompt = contexts_prompt(
-        (gathered for gathered, _ in found), budget=budget, count_tokens=count_tokens
+        (content for content, _ in found), budget=budget, count_tokens=count_tokens
     )
     problems = tuple((g.key, problem) for g, problem in found if problem)
     return Assembled(prompt, problems, count_tokens(prompt.text))

@@ -1,4 +1,4 @@
-"""Roles of chats: which there are, which one a chat has, and what it adds to a turn."""
+"""Roles of chats: the list, the chosen one, and what it adds to a turn."""
 
 import asyncio
 import logging
@@ -23,18 +23,18 @@ PATIENCE_S = 20.0
 
 
 class ChatRoles:
-    """Which role shapes the turns of a chat, and how.
+    """The roles that shape the turns of chats.
 
     Args:
         root: The vault.
-        without: Folders that are no part of its files, relative to it.
+        without: Folders to leave out, relative to it.
         sources: Gives the roles that can be used.
-        sidecars: Where it is kept which role a chat has.
-        chat_filter: Tells the clients of a change.
-        within: What of a role's budget the model's window leaves.
-        model: Gives the name of the model that is chatted with.
+        sidecars: Where the chats' roles are stored.
+        chat_filter: Changes the role and tells the clients.
+        within: Caps a role's budget by the model's window.
+        model: Gives the name of the chat model.
         count_tokens: Counts for that model.
-        logger: For what people should know.
+        logger: For warnings.
     """
 
     def __init__(  # noqa: PLR0913 - the plugin's parts, each by name
@@ -64,7 +64,7 @@ class ChatRoles:
         return {"roles": self.roles, "set_role": self.set_role}
 
     async def roles(self, chat_id: str | None = None) -> JsonObject:
-        """List the roles that a chat can have, and the one that it has."""
+        """List the roles that a chat can have, and its current one."""
         listed = await in_daemon_thread(lambda: [*_listed(self._sources.loader())], name="roles")
         if chat_id is None:
             return {"roles": listed, "current": "", "targets": [], "problem": ""}
@@ -74,7 +74,7 @@ class ChatRoles:
     async def set_role(
         self, chat_id: str, role: str, targets: list[str] | None = None
     ) -> JsonObject:
-        """Give a chat a role, which shapes its turns from now on; an empty name takes it away.
+        """Give a chat a role, which shapes its turns from now on; an empty name removes it.
 
         Args:
             chat_id: The chat.
@@ -98,8 +98,8 @@ class ChatRoles:
 
         Args:
             state: What the user chose for the chat.
-            model: Instead of the one that is chatted with.
-            count_tokens: Counts for it.
+            model: Another model than the chat model.
+            count_tokens: Counts for that model.
         """
         if not state.role:
             return NO_ROLE
@@ -119,7 +119,7 @@ class ChatRoles:
             problem = f"could not be read within {PATIENCE_S:.0f} s"
         except Exception:
             self._logger.exception("the role %r can't be packed", state.role)
-            problem = "can't be packed; the log says more"
+            problem = "can't be packed; see the log"
         problem = f"The files of the role {state.role!r} {problem}. This turn goes on without it."
         return RolePart(name=state.role, problems=(problem,))
 
@@ -132,7 +132,7 @@ class ChatRoles:
 
 
 async def role_problem(sources: RoleSources, state: FilterState) -> str:
-    """What of a chat's role can't be used, for people; empty when there is nothing wrong."""
+    """Why a chat's role can't be used in full, for people; empty if it can."""
     if not state.role:
         return ""
     try:
@@ -168,5 +168,5 @@ def _check(sources: RoleSources, name: str) -> None:
     loader = sources.loader()
     names = loader.names()
     if name not in names:
-        raise InvalidParams(f"role: there is no role {name!r}; there are {', '.join(names)}")
+        raise InvalidParams(f"role: there is no role {name!r}; choose one of {', '.join(names)}")
     loader.load_role(name)

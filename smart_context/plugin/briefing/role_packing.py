@@ -1,4 +1,4 @@
-"""Packs the roles of chats, and packs one again only when something that it shows has changed."""
+"""Packs the roles of chats, again only when something in them has changed."""
 
 import hashlib
 import threading
@@ -15,7 +15,7 @@ from smart_context.packing.git.folder import work_tree_of
 from smart_context.packing.patterns import PatternSet
 from smart_context.packing.sections import STAGED_DIFF, UNSTAGED_DIFF
 from smart_context.plugin.briefing.role_part import NO_ROLE, RolePart, pack_role
-from smart_context.plugin.briefing.role_sources import RoleSources, UsableRole, asks_git
+from smart_context.plugin.briefing.role_sources import RoleSources, asks_git
 from smart_context.values import CountTokens
 from smart_context.vault.guarded.paths import status_of
 from smart_context.vault.guarded.walk import file_stamps, rest_after
@@ -26,7 +26,7 @@ MAX_PACKED = 8
 _DIFFS = (STAGED_DIFF, UNSTAGED_DIFF)
 
 State = tuple[object, ...]
-"""What a packed role depends on; another state, another text."""
+"""What a packed role depends on; another state means another text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +43,16 @@ class _Walked:
 
 
 class RolePacking:
-    """The packed roles of one vault; to be asked from worker threads.
+    """The packed roles of one vault; used in worker threads.
 
-    A turn looks at the vault's files, not into them: only what is new is read and packed. In a
-    vault so large that looking takes long, the names of the files are looked at less often; those
-    that are in the text are looked at each time.
+    Each turn checks the stamps of the vault's files, and reads only what has changed. In a vault
+    so large that this takes long, only files that are in the text are checked at each turn.
 
     Args:
         root: The vault.
-        without: Folders that are no part of its files, relative to it.
-        sources: Gives roles and templates, and says whether git may be asked.
-        clock: Seconds that only grow.
+        without: Folders to leave out, relative to it.
+        sources: Gives roles and templates, and whether git may run.
+        clock: A monotonic clock, in seconds.
     """
 
     def __init__(
@@ -81,14 +80,14 @@ class RolePacking:
         model: str,
         count_tokens: CountTokens,
     ) -> RolePart:
-        """What a role adds to a turn now. A role with faults adds nothing, and says so.
+        """What a role adds to a turn; a faulty role adds only a problem.
 
         Args:
             name: The role; empty is none.
-            targets: What the turns are about.
-            budget: Gives the most tokens of a role that would take so many.
-            model: Whose tokens are counted.
-            count_tokens: Counts them.
+            targets: Files and folders that the turns are about.
+            budget: Caps the role's token budget by the window.
+            model: The model's name.
+            count_tokens: Counts for that model.
         """
         if not name:
             return NO_ROLE
@@ -101,7 +100,7 @@ class RolePacking:
         if role is None:
             return RolePart(name=name, problems=usable.problems)
         limit = budget(role.token_budget)
-        key = (name, _plain(usable), targets, limit, model)
+        key = (name, repr(usable), targets, limit, model)
         with self._one_at_a_time:
             state = self._state(role, targets)
             known = self._packed.get(key)
@@ -138,7 +137,7 @@ class RolePacking:
         return (changes, self._files(hidden=PatternSet(patterns).wants_hidden))
 
     def _changes(self, *, unstaged: bool) -> str:
-        """A digest of what git says that has changed."""
+        """A digest of git's diffs."""
         if work_tree_of(self._root) is None:
             return ""
         changes = Changes(self._root)
@@ -148,7 +147,7 @@ class RolePacking:
         return digest.hexdigest()
 
     def _files(self, *, hidden: bool) -> int:
-        """Tells one state of the vault's files from another."""
+        """A hash of the stamps of the vault's files."""
         known = self._walked.get(hidden)
         if known is not None and self._clock() < known.good_until:
             return known.state
@@ -160,14 +159,9 @@ class RolePacking:
         return state
 
     def _used(self, part: RolePart) -> State:
-        """The stamps of the files in a text."""
+        """The stamps of the files in a role's text."""
         paths = (path for section in part.sections for path in section.sent)
         return tuple(_stamps(self._root, paths))
-
-
-def _plain(role: UsableRole) -> str:
-    """The role as text: equal texts, equal roles."""
-    return repr(role)
 
 
 def _stamps(root: Path, paths: Iterable[str]) -> Iterable[tuple[int, int, int] | None]:

@@ -1,6 +1,6 @@
-"""What a role adds to the turns of a chat: its words, its files, its template (contract C).
+"""What a role adds to the turns of a chat: its system prompt, its files, its template.
 
-The packer makes it, with its own sections and its own budget, as it does for `smart-context pack`.
+The packer makes it, with the same sections and budget as for `smart-context pack`.
 """
 
 from collections.abc import Sequence
@@ -21,8 +21,8 @@ class RoleSection:
     """One section of a role's part.
 
     Attributes:
-        heading: As it stands in the prompt.
-        tokens: Of its text; what it would cost if it was left out.
+        heading: Its heading in the prompt.
+        tokens: Of its text, also if it was left out.
         why_not: Why it is not sent; empty when it is.
         sent: The files in it.
         left_out: Its files that are not.
@@ -41,14 +41,14 @@ class RolePart:
 
     Attributes:
         name: The role; empty: the chat has none.
-        text: Goes behind the system prompt.
+        text: Follows the system prompt.
         tokens: Of that text.
         config: The role itself; `None` if it can't be read.
         targets: The files that its turns are about.
-        sections: What the text is made of, and what was left out.
+        sections: The sections of the text, and those that were left out.
         problems: What could not be done, for people.
         root: The vault.
-        templates: Own versions of templates, which come before the shipped ones.
+        templates: The user's own templates, which override the shipped ones.
     """
 
     name: str = ""
@@ -63,11 +63,11 @@ class RolePart:
 
     @property
     def problem(self) -> str:
-        """All that could not be done, in one line for each."""
+        """The problems, one per line."""
         return "\n".join(self.problems)
 
     def shaped(self, message: str, child: Child) -> tuple[str, str]:
-        """The message in the words of the role's template; and why not, if the template fails.
+        """The message in the words of the role's template, and the problem if the template fails.
 
         Args:
             message: As it was written.
@@ -102,17 +102,17 @@ def pack_role(  # noqa: PLR0913 - the parts of a role's text, each by name
     count_tokens: CountTokens,
     git: GitUse = "guarded",
 ) -> RolePart:
-    """What a role adds to a turn, read now.
+    """Pack a role from the current files.
 
     Args:
         root: The vault.
-        name: By which the role was chosen.
+        name: The name by which the role was chosen.
         role: The role.
         targets: The files and folders that the turns are about, relative to the vault.
-        budget: Most tokens of it; the role's own budget counts as well.
-        without: Folders that are no part of the vault's files.
+        budget: Most tokens of it, besides the role's own budget.
+        without: Folders to leave out, relative to the vault.
         count_tokens: Counts for the model that is asked.
-        git: Whether git is asked what changed.
+        git: Whether git may run.
     """
     packer = ContextPacker(root, tokenizer=count_tokens, git=git)
     excluded = (*role.context.exclude, *(f"/{folder}/" for folder in without))

@@ -1,7 +1,7 @@
-"""Which roles and templates a chat can use now: the vault's as far as they are trusted.
+"""The roles and templates that a chat can use.
 
-The user's own come next, then the shipped ones. What is off is named, so that a chat that counts
-on it can say so.
+The vault's come first, as far as they are trusted, then the user's own, then the shipped ones.
+What is off is named, so that a chat that relies on it can say so.
 """
 
 from collections.abc import Callable
@@ -25,12 +25,12 @@ _PREFIX = f"{TEMPLATES_FOLDER}/"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsableRole:
-    """A role as far as it can be used now.
+    """A role, as far as it can be used.
 
     Attributes:
         config: The role; `None` when it is off.
         templates: Own versions of the allowed templates.
-        git: Whether git is asked what changed.
+        git: Whether git may run.
         problems: What is off, for people.
     """
 
@@ -41,7 +41,7 @@ class UsableRole:
 
 
 class RoleSources:
-    """Finds the roles of one vault's chats; blocks, so it is asked in threads.
+    """Finds the roles of one vault's chats; blocking, so used in threads.
 
     Args:
         trust: What the vault may do.
@@ -55,11 +55,11 @@ class RoleSources:
         self._user_roles = user_roles
 
     def loader(self) -> RoleLoader:
-        """Gives the roles that can be used now."""
+        """The loader of the roles that can be used."""
         return self._loader(self._trust.roles())
 
     def role(self, name: str) -> UsableRole:
-        """A role, with what is off of it.
+        """A role, and what of it is off.
 
         Raises:
             ConfigInvalid: If there is none of that name, or it has faults.
@@ -85,7 +85,7 @@ class RoleSources:
         )
 
     def is_off(self, name: str) -> bool:
-        """Whether a role is the vault's and off, and none of the same name is used instead."""
+        """True if a role of the vault is off and no other role of its name replaces it."""
         own = self._trust.roles()
         is_named = own.are_off and f"{name}.toml" in own.names
         return is_named and self._loader(own).source(name) is None
@@ -107,13 +107,13 @@ class RoleSources:
 
 
 def asks_git(role: RoleConfig) -> bool:
-    """Whether a role wants to know what has changed."""
+    """True if a role uses git."""
     context = role.context
     return context.git_diff or not _ASKS_GIT.isdisjoint((*context.include, *context.always_include))
 
 
 def without_git(role: RoleConfig) -> RoleConfig:
-    """The role, asking nothing of git."""
+    """The role without what needs git."""
     context = role.context
     return replace(
         role,

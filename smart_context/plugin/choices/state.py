@@ -1,6 +1,6 @@
-"""The filter's state of one chat: one frozen value with pure transitions (contract A8).
+"""What a user chose for one chat: a frozen value with pure transitions.
 
-It lies beside the chat as `<chat_id>.filter.json`, so it survives answers, reloads and restarts.
+It is stored next to the chat as `<chat_id>.filter.json`; see docs/filter.md.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,11 +25,11 @@ class FilterState:
     Attributes:
         active_topics: The selected labels, in the order in which they were picked.
         embedding_search: The similarity switch; `None` until the user touches it.
-        pinned: Messages that are forced in.
-        hidden: Messages that are forced out. No message is in both.
+        pinned: Messages that are always in.
+        hidden: Messages that are always out. No message is in both.
         contexts: Names of the contexts that go with each message, in the order of attaching.
-        threshold: Instead of the setting; `None` until the user moves it.
-        edits: What the user made of the topics.
+        threshold: The chat's own; `None` until the user moves it.
+        edits: The user's edits of the topics.
         role: The role that shapes the chat's turns; empty: none.
         role_targets: Files and folders of the vault that its turns are about.
     """
@@ -46,7 +46,7 @@ class FilterState:
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> "FilterState":
-        """The state from its JSON object; what does not fit is passed over."""
+        """The state from its JSON object; values of a wrong kind are ignored."""
         switch = document.get("embedding_search")
         pinned = dict.fromkeys(_strings(document.get("pinned")))
         return cls(
@@ -82,7 +82,7 @@ class FilterState:
         return written
 
     def select(self, labels: Iterable[str]) -> "FilterState":
-        """These topics selected, and no others; an empty list clears the filter.
+        """Select these topics and no others; an empty list clears the filter.
 
         Raises:
             ValueError: If a label is empty or too long, or there are too many.
@@ -98,22 +98,22 @@ class FilterState:
         return replace(self, active_topics=unique)
 
     def switch(self, *, enabled: bool) -> "FilterState":
-        """The similarity switch set; switching it off clears the selection."""
+        """Set the similarity switch; switching it off clears the selection."""
         kept = self.active_topics if enabled else ()
         return replace(self, embedding_search=enabled, active_topics=kept)
 
     def pin(self, ids: Iterable[MessageId]) -> "FilterState":
-        """These messages forced in, whatever the filter says."""
+        """Keep these messages in, whatever the filter says."""
         released = self.release(ids := tuple(ids))
         return replace(released, pinned=tuple(dict.fromkeys((*released.pinned, *ids))))
 
     def hide(self, ids: Iterable[MessageId]) -> "FilterState":
-        """These messages forced out, whatever the filter says."""
+        """Keep these messages out, whatever the filter says."""
         released = self.release(ids := tuple(ids))
         return replace(released, hidden=tuple(dict.fromkeys((*released.hidden, *ids))))
 
     def release(self, ids: Iterable[MessageId]) -> "FilterState":
-        """These messages neither pinned nor hidden."""
+        """Neither pin nor hide these messages."""
         gone = frozenset(ids)
         return replace(
             self,
@@ -122,7 +122,7 @@ class FilterState:
         )
 
     def set_threshold(self, threshold: float | None) -> "FilterState":
-        """Another threshold for this chat; `None`: that of the settings.
+        """Set the chat's threshold; `None` uses that of the settings.
 
         Raises:
             ValueError: If it is not from -1 to 1.
@@ -132,7 +132,7 @@ class FilterState:
         return replace(self, threshold=threshold)
 
     def attach(self, key: str) -> "FilterState":
-        """That named context attached, after those that are; once.
+        """Attach a named context after the others, once.
 
         Raises:
             ValueError: If there are too many.
@@ -145,11 +145,11 @@ class FilterState:
         return replace(self, contexts=attached)
 
     def detach(self, key: str) -> "FilterState":
-        """That named context no longer attached."""
+        """Detach a named context."""
         return replace(self, contexts=tuple(k for k in self.contexts if k != key))
 
     def take_role(self, name: str, targets: Iterable[str] = ()) -> "FilterState":
-        """That role, whose turns are about those files; an empty name: none.
+        """Set the role and the files that its turns are about; an empty name removes it.
 
         Raises:
             ValueError: If there are too many files.
@@ -161,12 +161,12 @@ class FilterState:
 
 
 def merged(base: FilterState, theirs: FilterState, ours: FilterState) -> FilterState:
-    """A state with the changes of both sides, part by part; ours where both changed one.
+    """A state with the changes of both sides, part by part; ours where both changed a part.
 
     Args:
         base: What both sides started from.
-        theirs: What one side made of it.
-        ours: What the other side made of it.
+        theirs: The state of one side.
+        ours: The state of the other.
     """
     if base == theirs:
         return ours
@@ -193,7 +193,7 @@ _PARTS = (
     ("edits",),
     ("role", "role_targets"),
 )
-"""What a side changes at once; pins and contexts are merged one by one."""
+"""Fields that change together; pins and contexts are merged one by one."""
 
 
 def _added(before: Iterable[T], after: Iterable[T]) -> list[T]:

@@ -1,6 +1,6 @@
-"""What a user made of the topics: other names, some gone, some of their own.
+"""A user's edits of topics: renamed, deleted and added ones.
 
-Extraction finds topics anew after each answer; these edits are applied to what it finds.
+Extraction finds topics again after each answer; the edits are applied to what it finds.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,9 +20,9 @@ class TopicEdits:
     """A user's edits of one chat's topics.
 
     Attributes:
-        renamed: The new label by the old one; several old ones with one new label are merged.
-        deleted: Labels that are not shown, whatever extraction finds.
-        added: Labels that are shown, whatever extraction finds.
+        renamed: Old label to new label; several old labels with one new label are merged.
+        deleted: Labels that are never shown.
+        added: Labels that are always shown.
     """
 
     renamed: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -31,7 +31,7 @@ class TopicEdits:
 
     @classmethod
     def from_dict(cls, document: object) -> "TopicEdits":
-        """The edits from their JSON object; what does not fit is passed over."""
+        """The edits from their JSON object; values of a wrong kind are ignored."""
         if not isinstance(document, Mapping):
             return cls()
         renamed = document.get("renamed")
@@ -52,10 +52,10 @@ class TopicEdits:
         }
 
     def rename(self, labels: Iterable[str], new: str) -> "TopicEdits":
-        """These labels are called `new` from now on: one topic, if they are several.
+        """Rename topics; several become one.
 
         Raises:
-            ValueError: If the new label is none, or there are too many edits.
+            ValueError: If the new label is not valid, or there are too many edits.
         """
         wanted = checked_label(new)
         gone = {_folded(label) for label in labels}
@@ -63,7 +63,7 @@ class TopicEdits:
             old: wanted if _folded(now) in gone else now for old, now in self.renamed.items()
         }
         renamed |= dict.fromkeys(labels, wanted)
-        kept = {old: now for old, now in _not_away(renamed, wanted).items() if old != now}
+        kept = {old: now for old, now in _without_renames_of(renamed, wanted).items() if old != now}
         added = (wanted if _folded(label) in gone else label for label in self.added)
         return _bounded(
             replace(
@@ -75,39 +75,39 @@ class TopicEdits:
         )
 
     def delete(self, label: str) -> "TopicEdits":
-        """That topic gone, also when extraction finds it again."""
+        """Delete a topic, also when extraction finds it again."""
         deleted = tuple(dict.fromkeys((*self.deleted, label)))
         return _bounded(replace(self, deleted=deleted, added=_without(self.added, label)))
 
     def add(self, label: str) -> "TopicEdits":
-        """That topic there, also when extraction does not find it.
+        """Add a topic, also when extraction does not find it.
 
         Raises:
-            ValueError: If the label is none, or there are too many edits.
+            ValueError: If the label is not valid, or there are too many edits.
         """
         wanted = checked_label(label)
         added = (*_without(self.added, wanted), wanted)
         return _bounded(
             replace(
                 self,
-                renamed=_not_away(self.renamed, wanted),
+                renamed=_without_renames_of(self.renamed, wanted),
                 deleted=_without(self.deleted, wanted),
                 added=added,
             )
         )
 
     def label_of(self, found: str) -> str:
-        """What a topic that extraction calls `found` is called; empty if it is gone."""
+        """The label of a topic that extraction calls `found`; empty if it is deleted."""
         names = {_folded(old): new for old, new in self.renamed.items()}
         label = names.get(_folded(found), found)
         is_gone = _folded(label) in {_folded(deleted) for deleted in self.deleted}
         return "" if is_gone else label
 
     def apply(self, topics: Sequence[Topic], order: Sequence[MessageId]) -> tuple[Topic, ...]:
-        """The topics as the user wants them; added ones that were not found have a count of 0.
+        """The edited topics; added ones that were not found have a count of 0.
 
         Args:
-            topics: As they were found.
+            topics: As extraction found them.
             order: The chat's messages, oldest first.
         """
         places = {message_id: place for place, message_id in enumerate(order)}
@@ -125,7 +125,7 @@ class TopicEdits:
 
 
 def checked_label(label: str) -> str:
-    """A label as it can be stored.
+    """A label with its spaces normalised.
 
     Raises:
         ValueError: If it is empty, too long, or the name of the standing instructions.
@@ -153,8 +153,8 @@ def _merged(one: Topic, other: Topic, places: Mapping[MessageId, int]) -> Topic:
     )
 
 
-def _not_away(renamed: Mapping[str, str], label: str) -> dict[str, str]:
-    """Without what gives a label that is wanted now another name; it is spelt as it is wanted."""
+def _without_renames_of(renamed: Mapping[str, str], label: str) -> dict[str, str]:
+    """The renames, except those of a label that is wanted now; it is spelt as given."""
     return {
         old: label if _folded(new) == _folded(label) else new
         for old, new in renamed.items()

@@ -1,1 +1,1 @@
-"""Says before sending what would be sent, and what it would cost."""
+"""What the next message would send, and what it would cost."""

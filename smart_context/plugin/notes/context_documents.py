@@ -7,7 +7,7 @@ from smart_context.contexts import SmartContext, SmartContexts, Snapshot, Stats
 from smart_context.contexts.render import path_of
 from smart_context.errors import PathRefused
 from smart_context.llm.tokens import estimate
-from smart_context.plugin.notes.context_prompt import MAX_CHARACTERS, Share, bounded
+from smart_context.plugin.notes.context_prompt import MAX_CHARACTERS, ContextShare, bounded
 from smart_context.values import CountTokens, JsonObject
 from smart_context.vault.guarded.files import Unreadable, read_text
 from smart_context.vault.guarded.paths import confine
@@ -17,7 +17,7 @@ SHOWN_ROWS = 300
 """Most rows of a kind; the counts say how many there are."""
 
 SHOWN_CHARACTERS = 60_000
-"""Most of the compiled text in a preview; all of it is copied by `compile_context`."""
+"""Most of the compiled text in a preview; `compile_context` gives all of it."""
 
 _COUNTED_EXACTLY = 400_000
 _OWN = "Notes of chat "
@@ -26,7 +26,7 @@ _OWN = "Notes of chat "
 def preview_document(
     contexts: SmartContexts, context: SmartContext, count_tokens: CountTokens
 ) -> JsonObject:
-    """What a context holds now, bounded for the wire.
+    """The current content of a context, bounded for the wire.
 
     Args:
         contexts: The vault's.
@@ -68,7 +68,7 @@ def preview_document(
 
 
 def outline_document(path: str, outline: Outline) -> JsonObject:
-    """The headings and blocks of a note, each with the name under which a context takes it."""
+    """The headings and blocks of a note, each with its name for contexts."""
     return {
         "path": path,
         "characters": outline.length,
@@ -85,7 +85,7 @@ def outline_document(path: str, outline: Outline) -> JsonObject:
 
 
 def context_document(context: SmartContext) -> JsonObject:
-    """A stored context: what was listed, and its own options."""
+    """A stored context: its items and its own options."""
     return {
         "key": context.key,
         "items": [name for name, flag in context.context_items.items() if flag],
@@ -94,17 +94,17 @@ def context_document(context: SmartContext) -> JsonObject:
 
 
 def own_context(chat_id: str) -> str:
-    """The name of the context that holds what was added to a chat note by note."""
+    """The name of the context for notes that are added to a chat one by one."""
     return f"{_OWN}{chat_id}"
 
 
 def chat_of(key: str) -> str:
-    """The chat whose own context has this name; empty for all others."""
+    """The chat whose own context has this name; empty for other contexts."""
     return key.removeprefix(_OWN) if key.startswith(_OWN) else ""
 
 
-def share_document(share: Share, problem: str = "") -> JsonObject:
-    """A chip: what of an attached context goes with each message, and what does not."""
+def share_document(share: ContextShare, problem: str = "") -> JsonObject:
+    """An attached context: what of it goes with each message, and what does not."""
     return {
         "key": share.key,
         "tokens": share.tokens,
@@ -119,21 +119,21 @@ def share_document(share: Share, problem: str = "") -> JsonObject:
 
 
 def why_missing(contexts: SmartContexts, name: str) -> str:
-    """Why there is nothing under a name that a user listed, in words."""
+    """Why a listed name gives nothing, in words."""
     try:
         for spelled in (name, f"{name}.md"):
             if confine(contexts.root, spelled).is_file() and isinstance(
                 found := read_text(contexts.root, spelled), Unreadable
             ):
-                return f"It is no text: {found.reason}."
+                return f"Not a text file: {found.reason}."
         file = confine(contexts.root, path_of(name) if ".md#" in name else name.partition("#")[0])
         is_note = "#" in name and (file.is_file() or file.with_name(f"{file.name}.md").is_file())
     except PathRefused as refusal:
         return str(refusal)
     except (OSError, ValueError):
-        return "It can't be looked at."
+        return "It can't be read."
     if not is_note:
-        return "There is no such file or folder."
+        return "No such file or folder."
     kind = "block" if "#^" in name else "heading"
     return f"The note has no such {kind}."
 
@@ -163,7 +163,7 @@ def _depth_document(
 
 
 def _tokens(texts: Iterable[str], count_tokens: CountTokens) -> Sequence[int]:
-    """The tokens of each: exact while that takes no time to speak of, then estimated."""
+    """The tokens of each text: exact up to a limit, then estimated."""
     counts: list[int] = []
     counted = 0
     for text in texts:

@@ -1,8 +1,8 @@
 """Named contexts as a part of the system prompt: fenced, named, within a budget.
 
-Text of notes is only ever a value: each piece stands between two marks that it does not hold,
-under the path that it comes from. The same contexts give the same text, so that what a provider
-has cached stays valid.
+Each excerpt is between two marks that it does not contain, under the path that it comes from, so
+a note can't pass as an instruction. The same contexts give the same text, so that a provider can
+reuse its prompt cache.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from smart_context.values import CountTokens
 from smart_context.vault.assigns import build_here_doc_token
 
 MAX_CHARACTERS = 2_000_000
-"""Most of one context: about half a million tokens, which is more than any model takes."""
+"""Most of one context: about half a million tokens, more than most models take."""
 
 INTRODUCTION = (
     "# Attached notes\n\n"
@@ -25,16 +25,16 @@ INTRODUCTION = (
 )
 _FILE_TREE = "{{FILE_TREE}}"
 _MOST_CHARACTERS_A_TOKEN = 16  # on average, in any text worth sending
-_HOPELESS = 3  # an estimate so many times the room is not worth an exact count
+_HOPELESS = 3  # an estimate of this many times the room is not worth an exact count
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """One note, or a part of one, as it goes in.
+class NoteExcerpt:
+    """One note, or a part of one, as it is sent.
 
     Attributes:
         key: Its path, with `#Heading` or `#^block` if it is a part.
-        text: Its text, with what its template puts around it.
+        text: Its text, in its template.
     """
 
     key: str
@@ -42,22 +42,22 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gathered:
-    """What one context holds now.
+class ContextContent:
+    """The current content of one context.
 
     Attributes:
         key: The context's name.
         before: What its template puts before everything.
-        pieces: Its texts, in order.
+        excerpts: Its texts, in order.
         after: What its template puts after everything.
         left_out: Keys that its own limit leaves out.
         cut: Keys that its own limit cuts.
-        missing: Names under which there is nothing.
+        missing: Listed names that give nothing.
     """
 
     key: str
     before: str = ""
-    pieces: tuple[Piece, ...] = ()
+    excerpts: tuple[NoteExcerpt, ...] = ()
     after: str = ""
     left_out: tuple[str, ...] = ()
     cut: tuple[str, ...] = ()
@@ -65,8 +65,8 @@ class Gathered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
-    """What became of one context in a prompt.
+class ContextShare:
+    """What a prompt holds of one context.
 
     Attributes:
         key: The context's name.
@@ -74,7 +74,7 @@ class Share:
         sent: Keys of what is in it.
         cut: Keys of what is in it in part.
         left_out: Keys of what did not fit.
-        missing: Names under which there is nothing.
+        missing: Listed names that give nothing.
     """
 
     key: str
@@ -87,13 +87,13 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class ContextsPrompt:
-    """The part of the system prompt, empty if nothing is attached, and what became of each."""
+    """The part of the system prompt, empty if nothing is attached, and each context's share."""
 
     text: str = ""
-    shares: tuple[Share, ...] = ()
+    shares: tuple[ContextShare, ...] = ()
 
     def after(self, system_prompt: str) -> str:
-        """This part behind what the system prompt is so far."""
+        """The system prompt so far, followed by this part."""
         if not self.text or not system_prompt.strip():
             return self.text or system_prompt
         return f"{system_prompt.rstrip()}\n\n{self.text}"
@@ -102,23 +102,23 @@ class ContextsPrompt:
 NOTHING = ContextsPrompt()
 
 
-def gather(contexts: SmartContexts, context: SmartContext, *, budget: int = 0) -> Gathered:
-    """The texts of a context, read now.
+def gather(contexts: SmartContexts, context: SmartContext, *, budget: int = 0) -> ContextContent:
+    """Read the texts of a context.
 
     Args:
         contexts: The vault's.
         context: One of them.
-        budget: Tokens that all of it may take; what could never fit is not read. 0 is no limit.
+        budget: Most tokens of it, so that what could never fit is not read; 0 is no limit.
     """
     options = bounded(context.options(), budget * _MOST_CHARACTERS_A_TOKEN or MAX_CHARACTERS)
     snapshot = contexts.snapshot_of(context.context_items, options)
-    pieces, left_out, cut = _pieces(context, snapshot, options.max_len)
+    excerpts, left_out, cut = _excerpts(context, snapshot, options.max_len)
     whole = options.templates.get(WHOLE, Template())
-    tree = file_tree(dict.fromkeys(path_of(piece.key) for piece in pieces))
-    return Gathered(
+    tree = file_tree(dict.fromkeys(path_of(excerpt.key) for excerpt in excerpts))
+    return ContextContent(
         key=context.key,
         before=whole.before.replace(_FILE_TREE, fenced(tree)),
-        pieces=tuple(pieces),
+        excerpts=tuple(excerpts),
         after=whole.after.replace(_FILE_TREE, fenced(tree)),
         left_out=tuple(left_out),
         cut=tuple(cut),
@@ -127,23 +127,23 @@ def gather(contexts: SmartContexts, context: SmartContext, *, budget: int = 0) -
 
 
 def contexts_prompt(
-    gathered: Iterable[Gathered], *, budget: int, count_tokens: CountTokens
+    contents: Iterable[ContextContent], *, budget: int, count_tokens: CountTokens
 ) -> ContextsPrompt:
     """The part of the system prompt that holds these contexts, in their order.
 
     Args:
-        gathered: The contexts.
-        budget: Most tokens of all; 0 is no limit. A piece that does not fit is left out and
-            smaller ones are still tried; if nothing is in yet, it is cut. What several contexts
-            hold is sent once.
+        contents: The contexts.
+        budget: Most tokens of all; 0 is no limit. An excerpt that does not fit is left out and
+            smaller ones are still tried; the very first is cut instead. An excerpt of several
+            contexts is sent once.
         count_tokens: Counts for the model that is asked.
     """
     room = _Room(budget, count_tokens)
     if room.take(INTRODUCTION) is None:
         room.close()
     parts: list[str] = []
-    shares: list[Share] = []
-    for context in gathered:
+    shares: list[ContextShare] = []
+    for context in contents:
         text, share = _section(context, room)
         parts += [text] if text else []
         shares.append(share)
@@ -152,28 +152,28 @@ def contexts_prompt(
 
 
 def bounded(options: ContextOptions, most: int = MAX_CHARACTERS) -> ContextOptions:
-    """The options with a limit, so that a context of a whole vault can't fill the memory."""
+    """The options with a limit, so that a context of a whole vault can't exhaust memory."""
     limit = min(options.max_len or MAX_CHARACTERS, MAX_CHARACTERS, most)
     return options.override({"max_len": limit})
 
 
 def fenced(text: str) -> str:
-    """A text between two marks that it does not hold."""
+    """A text between two marks that it does not contain."""
     token = build_here_doc_token(text, "note")
     ending = "" if text.endswith("\n") or not text else "\n"
     return f"--begin-{token}--\n{text}{ending}--end-{token}--"
 
 
 class _Room:
-    """What is left of the budget."""
+    """The rest of the budget."""
 
     def __init__(self, budget: int, count_tokens: CountTokens) -> None:
         self._left: int | None = budget or None
         self._count = count_tokens
-        self.sent: set[Piece] = set()
+        self.sent: set[NoteExcerpt] = set()
 
     def take(self, text: str) -> int | None:
-        """The tokens that a paragraph took; `None`, and nothing is taken, if it does not fit."""
+        """Take the tokens of a paragraph; `None` if it does not fit."""
         if self._left is not None and estimate(text) > _HOPELESS * self._left:
             return None
         tokens = self._count(f"{text}\n\n")
@@ -188,7 +188,7 @@ class _Room:
         self._left = 0
 
     def head_of(self, text: str) -> str:
-        """About as much of the beginning of a text as fits."""
+        """The beginning of a text, about as much as fits."""
         left = self._left or 0
         head = beginning(text, left)
         while head and (tokens := self._count(head)) > left:
@@ -196,32 +196,32 @@ class _Room:
         return head
 
 
-def _section(context: Gathered, room: _Room) -> tuple[str, Share]:
-    """One context with what fits of it; the words around its pieces only with one of them."""
+def _section(context: ContextContent, room: _Room) -> tuple[str, ContextShare]:
+    """What fits of one context; its template only if an excerpt fits, too."""
     heading = f"## {one_line(context.key)}"
     frame = "\n\n".join(part for part in (heading, context.before, context.after) if part.strip())
     tokens = room.take(frame)
     left_out = [*context.left_out]
-    if tokens is None or not context.pieces:
-        left_out += [piece.key for piece in context.pieces]
-        return "", Share(key=context.key, left_out=tuple(left_out), missing=context.missing)
+    if tokens is None or not context.excerpts:
+        left_out += [excerpt.key for excerpt in context.excerpts]
+        return "", ContextShare(key=context.key, left_out=tuple(left_out), missing=context.missing)
     blocks: list[str] = []
     sent: list[str] = []
     cut = set(context.cut)
-    for piece in context.pieces:
-        if piece in room.sent:
-            sent.append(piece.key)
+    for excerpt in context.excerpts:
+        if excerpt in room.sent:
+            sent.append(excerpt.key)
             continue
-        block, taken = _fitted(piece, room)
+        block, taken = _fitted(excerpt, room)
         if not block:
-            left_out.append(piece.key)
+            left_out.append(excerpt.key)
             continue
         tokens += taken
         blocks.append(block)
-        sent.append(piece.key)
-        if block != _block(piece):
-            cut.add(piece.key)
-    share = Share(
+        sent.append(excerpt.key)
+        if block != _block(excerpt):
+            cut.add(excerpt.key)
+    share = ContextShare(
         key=context.key,
         tokens=tokens if blocks else 0,
         sent=tuple(sent),
@@ -233,30 +233,30 @@ def _section(context: Gathered, room: _Room) -> tuple[str, Share]:
     return "\n\n".join(part.strip("\n") for part in parts if part.strip()), share
 
 
-def _fitted(piece: Piece, room: _Room) -> tuple[str, int]:
-    """The piece's block and its tokens; cut if it is the very first and too long, else nothing."""
-    block = _block(piece)
+def _fitted(excerpt: NoteExcerpt, room: _Room) -> tuple[str, int]:
+    """An excerpt's block and its tokens; the very first is cut if it is too long."""
+    block = _block(excerpt)
     tokens = room.take(block)
     if tokens is None and not room.sent:
-        around = _block(replace(piece, text="\n\n\n"))
-        head = room.head_of(around + piece.text)[len(around) :]
-        block = _block(replace(piece, text=head))
+        around = _block(replace(excerpt, text="\n\n\n"))
+        head = room.head_of(around + excerpt.text)[len(around) :]
+        block = _block(replace(excerpt, text=head))
         tokens = room.take(block) if head else None
     if tokens is None:
         return "", 0
-    room.sent.add(piece)
+    room.sent.add(excerpt)
     return block, tokens
 
 
-def _block(piece: Piece) -> str:
-    return f"File: {one_line(piece.key)}\n{fenced(piece.text)}"
+def _block(excerpt: NoteExcerpt) -> str:
+    return f"File: {one_line(excerpt.key)}\n{fenced(excerpt.text)}"
 
 
-def _pieces(
+def _excerpts(
     context: SmartContext, snapshot: Snapshot, room: int
-) -> tuple[list[Piece], list[str], list[str]]:
-    """Each text with its template, what was left out and what was cut, within the limit."""
-    pieces: list[Piece] = []
+) -> tuple[list[NoteExcerpt], list[str], list[str]]:
+    """The excerpts within the limit, and the keys of what was left out and cut."""
+    excerpts: list[NoteExcerpt] = []
     left_out, cut = [*snapshot.skipped_items], [*snapshot.truncated_items]
     for depth, texts in sorted(snapshot.items.items()):
         for key, text in texts.items():
@@ -269,5 +269,5 @@ def _pieces(
             cut += made.stats.truncated_items
             room -= made.stats.final_length
             if not made.stats.skipped_items:
-                pieces.append(Piece(key, made.context))
-    return pieces, left_out, cut
+                excerpts.append(NoteExcerpt(key, made.context))
+    return excerpts, left_out, cut

@@ -1,4 +1,4 @@
-"""Parts of a text file, with words that tell a model how to go on."""
+"""Parts of a text file, with notes that tell a model how to read on."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Excerpt:
 def excerpt(
     text: str, *, from_line: int, from_character: int, most_lines: int, most_characters: int
 ) -> Excerpt:
-    """The text from a line on, and from a character of that line on; both count from 1.
+    """The text from a line and a character in it; both count from 1.
 
     Raises:
         CommandFailed: If there is no such line, or no such character in it.
@@ -58,14 +58,14 @@ def excerpt(
 
 
 def matches(text: str, sought: str) -> Iterator[str]:
-    """Each line that holds a text, whatever the case, with its number; of a long one, a part."""
+    """Each line that contains a text, ignoring case, with its number; long lines in part."""
     folded = sought.casefold()
     for number, line in enumerate(text.split("\n"), start=1):
-        at = line.casefold().find(folded)
-        if at < 0:
+        place = line.casefold().find(folded)
+        if place < 0:
             continue
         if len(line.strip()) <= _LONGEST_MATCH:
             yield f"{number}: {line.strip()}"
         else:
-            start = max(0, min(at - _BEFORE_A_MATCH, len(line) - _LONGEST_MATCH))
+            start = max(0, min(place - _BEFORE_A_MATCH, len(line) - _LONGEST_MATCH))
             yield f"{number}, from character {start + 1}: {line[start : start + _LONGEST_MATCH]}"

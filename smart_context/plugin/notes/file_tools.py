@@ -1,7 +1,7 @@
-"""Files that a model may ask for while it answers (contract D, seed 003).
+"""Tools by which a model reads files of the vault while it answers.
 
-What it may see is what a walk of the vault shows: no hidden files, nothing that an ignore file
-names, nothing outside. What it gets stands between marks that the content can't close.
+It sees no hidden files, nothing that an ignore file names, and nothing outside the vault. What it
+gets is between marks that the content can't contain; see docs/contexts.md.
 """
 
 import difflib
@@ -36,7 +36,7 @@ MAX_SHOWN_CHARACTERS = 30_000
 """Most of a file that one call shows; the model can ask for the rest."""
 
 MAX_TURN_CHARACTERS = 150_000
-"""Most that all calls of one turn show of files."""
+"""Most that all calls of one turn show."""
 
 MAX_LISTED = 200
 MAX_PASSAGES = 8
@@ -50,8 +50,8 @@ Nearest = Callable[[str, int], Awaitable[Sequence[Passage]]]
 class KeyReader(Protocol):
     """Reads attached files."""
 
-    async def read(self, id: str) -> str | None:  # noqa: A002  the seed's name
-        """The text of a file key; `None` when there is none."""
+    async def read(self, id: str) -> str | None:  # noqa: A002 - the resolver's parameter
+        """The text of a file key; `None` if unknown."""
 
 
 class FileTools:
@@ -78,7 +78,7 @@ class FileTools:
         self._attachments = attachments
 
     def for_turn(self) -> list[Tool]:
-        """The tools of one turn, which counts what it reads."""
+        """The tools of one turn, with a shared count of what it reads."""
         base = os.path.abspath(self._root).rstrip(os.sep)  # noqa: PTH100 - by letters, as the reader
         reading = _Reading(self._root, base, self._without, self._attachments)
         return [
@@ -114,7 +114,7 @@ class FileTools:
             ),
             Tool(
                 name="search_file_content",
-                description="Find the lines of one file that hold a text, whatever the case.",
+                description="Find the lines of one file that contain a text, ignoring case.",
                 parameters=_object(
                     path=("string", "Relative to the vault, or a FILE_KEY"),
                     query=("string", "The text"),
@@ -130,11 +130,11 @@ class FileTools:
 
     async def _list(self, arguments: JsonObject) -> str:
         folder = _relative(self._root, arguments.get("folder", ""))
-        matches = build_matcher(arguments.get("pattern"))
+        is_match = build_matcher(arguments.get("pattern"))
 
         def listed() -> list[str]:
             paths = readable_files(self._root, below=folder, without=self._without)
-            return [path for path in paths if matches(posixpath.basename(path))]
+            return [path for path in paths if is_match(posixpath.basename(path))]
 
         paths = await in_daemon_thread(listed, name="files")
         where = f"in {one_line(folder)}" if folder else "in the vault"
@@ -176,9 +176,9 @@ class _Reading:
         if not lines:
             return "No line holds that text."
         more = f"\n[Only the first {MAX_MATCHES}.]" if len(lines) > MAX_MATCHES else ""
-        piece = "\n".join(lines[:MAX_MATCHES])[: self._room()]
-        self.characters += len(piece)
-        return f"{fenced(piece)}{more}"
+        shown = "\n".join(lines[:MAX_MATCHES])[: self._room()]
+        self.characters += len(shown)
+        return f"{fenced(shown)}{more}"
 
     def _room(self) -> int:
         left = MAX_TURN_CHARACTERS - self.characters
@@ -190,7 +190,7 @@ class _Reading:
         return left
 
     async def _text_of(self, request: str) -> tuple[str, str]:
-        """An absolute path to show it under, and the text."""
+        """The absolute path to show, and the text."""
         if self.attachments and (text := await self.attachments.read(request)):
             return str(self.root / request), text
         path = _relative(self.root, request)
@@ -226,7 +226,7 @@ class _Reading:
 
 
 def _relative(root: Path, request: str) -> str:
-    """The request as a walk of the vault would name it.
+    """The requested path, relative to the vault and normalised.
 
     Raises:
         PathRefused: If it leads out of the vault.
@@ -237,7 +237,7 @@ def _relative(root: Path, request: str) -> str:
 
 
 def _like(path: str, paths: Iterable[str]) -> list[str]:
-    """Those whose name is the same or nearly so."""
+    """Paths with the same or a similar name."""
     wanted = posixpath.basename(path).casefold()
     by_name: dict[str, list[str]] = {}
     for known in paths:

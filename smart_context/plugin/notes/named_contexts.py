@@ -30,7 +30,7 @@ _JOINERS = {0x200C: None, 0x200D: None}  # invisible, but words and emoji are wr
 
 
 class NamedContexts:
-    """The vault's named contexts, for the page that builds them.
+    """The commands of the page that builds named contexts.
 
     Args:
         notes: The vault's notes.
@@ -69,7 +69,7 @@ class NamedContexts:
     async def list_notes(
         self, query: str = "", folder: str = "", offset: int = 0, limit: int = PAGE_ROWS
     ) -> JsonObject:
-        """List a folder of the vault, or what a query finds by its path; page by page."""
+        """List a folder of the vault, or the paths that match a query, page by page."""
         tree = await self._notes.tree()
         start, count = max(offset, 0), min(max(limit, 1), MAX_PAGE_ROWS)
         if query.strip():
@@ -86,7 +86,7 @@ class NamedContexts:
         }
 
     async def find_files(self, query: str, offset: int = 0, limit: int = PAGE_ROWS) -> JsonObject:
-        """Find files of the vault by their path that can be attached to a message; page by page."""
+        """Find files by their path that can be attached to a message, page by page."""
         tree = await self._notes.tree()
         start, count = max(offset, 0), min(max(limit, 1), MAX_PAGE_ROWS)
         rows, total = tree.find_files(query, start, count)
@@ -102,11 +102,13 @@ class NamedContexts:
 
         found = await self._notes.ask(read) if tree.holds(path) else None
         if found is None:
-            raise CommandFailed(f"There is no note {path!r} in the vault, or it is no text.")
+            raise CommandFailed(
+                f"There is no note {path!r} in the vault, or it is not a text file."
+            )
         return outline_document(path, found)
 
     async def list_contexts(self) -> JsonObject:
-        """The names of all contexts, how many things each lists, and the chat it was made for."""
+        """List all contexts with their number of items and the chat they were made for."""
 
         def listed(contexts: SmartContexts) -> list[JsonObject]:
             return [_listed(contexts, key) for key in contexts.keys()]  # noqa: SIM118 - no mapping
@@ -114,7 +116,7 @@ class NamedContexts:
         return {"contexts": await self._notes.ask(listed)}
 
     async def get_context(self, key: str) -> JsonObject:
-        """One context: what it lists and its own options."""
+        """One context: its items and its own options."""
         return context_document(await self._stored(key))
 
     async def save_context(
@@ -124,13 +126,13 @@ class NamedContexts:
         options: dict[str, Any] | None = None,
         replace: bool = True,
     ) -> JsonObject:
-        """Store a context under a name; without `replace` a name that is taken is refused."""
+        """Store a context under a name; without `replace`, fail if the name is taken."""
         name = checked_key(key)
         draft = self._checked(items, options)
 
         def save(contexts: SmartContexts) -> SmartContext:
             if not replace and contexts.get(name) is not None:
-                raise CommandFailed(f"There is a context {name!r} already; choose another name.")
+                raise CommandFailed(f"There is already a context {name!r}; choose another name.")
             try:
                 return contexts.create(draft, name, options)
             except ValueError as error:
@@ -141,7 +143,7 @@ class NamedContexts:
         return context_document(saved)
 
     async def delete_context(self, key: str) -> JsonObject:
-        """Delete a context; chats that it is attached to go on without it."""
+        """Delete a context; chats that use it go on without it."""
         was_there = await self._notes.ask(lambda contexts: contexts.delete(key))
         if was_there:
             self._changes.announce(key=key)
@@ -150,7 +152,7 @@ class NamedContexts:
     async def preview_context(
         self, items: list[str], options: dict[str, Any] | None = None
     ) -> JsonObject:
-        """What goes in at each depth, what is cut, skipped or missing, at what cost."""
+        """Show what goes in at each depth, what is cut, skipped or missing, and the tokens."""
         draft = self._checked(items, options)
 
         def preview(contexts: SmartContexts) -> JsonObject:
@@ -163,7 +165,7 @@ class NamedContexts:
     async def compile_context(
         self, items: list[str], options: dict[str, Any] | None = None
     ) -> JsonObject:
-        """The whole text of a context, to be copied: at most two million characters."""
+        """The whole text of a context, for copying: at most two million characters."""
         draft = self._checked(items, options)
 
         def compiled(contexts: SmartContexts) -> str:
@@ -197,7 +199,7 @@ class NamedContexts:
 
 
 def checked_key(key: str) -> str:
-    """A context's name as it is kept.
+    """A context's name with its spaces normalised.
 
     Raises:
         InvalidParams: If it is blank, too long, or has control characters.

@@ -1,4 +1,4 @@
-"""The vault's files as a tree that is listed folder by folder and searched by name."""
+"""The vault's files as a tree to list by folder and to search by name. Pure."""
 
 import re
 import unicodedata
@@ -17,24 +17,24 @@ NOT_TEXT = re.compile(
     r"|docx?|xlsx?|pptx?|od[tsp]|epub|mobi)\Z",
     re.IGNORECASE,
 )
-"""Endings of files that hold no text, which a context can't take."""
+"""Endings of files that are not text, so contexts can't take them."""
 
 _ATTACHABLE = re.compile(r"\.(?:png|jpe?g|gif|webp|pdf|docx)\Z", re.IGNORECASE)
-"""Endings of those among them that can be attached to a message nevertheless."""
+"""Endings of other files that can be attached to a message."""
 
 
 _Rank = tuple[int, int, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class TreeRow:
     """A row of the tree.
 
     Attributes:
-        path: What a context names it by; a folder's ends in `/`.
-        name: Its last part, as people read it: without `.md`.
-        kind: A folder, a note with an outline, or another text.
-        files: How many files a folder has, at any depth.
+        path: Its name in contexts; a folder's ends in `/`.
+        name: Its last part, without `.md`.
+        kind: A folder, a note with an outline, or another text file.
+        files: The number of files in a folder, at any depth.
     """
 
     path: str
@@ -43,7 +43,7 @@ class Entry:
     files: int = 0
 
     def to_dict(self) -> JsonObject:
-        """As clients get it."""
+        """The row as clients get it."""
         row: JsonObject = {"path": self.path, "name": self.name, "kind": self.kind}
         return row | ({"files": self.files} if self.kind == "folder" else {})
 
@@ -58,7 +58,7 @@ class NoteTree:
     """The text files of a vault.
 
     Args:
-        paths: Relative to the vault; what can't be text is passed over.
+        paths: Relative to the vault; files that are not text are ignored.
     """
 
     def __init__(self, paths: Iterable[str]) -> None:
@@ -72,13 +72,13 @@ class NoteTree:
         for path in self.paths:
             self._add(path)
 
-    def listing(self, folder: str, offset: int, limit: int) -> tuple[list[Entry], int]:
-        """A part of a folder's rows, folders first, each kind by name; and how many there are.
+    def listing(self, folder: str, offset: int, limit: int) -> tuple[list[TreeRow], int]:
+        """A page of a folder's rows, folders first, each kind by name; and their number.
 
         Args:
             folder: `""` or a path that ends in `/`.
-            offset: Rows to pass over.
-            limit: Most rows to give.
+            offset: Rows to skip.
+            limit: Most rows to return.
         """
         found = self._folders.get(folder)
         if found is None:
@@ -88,33 +88,33 @@ class NoteTree:
         rows = islice((*folders, *files), offset, offset + limit)
         return [self._entry(path) for path in rows], len(folders) + len(files)
 
-    def search(self, query: str, offset: int, limit: int) -> tuple[list[Entry], int]:
-        """A part of the rows whose path has all words of the query, and how many there are.
+    def search(self, query: str, offset: int, limit: int) -> tuple[list[TreeRow], int]:
+        """A page of the rows whose path contains all words of the query, and their number.
 
-        Those whose name begins with the query come first, then those with all words in the name.
+        Names that begin with the query come first, then names that contain all words.
         """
         return self._found(_ranked(_fold(query).split(), self._names()), offset, limit)
 
-    def find_files(self, query: str, offset: int, limit: int) -> tuple[list[Entry], int]:
-        """The same of all that can be attached to a message: no folders, but images and PDF."""
+    def find_files(self, query: str, offset: int, limit: int) -> tuple[list[TreeRow], int]:
+        """The same among files that can be attached to a message: no folders, but images."""
         if self._attachable is None:
             files = [pair for pair in self._names() if not pair[1].endswith("/")]
             self._attachable = [*files, *((_fold(path), path) for path in self._others)]
         return self._found(_ranked(_fold(query).split(), self._attachable), offset, limit)
 
     def holds(self, path: str) -> bool:
-        """Whether there is such a file or folder."""
-        at = bisect_left(self.paths, path)
-        return path in self._folders or (at < len(self.paths) and self.paths[at] == path)
+        """True if the vault has this file or folder."""
+        place = bisect_left(self.paths, path)
+        return path in self._folders or self.paths[place : place + 1] == [path]
 
     def _names(self) -> list[tuple[str, str]]:
-        """Every folder and file, each as it is searched and as it is called."""
+        """Every folder and file: its folded name to search, and its path."""
         if self._folded is None:
             names = (*(folder for folder in self._folders if folder), *self.paths)
             self._folded = [(_fold(name), name) for name in names]
         return self._folded
 
-    def _found(self, ranked: Iterable[_Rank], offset: int, limit: int) -> tuple[list[Entry], int]:
+    def _found(self, ranked: Iterable[_Rank], offset: int, limit: int) -> tuple[list[TreeRow], int]:
         best = sorted(ranked)
         return [self._entry(path) for _, _, path in best[offset : offset + limit]], len(best)
 
@@ -135,13 +135,13 @@ class NoteTree:
             child, folder = folder, _parent(folder)
         self._folders[folder].folders.add(child)
 
-    def _entry(self, path: str) -> Entry:
+    def _entry(self, path: str) -> TreeRow:
         name = path.rstrip("/").rpartition("/")[2]
         if path.endswith("/"):
-            return Entry(path=path, name=name, kind="folder", files=self._sizes[path])
+            return TreeRow(path=path, name=name, kind="folder", files=self._sizes[path])
         if path[-3:].lower() == ".md":
-            return Entry(path=path, name=name[:-3], kind="note")
-        return Entry(path=path, name=name, kind="file")
+            return TreeRow(path=path, name=name[:-3], kind="note")
+        return TreeRow(path=path, name=name, kind="file")
 
 
 def _ranked(words: Sequence[str], names: Iterable[tuple[str, str]]) -> Iterator[_Rank]:

@@ -1,8 +1,8 @@
-"""Notes that are nearest to a chat's selected topics, to be added with one click (issue 3).
+"""Notes that are closest to a chat's selected topics, to be added with one click.
 
-Words choose at once among all notes; embeddings put these in order and find more, among the notes
-that have vectors. The notes that share most words get theirs first, within the time that somebody
-waits; the others in the background, as long as the model is the embedded one.
+Shared words select among all notes at once; embeddings rank these and find more, among the notes
+that have vectors. Notes that share most words get theirs first, while the user waits; the others
+get theirs in the background, if the embedding model is the built-in one.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable, Mapping, Sequence
@@ -25,25 +25,25 @@ from smart_context.vault.guarded.walk import FileStamp
 
 SUGGESTED_NOTES = 6
 SHORTLIST = 200
-"""So many notes that share words with the topics get their vectors first."""
+"""Notes that share words with the topics and get their vectors first."""
 
 PATIENCE_S = 0.7
-"""How long an answer waits for vectors that are missing."""
+"""How long an answer waits for missing vectors."""
 
 CLOSE_ENOUGH = 0.25
-"""Least closeness of a note that is suggested: unrelated ones seldom reach it."""
+"""Least similarity of a suggested note: unrelated notes seldom reach it."""
 
 BESIDE_THE_BEST = 0.4
-"""The same, as a share of the closest one's."""
+"""Least similarity as a share of the best note's."""
 
-WORDS_ONLY = "The embedding model did not answer, so these were found by shared words alone."
+WORDS_ONLY = "The embedding model did not answer, so these notes were found by shared words only."
 
 _ASKED_CHARACTERS = 1_000
 _MOST_QUERIES = 8
 _REST = 2.0
 
 Close = dict[str, float]
-"""How close notes are, by path."""
+"""Similarity of notes, by path."""
 
 
 class Suggestions:
@@ -52,8 +52,8 @@ class Suggestions:
     Args:
         vault: The vault.
         embedder: Compares by meaning.
-        view_of: Shows a chat as its next message would find it.
-        run: Runs work in the background, in place of the former of the same key.
+        view_of: Gives a chat as its next message would find it.
+        run: Runs work in the background, in place of earlier work of the same key.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Suggestions:
         return {"suggest_notes": self.suggest_notes}
 
     async def suggest_notes(self, chat_id: str, limit: int = SUGGESTED_NOTES) -> JsonObject:
-        """Notes that are nearest to the selected topics, or to the whole chat."""
+        """Notes that are closest to the selected topics, or to the whole chat."""
         view = await self._view_of(check_chat_id(chat_id))
         queries = _queries(view)
         close, remark = await self._closest(queries) if queries else ({}, "")
@@ -86,7 +86,7 @@ class Suggestions:
         }
 
     async def _closest(self, queries: Sequence[str]) -> tuple[Close, str]:
-        """The notes that are close to one of the queries at least; and what to know of this."""
+        """The notes that are close to at least one query, and a remark for people."""
         hits = [await self._vault.sharing_words(query, SHORTLIST) for query in queries]
         shares: list[Close] = [{stamp[0]: share for stamp, share in found} for found in hits]
         try:
@@ -102,7 +102,7 @@ class Suggestions:
         return _united(found), ""
 
     def _both(self, query: str, shares: Mapping[str, float], cosines: Close) -> Close:
-        """Those close enough by words and meaning together."""
+        """Notes that are close enough by words and meaning together."""
         trust = share_of_ascii(query) if self._is_embedded else 1.0
         paths = [*(shares.keys() | cosines.keys())]
         scores = blended(
@@ -115,7 +115,7 @@ class Suggestions:
         return {path: score for path, score in pairs if score >= least}
 
     async def _embed_the_rest(self, first: Sequence[FileStamp]) -> None:
-        """Give vectors to the shortlist, then, with the embedded model, to all notes."""
+        """Embed the shortlist, then, with the built-in model, all notes."""
         try:
             await self._vectors.embed(first, rest=_REST)
             if self._is_embedded:
@@ -124,11 +124,11 @@ class Suggestions:
                 await self._vectors.keep_only({stamp[0] for stamp in stamps})
                 await self._vectors.embed(notes, rest=_REST)
         except ModelFailed:
-            return  # the next one who asks for suggestions is told
+            return  # the next request for suggestions reports it
 
 
 def _queries(view: ChatView) -> list[str]:
-    """What to look for: the selected topics with their keywords, else all, else what was asked."""
+    """The selected topics with their keywords, else all topics, else the questions."""
     active, others = queries_of(view)
     topics = [" ".join((topic.label, *topic.keywords)) for topic in active or others]
     asked = (message.text for message in reversed(view.messages) if message.role == "user")
@@ -136,14 +136,14 @@ def _queries(view: ChatView) -> list[str]:
 
 
 def _in_turn(hits: Sequence[Sequence[tuple[FileStamp, float]]]) -> list[FileStamp]:
-    """The best of each query, then the second best of each, and so on; each once."""
+    """The best hit of each query, then the second best of each, and so on; each once."""
     longest = max(map(len, hits), default=0)
     ranked = (found[rank][0] for rank in range(longest) for found in hits if rank < len(found))
     return list(dict.fromkeys(ranked))
 
 
 def _united(several: Iterable[Close]) -> Close:
-    """How close each note is to the query that it is closest to."""
+    """The best similarity of each note."""
     united: Close = {}
     for close in several:
         for path, score in close.items():

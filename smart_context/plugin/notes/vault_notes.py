@@ -1,4 +1,4 @@
-"""The vault's notes as the plugin asks for them: named contexts, and the tree of the files."""
+"""The vault's notes as the plugin uses them: named contexts, and the tree of files."""
 
 import time
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from smart_context.vault.index.cache import VaultChanges
 from smart_context.vault.index.vault_index import VaultIndex
 
 LISTING_FRESH_S = 3.0
-"""How long a list of the files is taken for right when nobody watches the vault."""
+"""How long a list of files is reused in a vault that can't be watched."""
 
 T = TypeVar("T")
 
@@ -20,8 +20,8 @@ class VaultNotes:
     """Answers questions about the notes.
 
     Args:
-        vault: The vault, shared with all who ask about its notes.
-        on_change: Told what changed in the vault, once somebody has asked for it.
+        vault: The vault, shared with other readers.
+        on_change: Called with what changed, once the vault is in use.
     """
 
     def __init__(self, vault: FollowedVault, *, on_change: Callable[[VaultChanges], None]) -> None:
@@ -33,11 +33,11 @@ class VaultNotes:
         self._unsubscribe = vault.on_change(self._take_in)
 
     async def ask(self, question: Callable[[SmartContexts], T]) -> T:
-        """The answer of the named contexts and their index."""
+        """Ask the named contexts and their index, in a thread."""
         return await self._vault.ask(lambda _index: question(self._contexts))
 
     async def tree(self) -> NoteTree:
-        """The files that can be put into a context, as they are now."""
+        """The current files that can be put into a context."""
         age = time.monotonic() - self._listed_at
         if self._tree is None or (age > LISTING_FRESH_S and not self._vault.index.is_watched):
             began = time.monotonic()
@@ -46,7 +46,7 @@ class VaultNotes:
         return self._tree
 
     def close(self) -> None:
-        """Listen no longer."""
+        """Stop listening."""
         self._unsubscribe()
 
     def _take_in(self, changes: VaultChanges) -> None:

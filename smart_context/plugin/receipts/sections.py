@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from smart_context.plugin.briefing.briefing import Briefing
 from smart_context.plugin.briefing.role_part import RolePart
-from smart_context.plugin.notes.context_prompt import Share
+from smart_context.plugin.notes.context_prompt import ContextShare
 from smart_context.plugin.receipts.receipt import ReceiptSection
 
 MAX_PATHS = 200
@@ -52,7 +52,7 @@ def _some(paths: Sequence[str]) -> tuple[str, ...]:
     return (*paths[:MAX_PATHS], f"and {len(paths) - MAX_PATHS:,} more")
 
 
-def _context_section(share: Share, problem: str) -> ReceiptSection:
+def _context_section(share: ContextShare, problem: str) -> ReceiptSection:
     if problem:
         why = problem
     elif not share.sent:

@@ -1,7 +1,6 @@
-"""Decides which messages of a chat are in context: the one place that does (contract A8).
+"""Decides which messages of a chat are in context; see docs/filter.md.
 
-The panel, the command line and the turn itself ask the same function, so what is shown is what
-is sent.
+Page, command line and turns all ask this one function, so what is shown is what is sent.
 """
 
 import asyncio
@@ -24,7 +23,7 @@ from smart_context.relevance.select import ROUNDING, Selection, select_messages
 from smart_context.topics.stored import stored_sticky_ids
 
 PATIENCE_S = 20.0
-"""How long a turn waits for the embedder before it goes on with the full history."""
+"""How long a turn waits for the embedder before it uses the full history."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,10 +33,10 @@ class ChatView:
     Attributes:
         chat_id: The chat.
         messages: All its stored messages, oldest first, without the one being sent.
-        more_follow: Whether the one being sent is stored already.
-        history: The messages that would be sent if no filter were set, oldest first.
+        history: The messages that would be sent without a filter, oldest first.
         topics: The public topics of the chat file.
-        sidecar: What is kept beside the chat.
+        sidecar: What is stored next to the chat.
+        more_follow: True if the message being sent is stored already.
     """
 
     chat_id: ChatId
@@ -55,14 +54,14 @@ class ChatView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What a turn sends of a chat.
+    """The messages that a turn sends of a chat, and why.
 
     Attributes:
         messages: In context, chronological.
         selection: Why each candidate is in or out.
         candidates: The messages that were decided about, chronological.
         problem: Why the filter could not be applied, for people; empty when it was.
-        is_cut: Messages were left out because they are too much for the model's window.
+        is_cut: Messages were left out because they don't fit into the model's window.
     """
 
     messages: tuple[Message, ...]
@@ -72,7 +71,7 @@ class Decision:
     is_cut: bool = False
 
     def without(self, left_out: Collection[MessageId]) -> "Decision":
-        """The same, when more had to be left out to keep within the model's window."""
+        """The decision without messages that do not fit into the model's window."""
         gone = frozenset(left_out)
         if gone.isdisjoint(self.selection.kept):
             return self
@@ -100,13 +99,13 @@ class ContextSelector:
         self._logger = logger
 
     def is_searching(self, state: FilterState) -> bool:
-        """Whether the similarity switch of a chat is on."""
+        """True if the similarity switch of a chat is on."""
         if state.embedding_search is None:
             return self._settings.embedding_search
         return state.embedding_search
 
     def settings_of(self, state: FilterState) -> FilterSettings:
-        """The settings that hold for a chat: the vault's, with what the user chose for it."""
+        """The settings of a chat: the vault's, with what the user chose for it."""
         return replace(
             self._settings,
             embedding_search=self.is_searching(state),
@@ -122,12 +121,12 @@ class ContextSelector:
         threshold: float | None = None,
         settings: FilterSettings | None = None,
     ) -> Decision:
-        """What the chat's next turn sends, and why. Never fails because of a model.
+        """What the chat's next turn sends, and why; a failing model keeps all messages in.
 
         Args:
             view: The chat.
-            threshold: Instead of that of the settings.
-            settings: Instead of those of the chat.
+            threshold: Overrides the settings.
+            settings: Override those of the chat.
         """
         state = view.sidecar.state
         settings = settings or self.settings_of(state)
@@ -161,7 +160,7 @@ class ContextSelector:
         )
 
     async def count_about(self, chat_id: ChatId, messages: Sequence[Message], label: str) -> int:
-        """How many messages a topic of that name would keep by similarity; 0 if that fails."""
+        """The number of messages that a topic would keep by similarity; 0 if that fails."""
         try:
             async with asyncio.timeout(PATIENCE_S):
                 scores = await self._scorer.scores(chat_id, messages, [TopicQuery(label=label)])
@@ -189,19 +188,19 @@ class ContextSelector:
                     mode=settings.relevance,
                 )
         except TimeoutError:
-            problem = f"The messages could not be compared within {PATIENCE_S:.0f} s."
+            problem = f"The embedding model did not answer within {PATIENCE_S:.0f} s."
         except SmartContextError as failure:
             problem = str(failure)
         except Exception:
             self._logger.exception("scoring the chat %s failed", view.chat_id)
-            problem = "Comparing the messages failed; the log says more."
+            problem = "Comparing the messages failed; see the log."
         else:
             return _for_candidates(scores, view.messages, candidates), ""
         return None, f"{problem} All messages stay in context."
 
 
 def queries_of(view: ChatView) -> tuple[list[TopicQuery], list[TopicQuery]]:
-    """The selected topics and the others, each with what is known of it."""
+    """The selected topics and the others, each with its keywords and messages."""
     known = {topic.label: topic for topic in view.sidecar.topics}
     public = [
         topic["label"]
@@ -222,16 +221,16 @@ def queries_of(view: ChatView) -> tuple[list[TopicQuery], list[TopicQuery]]:
 
 
 def protected_ids(view: ChatView) -> frozenset[MessageId]:
-    """What stays even when the history is too much for the model: standing and pinned."""
+    """Messages that stay as long as possible: standing instructions and pinned ones."""
     return view.sticky_ids | frozenset(view.sidecar.state.pinned)
 
 
 def with_fallen_out(
     history: Sequence[Message], messages: Sequence[Message], wanted: Iterable[MessageId]
 ) -> tuple[Message, ...]:
-    """The history with those wanted messages of the chat that it lacks, each once, in its place.
+    """The history with the wanted messages that it lacks, each in its chronological place.
 
-    A failed or unfinished message is never brought back.
+    Failed and unfinished messages are never brought back.
     """
     missing = set(wanted)
     if missing:
@@ -246,15 +245,15 @@ def with_fallen_out(
     ]
     merged: list[Message] = []
     for message in history:
-        at = place.get(message.id, -1)
-        while brought_back and place[brought_back[0].id] < at:
+        position = place.get(message.id, -1)
+        while brought_back and place[brought_back[0].id] < position:
             merged.append(brought_back.pop(0))
         merged.append(message)
     return (*merged, *brought_back)
 
 
 def _added_by_plugins(view: ChatView, candidates: tuple[Message, ...]) -> Iterable[MessageId]:
-    """What a plugin of higher priority put into the history: it knew why."""
+    """Messages that another plugin added to the history; the filter keeps them."""
     if candidates == view.messages:
         return ()
     stored = frozenset([message.id for message in view.messages])
@@ -262,7 +261,7 @@ def _added_by_plugins(view: ChatView, candidates: tuple[Message, ...]) -> Iterab
 
 
 def _standing(candidates: Sequence[Message]) -> Iterable[MessageId]:
-    """What holds for the whole chat by its role: a leading system message, a summary."""
+    """Messages that matter to the whole chat: a leading system message, a summary."""
     return (
         message.id
         for position, message in enumerate(candidates)

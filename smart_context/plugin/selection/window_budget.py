@@ -1,4 +1,4 @@
-"""Keeps what a chat sends within the model's window, and says what had to stay out."""
+"""Keeps a chat's history within the model's window."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ _OVER = np.int8(KINDS.index(ReasonKind.OVER_BUDGET))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowBudget:
-    """What the history may cost.
+    """The tokens that the history may take.
 
     Attributes:
         window: What the model takes; `None`: not known, so nothing is left out.
@@ -74,7 +74,7 @@ class WindowBudget:
 
 
 def _surely_fits(messages: Sequence[Message], limit: int) -> bool:
-    """Whether messages are that short whatever they say; a long chat is not read to its end."""
+    """True if messages fit by their length alone; a long chat is not read to its end."""
     left = limit
     for message in reversed(messages):
         left -= weight(sent_text(message)) + PER_MESSAGE
@@ -86,12 +86,12 @@ def _surely_fits(messages: Sequence[Message], limit: int) -> bool:
 def over_budget(
     selection: Selection, candidates: Sequence[Message], left_out: Collection[MessageId]
 ) -> Selection:
-    """The selection without some of what it keeps, because that is too much for the model."""
+    """The selection without messages that do not fit, which get that reason."""
     gone = frozenset(selection.kept).intersection(left_out)
     if not gone:
         return selection
     kinds = selection.reasons.kinds.copy()
-    kinds[[at for at, message in enumerate(candidates) if message.id in gone]] = _OVER
+    kinds[[place for place, m in enumerate(candidates) if m.id in gone]] = _OVER
     return replace(
         selection,
         kept=tuple(message_id for message_id in selection.kept if message_id not in gone),

@@ -1,1 +1,1 @@
-"""A chat's topics: when they are extracted, and how users change them."""
+"""A chat's topics: extraction in the background, and edits by the user."""

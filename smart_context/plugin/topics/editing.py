@@ -1,4 +1,4 @@
-"""Topics and thresholds by hand, and the way back: the commands that change them."""
+"""Commands that edit topics, set the threshold, and undo the last choice."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -23,13 +23,13 @@ from smart_context.values import JsonObject
 
 
 class TopicEditing:
-    """Changes the topics of chats as their user wishes, so that extraction respects it.
+    """Edits the topics of chats; later extractions respect the edits.
 
     Args:
         chats: Where chats are.
         sidecars: Where the edits are kept.
-        undo: The steps back.
-        chat_filter: Shows and tells what is in context.
+        undo: The last choices.
+        chat_filter: Shows and announces what is in context.
         selector: Counts the messages about a topic.
         emit: Sends an event to all clients.
         changes: Announces contexts that undo attaches or detaches.
@@ -66,25 +66,25 @@ class TopicEditing:
         }
 
     async def rename_topic(self, chat_id: str, label: str, new_label: str) -> JsonObject:
-        """Call a topic otherwise, also when it is found again."""
+        """Rename a topic, now and in later extractions."""
         return await self._rename(chat_id, [label], new_label)
 
     async def merge_topics(
         self, chat_id: str, labels: list[str], new_label: str | None = None
     ) -> JsonObject:
-        """Make one topic of several; it has the first one's name unless another is given."""
+        """Merge topics, now and in later extractions, under the first one's name or another."""
         if len(set(labels)) < 2:  # noqa: PLR2004 - to merge takes two
             raise InvalidParams("labels: expected at least two topics to merge")
         return await self._rename(chat_id, labels, new_label or labels[0])
 
     async def delete_topic(self, chat_id: str, label: str) -> JsonObject:
-        """Let a topic go, also when it is found again."""
+        """Delete a topic, now and in later extractions."""
         return await self._edit(
             chat_id, lambda edits: edits.delete(label), lambda now: "" if now == label else now
         )
 
     async def add_topic(self, chat_id: str, label: str, select: bool = False) -> JsonObject:
-        """Add a topic of one's own; `select` picks it, too."""
+        """Add a topic of your own; `select` also picks it."""
 
         def change(state: FilterState) -> FilterState:
             edited = replace(state, edits=state.edits.add(label))
@@ -94,7 +94,7 @@ class TopicEditing:
         return await self._change(chat_id, change)
 
     async def set_threshold(self, chat_id: str, threshold: float | None = None) -> JsonObject:
-        """Set a chat's own threshold; without one, that of the settings holds."""
+        """Set a chat's own threshold; leave it out to use that of the settings."""
         checked = check_chat_id(chat_id)
         try:
             await self._change_state(checked, lambda state: state.set_threshold(threshold))
@@ -104,7 +104,7 @@ class TopicEditing:
         return await self._filter.topics(checked)
 
     async def undo(self, chat_id: str) -> JsonObject:
-        """Take back the last choice in a chat: topics, filter, pins, threshold, contexts, role."""
+        """Undo the last choice in a chat: topics, filter, pins, threshold, contexts, role."""
         checked = check_chat_id(chat_id)
         step = self._undo.pop(checked)
         words = ""
@@ -124,7 +124,7 @@ class TopicEditing:
     async def applied(
         self, chat_id: ChatId, extraction: Extraction, messages: Sequence[Message]
     ) -> Extraction:
-        """What extraction found, as the user wants it."""
+        """An extraction with the user's edits."""
         edits = (await self._sidecars.of(chat_id)).state.edits
         if edits == TopicEdits():
             return extraction
@@ -156,7 +156,7 @@ class TopicEditing:
     ) -> JsonObject:
         checked = check_chat_id(chat_id)
         if not await self._chats.exists(checked):
-            raise CommandFailed("This chat has no messages yet, and so no topics.")
+            raise CommandFailed("This chat has no messages yet, so it has no topics.")
         messages, others = await self._chats.snapshot(checked)
         before = await self._sidecars.of(checked)
         try:
@@ -220,7 +220,7 @@ class TopicEditing:
     async def _counted(
         self, chat_id: ChatId, topics: Sequence[Topic], messages: Sequence[Message]
     ) -> tuple[Topic, ...]:
-        """Topics that nobody has counted yet, with the messages that they would keep."""
+        """The topics; added ones with the number of messages that they would keep."""
         counted: list[Topic] = []
         for topic in topics:
             count = topic.count or await self._selector.count_about(chat_id, messages, topic.label)

@@ -1,4 +1,4 @@
-"""Keeps a chat's topics fresh in the background (contract A6)."""
+"""Extracts the topics of chats in the background; see docs/filter.md."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -20,11 +20,11 @@ from smart_context.values import JsonObject
 
 Emit = Callable[[str, JsonObject], None]
 Edited = Callable[[ChatId, Extraction, Sequence[Message]], Awaitable[Extraction]]
-"""Gives the topics as the user wants them, from those that were found."""
+"""Applies the user's edits to an extraction."""
 
 
 class OutOfDate(Exception):
-    """A newer extraction of the chat has begun; this result must not be stored."""
+    """A newer extraction of the chat has begun, so this result must not be stored."""
 
 
 class ChatEmbedder:
@@ -59,9 +59,9 @@ class TopicUpdates:
         sidecars: Where the topics' members are kept.
         extractor: Gives the extractor for a chat's embedder.
         cache: The chats' vectors.
-        emit: Tells the clients.
+        emit: Sends an event to all clients.
         announce: Tells the clients what is in context now.
-        edited: Applies what the user made of the topics.
+        edited: Applies the user's edits.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class TopicUpdates:
         self._newest: dict[ChatId, object] = {}
 
     async def update(self, chat_id: ChatId) -> None:
-        """Read the chat, find its topics, store them and tell the clients.
+        """Extract the topics of a chat, store them and tell the clients.
 
         Ends with exactly one `smart_context.extraction` event: `done`, `failed` or `superseded`.
         """
@@ -101,7 +101,7 @@ class TopicUpdates:
         except SmartContextError as failure:
             self._tell(chat_id, "failed", str(failure))
         except Exception:
-            self._tell(chat_id, "failed", "The topics could not be found; the log says more.")
+            self._tell(chat_id, "failed", "The topics could not be found; see the log.")
             raise
         else:
             self._tell(chat_id, "done")
@@ -153,5 +153,5 @@ class TopicUpdates:
 
 
 def _readable(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The messages that say something: not unfinished or failed ones."""
+    """The messages that are neither unfinished nor failed."""
     return tuple(m for m in messages if not (m.generating or m.error or m.error_code))

@@ -4,7 +4,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smart_context.llm.tokens import estimate
-from smart_context.plugin.notes.context_prompt import Gathered, Piece, contexts_prompt, fenced
+from smart_context.plugin.notes.context_prompt import (
+    ContextContent,
+    NoteExcerpt,
+    contexts_prompt,
+    fenced,
+)
 from smart_context.text.names import one_line
 
 texts = st.lists(
@@ -14,9 +19,9 @@ texts = st.lists(
 ).map("".join)
 contexts = st.lists(
     st.builds(
-        Gathered,
+        ContextContent,
         key=texts,
-        pieces=st.lists(st.builds(Piece, texts, texts), max_size=4).map(tuple),
+        excerpts=st.lists(st.builds(NoteExcerpt, texts, texts), max_size=4).map(tuple),
     ),
     max_size=4,
 )
@@ -27,7 +32,9 @@ def prompt(gathered, budget=0):
 
 
 def one(key, **notes):
-    return Gathered(key=key, pieces=tuple(Piece(f"{n}.md", text) for n, text in notes.items()))
+    return ContextContent(
+        key=key, excerpts=tuple(NoteExcerpt(f"{n}.md", text) for n, text in notes.items())
+    )
 
 
 def test_nothing_attached_leaves_a_system_prompt_to_the_byte():
@@ -67,7 +74,7 @@ def test_the_budget_is_never_exceeded_and_every_piece_is_accounted_for(gathered,
     made = prompt(gathered, budget)
     assert estimate(made.text) <= budget
     for context, share in zip(gathered, made.shares, strict=True):
-        keys = sorted(piece.key for piece in context.pieces)
+        keys = sorted(excerpt.key for excerpt in context.excerpts)
         assert sorted((*share.sent, *share.left_out)) == keys
         assert set(share.cut) <= set(share.sent)
 
@@ -77,8 +84,8 @@ def test_without_a_budget_everything_is_in_and_the_same_twice_is_the_same(gather
     made = prompt(gathered)
     assert made == prompt(gathered)
     assert all(not share.left_out and not share.cut for share in made.shares)
-    for piece in (piece for context in gathered for piece in context.pieces):
-        assert piece.text in made.text
+    for excerpt in (excerpt for context in gathered for excerpt in context.excerpts):
+        assert excerpt.text in made.text
 
 
 def test_what_does_not_fit_is_left_out_and_smaller_ones_still_go_in():
@@ -101,6 +108,6 @@ def test_what_two_contexts_hold_is_sent_once():
 
 
 def test_a_context_of_which_nothing_is_sent_has_no_heading():
-    made = prompt([Gathered(key="Empty", missing=("gone.md",)), one("Full", a="alpha")])
+    made = prompt([ContextContent(key="Empty", missing=("gone.md",)), one("Full", a="alpha")])
     assert "Empty" not in made.text
     assert made.shares[0].missing == ("gone.md",)

@@ -131,10 +131,10 @@ async def test_what_is_missing_says_why(notes, served):
     (vault.parent / "secret.md").write_text("secret")
     (vault / "out.md").symlink_to(vault.parent / "secret.md")
     expected = {
-        "binary.md": "It is no text: binary file.",
-        "latin": "It is no text: not UTF-8 text (byte 2).",
+        "binary.md": "Not a text file: binary file.",
+        "latin": "Not a text file: not UTF-8 text (byte 2).",
         "out.md": "The path 'out.md' was refused: it leads out of the vault.",
-        "gone.md": "There is no such file or folder.",
+        "gone.md": "No such file or folder.",
         "a.md#Nothing": "The note has no such heading.",
         "a.md#^nothing": "The note has no such block.",
     }
