@@ -40,6 +40,8 @@ class Dialogue:
         name: For people.
         messages: Oldest first.
         questions: Free-text topics with their evidence.
+        absent: Subjects that the dialogue never speaks of.
+        groups: The messages of each subject, in several stretches perhaps.
         segments: Stretches about one subject each, together the whole dialogue.
         facts: Personal facts that the user states.
         refers_to: For each follow-up, the earlier messages that it can't be understood without.
@@ -49,6 +51,8 @@ class Dialogue:
     name: str
     messages: tuple[Message, ...]
     questions: tuple[Question, ...] = ()
+    absent: tuple[str, ...] = ()
+    groups: tuple[frozenset[MessageId], ...] = ()
     segments: tuple[frozenset[MessageId], ...] = ()
     facts: Facts | None = None
     refers_to: Mapping[MessageId, frozenset[MessageId]] = field(default_factory=dict)

@@ -4,6 +4,8 @@
 |---|---|---|
 | `questions` | list of `{"conversation": {"session_1": [turn…], …}, "qa": […]}` | evidence |
 | `segments` | list of `{"utterances": [text…], "segments": [length…]}` | same topic |
+| `typed` | list of `{"typed": name, "utterances": [text…]}` | a typed name |
+| `groups` | list of `{"utterances": [text…], "groups": [[position…]…]}` | found topics |
 | `facts` | list of `{"ptkb": {number: text}, "turns": [{"utterance", …}…]}` | standing facts |
 | `follow-ups` | list of `{"turn": [{"number", "raw_utterance", …}…]}` | what turns refer to |
 | `chat` | `{"messages": […]}` | held-out messages |
@@ -16,6 +18,7 @@ A turn of `questions` is `{"speaker", "dia_id", "text"}`, an entry of its `qa` `
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -23,7 +26,7 @@ from smart_context.chat.messages import Message, MessageId, Role, messages_of
 from smart_context.errors import CommandFailed
 from smart_context.evaluation.dialogues import Dialogue, Facts, Question
 
-Kind = Literal["questions", "segments", "facts", "follow-ups", "chat"]
+Kind = Literal["questions", "typed", "groups", "segments", "facts", "follow-ups", "chat"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 Entry = Mapping[str, Any]
@@ -73,6 +76,8 @@ def _kind_of(entries: Sequence[Any]) -> Kind | None:
     first = entries[0] if entries and isinstance(entries[0], Mapping) else {}
     keys: dict[Kind, set[str]] = {
         "questions": {"conversation", "qa"},
+        "typed": {"typed", "utterances"},
+        "groups": {"utterances", "groups"},
         "segments": {"utterances", "segments"},
         "facts": {"ptkb", "turns"},
         "follow-ups": {"turn"},
@@ -84,20 +89,21 @@ def _kind_of(entries: Sequence[Any]) -> Kind | None:
 def _questions(entry: Entry, name: str) -> Dialogue:
     conversation = entry["conversation"]
     sessions = sorted(
-        (int(named[1]), turns)
+        (int(named[1]), turns, _moment(conversation.get(f"{key}_date_time")))
         for key, turns in conversation.items()
         if (named := _SESSION.fullmatch(key)) and isinstance(turns, list)
     )
-    turns = [turn for _, session in sessions for turn in session]
-    first = turns[0]["speaker"] if turns else ""
+    turns = [(turn, moment) for _, session, moment in sessions for turn in session]
+    first = turns[0][0]["speaker"] if turns else ""
     messages = tuple(
         _said(
             turn["dia_id"],
             turn["text"],
             "user" if turn["speaker"] == first else "assistant",
             speaker=turn["speaker"],
+            moment=moment,
         )
-        for turn in turns
+        for turn, moment in turns
     )
     present = {message.id for message in messages}
     asked = (
@@ -110,19 +116,44 @@ def _questions(entry: Entry, name: str) -> Dialogue:
     )
 
 
+def _moment(written: object) -> str:
+    """`1:56 pm on 8 May, 2023` as ISO 8601; empty for anything else."""
+    try:
+        moment = datetime.strptime(str(written), "%I:%M %p on %d %B, %Y")  # noqa: DTZ007 -- UTC below
+    except ValueError:
+        return ""
+    return moment.replace(tzinfo=UTC).isoformat()
+
+
 def _evidence(names: Sequence[str]) -> frozenset[MessageId]:
     """Several ids may stand in one string."""
     return frozenset(MessageId(each) for name in names for each in _EVIDENCE.findall(name))
+
+
+def _typed(entry: Entry, name: str) -> Dialogue:
+    messages = _in_turn(entry["utterances"])
+    asked = Question(text=entry["typed"], evidence=frozenset(message.id for message in messages))
+    return Dialogue(name=name, messages=messages, questions=(asked,))
+
+
+def _groups(entry: Entry, name: str) -> Dialogue:
+    messages = _in_turn(entry["utterances"])
+    groups = (frozenset(messages[place].id for place in places) for places in entry["groups"])
+    return Dialogue(name=name, messages=messages, groups=tuple(groups))
+
+
+def _in_turn(utterances: Sequence[str]) -> tuple[Message, ...]:
+    return tuple(
+        _said(f"u{place}", text, "assistant" if place % 2 else "user")
+        for place, text in enumerate(utterances)
+    )
 
 
 def _segments(entry: Entry, name: str) -> Dialogue:
     utterances, lengths = entry["utterances"], entry["segments"]
     if sum(lengths) != len(utterances):
         raise ValueError(f"expected segments of {len(utterances)} utterances, found {sum(lengths)}")
-    messages = tuple(
-        _said(f"u{place}", text, "assistant" if place % 2 else "user")
-        for place, text in enumerate(utterances)
-    )
+    messages = _in_turn(utterances)
     segments: list[frozenset[MessageId]] = []
     begin = 0
     for length in lengths:
@@ -175,15 +206,21 @@ def _chat(entry: Entry, name: str) -> Dialogue:
     return Dialogue(name=name, messages=messages, is_own=True)
 
 
-def _said(message_id: str, text: str, role: Role, *, speaker: str = "") -> Message:
+def _said(
+    message_id: str, text: str, role: Role, *, speaker: str = "", moment: str = ""
+) -> Message:
     if not isinstance(text, str):
         raise TypeError(f"{message_id}: expected a text, found {type(text).__name__}")
     extra = {"name": speaker} if speaker else {}
-    return Message(id=MessageId(message_id), role=role, content=text, extra=extra)
+    return Message(
+        id=MessageId(message_id), role=role, content=text, created_at=moment, extra=extra
+    )
 
 
 _READERS: dict[Kind, Callable[[Entry, str], Dialogue]] = {
     "questions": _questions,
+    "typed": _typed,
+    "groups": _groups,
     "segments": _segments,
     "facts": _facts,
     "follow-ups": _follow_ups,

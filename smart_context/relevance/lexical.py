@@ -100,6 +100,16 @@ class ChatWords:
         if most:
             row /= np.float32(most)
 
+    def holding(self, query: str) -> tuple[tuple[float, NDArray[np.intp]], ...]:
+        """For each of a query's words its rarity in the chat, and the messages that have it."""
+        count = len(self.lengths)
+        found: list[tuple[float, NDArray[np.intp]]] = []
+        for word in dict.fromkeys(content_words(query)):
+            positions, _ = self._lookup(word)
+            places = positions[: int(positions.searchsorted(count))]
+            found.append((rarity(len(places), count), places))
+        return tuple(found)
+
     def _cut(self, count: int) -> None:
         """Forget all but the first messages."""
         del self._lowered[count:]

@@ -9,14 +9,16 @@ from numpy.typing import NDArray
 
 from smart_context.chat.messages import MessageId
 from smart_context.llm.models import Matrix
-from smart_context.relevance.calibrate import Scale
+from smart_context.relevance.calibrate import PROBABLY, Scale
 from smart_context.relevance.vectors import similarities, unit
 
 _SHORT, _LONG = 2.5, 5.5
 _REACH, _NEAR = 5, 3
 _LEAST_TYPICAL = 0.05
 _JUST_BELOW = np.float32(0.39)
+_LEAST = 0.05
 _USUAL_SPREAD = 0.25
+_NOWHERE: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
 _STANDING_OUT_TO_USER = (
     (-4.0, 0.0, 0.55, 1.5, 3.0, 6.0, 40.0),
     (-0.2, 0.15, 0.4, 0.65, 0.85, 0.95, 1.0),
@@ -92,8 +94,6 @@ class Evidence:
         lengths: Shape (n,): characters of each message.
         asks: Shape (n,): 1 where a message has a question mark, else 0.
         spoken_by: Shape (k, n): 1 where the label names who wrote the message, else 0.
-        members: For each topic, positions of the messages assigned to it; may be empty.
-        others: Positions of messages assigned to topics that are not selected.
     """
 
     vectors: Matrix
@@ -102,25 +102,56 @@ class Evidence:
     lengths: NDArray[np.float32]
     asks: NDArray[np.float32]
     spoken_by: Matrix
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assigned:
+    """Which messages are known to be about a topic.
+
+    Attributes:
+        members: For each selected topic, positions of the messages assigned to it; may be empty.
+        others: For each topic that is not selected, positions of its messages.
+    """
+
     members: Sequence[NDArray[np.intp]]
-    others: NDArray[np.intp]
+    others: Sequence[NDArray[np.intp]]
 
 
-def score_enriched(labels: Sequence[str], evidence: Evidence, scale: Scale) -> Scores:
-    """The likeliest messages, from all that is known of a topic, on the user's scale.
+def score_enriched(
+    labels: Sequence[str], evidence: Evidence, scale: Scale, assigned: Assigned
+) -> Scores:
+    """The likeliest messages, by what stands out of the chat, on the user's scale.
 
     By its label a topic is looked for by meaning and by words, each message read with its
-    neighbours, and compared with the rest of the chat. A topic whose members are known is their
-    centre too, and its members score at least 0.5.
+    neighbours, and compared with the rest of the chat: for embedding models that nobody has fitted
+    a judge to.
     """
-    known = [row for row, members in enumerate(evidence.members) if len(members)]
-    centres = [evidence.vectors[evidence.members[row]].sum(axis=0) for row in known]
-    queries = np.vstack([evidence.label_vectors, *(unit(centre) for centre in centres)])
-    close = similarities(queries.astype(np.float32, copy=False), evidence.vectors)
-    values = _by_label(scale.to_user(close[: len(labels)]), evidence)
-    for row, near in zip(known, close[len(labels) :], strict=True):
-        values[row] = _by_members(values[row], near[None], evidence.members[row], evidence.others)
-    return Scores(labels=tuple(labels), values=values)
+    close = similarities(evidence.label_vectors, evidence.vectors)
+    values = _by_label(scale.to_user(close), evidence)
+    return Scores(labels=tuple(labels), values=with_members(values, evidence.vectors, assigned))
+
+
+def with_members(by_label: Matrix, vectors: Matrix, assigned: Assigned) -> Matrix:
+    """Shape (k, n): the scores when what is known of the topics' members counts, too.
+
+    A topic whose members are known is their centre as well. Its members score at least 0.4, the
+    ones near the centre more; members of topics that are not selected score less.
+
+    Args:
+        by_label: Shape (k, n), the scores by the labels alone.
+        vectors: Shape (n, d), unit rows or zero rows.
+        assigned: The members.
+    """
+    known = [row for row, members in enumerate(assigned.members) if len(members)]
+    if not known:
+        return by_label
+    values = by_label.copy()
+    centres = [vectors[assigned.members[row]].sum(axis=0) for row in known]
+    close = similarities(unit(np.stack(centres)), vectors)
+    others = np.concatenate([*assigned.others, _NOWHERE])
+    for row, near in zip(known, close, strict=True):
+        values[row] = _by_members(values[row], near[None], assigned.members[row], others)
+    return values
 
 
 def _by_label(alike: Matrix, evidence: Evidence) -> Matrix:
@@ -211,5 +242,14 @@ def _by_members(
     near = np.interp(closest, (0.2, 0.8, 1.3), (0.0, 0.4, 0.8))
     values = np.asarray(0.5 * near + 0.5 * by_name, dtype=np.float32)
     values[others] = np.minimum(values[others], _JUST_BELOW)
-    values[members] = 0.5 + 0.5 * np.clip(values[members], 0, 1)
+    values[members] = PROBABLY + (1 - PROBABLY) * _left(np.clip(values[members], _LEAST, 1))
     return values
+
+
+def _left(likely: NDArray[np.float32]) -> NDArray[np.float32]:
+    """For each, the share that it and those that are less likely have of them all."""
+    order = np.argsort(-likely, kind="stable")
+    sums = np.cumsum(likely[order][::-1], dtype=np.float64)[::-1]
+    left = np.empty(len(likely), dtype=np.float32)
+    left[order] = sums / sums[0]
+    return left

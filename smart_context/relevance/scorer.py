@@ -11,10 +11,14 @@ from numpy.typing import NDArray
 
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.llm.models import Matrix
+from smart_context.relevance.background import Background, BackgroundMaker, author_of
 from smart_context.relevance.cache import EmbeddingCache, Progress
 from smart_context.relevance.calibrate import Scale, scale_for
+from smart_context.relevance.judging import Judge, judge_for
 from smart_context.relevance.lexical import ChatWords
+from smart_context.relevance.looking import ChatLook, score_judged, spoken
 from smart_context.relevance.score import (
+    Assigned,
     Evidence,
     Scores,
     TopicQuery,
@@ -22,34 +26,59 @@ from smart_context.relevance.score import (
     score_plain,
 )
 from smart_context.relevance.vectors import similarities
-from smart_context.text.words import spelled_words
 
 Mode = Literal["enriched", "plain"]
 
 _WARM_CHATS = 8
 _BACKGROUND_MESSAGES = 400
+_FEW_NEW = 32
+"""So many messages are taken in at once; for more, the event loop goes on meanwhile."""
 
 
 @dataclass(slots=True)
-class _WarmWords:
-    """A chat's words, for one user at a time."""
+class _WarmChat:
+    """What is known of a chat before anything is looked for in it, for one user at a time."""
 
     words: ChatWords = field(default_factory=ChatWords)
+    maker: BackgroundMaker | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    def shares(
-        self, messages: Sequence[Message], labels: Sequence[str]
-    ) -> tuple[Matrix, NDArray[np.float32], NDArray[np.float32]]:
-        """The messages' shares in the labels' words, their lengths, and which of them ask."""
+    def is_ready(
+        self, messages: Sequence[Message], labels: Sequence[str], judge: Judge | None
+    ) -> bool:
+        """Whether little is left to be looked up or computed."""
+        has_background = judge is None or (
+            self.maker is not None and self.maker.new(messages) <= _FEW_NEW
+        )
+        return has_background and self.words.is_ready(messages, labels)
+
+    def prepared(
+        self,
+        messages: Sequence[Message],
+        labels: Sequence[str],
+        vectors: Matrix,
+        judge: Judge | None,
+    ) -> Background | None:
+        """The chat's background, if a judge needs it; the words are looked up, too."""
         self.words.place(messages)
-        return self.words.shares(labels), self.words.lengths, self.words.asks
+        if not self.words.is_ready(messages, labels):
+            self.words.shares(labels)
+        if judge is None:
+            return None
+        self.maker = self.maker or BackgroundMaker(judge.null_labels, judge.as_embedded)
+        return self.maker.background(messages, vectors)
 
 
 class RelevanceScorer:
     """Joins the vectors, the words and the scale of the embedding model in use."""
 
     def __init__(
-        self, cache: EmbeddingCache, *, mode: Mode = "enriched", scale: Scale | None = None
+        self,
+        cache: EmbeddingCache,
+        *,
+        mode: Mode = "enriched",
+        scale: Scale | None = None,
+        judge: Judge | None = None,
     ) -> None:
         """Reads and embeds nothing yet.
 
@@ -58,11 +87,14 @@ class RelevanceScorer:
             mode: `plain` is the raw cosine of bare label and bare message.
             scale: The calibrated scale of the embedding model; `None` picks it by the model's
                 name, or estimates it from the chat.
+            judge: Says what is about a topic, fitted to the embedding model; `None` picks it by
+                the model's name. Without one, what stands out of the chat is about the topic.
         """
         self._cache = cache
         self._mode = mode
         self._scale = scale
-        self._words: OrderedDict[ChatId, _WarmWords] = OrderedDict()
+        self._judge = judge or judge_for(cache.model, scale)
+        self._words: OrderedDict[ChatId, _WarmChat] = OrderedDict()
 
     async def scores(
         self,
@@ -97,25 +129,29 @@ class RelevanceScorer:
         vectors = _wide(vectors, label_vectors)
         if (mode or self._mode) == "plain":
             return score_plain(labels, label_vectors, vectors)
+        judge = self._judge if self._judge and self._judge.fits(vectors) else None
         warm = self._warm_chat(chat_id)
+
+        def prepare() -> Background | None:
+            return warm.prepared(messages, labels, vectors, judge)
+
         async with warm.lock:
-            if warm.words.is_ready(messages, labels):
-                lexical, lengths, asks = warm.shares(messages, labels)
-            else:
-                lexical, lengths, asks = await asyncio.to_thread(warm.shares, messages, labels)
-        has_members = any(topic.message_ids for topic in (*topics, *others))
-        positions = {m.id: place for place, m in enumerate(messages)} if has_members else {}
-        evidence = Evidence(
-            vectors=vectors,
-            label_vectors=label_vectors,
-            lexical=lexical,
-            lengths=lengths,
-            asks=asks,
-            spoken_by=_spoken_by(labels, messages),
-            members=[_places(topic, positions) for topic in topics],
-            others=np.concatenate([_places(t, positions) for t in others] or [_NOWHERE]),
-        )
-        return score_enriched(labels, evidence, self._scale_of(evidence))
+            is_ready = warm.is_ready(messages, labels, judge)
+            background = prepare() if is_ready else await asyncio.to_thread(prepare)
+            assigned = _assigned(messages, topics, others)
+            if judge is not None and background is not None:
+                chat = ChatLook(vectors=vectors, background=background, words=warm.words)
+                return score_judged(labels, label_vectors, chat, judge, assigned)
+            authors = [(at, author_of(m)) for at, m in enumerate(messages) if m.extra]
+            evidence = Evidence(
+                vectors=vectors,
+                label_vectors=label_vectors,
+                lexical=warm.words.shares(labels),
+                lengths=warm.words.lengths,
+                asks=warm.words.asks,
+                spoken_by=spoken(labels, authors, len(messages)),
+            )
+            return score_enriched(labels, evidence, self._scale_of(evidence), assigned)
 
     def _scale_of(self, evidence: Evidence) -> Scale:
         if self._scale is not None:
@@ -124,35 +160,28 @@ class RelevanceScorer:
         background = similarities(evidence.label_vectors, evidence.vectors[::step])
         return scale_for(self._cache.model, background)
 
-    def _warm_chat(self, chat_id: ChatId) -> _WarmWords:
-        warm = self._words.setdefault(chat_id, _WarmWords())
+    def _warm_chat(self, chat_id: ChatId) -> _WarmChat:
+        warm = self._words.setdefault(chat_id, _WarmChat())
         self._words.move_to_end(chat_id)
         while len(self._words) > _WARM_CHATS:
             self._words.popitem(last=False)
         return warm
 
 
-_NOWHERE: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
+def _assigned(
+    messages: Sequence[Message], topics: Sequence[TopicQuery], others: Sequence[TopicQuery]
+) -> Assigned:
+    has_members = any(topic.message_ids for topic in (*topics, *others))
+    positions = {m.id: place for place, m in enumerate(messages)} if has_members else {}
+    return Assigned(
+        members=[_places(topic, positions) for topic in topics],
+        others=[_places(topic, positions) for topic in others],
+    )
 
 
 def _places(topic: TopicQuery, positions: Mapping[MessageId, int]) -> NDArray[np.intp]:
     found = [positions[i] for i in topic.message_ids if i in positions]
     return np.array(found, dtype=np.intp)
-
-
-def _spoken_by(labels: Sequence[str], messages: Sequence[Message]) -> Matrix:
-    """Shape (k, n): 1 where a label names the message's author (`name`, as in the OpenAI API)."""
-    found = np.zeros((len(labels), len(messages)), dtype=np.float32)
-    named = [
-        (place, name.casefold())
-        for place, message in enumerate(messages)
-        if message.extra and isinstance(name := message.extra.get("name"), str)
-    ]
-    spoken = [frozenset(spelled_words(label)) for label in labels] if named else []
-    for row, words in enumerate(spoken):
-        for place, name in named:
-            found[row, place] = name in words
-    return found
 
 
 def _wide(vectors: Matrix, queries: Matrix) -> Matrix:
