@@ -1,6 +1,7 @@
 // @ts-check
 import "./cloud/bubble-cloud-define.js";
 import { pageWire } from "./frame/connection.js";
+import { startKeys } from "./frame/keys.js";
 import { startForesight } from "./panel/foresight.js";
 import { startModels } from "./panel/models-in-use.js";
 import { startNotices } from "./panel/plugin-notices.js";
@@ -16,6 +17,7 @@ if (root instanceof HTMLElement && chatId) {
   const panel = new TopicsPanel(root, wire);
   startForesight({ root, wire, chatId, panel, box: null });
   panel.start();
+  startKeys({ panel });
 }
 startNotices(wire);
 startModels(wire);

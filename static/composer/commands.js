@@ -5,18 +5,26 @@
 
 /** @type {readonly Command[]} */
 const COMMANDS = ["compact", "clear"];
+const COMMAND = /^\/([\p{L}\p{N}_-]+)(?:\s+(.*))?$/su;
 
 /**
- * The command that a text is; nothing if it is a message, as every other word after a slash is.
+ * What a text asks for: a command, or why it can't be one. Nothing for a message, as paths,
+ * `//`, and all that begins with a space are.
  * @param {string} text
- * @returns {Command | undefined}
+ * @returns {{ command: Command } | { problem: string } | undefined}
  */
 export function commandIn(text) {
-  return COMMANDS.find((command) => text.trim().toLowerCase() === `/${command}`);
+  const [, name, rest] = COMMAND.exec(text.trimEnd()) ?? [];
+  if (!name) return undefined;
+  const command = COMMANDS.find((known) => known === name.toLowerCase());
+  if (command && !rest) return { command };
+  if (command) return { problem: `/${command} takes nothing after it. To send this as a message, begin with a space.` };
+  const known = COMMANDS.map((one) => `/${one}`).join(" and ");
+  return { problem: `There is no command /${name}; there are ${known}. To send this as a message, begin with a space.` };
 }
 
 /** The commands that a text may become. @param {string} text @returns {readonly Command[]} */
 export function commandsFrom(text) {
-  const begun = text.trim().toLowerCase();
+  const begun = text.toLowerCase();
   return begun.startsWith("/") ? COMMANDS.filter((command) => `/${command}`.startsWith(begun)) : [];
 }

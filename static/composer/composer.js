@@ -1,7 +1,8 @@
 // @ts-check
 /** Where the next message is written, sent and stopped. */
 
-import { commandIn, commandsFrom } from "./commands.js";
+import { commandIn } from "./commands.js";
+import { SlashMenu } from "./slash-menu.js";
 import { recall, remember } from "../lib/memory.js";
 import { reasonOf } from "../lib/text.js";
 
@@ -20,6 +21,7 @@ export class Composer {
   #attachments;
   #deeds;
   #draftKey;
+  #menu;
   #isAnswering = false;
   #isSending = false;
 
@@ -35,6 +37,7 @@ export class Composer {
     this.#attachments = attachments;
     this.#deeds = deeds;
     this.#draftKey = `draft:${chatId}`;
+    this.#menu = new SlashMenu(this.#box, this.#find(".commands"), (command) => this.#run(command));
   }
 
   /** Listens to the user, with what was written before a reload. */
@@ -45,6 +48,7 @@ export class Composer {
       this.#show();
     });
     this.#box.addEventListener("keydown", (event) => {
+      if (this.#menu.press(event)) return;
       // While an input method composes, Enter chooses characters and does not send.
       if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
       event.preventDefault();
@@ -55,11 +59,7 @@ export class Composer {
       this.#submit();
     });
     this.#find(".stop").addEventListener("click", () => this.#attempt(this.#deeds.stop));
-    this.#find(".commands").addEventListener("click", (event) => {
-      const chosen = event.target instanceof Element ? event.target.closest("button") : null;
-      const command = /** @type {Command | undefined} */ (chosen?.dataset.command);
-      if (command) this.#run(command);
-    });
+    this.#menu.start();
     this.#form.addEventListener("attachments-changed", () => this.#show());
     this.#attachments.start();
     this.#show();
@@ -76,9 +76,10 @@ export class Composer {
   }
 
   #submit() {
-    const command = commandIn(this.#box.value);
-    if (command) this.#run(command);
-    else this.#send();
+    const asked = commandIn(this.#box.value);
+    if (!asked) this.#send();
+    else if ("command" in asked) this.#run(asked.command);
+    else this.#tell(asked.problem);
   }
 
   async #send() {
@@ -144,17 +145,7 @@ export class Composer {
     const send = /** @type {HTMLButtonElement} */ (this.#find(".send"));
     send.hidden = isBusy;
     send.disabled = !box.value.trim();
-    this.#showCommands();
-  }
-
-  #showCommands() {
-    const possible = commandsFrom(this.#box.value);
-    const list = this.#find(".commands");
-    list.hidden = !possible.length;
-    for (const button of list.querySelectorAll("button")) {
-      const isPossible = possible.includes(/** @type {Command} */ (button.dataset.command));
-      button.parentElement?.toggleAttribute("hidden", !isPossible);
-    }
+    this.#menu.show();
   }
 
   /** @param {string} selector */

@@ -17,7 +17,6 @@ export function startFrame() {
     NARROW[area].addEventListener("change", closeDrawer);
   }
   document.querySelector(".backdrop")?.addEventListener("click", closeDrawer);
-  addEventListener("keydown", (event) => event.key === "Escape" && !event.defaultPrevented && closeDrawer());
   document.querySelector("[data-theme-toggle]")?.addEventListener("click", switchTheme);
   showExpanded();
 }
@@ -36,15 +35,17 @@ function openDrawer(area) {
   button("close", area)?.focus();
 }
 
-function closeDrawer() {
+/** Closes the drawer; whether one was open. */
+export function closeDrawer() {
   const area = root.dataset.drawer;
   if (area !== "chats" && area !== "side") {
     showExpanded();
-    return;
+    return false;
   }
   delete root.dataset.drawer;
   cover(false);
   button("toggle", area)?.focus();
+  return true;
 }
 
 /** @param {boolean} isCovered */
@@ -61,7 +62,8 @@ function showExpanded() {
   }
 }
 
-function switchTheme() {
+/** Light or dark, whichever it is not. */
+export function switchTheme() {
   const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   root.dataset.theme = isDark ? "light" : "dark";
   remember("localStorage", "theme", root.dataset.theme);

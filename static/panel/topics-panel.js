@@ -65,6 +65,12 @@ export class TopicsPanel {
     await this.#change("set_filter", { topics }, { active_topics: topics });
   }
 
+  /** Picks a topic, or lets it go. @param {string} label */
+  async toggle(label) {
+    const { active } = this.state;
+    await this.pick(active.includes(label) ? active.filter((one) => one !== label) : [...active, label]);
+  }
+
   /**
    * Pins, hides or releases messages.
    * @param {"pin" | "hide" | "release"} verb
@@ -164,7 +170,7 @@ export class TopicsPanel {
       const gone = target?.closest("[data-remove]")?.closest("[data-label]");
       if (gone instanceof HTMLElement) this.pick(this.state.active.filter((label) => label !== gone.dataset.label));
       if (target?.closest("[data-panel=clear]")) this.pick([]);
-      if (target?.closest("[data-panel=refresh]")) this.#findTopics();
+      if (target?.closest("[data-panel=refresh]")) this.findTopics();
     });
     const similarity = /** @type {HTMLInputElement} */ (this.#find("[data-panel=similarity]"));
     similarity.addEventListener("change", () => {
@@ -177,17 +183,13 @@ export class TopicsPanel {
   #press(event) {
     const input = event.target;
     if (!(input instanceof HTMLInputElement) || input.type !== "checkbox") return;
-    if (event.key === "Enter") {
-      event.preventDefault();
-      input.click();
-    }
-    if (event.key === "Escape" && this.state.active.length) {
-      event.preventDefault();
-      this.pick([]);
-    }
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    input.click();
   }
 
-  async #findTopics() {
+  /** Finds the topics of the chat again. */
+  async findTopics() {
     try {
       await this.#call("refresh_topics", {});
     } catch (error) {

@@ -110,24 +110,6 @@ def test_the_context_is_cleared_and_only_the_newest_summary_is_undone(new_page, 
     assert sent[1:4] == ["More?", "You said: More?", "Who am I?"]
 
 
-def test_only_known_commands_are_commands(new_page, server, endpoint):
-    page = open_chat(new_page, server, "c1")
-    box = page.get_by_role("textbox", name="Message")
-    commands = page.get_by_role("list", name="Commands")
-    box.fill("/c")
-    expect(commands.get_by_role("button")).to_have_count(2)
-    box.fill("/cl")
-    expect(commands.get_by_role("button")).to_have_count(1)
-    box.fill("/compactor")
-    expect(commands).to_be_hidden()
-    ask(page, "/compactor please")
-    assert asked(endpoint)[-1] == "/compactor please"
-    box.fill("/cl")
-    commands.get_by_role("button").click()
-    expect(card(page, "Context cleared here")).to_be_visible()
-    expect(box).to_have_value("")
-
-
 def test_what_stands_against_it_is_said_and_nothing_is_lost(new_page, server, endpoint):
     page = open_chat(new_page, server, "c1")
     gate = threading.Event()

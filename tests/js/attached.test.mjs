@@ -44,11 +44,19 @@ test("what the server has is kept for a reload, and nothing else", () => {
   for (const text of ["", "null", "{", "[1]", '[{"name":"a","stored":null}]']) assert.deepEqual(fromText(text), []);
 });
 
-test("only known words after a slash are commands", () => {
-  assert.equal(commandIn(" /Compact\n"), "compact");
-  assert.equal(commandIn("/clear"), "clear");
-  for (const text of ["/compactor", "/clear all", "compact", "/", "", "//clear"]) assert.equal(commandIn(text), undefined);
+test("a slash and a word is a command, or is explained", () => {
+  assert.deepEqual(commandIn("/Compact \n"), { command: "compact" });
+  assert.deepEqual(commandIn("/clear"), { command: "clear" });
+  for (const text of ["/compactor", "/frobnicate now", "/clear all", "/größe", "/a_b-1"]) {
+    assert.ok("problem" in (commandIn(text) ?? {}), text);
+  }
+  for (const text of ["compact", "/", "", "//", "//clear", "/usr/bin", "/usr/bin please", " /clear", "/a.b", "1/2"]) {
+    assert.equal(commandIn(text), undefined, text);
+  }
+});
+
+test("the commands that begin with what was typed are offered", () => {
   assert.deepEqual(commandsFrom("/"), ["compact", "clear"]);
-  assert.deepEqual(commandsFrom("/cl"), ["clear"]);
-  assert.deepEqual([...commandsFrom("cl"), ...commandsFrom("/etc")], []);
+  assert.deepEqual(commandsFrom("/CL"), ["clear"]);
+  assert.deepEqual([...commandsFrom("cl"), ...commandsFrom("/etc"), ...commandsFrom(" /c")], []);
 });

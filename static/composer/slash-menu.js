@@ -1,0 +1,80 @@
+// @ts-check
+/** The commands that a slash in the message box shows: arrows choose, Enter runs, Escape closes. */
+
+import { commandsFrom } from "./commands.js";
+
+/** @typedef {import("./commands.js").Command} Command */
+
+export class SlashMenu {
+  #box;
+  #list;
+  #run;
+  #chosen = 0;
+  /** The text for which the user closed it. */
+  #closedFor = "";
+
+  /** @param {HTMLTextAreaElement} box @param {HTMLElement} list @param {(command: Command) => void} run */
+  constructor(box, list, run) {
+    this.#box = box;
+    this.#list = list;
+    this.#run = run;
+  }
+
+  start() {
+    this.#list.addEventListener("pointerdown", (event) => event.preventDefault());
+    this.#list.addEventListener("click", (event) => {
+      const option = event.target instanceof Element ? event.target.closest("[data-command]") : null;
+      if (option instanceof HTMLElement) this.#run(/** @type {Command} */ (option.dataset.command));
+    });
+    this.#box.addEventListener("blur", () => this.#close());
+    this.#box.addEventListener("focus", () => this.show());
+  }
+
+  /** To be called whenever the text may have changed. */
+  show() {
+    const { value } = this.#box;
+    if (value !== this.#closedFor) this.#closedFor = "";
+    const isWanted = document.activeElement === this.#box && !this.#closedFor;
+    const possible = isWanted ? commandsFrom(value) : [];
+    for (const option of this.#all()) option.hidden = !possible.includes(/** @type {Command} */ (option.dataset.command));
+    this.#list.hidden = !possible.length;
+    this.#choose(0);
+  }
+
+  /** Handles a key; true if it was meant for the menu. @param {KeyboardEvent} event */
+  press(event) {
+    const options = this.#shown();
+    if (!options.length || event.shiftKey || event.isComposing) return false;
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step) this.#choose((this.#chosen + step + options.length) % options.length);
+    else if (event.key === "Escape") this.#close();
+    else if (event.key === "Enter" || event.key === "Tab") this.#run(/** @type {Command} */ (options[this.#chosen].dataset.command));
+    else return false;
+    event.preventDefault();
+    return true;
+  }
+
+  #close() {
+    this.#closedFor = this.#box.value;
+    this.#list.hidden = true;
+    this.#choose(0);
+  }
+
+  /** @param {number} place */
+  #choose(place) {
+    this.#chosen = place;
+    const options = this.#shown();
+    for (const option of this.#all()) option.setAttribute("aria-selected", String(option === options[place]));
+    if (options[place]) this.#box.setAttribute("aria-activedescendant", options[place].id);
+    else this.#box.removeAttribute("aria-activedescendant");
+    this.#box.setAttribute("aria-expanded", String(options.length > 0));
+  }
+
+  #all() {
+    return /** @type {HTMLElement[]} */ ([...this.#list.querySelectorAll("[data-command]")]);
+  }
+
+  #shown() {
+    return this.#list.hidden ? [] : this.#all().filter((option) => !option.hidden);
+  }
+}

@@ -1,0 +1,57 @@
+// @ts-check
+/** The keys of the whole page; each does one thing wherever the focus is. */
+
+const WRITES = "textarea, select, [contenteditable], input:not([type=checkbox], [type=radio], [type=range], [type=button])";
+
+/**
+ * @typedef {object} Deeds
+ * @property {() => void} [openPalette]
+ * @property {() => void} [openKeys]
+ * @property {() => boolean} [close]  Closes the topmost thing that is open; whether there was one.
+ * @property {import("../panel/topics-panel.js").TopicsPanel | null} panel
+ */
+
+/** @param {Deeds} deeds */
+export function startKeys({ openPalette = () => {}, openKeys = () => {}, close = () => false, panel }) {
+  addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.isComposing || event.altKey) return;
+    const isCommand = event.ctrlKey || event.metaKey;
+    const isDialogOpen = Boolean(document.querySelector("dialog[open]"));
+    if (isCommand && !event.shiftKey && event.key.toLowerCase() === "k") {
+      event.preventDefault();
+      if (!isDialogOpen) openPalette();
+    }
+    // A dialog closes by itself, and its keys are its own.
+    if (isCommand || isDialogOpen) return;
+    if (event.key === "Escape") escape(event);
+    else if (!isWriting(event.target)) press(event);
+  });
+
+  /** @param {KeyboardEvent} event */
+  const escape = (event) => {
+    if (close()) return;
+    const { target } = event;
+    if (target instanceof HTMLInputElement && isWriting(target) && target.value) return;
+    if (panel?.state.active.length) panel.pick([]);
+    else if (target instanceof HTMLElement && isWriting(target)) target.blur();
+  };
+
+  /** @param {KeyboardEvent} event */
+  const press = (event) => {
+    if (event.key === "?") {
+      event.preventDefault();
+      openKeys();
+    }
+    if (!/^[1-9]$/.test(event.key) || event.shiftKey) return;
+    const bubble = document.querySelectorAll(".bubble:not([data-leaving])")[Number(event.key) - 1];
+    const input = bubble?.querySelector("input");
+    if (!input || input.matches(":disabled")) return;
+    event.preventDefault();
+    input.click();
+  };
+}
+
+/** @param {EventTarget | null} target */
+function isWriting(target) {
+  return target instanceof Element && target.closest(WRITES) !== null;
+}

@@ -1,0 +1,93 @@
+// @ts-check
+/** Palette, sheet of keys and page-wide keys of the chat page. */
+
+import { hueOf } from "../cloud/hues.js";
+import { wordsOf } from "../contexts/context-draft.js";
+import { messagesCounted } from "../lib/text.js";
+import { startKeys } from "./keys.js";
+import { Palette } from "./palette.js";
+import { closeDrawer, switchTheme } from "./page-frame.js";
+
+const NOTES = 8;
+
+/** @typedef {import("./palette.js").Entry} Entry */
+
+/**
+ * @typedef {object} Page
+ * @property {import("../wire.js").Wire} wire
+ * @property {string} chatId
+ * @property {import("../panel/topics-panel.js").TopicsPanel | null} panel
+ * @property {(command: "compact" | "clear") => Promise<unknown>} run
+ */
+
+/** @param {Page} page */
+export function startPageKeys(page) {
+  const keys = /** @type {HTMLDialogElement} */ (document.getElementById("keys"));
+  const palette = /** @type {HTMLDialogElement} */ (document.getElementById("palette"));
+  const finder = new Palette(palette, () => entries(page, keys), (query) => notes(page, query));
+  finder.start();
+  keys.addEventListener("click", (event) => event.target === keys && keys.close());
+  startKeys({ openPalette: () => finder.open(), openKeys: () => keys.showModal(), close: closeDrawer, panel: page.panel });
+}
+
+/** @param {Page} page @param {HTMLDialogElement} keys @returns {Entry[]} */
+function entries({ panel, run, chatId }, keys) {
+  const topics = (panel?.state.topics ?? []).map(({ id, label, count }) => ({
+    group: "Topics",
+    name: label,
+    hint: messagesCounted(count),
+    hue: String(hueOf(id)),
+    isOn: panel?.state.active.includes(label) ?? false,
+    run: () => void panel?.toggle(label),
+  }));
+  const chats = /** @type {HTMLAnchorElement[]} */ ([...document.querySelectorAll("#chats .chats-scroll a[href^='/chats/']")]);
+  /** @param {string} name @param {() => void} deed @param {string} [hint] */
+  const command = (name, deed, hint = "") => ({ group: "Commands", name, hint, run: deed });
+  const commands = [
+    command("New chat", () => location.assign("/new")),
+    ...(panel?.state.active.length ? [command("Clear the filter", () => void panel.pick([]), "Esc")] : []),
+    ...(panel ? [command("Find topics again", () => void panel.findTopics())] : []),
+    ...(panel ? [command("Show the exact text", () => click(".sends-show"))] : []),
+    command("Compact this chat", () => void run("compact"), "/compact"),
+    command("Clear context here", () => void run("clear"), "/clear"),
+    ...(panel ? [command("Build a context from notes", () => location.assign(`/contexts?chat=${encodeURIComponent(chatId)}`))] : []),
+    command("Switch between light and dark", switchTheme),
+    command("Show all keys", () => keys.showModal(), "?"),
+  ];
+  return [
+    ...topics,
+    ...commands,
+    ...chats.filter((link) => !link.matches("[aria-current]")).map((link) => ({ group: "Chats", name: nameOf(link), run: () => link.click() })),
+  ];
+}
+
+/** @param {Page} page @param {string} query @returns {Promise<Entry[]>} */
+async function notes({ wire, chatId, panel }, query) {
+  if (!wire.isOpen || !panel) return [];
+  const paths = query ? [] : (await wire.call("smart_context.suggest_notes", { chat_id: chatId })).notes.slice(0, NOTES);
+  if (!paths.length) {
+    const { entries: found } = await wire.call("smart_context.find_files", { query: query || ".md", limit: NOTES });
+    paths.push(...found.map((/** @type {{ path: string }} */ { path }) => path));
+  }
+  return paths.map((/** @type {string} */ path) => {
+    const { name, place } = wordsOf(path);
+    return { group: "Notes", name, hint: place, run: () => openNote(path, chatId) };
+  });
+}
+
+/** Shows a note beside the chat, where the page can; else where a context is built from it. @param {string} path @param {string} chatId */
+function openNote(path, chatId) {
+  const wish = new CustomEvent("smart_context.open_note", { detail: { path }, cancelable: true });
+  if (document.dispatchEvent(wish)) location.assign(`/contexts?${new URLSearchParams({ chat: chatId, note: path })}`);
+}
+
+/** @param {Element} link */
+function nameOf(link) {
+  return (link.querySelector(".chat-title") ?? link).textContent?.trim() ?? "";
+}
+
+/** @param {string} selector */
+function click(selector) {
+  const button = document.querySelector(selector);
+  if (button instanceof HTMLElement) button.click();
+}

@@ -1,0 +1,155 @@
+// @ts-check
+/** The palette: chats, topics, notes and commands by name. */
+
+import { newest } from "../lib/newest.js";
+import { visible } from "../lib/text.js";
+
+/** @typedef {{ group: string, name: string, hint?: string, hue?: string, isOn?: boolean, run: () => void }} Entry */
+/** @typedef {() => readonly Entry[]} Entries */
+/** @typedef {(query: string) => Promise<readonly Entry[]>} Notes */
+
+const LOOK_MS = 120;
+/** Of each group, before anything is typed and after. */
+const FEW = 5;
+const MANY = 12;
+
+export class Palette {
+  #dialog;
+  #box;
+  #list;
+  #entries;
+  #wish;
+  #find;
+  /** @type {readonly Entry[]} */
+  #notes = [];
+  /** @type {readonly Entry[]} */
+  #shown = [];
+  #chosen = 0;
+
+  /** @param {HTMLDialogElement} dialog @param {Entries} entries @param {Notes} notes */
+  constructor(dialog, entries, notes) {
+    this.#dialog = dialog;
+    this.#box = /** @type {HTMLInputElement} */ (dialog.querySelector("input"));
+    this.#list = /** @type {HTMLElement} */ (dialog.querySelector("[role=listbox]"));
+    this.#entries = entries;
+    this.#find = notes;
+    this.#wish = newest(LOOK_MS, (/** @type {readonly Entry[]} */ found) => {
+      this.#notes = found;
+      this.#show(this.#chosen);
+    });
+  }
+
+  start() {
+    this.#box.addEventListener("input", () => {
+      this.#show(0);
+      this.#look();
+    });
+    this.#box.addEventListener("keydown", (event) => this.#press(event));
+    this.#list.addEventListener("click", (event) => {
+      const option = event.target instanceof Element ? event.target.closest("[role=option]") : null;
+      if (option) this.#run(this.#options().indexOf(option));
+    });
+    this.#dialog.addEventListener("click", (event) => event.target === this.#dialog && this.#dialog.close());
+    this.#dialog.addEventListener("close", () => this.#wish.forget());
+  }
+
+  open() {
+    this.#box.value = "";
+    this.#notes = [];
+    this.#show(0);
+    this.#dialog.showModal();
+    this.#box.focus();
+    this.#look();
+  }
+
+  #look() {
+    const query = this.#box.value.trim();
+    this.#wish.ask(() => this.#find(query));
+  }
+
+  /** @param {number} chosen */
+  #show(chosen) {
+    const query = this.#box.value.trim();
+    this.#shown = [...matching(this.#entries(), query), ...this.#notes];
+    /** @type {HTMLElement[]} */
+    const rows = [];
+    for (const [i, entry] of this.#shown.entries()) {
+      if (entry.group !== this.#shown[i - 1]?.group) rows.push(heading(entry.group));
+      rows.push(option(entry, i));
+    }
+    this.#list.replaceChildren(...rows);
+    this.#dialog.querySelector(".palette-none")?.toggleAttribute("hidden", rows.length > 0);
+    this.#choose(Math.min(chosen, this.#shown.length - 1));
+  }
+
+  /** @param {number} place */
+  #choose(place) {
+    this.#chosen = Math.max(0, place);
+    for (const [i, one] of this.#options().entries()) {
+      one.setAttribute("aria-selected", String(i === this.#chosen));
+      if (i !== this.#chosen) continue;
+      one.scrollIntoView({ block: "nearest" });
+    }
+    this.#box.setAttribute("aria-activedescendant", this.#shown.length ? `palette-${this.#chosen}` : "");
+  }
+
+  /** @param {KeyboardEvent} event */
+  #press(event) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const count = this.#shown.length;
+    if (event.isComposing || !count || (!step && event.key !== "Enter")) return;
+    event.preventDefault();
+    if (step) this.#choose((this.#chosen + step + count) % count);
+    else this.#run(this.#chosen);
+  }
+
+  /** @param {number} place */
+  #run(place) {
+    const entry = this.#shown[place];
+    if (!entry) return;
+    this.#dialog.close();
+    entry.run();
+  }
+
+  #options() {
+    return [...this.#list.querySelectorAll("[role=option]")];
+  }
+}
+
+/** The entries that hold all words of the query, a few of each group. @param {readonly Entry[]} entries @param {string} query */
+function matching(entries, query) {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  /** @type {Map<string, number>} */
+  const counts = new Map();
+  return entries.filter(({ group, name }) => {
+    if (!words.every((word) => name.toLowerCase().includes(word))) return false;
+    const count = (counts.get(group) ?? 0) + 1;
+    counts.set(group, count);
+    return count <= (words.length || group === "Topics" || group === "Commands" ? MANY : FEW);
+  });
+}
+
+/** @param {string} words */
+function heading(words) {
+  const line = document.createElement("li");
+  line.className = "palette-group";
+  line.role = "presentation";
+  line.textContent = words;
+  return line;
+}
+
+/** @param {Entry} entry @param {number} place */
+function option({ name, hint, hue, isOn }, place) {
+  const line = document.createElement("li");
+  Object.assign(line, { id: `palette-${place}`, className: "palette-entry", role: "option" });
+  if (hue !== undefined) line.dataset.hue = hue;
+  const words = document.createElement("span");
+  words.className = "palette-name";
+  words.dir = "auto";
+  words.textContent = visible(name);
+  const more = document.createElement("span");
+  more.className = "palette-hint";
+  more.textContent = isOn ? "Picked" : visible(hint ?? "");
+  line.append(words, more);
+  return line;
+}

@@ -1,0 +1,144 @@
+"""The keyboard does it all: palette, sheet of keys, digits, Escape, slash menu."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.steps import asked, bubble, open_chat, pick, send, status
+from tests.product.test_filter_over_the_wire import MIXED, TOPICS
+from tests.vaults import write_chat
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def server(configured, serve):
+    folder = configured()
+    (folder / "Notes").mkdir()
+    (folder / "Notes" / "Harbour walk.md").write_text("Boats and rope.", encoding="utf-8")
+    write_chat(folder, "other", MIXED[:2], title="Another chat")
+    write_chat(folder, "mixed", MIXED, topics=TOPICS, title="Cats and boats")
+    return serve(folder)
+
+
+def box_of(page):
+    return page.get_by_role("textbox", name="Message")
+
+
+def test_the_palette_offers_all_and_gives_the_focus_back(new_page, server):
+    page = open_chat(new_page, server)
+    box_of(page).focus()
+    page.keyboard.press("Control+k")
+    palette = page.get_by_role("dialog", name="Palette")
+    options = palette.get_by_role("option")
+    for name in ("cats sleep", "Another chat", "Harbour walk", "New chat"):
+        expect(options.filter(has_text=name)).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(palette).to_be_hidden()
+    expect(box_of(page)).to_be_focused()
+
+    page.keyboard.press("Control+k")
+    page.keyboard.type("boats s")
+    expect(options.first).to_contain_text("boats sail")
+    expect(options.first).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("Enter")
+    expect(bubble(page, "boats sail")).to_be_checked()
+    expect(palette).to_be_hidden()
+    expect(box_of(page)).to_be_focused()
+
+    page.keyboard.press("Control+k")
+    page.keyboard.type("another")
+    expect(options).to_have_count(1)
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/chats/other"))
+
+
+def test_a_note_of_the_palette_is_opened(new_page, server):
+    page = open_chat(new_page, server)
+    page.evaluate(
+        """() => document.addEventListener("smart_context.open_note", (event) => {
+            event.preventDefault();
+            document.title = event.detail.path;
+        })"""
+    )
+    page.keyboard.press("Control+k")
+    page.keyboard.type("harbour")
+    note = page.get_by_role("option", name="Harbour walk")
+    expect(note).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("Enter")
+    expect(page).to_have_title("Notes/Harbour walk.md")
+
+
+def test_digits_toggle_bubbles_but_not_while_writing(new_page, server):
+    page = open_chat(new_page, server)
+    box_of(page).focus()
+    page.keyboard.type("2 boats")
+    expect(box_of(page)).to_have_value("2 boats")
+    page.keyboard.press("Escape")
+    page.keyboard.press("2")
+    expect(bubble(page, "boats sail")).to_be_checked()
+    page.keyboard.press("Control+1")
+    page.keyboard.press("2")
+    expect(bubble(page, "boats sail")).not_to_be_checked()
+    expect(bubble(page, "cats sleep")).not_to_be_checked()
+
+
+def test_the_keys_are_listed(new_page, server):
+    page = open_chat(new_page, server)
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    keys = page.get_by_role("dialog", name="Keys")
+    expect(keys).to_contain_text("Open the palette")
+    page.keyboard.press("1")
+    page.keyboard.press("Escape")
+    expect(keys).to_be_hidden()
+    expect(bubble(page, "cats sleep")).not_to_be_checked()
+
+
+def test_escape_closes_what_is_open_before_it_clears_the_filter(new_page, server):
+    page = open_chat(new_page, server, viewport={"width": 768, "height": 900})
+    page.locator("[data-toggle=side]").click()
+    pick(page, "cats sleep")
+    page.keyboard.press("Escape")
+    expect(page.locator("#side")).to_be_hidden()
+    expect(status(page)).to_have_text("3 of 6 messages in context")
+    page.get_by_role("button", name="This chat").click()
+    page.keyboard.press("Escape")
+    expect(page.locator("#chat-menu-list")).to_be_hidden()
+    expect(status(page)).to_have_text("3 of 6 messages in context")
+    box_of(page).focus()
+    page.keyboard.press("Escape")
+    expect(status(page)).to_have_text("All messages in context")
+
+
+def test_the_slash_menu_is_operated_by_keys(new_page, server):
+    page = open_chat(new_page, server)
+    box_of(page).press_sequentially("/")
+    options = page.get_by_role("listbox", name="Commands").get_by_role("option")
+    expect(options).to_have_text([re.compile("^/compact"), re.compile("^/clear")])
+    expect(options.first).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("ArrowDown")
+    expect(options.last).to_have_attribute("aria-selected", "true")
+    expect(box_of(page)).to_have_attribute("aria-activedescendant", "slash-clear")
+    page.keyboard.press("Escape")
+    expect(options).to_have_count(0)
+    expect(box_of(page)).to_have_value("/")
+    page.keyboard.type("cl")
+    expect(options).to_have_count(1)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Context cleared here")).to_be_visible()
+    expect(box_of(page)).to_have_value("")
+
+
+def test_an_unknown_command_stays_and_is_explained(new_page, server, endpoint):
+    page = open_chat(new_page, server)
+    box_of(page).fill("/frobnicate now")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert").filter(has_text="/frobnicate")).to_be_visible()
+    expect(box_of(page)).to_have_value("/frobnicate now")
+    assert endpoint.chat_requests == []
+    for text in ("/usr/bin is a folder", "//"):
+        send(page, text)
+        expect(page.locator(".message").last).to_contain_text(f"You said: {text}")
+        assert asked(endpoint)[-1] == text
