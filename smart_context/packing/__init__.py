@@ -1,4 +1,4 @@
-"""Packs files, changes and a task into one prompt that keeps to a budget (contract C, seed 001)."""
+"""Packs files, changes and a task into one prompt within a token budget."""
 
 from smart_context.packing.packer import ContextPacker
 from smart_context.packing.roles import RoleConfig, RoleContext, RoleLoader

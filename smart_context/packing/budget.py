@@ -1,7 +1,7 @@
 """Sections of a prompt, and which of them fit a budget.
 
-A section's text is kept in pieces, so that the texts of files are not copied before the whole
-prompt is joined. Budgets are in tokens; without a tokenizer a token is four characters.
+A section keeps its text in pieces, so that texts of files are copied only once, when the prompt
+is joined. Budgets are in tokens; without a tokenizer a token is four characters.
 """
 
 from collections.abc import Callable, Iterable, Sequence, Sized
@@ -14,24 +14,24 @@ BETWEEN_SECTIONS = "\n\n"
 
 
 class Encoding(Protocol):
-    """A tokenizer as libraries have them."""
+    """A tokenizer as in the usual libraries."""
 
     def encode(self, text: str, /) -> Sized:
         """The tokens of a text."""
 
 
 Tokenizer = Callable[[str], int | Sized] | Encoding
-"""Counts the tokens of a text, or gives the tokens themselves."""
+"""Counts the tokens of a text, or returns them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
-    """One part of a prompt that is kept or dropped as a whole.
+class PromptSection:
+    """A part of a prompt that is kept or dropped as a whole.
 
     Attributes:
         key: Names the section; a key of the extra context, or one of `SECTION_KEYS`.
-        pieces: Its text with its heading; joined without anything between.
-        is_protected: Never dropped.
+        pieces: Its text with its heading, to be joined.
+        is_protected: True if it is never dropped.
     """
 
     key: str
@@ -41,16 +41,16 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """Measures text in what the budget is kept in: tokens if there is a tokenizer, or characters.
+    """Measures text in tokens if there is a tokenizer, else in characters.
 
     Attributes:
-        tokenizer: `None`, four characters are a token.
+        tokenizer: `None` counts four characters as one token.
     """
 
     tokenizer: Tokenizer | None = None
 
     def limit(self, tokens: int) -> int:
-        """The largest size of a text of so many tokens."""
+        """The largest size of a text within a number of tokens."""
         return max(0, tokens if self.tokenizer else tokens * CHARACTERS_PER_TOKEN)
 
     def size(self, pieces: Iterable[str]) -> int:
@@ -67,8 +67,8 @@ class Meter:
         return size if self.tokenizer else -(-size // CHARACTERS_PER_TOKEN)
 
 
-def joined(sections: Iterable[Section]) -> list[str]:
-    """The pieces of the sections with a blank line between two of them."""
+def joined(sections: Iterable[PromptSection]) -> list[str]:
+    """The pieces of the sections, with a blank line in between."""
     pieces: list[str] = []
     for section in sections:
         if pieces:
@@ -78,18 +78,18 @@ def joined(sections: Iterable[Section]) -> list[str]:
 
 
 def keep_within(
-    sections: Sequence[Section], tokens: int, meter: Meter, *, around: int = 0
-) -> tuple[Section, ...]:
-    """The sections that stay: the last one that is not protected is dropped until the rest fits.
+    sections: Sequence[PromptSection], tokens: int, meter: Meter, *, around: int = 0
+) -> tuple[PromptSection, ...]:
+    """Drop the last unprotected section until the rest fits; returns the sections left.
 
     Args:
         sections: In the order of the prompt, most important first.
         tokens: The budget.
-        meter: Measures the sections joined, as they stand in the prompt.
-        around: The size of what else is in the prompt, in the meter's measure.
+        meter: Measures the joined sections.
+        around: The size of the rest of the prompt, in the meter's unit.
 
     Returns:
-        At least the protected sections, also when they alone are over the budget.
+        At least the protected sections, even if they alone exceed the budget.
     """
     limit = meter.limit(tokens) - around
     kept = list(sections)
@@ -102,9 +102,9 @@ def keep_within(
 
 
 def cut(text: str, tokens: int, meter: Meter) -> str:
-    """The text, or as much of its beginning as fits the budget together with a closing notice.
+    """The text, or as much of it as fits the budget together with a closing notice.
 
-    A budget too small for the notice gets the beginning of the text alone.
+    If the budget is too small for the notice, the notice is left out.
     """
     limit = meter.limit(tokens)
     if meter.size([text]) <= limit:
@@ -118,7 +118,7 @@ def cut(text: str, tokens: int, meter: Meter) -> str:
 
 
 def _longest(text: str, ending: str, limit: int, meter: Meter) -> int:
-    """How many characters of the text fit; tokenizers are nearly, not quite, monotonous."""
+    """The number of characters that fit; assumes that longer texts have more tokens."""
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,11 +1,11 @@
-"""Writes sections, files and diffs as Markdown, XML or plain text that they can't break out of."""
+"""Formats sections, files and diffs as Markdown, XML or plain text; none can end its own block."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from smart_context.packing.budget import Section
+from smart_context.packing.budget import PromptSection
 from smart_context.text.names import one_line
 
 Style = Literal["markdown", "xml", "plain"]
@@ -17,10 +17,10 @@ _CLOSING_TAG = re.compile(r"<(?=\s*/\s*(?:file|section|notice|diff)\b)", re.IGNO
 
 @dataclass(frozen=True, slots=True)
 class Markup:
-    """Puts texts into one of the styles.
+    """Formats texts in one of the styles.
 
     Attributes:
-        style: Markdown with fences, XML-like tags, or plain rules of equal signs.
+        style: Markdown with fences, XML-like tags, or plain text with rules of equal signs.
     """
 
     style: Style = "markdown"
@@ -38,7 +38,7 @@ class Markup:
         return (f"{rule}\nFile: {name}\n{rule}\n", text, f"{ending}{rule}")
 
     def notice(self, path: str, words: str) -> tuple[str, ...]:
-        """Why a file that was asked for has no text."""
+        """A requested file without text, and why."""
         name = one_line(path)
         if self.style == "markdown":
             return (f"### {name}\n\n{words}",)
@@ -47,7 +47,7 @@ class Markup:
         return (f"File: {name}\n{words}",)
 
     def block(self, text: str, language: str = "") -> tuple[str, ...]:
-        """Text that is no file: a diff, a tree."""
+        """A text that is not a file, such as a diff or a tree."""
         ending = "" if text.endswith("\n") else "\n"
         if self.style == "markdown":
             fence = fence_for(text)
@@ -64,15 +64,15 @@ class Markup:
         *,
         note: str = "",
         is_protected: bool = False,
-    ) -> Section:
-        """A section of those blocks, a blank line between two, and a closing note."""
+    ) -> PromptSection:
+        """A section of blocks separated by blank lines, with a closing note."""
         all_blocks = [*blocks, (note,)] if note else blocks
         pieces = [piece for block in all_blocks for piece in ("\n\n", *block)]
         if self.style == "xml":
             pieces = [f'<section name="{_attribute(heading)}">\n', *pieces[1:], "\n</section>"]
         else:
             pieces.insert(0, f"## {heading}" if self.style == "markdown" else heading.upper())
-        return Section(key=key, pieces=tuple(pieces), is_protected=is_protected)
+        return PromptSection(key=key, pieces=tuple(pieces), is_protected=is_protected)
 
 
 def fence_for(text: str) -> str:
@@ -83,7 +83,7 @@ def fence_for(text: str) -> str:
 
 
 def tree_of(paths: Sequence[str]) -> str:
-    """The paths as an indented tree, folders closed by a slash; one line each."""
+    """The paths as an indented tree, one per line; folders end in a slash."""
     lines: list[str] = []
     open_folders: list[str] = []
     for path in sorted(paths, key=_by_part):
@@ -98,7 +98,7 @@ def tree_of(paths: Sequence[str]) -> str:
 
 
 def left_out_note(counts: Mapping[str, int]) -> str:
-    """What a section leaves out, as its closing note; empty when that is nothing."""
+    """The closing note on the files that a section leaves out; empty if there are none."""
     total = sum(counts.values())
     if not total:
         return ""

@@ -1,7 +1,7 @@
-"""Finds the local files that a file imports, and the files that belong to it.
+"""Finds the files of a repository that a file imports, and the files related to it.
 
-Python is parsed; TypeScript and JavaScript are read by pattern. A module that is not a file of
-the repository is somebody else's and is passed over.
+Python is parsed; TypeScript and JavaScript are matched by pattern. Modules from elsewhere are
+skipped.
 """
 
 import re
@@ -20,11 +20,11 @@ _TEST_MARK = re.compile(
 
 
 def local_imports(path: str, text: str, files: Collection[str]) -> list[str]:
-    """The files that a file imports, sorted; not itself.
+    """The files that a file imports, sorted, without itself.
 
     Args:
         path: The file, relative to the repository, with `/`.
-        text: Its text. Python that does not parse imports nothing.
+        text: Its text. Invalid Python imports nothing.
         files: All files of the repository, relative to it.
     """
     suffix = PurePosixPath(path).suffix
@@ -40,12 +40,12 @@ def local_imports(path: str, text: str, files: Collection[str]) -> list[str]:
 def related_files(
     targets: Collection[str], files: Collection[str], read: Callable[[str], str | None]
 ) -> list[str]:
-    """The files that import a target, and the tests that are named after one; sorted.
+    """The files that import a target, and the tests named after one; sorted.
 
     Args:
         targets: Relative to the repository.
         files: All files of the repository.
-        read: The text of a file; `None` when it has none.
+        read: Returns the text of a file; `None` if it has none.
     """
     wanted = set(targets)
     names = {_module_name(path) for path in wanted}
@@ -62,21 +62,21 @@ def related_files(
 
 
 def _module_name(path: str) -> str:
-    """What a module is called where it is imported: its folder's name for a package's file."""
+    """The name by which a module is imported: the folder's name for a package's own file."""
     pure = PurePosixPath(path)
     name = pure.name.partition(".")[0]
     return pure.parent.name if name in {"__init__", "index"} and pure.parent.name else name
 
 
 def _tested_name(path: str) -> str:
-    """The name of what a test file tests; empty when it is no test."""
+    """The name of the module that a test file tests; empty if it is not a test."""
     stem = PurePosixPath(path).stem
     name, marks = _TEST_MARK.subn("", stem)
     return name if marks else ""
 
 
 def _python_imports(path: str, text: str, files: Collection[str]) -> Iterator[str]:
-    import ast  # noqa: PLC0415  6 ms that a pack without imports need not pay
+    import ast  # noqa: PLC0415  6 ms that a pack without Python targets saves
 
     try:
         tree = ast.parse(text)
@@ -115,7 +115,7 @@ def _absolute(names: list[str], folders: list[str], files: Collection[str]) -> I
 
 
 def _longest_module(parts: list[str], least: int, files: Collection[str]) -> Iterator[str]:
-    """The file of the longest beginning, of at least so many parts, that is a module."""
+    """The file of the longest prefix of at least `least` parts that is a module."""
     for end in range(len(parts), least - 1, -1):
         stem = "/".join(parts[:end])
         candidates = (f"{stem}.py", f"{stem}/__init__.py", f"{stem}.pyi") if stem else ()

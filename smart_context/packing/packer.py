@@ -1,4 +1,4 @@
-"""Packs a task with the files and changes that a role needs into one prompt (contract C)."""
+"""Packs a task with the files and changes that a role needs into one prompt."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smart_context.disk.places import Place
-from smart_context.packing.budget import Meter, Section, Tokenizer, cut, joined, keep_within
+from smart_context.packing.budget import Meter, PromptSection, Tokenizer, cut, joined, keep_within
 from smart_context.packing.fences import Markup, Style
 from smart_context.packing.patterns import PatternSet
 from smart_context.packing.plan import OVER_BUDGET, PackPlan, SectionOutcome
 from smart_context.packing.roles import RoleConfig
 from smart_context.packing.section_names import heading_of
-from smart_context.packing.sections import Gathered, Gathering, GitUse, RepomixUse
+from smart_context.packing.sections import GatheredSection, Gathering, GitUse, RepomixUse
 from smart_context.packing.sources import SizeLimits, Sources
 from smart_context.packing.templates.allowed import check_allowed
 from smart_context.text.names import one_line
@@ -28,26 +28,26 @@ if TYPE_CHECKING:  # jinja2 takes 50 ms, and only templates need it
     from smart_context.processes.child import Child
 
 TEMPLATE_TOKENS = 1000
-"""What a template's own text may take of a budget."""
+"""The share of a budget that is reserved for a template's own text."""
 
 
 class ContextPacker:
-    """Packs prompts about one repository or vault. Making one starts and reads nothing.
+    """Packs prompts about one repository or vault. The constructor reads and starts nothing.
 
     Args:
         repo_path: The repository.
-        template_dir: Own versions of the allow-listed templates, looked into first: their folder,
-            or as they were read. They are rendered in a process that is killed when it takes too
-            long or too much memory.
-        repomix: Whether Repomix packs the files of globs: "auto", if it is installed.
-        tokenizer: Counts tokens, or gives them; `None`, four characters are a token.
-        style: How sections and files are written.
-        limits: How much is read.
-        git: Whether git is asked what changed.
-        child: That process; without one, each rendering of an own version starts its own.
+        template_dir: The user's versions of allowed templates, preferred to the shipped ones: a
+            folder, or its content. They are rendered in a child process that is killed if it
+            takes too long or too much memory.
+        repomix: When Repomix packs the files of globs: "auto" means if it is installed.
+        tokenizer: Counts or returns tokens; `None` counts four characters as one token.
+        style: The markup of sections and files.
+        limits: The most bytes that are read.
+        git: Whether git is asked for changes.
+        child: The child process for templates; by default each rendering starts one.
     """
 
-    def __init__(  # noqa: PLR0913 - all that a packer can be told, each by its name
+    def __init__(  # noqa: PLR0913 - the packer's options, by keyword
         self,
         repo_path: Path | str,
         *,
@@ -70,7 +70,7 @@ class ContextPacker:
 
     @cached_property
     def jinja_env(self) -> "ImmutableSandboxedEnvironment":
-        """The environment of the templates; what is rendered in it directly is not limited."""
+        """The Jinja environment of the templates; rendering in it directly has no limits."""
         from smart_context.packing.templates.templates import prompt_environment  # noqa: PLC0415  50 ms
 
         return prompt_environment(self._own_templates())
@@ -99,9 +99,9 @@ class ContextPacker:
         target_files: Sequence[str | Path] | None = None,
         extra_context: Mapping[str, object] | None = None,
     ) -> str:
-        """The template with the packed files in it.
+        """Render the template with the packed files.
 
-        A template that fails gives the prompt of `pack_context`, with a warning in the log.
+        If the template fails, returns the prompt of `pack_context` and logs a warning.
 
         Raises:
             ValueError: If the template is not on the list of allowed ones.
@@ -127,18 +127,18 @@ class ContextPacker:
         target_files: Sequence[str | Path] | None = None,
         extra_context: Mapping[str, object] | None = None,
     ) -> str:
-        """Files and extra context for a template, within the budget less the template's part.
+        """Files and extra context for a template, within the budget minus the template's share.
 
-        What is always included is returned whole, also when it is over the budget.
+        Required files are returned whole, even if they are over the budget.
         """
         return _rendered(self.plan_files(role, target_files, extra_context))
 
     def render_prompt(
         self, template_name: str, role: RoleConfig, task_description: str, **kwargs: Any
     ) -> str:
-        """The rendered template.
+        """Render a template.
 
-        A template sees `role`, `system_prompt`, `task_description` (also as `task`), `context`
+        Its variables are `role`, `system_prompt`, `task_description` (also as `task`), `context`
         (also as `file_context`), `target_files`, `extra_context`, and `kwargs`.
 
         Raises:
@@ -150,12 +150,12 @@ class ContextPacker:
             return render(template_name, _values(role, task_description, kwargs))
 
     def get_git_diff(self, staged: bool = True) -> str:
-        """The staged changes, or those that are not staged; empty when git can't tell."""
+        """The staged or the unstaged changes as a diff; empty if git fails."""
         if self._git == "never":
             return ""
-        from smart_context.packing.git.changes import Changes  # noqa: PLC0415  20 ms, and only with git
+        from smart_context.packing.git.changes import GitChanges  # noqa: PLC0415  20 ms, and only with git
 
-        return Changes(self.repo_path).diff(staged=staged)
+        return GitChanges(self.repo_path).diff(staged=staged)
 
     def plan(
         self,
@@ -166,9 +166,9 @@ class ContextPacker:
         *,
         template_name: str | None = None,
     ) -> PackPlan:
-        """The whole prompt with the account of it, by a template or without one.
+        """The whole prompt and the report about it, with or without a template.
 
-        What could not be done is among its warnings; nothing is logged.
+        Failures are among its warnings; nothing is logged.
 
         Raises:
             ValueError: If the template is not on the list of allowed ones.
@@ -196,14 +196,16 @@ class ContextPacker:
         target_files: Sequence[str | Path] | None = None,
         extra_context: Mapping[str, object] | None = None,
     ) -> PackPlan:
-        """The files and extra context for a template, with the account of them."""
+        """The files and extra context for a template, and the report about them."""
         budget = max(0, role.token_budget - TEMPLATE_TOKENS)
         return self._plan(role, target_files, extra_context, budget, [])
 
-    def _opening(self, role: RoleConfig, task_description: str) -> list[Section]:
+    def _opening(self, role: RoleConfig, task_description: str) -> list[PromptSection]:
         opening = []
         if system_prompt := role.system_prompt.strip():
-            opening.append(Section(key="system_prompt", pieces=(system_prompt,), is_protected=True))
+            opening.append(
+                PromptSection(key="system_prompt", pieces=(system_prompt,), is_protected=True)
+            )
         if task_description.strip():
             task = [(task_description,)]
             opening.append(self._markup.section("task", "Task", task, is_protected=True))
@@ -217,7 +219,7 @@ class ContextPacker:
         target_files: Sequence[str | Path],
         extra_context: Mapping[str, object],
     ) -> PackPlan | str:
-        """The prompt by the template, or why there is none."""
+        """The prompt from the template, or why rendering failed."""
         check_allowed(template_name)
         with self._renderer() as render:
             plan = self.plan_files(role, target_files, extra_context)
@@ -241,7 +243,7 @@ class ContextPacker:
         target_files: Sequence[str | Path] | None,
         extra_context: Mapping[str, object] | None,
         token_budget: int,
-        opening: Sequence[Section],
+        opening: Sequence[PromptSection],
     ) -> PackPlan:
         context = role.context
         sources = Sources(
@@ -253,7 +255,7 @@ class ContextPacker:
         targets = [str(target) for target in target_files or ()]
         gathering = Gathering(sources, context, targets, self._markup, self._repomix, self._git)
         gathered = [
-            *(Gathered(section=each, heading=heading_of(each.key)) for each in opening),
+            *(GatheredSection(section=each, heading=heading_of(each.key)) for each in opening),
             *gathering.sections(extra_context or {}),
         ]
         kept = keep_within([each.section for each in gathered], token_budget, self._meter)
@@ -265,7 +267,7 @@ class ContextPacker:
             meter=self._meter,
         )
 
-    def _outcome(self, gathered: Gathered, kept: Sequence[Section]) -> SectionOutcome:
+    def _outcome(self, gathered: GatheredSection, kept: Sequence[PromptSection]) -> SectionOutcome:
         section = gathered.section
         is_kept = any(section is each for each in kept)
         return SectionOutcome(
@@ -286,7 +288,7 @@ def _folder(
 
 
 def _values(role: RoleConfig, task_description: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a template sees; the role and the task are as they are, whatever else is given."""
+    """The variables of a template; extra values can't replace the role and the task."""
     context = given.get("context", given.get("file_context", ""))
     return {
         "target_files": (),
@@ -302,7 +304,7 @@ def _values(role: RoleConfig, task_description: str, given: Mapping[str, Any]) -
 
 
 def _rendered(plan: PackPlan) -> str:
-    """The prompt; what its plan warns of goes to the log, since the plan itself is not shown."""
+    """The prompt; its warnings are logged, since the plan itself is not returned."""
     if plan.warnings:
         import logging  # noqa: PLC0415  11 ms, and only when there is something to say
 

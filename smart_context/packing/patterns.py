@@ -1,4 +1,4 @@
-"""Globs that choose files, with the meaning they have in a `.gitignore`."""
+"""Globs that select files, with the meaning that they have in a `.gitignore`."""
 
 from dataclasses import dataclass, field
 
@@ -8,20 +8,20 @@ _WILDCARDS = frozenset("*?[")
 
 
 def is_glob(pattern: str) -> bool:
-    """Whether a pattern has wildcards; one without is an exact path."""
+    """True if a pattern has wildcards; one without is an exact path."""
     return not _WILDCARDS.isdisjoint(pattern)
 
 
 def is_hidden(path: str) -> bool:
-    """Whether a part of the path begins with a dot."""
+    """True if a part of the path begins with a dot."""
     return path.startswith(".") or "/." in path
 
 
 @dataclass(slots=True)
 class PatternSet:
-    """Globs; a path matches when it, or a folder that it is in, is named by the last that applies.
+    """Globs, of which the last one that matches a path or one of its folders decides.
 
-    Names that begin with a dot are matched only by patterns that spell the dot, as in a shell.
+    Names that begin with a dot are matched only by patterns that contain the dot, as in a shell.
     """
 
     patterns: tuple[str, ...]
@@ -36,15 +36,15 @@ class PatternSet:
 
     @property
     def wants_hidden(self) -> bool:
-        """Whether a pattern spells a leading dot."""
+        """True if a pattern contains a leading dot."""
         return self._dotted is not None
 
     def picks(self, path: str) -> bool:
-        """Whether the files of that path are asked for; hidden ones must be spelled."""
+        """True if the path is selected."""
         return self._matches(path, is_dotted=is_hidden(path))
 
     def excludes(self, path: str) -> bool:
-        """Whether the path is left out; here a wildcard stands for a leading dot as well."""
+        """True if the path is excluded; here a wildcard matches a leading dot as well."""
         return self._matches(path, is_dotted=False)
 
     def _matches(self, path: str, *, is_dotted: bool) -> bool:

@@ -1,4 +1,4 @@
-"""What a prompt is made of: every section and file, in or out, why, at what cost."""
+"""What a prompt is made of: every section and file, in or out, with reason and tokens."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ NOT_SENT = "its section was dropped"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileOutcome:
-    """What became of one file.
+    """Whether one file is in the prompt, and why not.
 
     Attributes:
         path: Relative to the repository.
         section: The key of the section that it belongs to.
-        tokens: Of its text; 0 when it was not read.
-        is_kept: It is in the prompt.
-        reason: Why it is not; empty when it is.
+        tokens: The tokens of its text; 0 if it was not read.
+        is_kept: True if it is in the prompt.
+        reason: Why it is not in the prompt; empty if it is.
     """
 
     path: str
@@ -31,16 +31,16 @@ class FileOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SectionOutcome:
-    """What became of one section.
+    """Whether one section is in the prompt, and why not.
 
     Attributes:
         key: Names the section.
-        heading: As it stands in the prompt.
-        tokens: Of its whole text.
-        is_kept: It is in the prompt.
-        is_protected: It could not have been dropped.
-        reason: Why it is not in the prompt; empty when it is.
-        files: The files that it was made of, those that were left out too.
+        heading: Its heading in the prompt.
+        tokens: The tokens of its whole text.
+        is_kept: True if it is in the prompt.
+        is_protected: True if it is never dropped.
+        reason: Why it is not in the prompt; empty if it is.
+        files: Its files, including those that were left out.
     """
 
     key: str
@@ -54,15 +54,15 @@ class SectionOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackPlan:
-    """A prompt and the account of it.
+    """A prompt and the report about it.
 
     Attributes:
-        sections: In the order of the prompt, with those that were dropped.
-        warnings: What was asked for and could not be done, and the secrets that were found.
+        sections: In the order of the prompt, including dropped ones.
+        warnings: Requests that could not be met, and secrets that were found.
         token_budget: The most tokens that the prompt should have.
-        pieces: The prompt in pieces, to be joined or written one after another.
+        pieces: The prompt in pieces, to be joined.
         meter: Counts the tokens.
-        is_cut: Even what can't be dropped was over the budget, and has lost its end.
+        is_cut: True if even the protected sections were over the budget and were cut.
     """
 
     sections: tuple[SectionOutcome, ...]
@@ -78,23 +78,23 @@ class PackPlan:
 
     @property
     def tokens(self) -> int:
-        """Of the whole prompt."""
+        """The tokens of the whole prompt."""
         return self.meter.tokens(self.pieces)
 
     @property
     def is_over_budget(self) -> bool:
-        """Whether what is protected alone is more than the budget."""
+        """True if the protected sections alone exceed the budget."""
         return self.meter.size(self.pieces) > self.meter.limit(self.token_budget)
 
     @property
     def is_whole(self) -> bool:
-        """Whether the budget has taken nothing away, and is kept."""
+        """True if everything fits into the budget."""
         was_dropped = any(section.reason == OVER_BUDGET for section in self.sections)
         return not (was_dropped or self.is_cut or self.is_over_budget)
 
     def digest(self) -> str:
-        """The SHA-256 of the prompt's UTF-8: another digest, another prompt."""
-        import hashlib  # noqa: PLC0415  3 ms that most prompts need not pay
+        """The SHA-256 of the prompt's UTF-8."""
+        import hashlib  # noqa: PLC0415  3 ms that most prompts save
 
         digest = hashlib.sha256()
         for piece in self.pieces:
@@ -102,19 +102,21 @@ class PackPlan:
         return digest.hexdigest()
 
     def sources(self) -> dict[str, str]:
-        """The files in the prompt and the SHA-256 of their texts: a stale prompt can be told."""
-        import hashlib  # noqa: PLC0415  3 ms that most prompts need not pay
+        """The SHA-256 of each file in the prompt, by path; tells whether a prompt is stale."""
+        import hashlib  # noqa: PLC0415  3 ms that most prompts save
 
-        return {
-            file.path: hashlib.sha256(file.text.encode()).hexdigest()
-            for section in self.sections
-            if section.is_kept
-            for file in section.files
-            if file.text is not None
-        }
+        return {path: hashlib.sha256(text.encode()).hexdigest() for path, text in self.kept_texts()}
+
+    def kept_texts(self) -> Iterator[tuple[str, str]]:
+        """Path and text of each file in the prompt."""
+        for section in self.sections:
+            if section.is_kept:
+                yield from (
+                    (file.path, file.text) for file in section.files if file.text is not None
+                )
 
     def files(self) -> Iterator[FileOutcome]:
-        """Every file that was looked at, in the order of the prompt."""
+        """Every file that was considered, in the order of the prompt."""
         for section in self.sections:
             for file in section.files:
                 is_kept = section.is_kept and file.text is not None
@@ -127,9 +129,9 @@ class PackPlan:
                 )
 
     def token_tree(self) -> list[tuple[str, int]]:
-        """Folders (closed by a slash) and files in the prompt with their tokens, sorted by path.
+        """Tokens of the folders (with a final slash) and files in the prompt, sorted by path.
 
-        The first entry is `./`, everything together.
+        The first entry is `./`, the total.
         """
         totals = {"./": 0}
         for file in self.files():

@@ -1,7 +1,7 @@
-"""Notes beside a stored prompt what it was made of, and tells later whether it is out of date.
+"""Records the sources of a stored prompt, and tells later whether it is out of date.
 
-A prompt is out of date when packing the same request again would make another one: files of it
-were changed, added or removed, or else the role, the template or the staged changes.
+A prompt is out of date if packing the same request again gives another one: because its files,
+the role, the template or the staged changes are different.
 """
 
 import hashlib
@@ -22,14 +22,14 @@ MAX_RECORD_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
-    """What a stored prompt was made of.
+class PackRecord:
+    """The request and sources of a stored prompt.
 
     Attributes:
-        request: What was asked for.
+        request: The request.
         prompt_sha256: The digest of the prompt.
         sources: The SHA-256 of each file's text, by path.
-        version: Of the form of the record.
+        version: The version of the file format.
     """
 
     request: PackRequest
@@ -43,11 +43,11 @@ class Freshness:
     """How a stored prompt differs from one that is packed now.
 
     Attributes:
-        is_stale: Packing again would make another prompt.
-        is_edited: The stored prompt is not as it was written.
-        changed: Files whose text is another.
-        added: Files that would be in it now.
-        gone: Files that would no longer be in it.
+        is_stale: True if packing again gives another prompt.
+        is_edited: True if the stored prompt was edited.
+        changed: Files whose text has changed.
+        added: Files that are new in the prompt.
+        gone: Files that are no longer in the prompt.
     """
 
     is_stale: bool
@@ -57,18 +57,18 @@ class Freshness:
     gone: tuple[str, ...]
 
 
-def record_of(request: PackRequest, plan: PackPlan) -> Record:
-    """What a prompt is made of, to be kept beside it."""
-    return Record(request=request, prompt_sha256=plan.digest(), sources=_sources(plan))
+def record_of(request: PackRequest, plan: PackPlan) -> PackRecord:
+    """The record of a prompt, to be stored next to it."""
+    return PackRecord(request=request, prompt_sha256=plan.digest(), sources=_sources(plan))
 
 
 def record_path(prompt: Path) -> Path:
-    """Where the record of a stored prompt lies: beside it."""
+    """The path of the record of a stored prompt, next to it."""
     return prompt.with_name(prompt.name + SUFFIX)
 
 
-def record_file(record: Record, prompt: Path) -> bytes:
-    """The record as a file beside `prompt`; folders are relative to it, so both can move."""
+def record_file(record: PackRecord, prompt: Path) -> bytes:
+    """The record as a file next to `prompt`; folders are relative to it, so both can be moved."""
     document = asdict(record)
     document["request"] = {
         key: os.path.relpath(value, prompt.parent) if isinstance(value, Path) else value
@@ -77,23 +77,23 @@ def record_file(record: Record, prompt: Path) -> bytes:
     return json.dumps(document, indent=1).encode() + b"\n"
 
 
-def read_record(prompt: Path) -> Record:
-    """The record beside a stored prompt.
+def read_record(prompt: Path) -> PackRecord:
+    """Read the record of a stored prompt.
 
     Raises:
-        CommandFailed: If there is none, or it is not one.
+        CommandFailed: If it is missing or invalid.
     """
     from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415  150 ms, only to check
 
     path = record_path(prompt)
     try:
         if path.stat().st_size > MAX_RECORD_BYTES:
-            raise CommandFailed(f"{path}: larger than {MAX_RECORD_BYTES} bytes; that is no record.")
-        record = TypeAdapter(Record).validate_json(path.read_bytes())
+            raise CommandFailed(f"{path}: larger than {MAX_RECORD_BYTES} bytes, so not a record.")
+        record = TypeAdapter(PackRecord).validate_json(path.read_bytes())
     except FileNotFoundError as error:
         raise CommandFailed(
-            f"{path} is missing, so nobody knows what {prompt.name} was made of. "
-            "It is written beside a prompt by: smart-context pack -o FILE"
+            f"{path} is missing, so the sources of {prompt.name} are unknown. "
+            "It is written next to a prompt by: smart-context pack -o FILE"
         ) from error
     except ValidationError as error:
         fault = error.errors()[0]
@@ -114,13 +114,13 @@ def read_record(prompt: Path) -> Record:
     )
 
 
-def freshness(record: Record, stored: bytes, plan: PackPlan) -> Freshness:
-    """How a stored prompt differs from what its request makes now.
+def freshness(record: PackRecord, stored: bytes, plan: PackPlan) -> Freshness:
+    """How a stored prompt differs from one packed now.
 
     Args:
-        record: Of the stored prompt.
-        stored: The prompt as it lies on the disk.
-        plan: Of the record's request, made now.
+        record: The record of the stored prompt.
+        stored: The content of the stored prompt.
+        plan: The plan of the same request, made now.
     """
     before, now = record.sources, _sources(plan)
     return Freshness(

@@ -1,4 +1,4 @@
-"""Lets Repomix pack the files, when that was asked for."""
+"""Packs files with Repomix, if requested."""
 
 import json
 import logging
@@ -26,7 +26,7 @@ _ESCAPED = r"\\\1"
 
 
 class RepomixFailed(Exception):
-    """Repomix packed nothing; the message says why. The simple packing takes over."""
+    """Repomix failed; the message says why. The built-in packer takes over."""
 
 
 def pack_with_repomix(
@@ -38,21 +38,20 @@ def pack_with_repomix(
     may_download: bool,
     timeout_s: float = _TIMEOUT_S,
 ) -> str:
-    """What Repomix makes of the files; the same files, the same text.
+    """The files packed by Repomix, without the time of packing.
 
-    It runs in an empty folder of its own, so that neither a configuration nor a program of the
-    repository is taken for the user's.
+    It runs in an empty folder, so that it uses no configuration and no program of the repository.
 
     Args:
         root: The repository.
         include: Globs, as in a `.gitignore`.
-        ignore: Globs of files that are not to be packed, too.
-        taken: Paths of files that are not to be packed.
-        may_download: Let npx fetch Repomix if it is not installed.
-        timeout_s: How long it may take.
+        ignore: Globs of files to leave out.
+        taken: Paths of files to leave out.
+        may_download: Let npx download Repomix if it is not installed.
+        timeout_s: The longest time it may take.
 
     Raises:
-        RepomixFailed: If it is not there, fails or takes too long.
+        RepomixFailed: If it is not installed, fails or takes too long.
     """
     root = root.resolve()
     ignored = [*_globs(ignore), *(_SPECIAL.sub(_ESCAPED, path) for path in taken)]
@@ -75,7 +74,7 @@ def pack_with_repomix(
 
 
 def _check_that_npx_finds_nothing(folder: Path, root: Path) -> None:
-    """Npx takes programs from the `node_modules` of all folders above the one that it runs in.
+    """Npx runs programs from `node_modules` in any folder above its own.
 
     Raises:
         RepomixFailed: If one is the repository's, or another user's.
@@ -95,20 +94,20 @@ def _text_of(output: Path) -> str:
 
 
 def files_in(packed: str) -> list[str]:
-    """The paths of the files that Repomix has packed; texts of files may look like one, too."""
+    """The paths of the files that Repomix packed; a file's text may look like one, too."""
     return list(dict.fromkeys(_FILE.findall(packed)))
 
 
 def _globs(patterns: Sequence[str]) -> list[str]:
-    """Patterns of a `.gitignore` as Repomix has them: anchored, with braces, no commas.
+    """Translate patterns of a `.gitignore` to those of Repomix.
 
     Raises:
-        RepomixFailed: If a pattern takes files back out, which Repomix has no word for.
+        RepomixFailed: If a pattern is negated, which Repomix does not support.
     """
     globs: list[str] = []
     for pattern in patterns:
         if pattern.startswith("!"):
-            raise RepomixFailed(f"it has no patterns such as {pattern!r}")
+            raise RepomixFailed(f"it does not support patterns such as {pattern!r}")
         glob = _MEANT_LITERALLY.sub(_ESCAPED, pattern.replace(",", "?"))
         is_anchored = "/" in glob.removesuffix("/")
         bare = glob.removeprefix("./").strip("/")
@@ -138,7 +137,7 @@ def _run(command: list[str], folder: Path, root: Path, timeout_s: float) -> str:
 
 
 def _reason(said: str) -> str:
-    """The line that says why, of all that npm and Repomix say."""
+    """The line of the output of npm and Repomix that says why."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     faults = [line for line in lines if "error" in line.lower() and " code " not in line]
     told = (faults or lines[-1:] or [""])[0][:_MAX_REASON].rstrip(".")

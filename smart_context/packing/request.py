@@ -1,4 +1,4 @@
-"""What a prompt is asked to be made of, as one value that can be kept and asked again."""
+"""A request for a prompt, as one value that can be stored and repeated."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,28 +15,28 @@ from smart_context.packing.sources import SizeLimits
 STYLES: tuple[Style, ...] = get_args(Style)
 REPOMIX_USES: tuple[RepomixUse, ...] = get_args(RepomixUse)
 NO_BUDGET = 1 << 40
-"""More tokens than all limits of size let into a prompt."""
+"""More tokens than fit into a prompt within the size limits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackRequest:
-    """The same request and the same repository make the same prompt.
+    """A request for a prompt: for the same repository, it gives the same prompt.
 
     Attributes:
         repo: The repository or vault.
-        role: Name of a role; empty, nothing but what is asked for here is packed.
-        task: What is to be done.
+        role: Name of a role; if empty, only the files requested here are packed.
+        task: The task, in words.
         targets: Files and folders that the task is about, relative to `repo`.
-        template: Name of an allowed template; empty, sections alone.
-        template_dir: Own versions of the allowed templates.
-        token_budget: In place of the role's; `None` without a role is none at all.
-        style: How sections and files are written.
-        include: Paths and globs beside the role's.
-        exclude: Globs beside the role's.
-        allow_secrets: Pack files that hold keys or tokens, too.
-        repomix: Whether Repomix packs the files of globs.
-        model: Count tokens as this model does; empty, four characters are a token.
-        max_file_size: In bytes, in place of the usual limit; 0 is none.
+        template: Name of an allowed template; if empty, the sections alone.
+        template_dir: The user's versions of the allowed templates.
+        token_budget: Overrides the role's; `None` without a role means no budget.
+        style: The markup of sections and files.
+        include: Paths and globs in addition to the role's.
+        exclude: Globs in addition to the role's.
+        allow_secrets: Also pack files that hold keys or tokens.
+        repomix: When Repomix packs the files of globs.
+        model: Count tokens as this model does; if empty, four characters are a token.
+        max_file_size: In bytes, overrides the default limit; 0 is no limit.
         max_total_size: The same for all files together.
     """
 
@@ -58,7 +58,7 @@ class PackRequest:
 
     @property
     def limits(self) -> SizeLimits:
-        """How much is read."""
+        """The most bytes that are read."""
         limits = SizeLimits()
         if self.max_file_size is not None:
             limits = replace(limits, file=self.max_file_size)
@@ -68,17 +68,17 @@ class PackRequest:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is asked for, so that the prompt would be empty."""
+        """True if nothing is requested, so that the prompt would be empty."""
         return not (self.role or self.task.strip() or self.targets or self.include)
 
 
 def plan_of(request: PackRequest, user_roles: Path | None = None) -> PackPlan:
-    """The prompt that is asked for, with the account of it.
+    """The requested prompt, and the report about it.
 
     Args:
-        request: What is asked for.
-        user_roles: The folder of the user's own roles, which may allow secrets; those of the
-            repository come first, and may not.
+        request: The request.
+        user_roles: The folder of the user's roles, which may allow secrets. Roles of the
+            repository come first, but may not.
 
     Raises:
         ConfigInvalid: If there is no such role, or its file has faults.

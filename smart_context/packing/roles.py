@@ -1,7 +1,7 @@
-"""Roles: what a worker is told, and which files it is given (contract C).
+"""Roles: the instructions and the files that a worker is given.
 
-A role is a TOML file with the fields of `RoleConfig`. Those of a vault or repository, in
-`roles/<name>.toml`, come before the shipped ones of the same name.
+A role is a TOML file with the fields of `RoleConfig`. Roles of a vault or repository, in
+`roles/<name>.toml`, override shipped roles of the same name.
 """
 
 import re
@@ -24,17 +24,17 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,127}")
 
 @dataclass(frozen=True, slots=True)
 class RoleContext:
-    """Which files and changes a role is given.
+    """The files and changes for a role.
 
     Attributes:
         include: Exact paths, globs as in a `.gitignore`, names such as `$TARGET`, and the changes
             that `git diff` and `git diff --cached` show.
-        exclude: Globs that take files out of what the other globs find.
+        exclude: Globs that remove files from the matches of the other globs.
         always_include: Paths and globs whose files are never dropped.
-        git_diff: Give the staged changes.
-        tree: Give the names of all files.
+        git_diff: Include the staged changes.
+        tree: Include the names of all files.
         priority_order: Section keys, most important first; the last is dropped first.
-        allow_secrets: Give files that hold keys or tokens, too.
+        allow_secrets: Also include files that hold keys or tokens.
     """
 
     include: Sequence[str] = ()
@@ -48,16 +48,16 @@ class RoleContext:
 
 @dataclass(frozen=True, slots=True)
 class RoleConfig:
-    """What a worker is told.
+    """A role: its instructions, budget and context.
 
     Attributes:
         name: Names the role.
-        description: What it does, for people.
-        system_prompt: What stands before everything else.
+        description: A sentence for people.
+        system_prompt: The beginning of every prompt.
         token_budget: The most tokens of a prompt.
-        context: Which files and changes it is given.
-        template: Puts the message of each turn of a chat with this role into words; empty, the
-            message goes as it is. A packed prompt's template is named when it is packed.
+        context: The files and changes for it.
+        template: The template for the user's message in each turn of a chat with this role; if
+            empty, the message is sent unchanged. `pack` is given its template separately.
     """
 
     name: str
@@ -76,10 +76,9 @@ class RoleFolder:
     """A folder of roles.
 
     Attributes:
-        path: Where it is.
-        source: Whose it is. Only the user's own and the shipped roles may allow secrets.
-        contents: The bytes of each file by its name, if they were read already; `None`: they are
-            read from the folder.
+        path: The folder.
+        source: Its owner. Only the user's own and the shipped roles may allow secrets.
+        contents: The bytes of each file by name, if already read; `None` reads the folder.
     """
 
     path: Path
@@ -87,26 +86,26 @@ class RoleFolder:
     contents: Mapping[str, bytes] | None = None
 
     def names(self) -> Iterator[str]:
-        """The names of its roles, in no order."""
+        """The names of its roles, in any order."""
         files = self.contents if self.contents is not None else self._files()
         names = (name.removesuffix(".toml") for name in files if name.endswith(".toml"))
         return (name for name in names if _NAME.fullmatch(name) and self.has(name))
 
     def has(self, name: str) -> bool:
-        """Whether there is a role of that name."""
+        """True if it has a role of that name."""
         if self.contents is not None:
             return f"{name}.toml" in self.contents
         return self.file(name).is_file()
 
     def file(self, name: str) -> Path:
-        """Where the role of that name is, or would be."""
+        """The path of the role of that name, whether it exists or not."""
         return self.path / f"{name}.toml"
 
     def read(self, name: str) -> bytes:
         """The bytes of a role's file.
 
         Raises:
-            OSError: If it can't be read, or is larger than any role.
+            OSError: If it can't be read or is too large.
         """
         if self.contents is not None:
             return self.contents[f"{name}.toml"]
@@ -128,10 +127,10 @@ class RoleLoader:
     """Reads roles by name.
 
     Args:
-        root: The vault or repository whose `roles` folder is looked into first; `None`, only the
-            shipped roles.
-        folders: Looked into before the shipped roles, in place of that folder.
-        warn: Called with what of a role does not count, in words; by default that is logged.
+        root: The vault or repository whose `roles` folder comes first; `None` for the shipped
+            roles only.
+        folders: Folders to use before the shipped roles, instead of `root`'s.
+        warn: Called with a warning about a setting that is ignored; logs it by default.
     """
 
     def __init__(
@@ -152,23 +151,23 @@ class RoleLoader:
         return sorted({name for folder in self._folders for name in folder.names()})
 
     def source(self, name: str) -> RoleSource | None:
-        """Whose role of that name is used; `None` when there is none."""
+        """The owner of the role of that name; `None` if there is none."""
         return next((folder.source for folder in self._folders if folder.has(name)), None)
 
     def is_own(self, name: str) -> bool:
-        """Whether the role of that name is the vault's or repository's own, not a shipped one."""
+        """True if the role of that name is the vault's or repository's own."""
         return self.source(name) == "vault"
 
     def load_role(self, name: str) -> RoleConfig:
-        """The role of that name, with what it extends merged in.
+        """The role of that name, merged with the roles that it extends.
 
-        A role that extends its own name extends the shipped one. Lists append, tables merge,
-        other values override. `allow_secrets` of a vault's or repository's role does not count,
-        nor what such a role extends.
+        A role that extends its own name extends the shipped one. Lists are appended, tables
+        merged, other values overridden. `allow_secrets` is ignored in a vault's or repository's
+        role, and in one extended by such a role.
 
         Raises:
-            ConfigInvalid: If there is no such role, it extends itself in a circle, or its file,
-                or one that it extends, has faults; all faults of the first such file are listed.
+            ConfigInvalid: If the role does not exist, extends itself in a circle, or its file or
+                an extended one has faults; lists all faults of the first such file.
         """
         lineage = self._lineage(name)
         merged: dict[str, Any] = {}
@@ -186,7 +185,7 @@ class RoleLoader:
         return RoleConfig(**merged, context=RoleContext(**context))
 
     def _lineage(self, name: str) -> list[tuple[RoleFolder, dict[str, Any]]]:
-        """The role's folder and document, those that it extends, and so on."""
+        """Folder and document of the role, then of each role that it extends."""
         lineage: list[tuple[RoleFolder, dict[str, Any]]] = []
         before: list[Path] = []
         wanted: str | None = name
@@ -204,7 +203,9 @@ class RoleLoader:
     def _find(self, name: str, after: Sequence[Path]) -> RoleFolder:
         if not _NAME.fullmatch(name):
             place = after[-1] if after else self._folders[0].path
-            raise _fault(place, "extends" if after else "name", f"{name!r} is no name of a role")
+            raise _fault(
+                place, "extends" if after else "name", f"{name!r} is not a valid name of a role"
+            )
         candidates = [*self._folders]
         if after and after[-1].stem == name:
             unseen = [folder for folder in candidates if folder.file(name) not in after]
@@ -216,13 +217,13 @@ class RoleLoader:
         if not after:
             raise _fault(self._folders[0].path, "", f"there is no role {name!r}; there are {known}")
         if after[-1].stem == name:
-            message = f"no role {name!r} is shipped that this one could extend; there are {known}"
+            message = f"there is no shipped role {name!r} to extend; there are {known}"
             raise _fault(after[-1], "extends", message)
         raise _fault(after[-1], "extends", f"there is no role {name!r}; there are {known}")
 
 
 def _log(warning: str) -> None:
-    import logging  # noqa: PLC0415  11 ms, and only when there is something to say
+    import logging  # noqa: PLC0415  11 ms, only for a warning
 
     logging.getLogger(__name__).warning("%s", warning)
 
@@ -250,15 +251,17 @@ def _read(folder: RoleFolder, name: str) -> bytes:
 
 def _checked(path: Path, content: bytes) -> dict[str, Any]:
     """A role file's document, with every value of the right type."""
-    import tomllib  # noqa: PLC0415  12 ms that a pack without a role's file need not pay
+    import tomli  # noqa: PLC0415  10 ms that a pack without a role saves
 
     try:
         text = content.decode("utf-8")
-        document = tomllib.loads(text)
+        document = tomli.loads(text)
     except UnicodeDecodeError as error:
         raise _fault(path, "", "it is not UTF-8 text") from error
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigInvalid(path, [Fault(message=f"it is no valid TOML: {error}")]) from error
+    except tomli.TOMLDecodeError as error:
+        raise _fault(path, "", f"it is not valid TOML: {error}") from error
+    except (RecursionError, ValueError) as error:
+        raise _fault(path, "", "its tables or numbers are larger than any role needs") from error
     faults = _faults(document, text)
     if faults:
         raise ConfigInvalid(path, faults)
@@ -291,7 +294,7 @@ def _table_faults(
 
 
 def _complaint(key: str, value: object) -> str:
-    """What was expected of a value; empty when it is right."""
+    """What was expected instead of a value; empty if it is valid."""
     if key in {"name", "description", "system_prompt", "extends"}:
         is_right, expected = isinstance(value, str), "text"
     elif key == "template":

@@ -1,7 +1,7 @@
 """Finds keys and tokens in texts before they go into a prompt.
 
-Only what has the form of a real credential counts: a vendor's prefix with the right number of
-characters behind it, a private key, or a long random text that is assigned to a telling name.
+Only text in the form of a real credential counts: a vendor's prefix followed by the right number
+of characters, a private key, or a long random text assigned to a telling name.
 """
 
 import math
@@ -9,8 +9,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-# A pattern that begins with a literal skips to it; one that begins with a class, or with `\b`,
-# tries every character and takes ten times as long. No repetition gives back what it took.
+# A pattern that begins with a literal skips to it; one that begins with a class or `\b` tries
+# every character and takes ten times as long. All repetitions are possessive.
 _VENDORS = tuple(
     (what, re.compile(pattern))
     for what, pattern in (
@@ -26,9 +26,20 @@ _VENDORS = tuple(
         ("a PyPI token", r"pypi-AgE[\w-]{50}"),
     )
 )
+# Each search takes the same time, however rare its literal. So these four, which begin with a
+# rare character that several prefixes share, tell whether any other is worth a search.
+_AFTER_UNDERSCORE = re.compile("_[0-9A-Za-z]{16}")
+_MAY_HOLD_A_KEY = (
+    re.compile(
+        r"-(?:(?<=-----)BEGIN "
+        r"|(?:(?<=glpat-)|(?<=xox[abeoprs]-)|(?<=pypi-)|(?<=sk-)(?<!\w...))[\w-]{10})"
+    ),
+    re.compile(r"I(?:(?<=AI)za|(?<=A[KS]I)A)[\w-]{16}"),
+    re.compile(r"hooks\.slack\.com/services/T"),
+    _AFTER_UNDERSCORE,
+)
 _MODEL_VENDORS_KEY = re.compile(r"sk-(?<!\w...)[\w-]{20,}+")
 _DIGIT, _CAPITAL = re.compile(r"\d"), re.compile("[A-Z]")
-_AFTER_UNDERSCORE = re.compile("_[0-9A-Za-z]{16}")
 _UNDERSCORED = tuple(
     (what, re.compile(pattern))
     for what, pattern in (
@@ -47,17 +58,21 @@ _PLACEHOLDER = re.compile(r"(?i)example|dummy|fake|placeholder|changeme|your[_-]
 _LONGEST_NAME = 60
 _MIN_BITS_PER_CHARACTER = 3.7
 
-_BATCH_CHARACTERS = 1 << 18
+_BATCH_CHARACTERS = 1 << 17
 
-_KEY_FILE = re.compile(r"(?im)(?:^|/)(?:id_(?:rsa|dsa|ecdsa|ed25519)|\.netrc|\.pgpass|\.htpasswd)$")
-_ENV_FILE = re.compile(r"(?im)(?:^|/)\.env(?:\.(?!example|sample|template|dist)[\w.-]+)?$")
+# Each begins with the one character that has no case, which is fast to find.
+_KEY_FILES = (
+    re.compile(r"(?im)_(?<=id_)(?<![^/\n]...)(?:rsa|dsa|ecdsa|ed25519)$"),
+    re.compile(r"(?im)\.(?<![^/\n].)(?:netrc|pgpass|htpasswd)$"),
+)
+_ENV_FILE = re.compile(r"(?im)\.(?<![^/\n].)env(?:\.(?!example|sample|template|dist)[\w.-]+)?$")
 _ENV_VALUE = re.compile(r"(?m)^[^\S\n]*+(?:export\s++)?\w++\s*+=\s*+[^\s#]")
 
 
 def find_secrets(files: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Which files hold a secret, and of what kind.
+    """The kind of secret in each file that holds one, by path.
 
-    Files are looked through many at a time, and one by one only where something was found.
+    Joined texts are searched first, and single files only where something was found.
 
     Args:
         files: Path and text of each.
@@ -65,10 +80,8 @@ def find_secrets(files: Iterable[tuple[str, str]]) -> dict[str, str]:
     found: dict[str, str] = {}
     for batch in _batches(files):
         names = "\n".join(path for path, _ in batch)
-        if (
-            _KEY_FILE.search(names)
-            or _ENV_FILE.search(names)
-            or secret_in("\n".join(text for _, text in batch))
+        if any(pattern.search(names) for pattern in (*_KEY_FILES, _ENV_FILE)) or secret_in(
+            "\n".join(text for _, text in batch)
         ):
             found.update((path, what) for path, text in batch if (what := find_secret(path, text)))
     return found
@@ -88,8 +101,8 @@ def _batches(files: Iterable[tuple[str, str]]) -> Iterator[list[tuple[str, str]]
 
 
 def find_secret(path: str, text: str) -> str:
-    """What kind of secret a file holds, such as "an AWS key"; empty when it holds none."""
-    if _KEY_FILE.search(path):
+    """The kind of secret in a file, such as "an AWS key"; empty if none."""
+    if any(pattern.search(path) for pattern in _KEY_FILES):
         return "a file of keys or passwords"
     if _ENV_FILE.search(path) and _ENV_VALUE.search(text):
         return "an environment file"
@@ -97,7 +110,7 @@ def find_secret(path: str, text: str) -> str:
 
 
 def secret_in(text: str) -> str:
-    """What kind of secret a text holds; empty when it holds none."""
+    """The kind of secret in a text; empty if none."""
     if vendor := _vendors_key_in(text):
         return vendor
     for assigned in _ASSIGNED:
@@ -107,6 +120,8 @@ def secret_in(text: str) -> str:
 
 
 def _vendors_key_in(text: str) -> str:
+    if not any(pattern.search(text) for pattern in _MAY_HOLD_A_KEY):
+        return ""
     if what := _first_found(_VENDORS, text):
         return what
     if any(map(_is_model_vendors_key, _MODEL_VENDORS_KEY.findall(text))):

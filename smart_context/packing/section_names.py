@@ -1,4 +1,4 @@
-"""What the sections of a prompt are called: by roles, in headings, and in which order."""
+"""The names of the sections of a prompt: in roles, in headings, and in which order."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -37,15 +37,15 @@ _NOT_LETTERS = re.compile(r"[^a-z]+")
 def section_order(priority_order: Sequence[str]) -> tuple[str, ...]:
     """The section keys, most important first.
 
-    A role's names are mapped to keys; those that name no section are ignored, and sections that
-    the role does not name follow in the default order.
+    Names in a role are mapped to keys; unknown names are ignored, and sections that the role does
+    not name follow in the default order.
     """
     keys = [_key_of(name) for name in priority_order]
     return tuple(dict.fromkeys([*(key for key in keys if key in SECTION_KEYS), *SECTION_KEYS]))
 
 
 def heading_of(key: str) -> str:
-    """The heading of a section that is none of the known ones."""
+    """The heading of a section that is not in `HEADINGS`."""
     return key.replace("_", " ").replace("-", " ").title()
 
 

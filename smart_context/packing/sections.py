@@ -1,4 +1,4 @@
-"""Gathers the sections of one prompt, each file in the highest section that asks for it."""
+"""Builds the sections of one prompt; each file goes into the first section that asks for it."""
 
 import re
 from collections import Counter
@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from smart_context.packing.budget import Section
+from smart_context.packing.budget import PromptSection
 from smart_context.packing.fences import Markup, left_out_note, tree_of
-from smart_context.packing.imports import local_imports, related_files
 from smart_context.packing.roles import RoleContext
 from smart_context.packing.secret_scan import secret_in
 from smart_context.packing.section_names import HEADINGS, REQUIRED, heading_of, section_order
@@ -25,11 +24,11 @@ from smart_context.packing.sources import (
 )
 
 if TYPE_CHECKING:  # 20 ms, and only with git
-    from smart_context.packing.git.changes import Changes
+    from smart_context.packing.git.changes import GitChanges
 
 RepomixUse = Literal["never", "auto", "always"]
 GitUse = Literal["never", "guarded"]
-"""Whether git is asked what changed; if so, it runs none of the programs a repository names."""
+"""Whether git is asked for changes. It never runs programs that a repository names."""
 
 STAGED_DIFF = "git diff --cached"
 UNSTAGED_DIFF = "git diff"
@@ -39,30 +38,30 @@ _VARIABLES = {
     "$TARGET_IMPORTS": "imports",
     "$RELATED": "related",
 }
-_GIT_IS_OFF = "git may not run here, so the changes that it knows of are left out"
+_GIT_IS_OFF = "git may not run here, so its changes are left out"
 _FILE_OF_DIFF = re.compile(r"(?m)^(?=diff --git )")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gathered:
-    """A section with the files that it was made of."""
+class GatheredSection:
+    """A section and its files."""
 
-    section: Section
+    section: PromptSection
     heading: str
     files: tuple[SourceFile, ...] = ()
 
 
 @dataclass
 class Gathering:
-    """The making of one prompt's sections.
+    """Builds the sections of one prompt.
 
     Attributes:
         sources: The repository's files.
-        context: What the role asks for.
-        target_files: What the task is about, as requests.
-        markup: How the sections are written.
-        repomix: Whether Repomix packs the files of globs.
-        git: Whether git is asked what changed.
+        context: The files and changes that the role asks for.
+        target_files: The files that the task is about, as requested.
+        markup: The markup of the sections.
+        repomix: When Repomix packs the files of globs.
+        git: Whether git is asked for changes.
     """
 
     sources: Sources
@@ -73,8 +72,8 @@ class Gathering:
     git: GitUse = "guarded"
     _taken: set[str] = field(default_factory=set)
 
-    def sections(self, extra_context: Mapping[str, object]) -> list[Gathered]:
-        """The sections that have something in them, in the order of the prompt."""
+    def sections(self, extra_context: Mapping[str, object]) -> list[GatheredSection]:
+        """The sections that are not empty, in the order of the prompt."""
         self._warn_of_unknown_names()
         makers = {
             "target_file": self._target_section,
@@ -104,16 +103,16 @@ class Gathering:
         targets: list[str] = []
         for target in filter(None, self.target_files):
             path = normal(target)
-            inside = f"{path}/" if path else ""  # "." is all there is
+            inside = f"{path}/" if path else ""  # "." is the whole repository
             below = [each for each in self.sources.sizes if each.startswith(inside)]
             targets += below or ([path] if path else [])
         return without(targets, ())
 
     @cached_property
-    def _changes(self) -> "Changes":
-        from smart_context.packing.git.changes import Changes  # noqa: PLC0415  20 ms, and only with git
+    def _changes(self) -> "GitChanges":
+        from smart_context.packing.git.changes import GitChanges  # noqa: PLC0415  20 ms, and only with git
 
-        return Changes(self.sources.root)
+        return GitChanges(self.sources.root)
 
     def _may_ask_git(self) -> bool:
         if self.git != "never":
@@ -128,13 +127,18 @@ class Gathering:
     def _warn_of_unknown_names(self) -> None:
         for name in (*self.context.include, *self.context.always_include):
             if name.startswith("$") and name not in _VARIABLES and name != "$TARGET":
-                self.sources.warnings.append(f"{name!r} is no known name; it was ignored")
+                self.sources.warnings.append(f"{name!r} is not a known name; it was ignored")
 
     def _named(self, key: str) -> list[str]:
-        """The paths of one of the sections that a `$NAME` asks for."""
+        """The paths of a section that a `$NAME` asks for."""
         if key == "changed_files":
             files = self._changes.staged_files() if self._may_ask_git() else []
             return [path for path in files if not (self.sources.root / path).is_dir()]
+        from smart_context.packing.imports import (  # noqa: PLC0415  2 ms that most packs save
+            local_imports,
+            related_files,
+        )
+
         if key == "imports":
             found = [
                 path
@@ -146,7 +150,7 @@ class Gathering:
             return sorted(set(found))
         return related_files(self._targets, self.sources.sizes, self.sources.peek)
 
-    def _required_section(self) -> Gathered | None:
+    def _required_section(self) -> GatheredSection | None:
         paths: list[str] = []
         for name in self.context.always_include:
             if name == "$TARGET":
@@ -158,7 +162,7 @@ class Gathering:
         allowance = Allowance.of(self.sources.limits, "required")
         return self._files_section(REQUIRED, paths, allowance=allowance)
 
-    def _target_section(self) -> Gathered | None:
+    def _target_section(self) -> GatheredSection | None:
         files = self._read(self._targets)
         blocks = [
             self.markup.notice(file.path, _placeholder(file))
@@ -168,18 +172,18 @@ class Gathering:
         ]
         return self._gathered("target_file", blocks, files)
 
-    def _staged_section(self) -> Gathered | None:
+    def _staged_section(self) -> GatheredSection | None:
         is_wanted = self.context.git_diff or self._names(STAGED_DIFF)
         return self._diff_section("git_diff", staged=True) if is_wanted else None
 
-    def _unstaged_section(self) -> Gathered | None:
+    def _unstaged_section(self) -> GatheredSection | None:
         is_wanted = self._names(UNSTAGED_DIFF)
         return self._diff_section("unstaged_diff", staged=False) if is_wanted else None
 
     def _names(self, diff: str) -> bool:
         return diff in self.context.include or diff in self.context.always_include
 
-    def _diff_section(self, key: str, *, staged: bool) -> Gathered | None:
+    def _diff_section(self, key: str, *, staged: bool) -> GatheredSection | None:
         if not self._may_ask_git():
             return None
         text = self._without_secrets(self._changes.diff(staged=staged))
@@ -193,12 +197,12 @@ class Gathering:
             secret = secret_in(change)
             if secret:
                 title = change.split("\n", 1)[0]
-                self.sources.warnings.append(f"{title} was left out: it seems to hold {secret}")
-                change = f"{title}\n[Left out: seems to hold {secret}]\n"  # noqa: PLW2901  its stand-in
+                self.sources.warnings.append(f"{title} was left out: it seems to contain {secret}")
+                change = f"{title}\n[Left out: seems to contain {secret}]\n"  # noqa: PLW2901  its replacement
             kept.append(change)
         return "".join(kept)
 
-    def _globbed_section(self) -> Gathered | None:
+    def _globbed_section(self) -> GatheredSection | None:
         names = [name for name in self.context.include if not name.startswith("$")]
         patterns = [name for name in names if name not in _DIFFS]
         if not patterns:
@@ -207,7 +211,7 @@ class Gathering:
             return self._files_section("files", self.sources.find(patterns))
         return self._packed_by_repomix(patterns)
 
-    def _packed_by_repomix(self, patterns: list[str]) -> Gathered | None:
+    def _packed_by_repomix(self, patterns: list[str]) -> GatheredSection | None:
         from smart_context.packing import repomix  # noqa: PLC0415  only when asked for
 
         wanted = without(self.sources.find(patterns), self._taken)
@@ -230,25 +234,25 @@ class Gathering:
         blocks = [(f"Packed by {repomix.REPOMIX}.",), self.markup.block(packed, "xml")]
         return self._gathered("files", blocks, self._read(found))
 
-    def _packed_without_repomix(self, paths: list[str], reason: str) -> Gathered | None:
+    def _packed_without_repomix(self, paths: list[str], reason: str) -> GatheredSection | None:
         self.sources.warnings.append(f"Repomix was not used: {reason}")
         lead = f"Packed by Smart Context; Repomix was not used: {reason}."
         return self._files_section("files", paths, lead=lead)
 
-    def _tree_section(self) -> Gathered | None:
+    def _tree_section(self) -> GatheredSection | None:
         if not self.context.tree:
             return None
         excludes = self.sources.exclude.excludes
         paths = [path for path in self.sources.sizes if not excludes(path)]
         return self._gathered("tree", [self.markup.block(tree_of(paths))] if paths else [])
 
-    def _extra_section(self, key: str, text: object) -> Gathered | None:
+    def _extra_section(self, key: str, text: object) -> GatheredSection | None:
         blocks = [] if text is None or not str(text) else [(str(text),)]
         return self._gathered(key, blocks, heading=heading_of(key))
 
     def _files_section(
         self, key: str, paths: list[str], *, lead: str = "", allowance: Allowance | None = None
-    ) -> Gathered | None:
+    ) -> GatheredSection | None:
         files = self._read(paths, allowance)
         blocks = [self.markup.file(file.path, file.text) for file in files if file.text is not None]
         note = left_out_note(_left_out(files))
@@ -269,12 +273,12 @@ class Gathering:
         *,
         heading: str = "",
         note: str = "",
-    ) -> Gathered | None:
+    ) -> GatheredSection | None:
         if not blocks and not note:
             return None
         heading = heading or HEADINGS[key]
         section = self.markup.section(key, heading, blocks, note=note, is_protected=key == REQUIRED)
-        return Gathered(section=section, heading=heading, files=tuple(files))
+        return GatheredSection(section=section, heading=heading, files=tuple(files))
 
 
 def _placeholder(file: SourceFile) -> str:
@@ -286,6 +290,6 @@ def _placeholder(file: SourceFile) -> str:
 
 
 def _left_out(files: Sequence[SourceFile]) -> Mapping[str, int]:
-    """How many files were left out for reasons that a reader should know, by reason."""
+    """The number of files left out, by reason; only reasons that the prompt mentions."""
     counts = Counter(file.reason for file in files if file.reason)
     return {reason: counts[reason] for reason in (TOO_LARGE, SECRET, UNREADABLE) if counts[reason]}

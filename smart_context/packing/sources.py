@@ -1,6 +1,5 @@
-"""Reads the files of one prompt: each once, within the limits, and nothing that holds a secret."""
+"""Reads the files of one prompt: each once, within the limits, and without secrets."""
 
-import math
 import re
 import sys
 from collections.abc import Collection, Iterable, Sequence
@@ -18,7 +17,7 @@ from smart_context.vault.guarded.paths import confine
 from smart_context.vault.guarded.walk import file_stamps
 
 MAX_PEEKED_BYTES = 1 << 20
-"""Largest file that is looked into for its imports."""
+"""The largest file that is parsed for imports."""
 
 TOO_LARGE = "over the size limit"
 SECRET = "with a secret"  # noqa: S105  a reason, not a password
@@ -32,12 +31,12 @@ _LFS_POINTER = "version https://git-lfs.github.com/spec/"
 
 
 SizeLimit = Literal["file", "total", "required"]
-"""Which limit a file exceeds: its own, that of all files, that of required ones."""
+"""The limit that a file exceeds: its own, that of all files, or that of required ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizeLimits:
-    """How many bytes of files go into one prompt; 0 is no limit.
+    """The most bytes of files in one prompt; 0 is no limit.
 
     Attributes:
         file: The largest file.
@@ -50,7 +49,7 @@ class SizeLimits:
     required: int = 2 << 20
 
     def with_total(self, total: int) -> "SizeLimits":
-        """The same with another total, which required files may fill."""
+        """These limits with another total; required files may use all of a raised one."""
         is_raised = total == 0 or total > self.required
         return replace(self, total=total, required=total if is_raised else self.required)
 
@@ -64,14 +63,14 @@ class SizeLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFile:
-    """A file that was looked at for a prompt.
+    """A file considered for a prompt.
 
     Attributes:
         path: Relative to the repository, with `/`.
-        size: In bytes; 0 when it could not be told.
-        text: What it holds; `None` when it was left out.
+        size: In bytes; 0 if unknown.
+        text: Its content; `None` if it was left out.
         reason: Why it was left out: `TOO_LARGE`, `SECRET`, `BINARY` or `UNREADABLE`.
-        detail: The reason in words that name the case.
+        detail: The reason in words.
         limit: With `TOO_LARGE`, the limit that it exceeds.
     """
 
@@ -85,20 +84,20 @@ class SourceFile:
 
 @dataclass(slots=True)
 class Allowance:
-    """How many bytes may still be read.
+    """The number of bytes that may still be read.
 
     Attributes:
-        limit: What it stands for.
-        left: In bytes; infinite without a limit.
+        limit: The limit behind it.
+        left: In bytes; without a limit, more than any file has.
     """
 
     limit: SizeLimit
-    left: float
+    left: int
 
     @classmethod
     def of(cls, limits: SizeLimits, limit: SizeLimit) -> "Allowance":
         """A full allowance."""
-        return cls(limit, getattr(limits, limit) or math.inf)
+        return cls(limit, getattr(limits, limit) or sys.maxsize)
 
 
 @dataclass
@@ -107,10 +106,10 @@ class Sources:
 
     Attributes:
         root: The repository.
-        exclude: Globs that take files out of what other globs find.
-        allow_secrets: Read files that hold keys or tokens, too.
-        limits: How much is read.
-        warnings: What was asked for and could not be done.
+        exclude: Globs that remove files from the matches of other globs.
+        allow_secrets: Also read files that hold keys or tokens.
+        limits: The most bytes that are read.
+        warnings: Requests that could not be met.
     """
 
     root: Path
@@ -133,7 +132,7 @@ class Sources:
 
     @cached_property
     def sizes(self) -> dict[str, int]:
-        """All files but ignored and hidden ones, sorted by path, with their sizes in bytes."""
+        """The sizes in bytes of all files but ignored and hidden ones, sorted by path."""
         return self._walked(hidden=False)
 
     @cached_property
@@ -145,7 +144,7 @@ class Sources:
         return {path: size for path, _, size, _ in stamps}
 
     def find(self, patterns: Iterable[str]) -> list[str]:
-        """The paths that the patterns name: exact ones first, as given, then those of globs."""
+        """The paths that the patterns match: exact ones first, then those of globs."""
         exact: dict[str, None] = {}
         globs: list[str] = []
         for pattern in patterns:
@@ -157,7 +156,7 @@ class Sources:
             elif is_glob(pattern) or pattern.startswith("!"):
                 globs.append(pattern)
             else:
-                self.warnings.append(f"{pattern!r} names no file of {self.root}")
+                self.warnings.append(f"{pattern!r} matches no file of {self.root}")
         return [*exact, *(path for path in self._globbed(globs) if path not in exact)]
 
     def _globbed(self, globs: list[str]) -> list[str]:
@@ -183,16 +182,17 @@ class Sources:
         return ""
 
     def read(self, paths: Iterable[str], allowance: Allowance | None = None) -> list[SourceFile]:
-        """The files' texts, or why they are left out. What is read counts against the limits.
+        """Read the files; each has its text or the reason why it is left out.
 
         Args:
-            paths: As requests: one is refused when it would leave the repository.
-            allowance: A second limit beside that of the whole prompt.
+            paths: Requested paths; those outside the repository are refused.
+            allowance: A second limit in addition to that of the whole prompt.
         """
+        allowances = [self._one_file, self._total, *([allowance] if allowance else [])]
         with self._files:
-            files = [self._read(path, allowance) for path in paths]
+            files = [self._read(path, allowances) for path in paths]
         self.warnings += [
-            f"{file.path} holds invisible or direction-changing characters"
+            f"{file.path} contains invisible or direction-changing characters"
             for file in files
             if file.text and not file.text.isascii() and _hides(file.text)
         ]
@@ -205,25 +205,23 @@ class Sources:
         ]
 
     def _withheld(self, file: SourceFile, secret: str) -> SourceFile:
-        self.warnings.append(f"{file.path} was left out: it seems to hold {secret}")
-        detail = f"seems to hold {secret}"
+        self.warnings.append(f"{file.path} was left out: it seems to contain {secret}")
+        detail = f"seems to contain {secret}"
         return SourceFile(path=file.path, size=file.size, reason=SECRET, detail=detail)
 
-    def _read(self, path: str, allowance: Allowance | None) -> SourceFile:
-        allowances = [self._total, *([allowance] if allowance else [])]
-        tightest = min([self._one_file, *allowances], key=lambda each: each.left)
+    def _read(self, path: str, allowances: Sequence[Allowance]) -> SourceFile:
         try:
-            content = self._content(path, tightest.left)
+            content = self._content(path, min([each.left for each in allowances]))
         except PathRefused as refused:
             self.warnings.append(str(refused))
             return SourceFile(path=path, reason=UNREADABLE, detail=str(refused))
         except (OSError, ValueError) as error:
             return SourceFile(path=path, reason=UNREADABLE, detail=_words(error))
         if isinstance(content, int):
-            return self._too_large(path, content, [self._one_file, *allowances])
+            return self._too_large(path, content, allowances)
         found = _judged(path, content)
         if found.text is not None:
-            for each in allowances:
+            for each in allowances[1:]:  # the first is that of one file
                 each.left -= found.size
         return found
 
@@ -233,30 +231,31 @@ class Sources:
         return SourceFile(path=path, size=size, reason=TOO_LARGE, detail=detail, limit=limit)
 
     def peek(self, path: str) -> str | None:
-        """The text of a file that will not be shown; `None` when it has none."""
+        """The text of a file that is only parsed; `None` if it has none."""
         try:
             content = self._content(path, MAX_PEEKED_BYTES)
             return None if isinstance(content, int) else content.decode()
         except (PathRefused, OSError, ValueError):
             return None
 
-    def _content(self, path: str, at_most: float) -> bytes | int:
-        """The bytes of a regular file, or its size when that is more than `at_most`."""
+    def _content(self, path: str, at_most: int) -> bytes | int:
+        """The bytes of a regular file, or its size if that is more than `at_most`."""
         size = self.sizes.get(path)
         if size is None:
             if ".git" in path.lower().split("/"):
-                raise PathRefused(f"The path {path!r} was refused: it is git's own.")
+                raise PathRefused(f"The path {path!r} was refused: it belongs to git.")
             confine(self.root, path)
+            path = normal(path)
         elif size > at_most:
             return size
         try:
-            return self._files.content(normal(path), max_bytes=int(min(at_most, sys.maxsize)))
+            return self._files.content(path, max_bytes=at_most)
         except TooLarge as error:
             return error.size
 
 
 def _hides(text: str) -> bool:
-    """Whether a text holds characters that nobody sees."""
+    """True if a text contains invisible characters."""
     from smart_context.text.hidden import hidden_spans  # noqa: PLC0415  3 ms, not for ASCII
 
     return next(hidden_spans(text), None) is not None
@@ -264,7 +263,7 @@ def _hides(text: str) -> bool:
 
 def _judged(path: str, content: bytes) -> SourceFile:
     size = len(content)
-    if b"\0" in content[:_BINARY_PROBE]:
+    if content.find(b"\0", 0, _BINARY_PROBE) >= 0:
         return SourceFile(path=path, size=size, reason=BINARY, detail="a binary file")
     try:
         text = content.decode()
@@ -280,7 +279,7 @@ def _words(error: Exception) -> str:
 
 
 def size_in_words(size: int) -> str:
-    """Bytes as people write them: `10 MiB`, `1.5 MiB`, `700 bytes`."""
+    """A size for people: `10 MiB`, `1.5 MiB`, `700 bytes`."""
     for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if size >= factor:
             return f"{size / factor:.4g} {unit}"
@@ -288,12 +287,12 @@ def size_in_words(size: int) -> str:
 
 
 def normal(path: str) -> str:
-    """A relative path without its `.` and empty parts; an absolute one as it is."""
+    """A relative path without `.` and empty parts; an absolute one unchanged."""
     if path.startswith("/"):
         return path
     return "/".join(part for part in path.split("/") if part not in {"", "."})
 
 
 def without(paths: Iterable[str], taken: Collection[str]) -> list[str]:
-    """The paths that no higher section has, each once."""
+    """The paths, each once, without those that a higher section has."""
     return [path for path in dict.fromkeys(paths) if path not in taken]

@@ -8,8 +8,6 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from smart_context.text.hidden import DIRECTION, hidden_spans
-
 MAX_NAME = 240
 """Most characters of a name that are shown."""
 
@@ -61,6 +59,8 @@ def encodable(path: str) -> str:
 
 
 def _visible(text: str) -> Iterator[str]:
+    from smart_context.text.hidden import hidden_spans  # noqa: PLC0415  5 ms, not for ASCII
+
     marks = _MOST_MARKS  # one that has no letter before it is shown as an escape
     hidden = hidden_spans(text)
     start, end = next(hidden, (len(text), 0))
@@ -78,10 +78,20 @@ def _visible(text: str) -> Iterator[str]:
 def _is_dangerous(character: str, category: str) -> bool:
     if category == "Cn":  # letters of a newer Unicode are none of our business
         return ord(character) & 0xFFFE == 0xFFFE or "\ufdd0" <= character <= "\ufdef"  # noqa: PLR2004
-    return category in {"Cc", "Cs", "Co", "Zl", "Zp"} or character in DIRECTION
+    return category in {"Cc", "Cs", "Co", "Zl", "Zp"} or _turns(character)
+
+
+def _turns(character: str) -> bool:
+    from smart_context.text.hidden import DIRECTION  # noqa: PLC0415  as above
+
+    return character in DIRECTION
 
 
 def _with_hidden_shown(text: str) -> str:
+    if text.isascii():
+        return text
+    from smart_context.text.hidden import hidden_spans  # noqa: PLC0415  5 ms, not for ASCII
+
     parts: list[str] = []
     rest = 0
     for start, end in hidden_spans(text):

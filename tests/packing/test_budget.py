@@ -2,11 +2,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.packing.budget import CUT_NOTICE, Meter, Section, cut, joined, keep_within
+from smart_context.packing.budget import CUT_NOTICE, Meter, PromptSection, cut, joined, keep_within
 
 
-def section(key: str, size: int, *, protected: bool = False) -> Section:
-    return Section(key=key, pieces=("x" * size,), is_protected=protected)
+def section(key: str, size: int, *, protected: bool = False) -> PromptSection:
+    return PromptSection(key=key, pieces=("x" * size,), is_protected=protected)
 
 
 SECTIONS = [
@@ -49,7 +49,7 @@ class _Encoding:
     ],
 )
 def test_a_tokenizer_measures_exactly(tokenizer):
-    words = [Section(key=word, pieces=(f"{word} {word} {word}",)) for word in "ab"]
+    words = [PromptSection(key=word, pieces=(f"{word} {word} {word}",)) for word in "ab"]
     assert len(keep_within(words, 6, Meter(tokenizer))) == 2
     assert len(keep_within(words, 5, Meter(tokenizer))) == 1
 
@@ -74,7 +74,7 @@ def test_a_text_is_cut_to_its_budget(text, tokens, expected):
 
 _sections = st.lists(
     st.builds(
-        Section,
+        PromptSection,
         key=st.text("abc", min_size=1, max_size=2),
         pieces=st.tuples(st.text(max_size=30), st.text(max_size=30)),
         is_protected=st.booleans(),

@@ -207,7 +207,7 @@ def test_a_tokenizer_is_exact(repo):
         pytest.param(
             "key.py",
             b"AKIA" + b"ABCDEFGHIJKLMNOP",
-            "[Left out: seems to hold an AWS key]",
+            "[Left out: seems to contain an AWS key]",
             id="a secret",
         ),
     ],

@@ -130,7 +130,7 @@ def test_patterns_mean_what_they_mean_in_an_ignore_file(repo, npx, pattern, glob
 
 def test_a_pattern_that_repomix_can_not_have_is_said(repo, npx):
     npx("echo packed")
-    with pytest.raises(RepomixFailed, match=r"no patterns such as '!a\.py'"):
+    with pytest.raises(RepomixFailed, match=r"not support patterns such as '!a\.py'"):
         pack_with_repomix(repo, ["*.py", "!a.py"], [], may_download=False)
 
 

@@ -77,7 +77,7 @@ def test_a_faulty_file_is_named(tmp_path, write, text):
 
 @pytest.mark.parametrize("name", ["../secret", "", "a/b", "a.b", "-x"])
 def test_a_name_that_is_no_name_is_refused(tmp_path, name):
-    with pytest.raises(ConfigInvalid, match="no name of a role"):
+    with pytest.raises(ConfigInvalid, match="not a valid name of a role"):
         RoleLoader(tmp_path).load_role(name)
 
 
@@ -90,7 +90,7 @@ def test_an_unknown_role_is_an_error_that_names_the_known_ones(tmp_path):
     ("text", "told"),
     [
         pytest.param('extends = "nix"', r"a\.toml.*\n.*extends: there is no role 'nix'", id="none"),
-        pytest.param('extends = "a"', r"a\.toml.*\n.*no role 'a' is shipped", id="its own name"),
+        pytest.param('extends = "a"', r"a\.toml.*\n.*no shipped role 'a' to extend", id="itself"),
         pytest.param('template = "_base.j2"', "template: expected one of implement", id="template"),
     ],
 )
@@ -157,3 +157,14 @@ def test_what_does_not_count_is_logged_where_nobody_asks_for_it(tmp_path, write,
     write("r", "[context]\nallow_secrets = false")
     RoleLoader(tmp_path).load_role("r")
     assert not caplog.text
+
+
+@pytest.mark.parametrize(
+    "hostile", ["a" + ".a" * 20_000 + " = 1", "a = " + "[" * 5_000, "a = 1" + "0" * 5_000]
+)
+def test_a_hostile_role_file_is_refused_at_once(tmp_path, hostile):
+    role = tmp_path / "roles" / "a.toml"
+    role.parent.mkdir()
+    role.write_text(hostile)
+    with pytest.raises(ConfigInvalid, match="larger than any role needs"):
+        RoleLoader(tmp_path).load_role("a")

@@ -1,5 +1,12 @@
-import pytest
+"""Which texts and names count as secrets."""
 
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from smart_context.packing import secret_scan
 from smart_context.packing.secret_scan import find_secret, find_secrets, secret_in
 
 DIGITS = "0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX2"
@@ -75,3 +82,47 @@ def test_of_many_files_exactly_those_with_a_secret_are_found():
     files[17] = ("a/.env", "A=1")
     assert find_secrets(files) == {"f3": "an AWS key", "a/.env": "an environment file"}
     assert find_secrets([]) == {}
+
+
+PARTS = (
+    *("-----BEGIN ", "PRIVATE KEY", "RSA ", " BLOCK", "-----", "\n", "AKIA", "ASIA", "AIza"),
+    *("glpat-", "xoxb-", "xoxz-", "pypi-AgE", "sk-", "_sk-", "ghp_", "github_pat_", "sk_live_"),
+    *("hf_", "npm_", "hooks.slack.com/services/", "T0AAAAAAA", "/B0BBBBBB", "/"),
+    *("A" * 10, "a1B2" * 5, "Zz9_" * 6, "0" * 16, "abcdefgh", "x" * 20),
+    *(" ", ".", "-", "_", 'token = "', '"', "é", "API_KEY: '", "'", "qW8rT2yU6iO1pA5sD9fG3hJ7"),
+)
+PATHS = ("a.py", ".env", "x/.env.local", "id_rsa", "y/id_rsa", "xid_rsa", ".netrc", "a.netrc", "é")
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(PATHS), st.lists(st.sampled_from(PARTS), max_size=8)), max_size=6
+    )
+)
+def test_joined_texts_give_what_each_kind_gives_alone(files):
+    named = [(f"{at}/{path}", "".join(parts)) for at, (path, parts) in enumerate(files)]
+    alone = {path: what for path, text in named if (what := _looked_for_one_by_one(path, text))}
+    assert find_secrets(named) == alone
+
+
+def _looked_for_one_by_one(path, text):
+    """Every kind by its own pattern, in their order, without a look at joined texts."""
+    if re.search(r"(?i)(?:^|/)(?:id_(?:rsa|dsa|ecdsa|ed25519)|\.netrc|\.pgpass|\.htpasswd)$", path):
+        return "a file of keys or passwords"
+    is_env = re.search(r"(?i)(?:^|/)\.env(?:\.(?!example|sample|template|dist)[\w.-]+)?$", path)
+    if is_env and secret_scan._ENV_VALUE.search(text):
+        return "an environment file"
+    return next(_kinds_in(text), "")
+
+
+def _kinds_in(text):
+    yield from (what for what, pattern in secret_scan._VENDORS if pattern.search(text))
+    runs = secret_scan._MODEL_VENDORS_KEY.findall(text)
+    if any(re.search(r"\d", run) and re.search("[A-Z]", run) for run in runs):
+        yield "a model vendor's key"
+    if re.search("_[0-9A-Za-z]{16}", text):
+        yield from (what for what, pattern in secret_scan._UNDERSCORED if pattern.search(text))
+    assigned = (found for each in secret_scan._ASSIGNED for found in each.finditer(text))
+    if any(secret_scan._is_named_secret(text, found) for found in assigned):
+        yield "a key or password in an assignment"

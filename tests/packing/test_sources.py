@@ -188,4 +188,4 @@ def test_invisible_characters_are_reported(repo, text, is_reported):
     put(repo, f=text)
     found = sources(repo)
     assert read(found, "f").text == text
-    assert ("f holds invisible" in "".join(found.warnings)) is is_reported
+    assert ("f contains invisible" in "".join(found.warnings)) is is_reported

@@ -1,4 +1,4 @@
-"""The account of a packed prompt, for people and for programs."""
+"""The report about a packed prompt, for people and for programs."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from smart_context.cli.terminal.output import table
-from smart_context.packing.plan import NOT_SENT, PackPlan
+from smart_context.packing.plan import PackPlan
 from smart_context.packing.request import NO_BUDGET
 from smart_context.text.names import encodable, one_line, shown
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:  # only --check needs it
     from smart_context.packing.record import Freshness
 
 MAX_NAMED = 20
-"""So many files are named; of more, the number is told."""
+"""The most files that are named; of the others, only the number is shown."""
 
 
 def as_text(plan: PackPlan, *, with_tree: bool = False) -> str:
-    """The sections as a table, what was left out and why, and the sum."""
+    """The sections as a table, the files left out and why, and the total."""
     rows = [
         (
             section.heading,
@@ -43,7 +43,7 @@ def as_text(plan: PackPlan, *, with_tree: bool = False) -> str:
 
 
 def as_document(plan: PackPlan, *, with_tree: bool = False) -> dict[str, Any]:
-    """The same as JSON can say it."""
+    """The report as JSON."""
     document: dict[str, Any] = {
         "sha256": plan.digest(),
         "tokens": plan.tokens,
@@ -83,7 +83,7 @@ def as_document(plan: PackPlan, *, with_tree: bool = False) -> dict[str, Any]:
 
 
 def check_as_text(name: str, found: "Freshness", count: int) -> str:
-    """Whether a stored prompt is up to date; if not, what has changed."""
+    """The state of a stored prompt: up to date, or what has changed."""
     files = "1 file" if count == 1 else f"{count} files"
     if not found.is_stale:
         told = f"{shown(name)} is up to date ({files})."
@@ -102,7 +102,7 @@ def check_as_text(name: str, found: "Freshness", count: int) -> str:
 
 
 def check_as_document(found: "Freshness") -> dict[str, Any]:
-    """The same as JSON can say it."""
+    """The same as JSON."""
     return asdict(found)
 
 
@@ -114,10 +114,10 @@ def _state(is_kept: bool, is_protected: bool) -> str:
 
 def _warnings_of(plan: PackPlan) -> Iterator[str]:
     if not plan.sections:
-        yield "there is nothing of what was asked for, so the prompt is empty"
+        yield "nothing matched the request, so the prompt is empty"
     if plan.is_cut or plan.is_over_budget:
-        fate = "its end was cut off" if plan.is_cut else "it was kept whole"
-        yield f"what can't be dropped is over the token budget of {plan.token_budget}; {fate}"
+        fate = "the end was cut off" if plan.is_cut else "they were kept whole"
+        yield f"required sections are over the token budget of {plan.token_budget}; {fate}"
 
 
 _LIFTED_BY = {
@@ -128,7 +128,7 @@ _LIFTED_BY = {
 
 
 def _size_notes(plan: PackPlan) -> Iterator[str]:
-    """How many files each limit of size left out, and how to lift it."""
+    """The number of files over each size limit, and how to raise it."""
     files = [file for section in plan.sections for file in section.files if file.limit]
     for (limit, words), count in Counter((file.limit, file.detail) for file in files).items():
         counted = "1 file is" if count == 1 else f"{count:,} files are"
@@ -136,9 +136,8 @@ def _size_notes(plan: PackPlan) -> Iterator[str]:
 
 
 def _left_out(plan: PackPlan) -> Iterator[tuple[str, str]]:
-    for file in plan.files():
-        if file.reason not in {"", NOT_SENT}:
-            yield file.path, file.reason
+    for section in plan.sections:
+        yield from ((file.path, file.detail) for file in section.files if file.detail)
 
 
 def _named(lines: Sequence[str]) -> list[str]:
@@ -148,6 +147,6 @@ def _named(lines: Sequence[str]) -> list[str]:
 
 def _sum(plan: PackPlan) -> str:
     budget = "" if plan.token_budget == NO_BUDGET else f" of {plan.token_budget}"
-    count = sum(1 for file in plan.files() if file.is_kept)
+    count = sum(1 for _ in plan.kept_texts())
     files = "1 file" if count == 1 else f"{count} files"
-    return f"{plan.tokens}{budget} tokens · {files}"
+    return f"{plan.tokens}{budget} tokens, {files}"

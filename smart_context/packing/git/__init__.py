@@ -1,1 +1,1 @@
-"""Asks git for changes, in repositories that nobody has to trust."""
+"""Asks git for changes, safely even in untrusted repositories."""

@@ -1,4 +1,4 @@
-"""Asks git what has changed. What git can't tell is empty, with a line in the log."""
+"""Asks git what has changed. If git fails, the result is empty, with a line in the log."""
 
 import logging
 from collections.abc import Sequence
@@ -24,19 +24,19 @@ _MAX_BYTES = 16 << 20
 _LIST_CONFIG = ("config", "--list", "--show-scope", "-z")
 _PLAIN_DIFF = (
     *("diff", "--no-color", "--no-ext-diff", "--no-textconv"),
-    *("--submodule=short", "--ignore-submodules=dirty"),  # git would run once more in each
+    *("--submodule=short", "--ignore-submodules=dirty"),  # else git runs in each submodule
 )
 
 
-class Changes:
-    """What git says has changed below a folder. Making one starts and reads nothing.
+class GitChanges:
+    """Changes below a folder, as git reports them. The constructor reads and starts nothing.
 
-    Git runs none of the programs that the repository names, and fetches nothing; so contents are
-    shown as they lie in the files, without their filters.
+    Git runs no program that the repository names, and fetches nothing; so contents are shown
+    unfiltered.
 
     Args:
-        folder: In the work tree of a repository.
-        timeout_s: How long git may take for each answer.
+        folder: A folder in the work tree of a repository.
+        timeout_s: The longest time for each answer of git.
     """
 
     def __init__(self, folder: Path, *, timeout_s: float = _TIMEOUT_S) -> None:
@@ -44,12 +44,12 @@ class Changes:
         self._timeout_s = timeout_s
 
     def diff(self, *, staged: bool) -> str:
-        """The changes as git shows them: those staged, or those that are not."""
+        """The staged or the unstaged changes, as git shows them."""
         arguments = ["--cached"] if staged else []
         return self._ask(arguments, refusal_level=logging.WARNING).decode("utf-8", "replace")
 
     def staged_files(self) -> list[str]:
-        """The files with staged changes: new names of renames, no deletions."""
+        """The files with staged changes: new names of renamed files, no deleted ones."""
         names = self._ask(["--cached", "--name-only", "--diff-filter=d", "-z"]).split(b"\0")
         return [name.decode("utf-8", "surrogateescape") for name in names if name]
 
@@ -59,7 +59,7 @@ class Changes:
         except _NotTold as failed:
             level = logging.WARNING if failed.is_surprise else refusal_level
             place, reason = shown(str(self._folder)), one_line(str(failed))
-            _LOGGER.log(level, "git did not tell what changed in %s: %s", place, reason)
+            _LOGGER.log(level, "git could not list the changes in %s: %s", place, reason)
             return b""
 
     def _answer(self, options: list[str]) -> bytes:
@@ -69,7 +69,7 @@ class Changes:
 
     @cached_property
     def _place(self) -> tuple[WorkTree, dict[str, str]]:
-        """The work tree, and the variables with which git runs no program there."""
+        """The work tree, and the environment in which git runs no programs there."""
         tree = work_tree_of(self._folder)
         if tree is None:
             raise _NotTold("it is in no work tree of a git repository")
@@ -99,7 +99,7 @@ class Changes:
 
 
 class _NotTold(Exception):
-    """Why there is no answer; a surprise is for the user to look into."""
+    """Why git gave no answer; the user should look into a surprise."""
 
     def __init__(self, reason: str, *, is_surprise: bool = False) -> None:
         super().__init__(reason)

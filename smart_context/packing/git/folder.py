@@ -1,8 +1,8 @@
-"""Where the git repository of a folder is, and whether it may be read.
+"""Finds the git repository of a folder, and tells whether it may be read.
 
-A folder that came as an archive can hold a `.git` that leads to another repository of the user's,
-or take its HEAD, index or branches from there by links; what is staged there would then be shown
-as if it was the folder's own.
+A folder from an archive can contain a `.git` that points to another repository of the user, or
+links to that one's HEAD, index or branches. Changes staged there would then be shown as the
+folder's own.
 """
 
 import os
@@ -13,8 +13,8 @@ from pathlib import Path
 from smart_context.disk.folders import read_inside
 
 _PARTS = ("index", "packed-refs", "refs", "reftable")
-"""What leads git to the contents that it shows, with HEAD, which git takes for no link out."""
-_MAX_REFERENCES = 5  # as git has it: HEAD names a branch, which may name another
+"""The parts that lead git to the contents it shows, besides HEAD, for which git checks links."""
+_MAX_REFERENCES = 5  # git's own limit: HEAD names a branch, which may name another
 _MAX_LINE_BYTES = 1 << 16
 _TRUE = {"true", "yes", "on", "1"}
 
@@ -24,8 +24,8 @@ class WorkTree:
     """The files of a repository.
 
     Attributes:
-        top: Their folder, in which `.git` is; without links.
-        below: The folder that was asked for, relative to `top`; empty, or closed by a slash.
+        top: The folder that contains `.git`; without links.
+        below: The requested folder, relative to `top`; empty, or with a final slash.
     """
 
     top: Path
@@ -33,7 +33,7 @@ class WorkTree:
 
 
 def work_tree_of(folder: Path) -> WorkTree | None:
-    """The work tree that a folder is in, told without asking git."""
+    """The work tree that contains a folder, found without git."""
     inner = folder.resolve()
     for top in (inner, *inner.parents):
         git = top / ".git"
@@ -45,10 +45,10 @@ def work_tree_of(folder: Path) -> WorkTree | None:
 
 
 def why_not_its_own(tree: WorkTree, configuration: Mapping[str, str]) -> str:
-    """Why the repository can't be taken for that of the work tree; empty if it can."""
+    """Why the repository may not belong to the work tree; empty if it does."""
     try:
         return _fault(tree, configuration)
-    except (OSError, RuntimeError, ValueError):  # links in a circle, names that can't be
+    except (OSError, RuntimeError, ValueError):  # circular links, impossible names
         return "parts of its .git can't be found"
 
 
@@ -59,12 +59,12 @@ def _fault(tree: WorkTree, configuration: Mapping[str, str]) -> str:
     if common != git:  # one of the work trees that `git worktree add` makes
         knows_it = (git / _value(git / "gitdir")).resolve() == pointer
         if git.parent != common / "worktrees" or not knows_it:
-            return f"{git} is of another work tree; if this one was moved: git worktree repair"
+            return f"{git} belongs to another work tree; if this one was moved: git worktree repair"
     elif configuration.get("core.bare", "").lower() in _TRUE:
         return "it is a bare repository, which has no files"
     elif named_tree := configuration.get("core.worktree"):
         if (git / named_tree).resolve() != tree.top:
-            return f"{git} is of another work tree, {named_tree}"
+            return f"{git} belongs to another work tree, {named_tree}"
     elif not git.is_relative_to(tree.top):
         return f"{git} is not in it; if it is its own: git config core.worktree {tree.top}"
     return _strays(git, common)
@@ -89,7 +89,7 @@ def _branches(git: Path, common: Path) -> Iterator[str]:
 
 
 def _value(path: Path, prefix: str = "") -> str:
-    """The line of one of git's small files; empty if there is none."""
+    """The line in one of git's small files; empty if missing."""
     try:
         place = path.resolve()
         line = os.fsdecode(read_inside(place.parent, place.name, max_bytes=_MAX_LINE_BYTES))

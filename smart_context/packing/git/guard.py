@@ -1,8 +1,8 @@
-"""What git is told so that nothing runs but git itself.
+"""Configures git so that it runs no other program.
 
-A repository is data, but its configuration can name programs: filters of contents, hooks, a file
-system monitor, and what fetches missing objects. Those that have a name of their own are found in
-the configuration first, so that each can be switched off.
+A repository's configuration can name programs: filters, hooks, a file system monitor, and helpers
+that fetch missing objects. Those with names of their own are looked up first, so that each can be
+switched off.
 """
 
 import os
@@ -11,26 +11,26 @@ from collections.abc import Mapping
 from smart_context.packing.git.folder import WorkTree
 
 KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "SUDO_UID")
-"""Where the user keeps the configuration of git, and who else owns the user's repositories."""
+"""The user's configuration of git, and the other owner of the user's repositories."""
 
 
 Settings = Mapping[str, str]
-"""Values by the keys of git's configuration."""
+"""Values of git's configuration, by key."""
 
 FIXED_SETTINGS: Settings = {
     "core.fsmonitor": "false",
     "core.hookspath": os.devnull,
     "core.quotepath": "false",
-    "core.bigfilethreshold": "16m",  # git takes larger files for binary, and does not load them
+    "core.bigfilethreshold": "16m",  # git treats larger files as binary, without loading them
     "safe.barerepository": "explicit",
 }
-"""What holds in every repository."""
+"""Settings for every repository."""
 
 
 def guarded_environment(
     cleaned: Mapping[str, str], tree: WorkTree, settings: Settings
 ) -> dict[str, str]:
-    """The variables with which git runs in a work tree; it looks for a repository only there."""
+    """The environment of git in a work tree; it looks for a repository only there."""
     numbered = {
         name: text
         for number, (key, value) in enumerate(settings.items())
@@ -50,9 +50,9 @@ def guarded_environment(
 
 
 def read_listed(listed: bytes) -> dict[str, str] | None:
-    """The values that count, of all that `git config --list --show-scope -z` names.
+    """The values in force, from the output of `git config --list --show-scope -z`.
 
-    `None` if git does not heed the settings in its environment, as it does from 2.31 on.
+    `None` if git is older than 2.31 and ignores the settings in its environment.
     """
     scopes_and_entries = os.fsdecode(listed).split("\0")
     if "command" not in scopes_and_entries[::2]:
@@ -62,7 +62,7 @@ def read_listed(listed: bytes) -> dict[str, str] | None:
 
 
 def safe_settings(listed: Settings) -> Settings:
-    """What overrides the programs that a repository's configuration names."""
+    """Settings that switch off the programs that a repository's configuration names."""
     overrides: dict[str, str] = {}
     for key in listed:
         section, _, rest = key.partition(".")

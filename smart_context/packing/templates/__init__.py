@@ -1,1 +1,1 @@
-"""Renders the shipped templates, and the user's own in a child process."""
+"""Renders shipped templates, and the user's own in a child process."""

@@ -1,15 +1,15 @@
-"""The names of the templates that prompts may be made with (contract C)."""
+"""The names of the allowed templates."""
 
 ALLOWED_TEMPLATES = frozenset(
     {"_base.j2", "_output_schema.j2", "planning.j2", "implement.j2", "review_strict.j2"}
 )
 
 TEMPLATES_OF_ROLES = frozenset(name for name in ALLOWED_TEMPLATES if not name.startswith("_"))
-"""Those that make a whole prompt; the others are parts of these."""
+"""The templates of whole prompts; the others are parts of these."""
 
 
 def check_allowed(name: str) -> None:
-    """Refuses a template that is not on the list.
+    """Refuse a template that is not on the list.
 
     Raises:
         ValueError: If it is not.

@@ -1,4 +1,4 @@
-"""Renders templates that are not ours in a process that is killed: they may loop without end."""
+"""Renders the user's templates in a child process, which is killed if they loop."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # 15 ms, and only templates that are not ours need it
     from smart_context.processes.child import Child
 
 RENDER_DEADLINE_S = 2.0
-"""How much processor time a template may take."""
+"""The most processor time for a template."""
 
 Render = Callable[[str, Mapping[str, Any]], str]
 """Makes a prompt by the name of a template and its values."""
@@ -23,12 +23,12 @@ _PLAIN_ERRORS = {"SecurityError", "TemplateError", "TemplateRuntimeError", "Unde
 
 @contextmanager
 def renderer(own: OwnTemplates, child: "Child | None") -> Iterator[Render]:
-    """What renders a template by its name with values, own versions before the shipped ones.
+    """A function that renders a template by name, preferring own versions to the shipped ones.
 
     Args:
-        own: Own versions of the allowed templates.
-        child: Where these are rendered; `None` starts one, which is ready when it is needed if
-            there is something else to do first.
+        own: The user's versions of the allowed templates.
+        child: The process that renders them; `None` starts one early, so that it is ready when
+            needed.
     """
     if own.is_empty:
         from smart_context.packing.templates.templates import render  # noqa: PLC0415  50 ms
@@ -39,7 +39,7 @@ def renderer(own: OwnTemplates, child: "Child | None") -> Iterator[Render]:
 
     with ExitStack() as closing:
         ready = child or closing.enter_context(Child(environ=environment()))
-        with suppress(ChildFailed):  # rendering will say it
+        with suppress(ChildFailed):  # rendering reports it
             ready.start()
         yield partial(render_in, ready, own)
 
@@ -67,14 +67,14 @@ def render_in(
     except ChildFailed as failure:
         raise _error("SecurityError", f"the template does too much: {failure}") from failure
     except ValueError as unsendable:
-        raise _error("TemplateRuntimeError", f"a value is no plain data: {unsendable}") from None
+        raise _error("TemplateRuntimeError", f"a value is not plain data: {unsendable}") from None
     if "prompt" in outcome:
         return str(outcome["prompt"])
     raise _error(str(outcome["error"]), str(outcome["message"]), outcome["line"])
 
 
 def _outcome(own: OwnTemplates, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """In the child: the prompt, or what was raised as plain data."""
+    """In the child: the prompt, or the error as plain data."""
     from smart_context.packing.templates import templates  # noqa: PLC0415 - 50 ms that the parent is spared
 
     try:
@@ -90,7 +90,7 @@ def _outcome(own: OwnTemplates, name: str, values: Mapping[str, Any]) -> dict[st
 
 
 def _error(kind: str, message: str, line: int | None = None) -> Exception:
-    """An exception as the template has raised it, or the closest that says the same."""
+    """The exception that the template raised, or the closest one."""
     from jinja2 import exceptions  # noqa: PLC0415 - 50 ms, and only when it fails
 
     error: Exception

@@ -1,4 +1,4 @@
-"""A folder's own versions of the allowed templates."""
+"""The user's versions of the allowed templates."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,11 +12,11 @@ MAX_TEMPLATE_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnTemplates:
-    """Versions of allowed templates that take the place of the shipped ones.
+    """Versions of allowed templates that replace the shipped ones.
 
     Attributes:
-        sources: Their text, by name.
-        problems: Why one can't be used, by name.
+        sources: Their texts, by name.
+        problems: Why a version can't be used, by name.
     """
 
     sources: Mapping[str, str] = field(default_factory=dict)
@@ -24,11 +24,11 @@ class OwnTemplates:
 
     @property
     def is_empty(self) -> bool:
-        """True if all templates are the shipped ones."""
+        """True if only the shipped templates are used."""
         return not (self.sources or self.problems)
 
     def before(self, others: "OwnTemplates") -> "OwnTemplates":
-        """These, and of others those that are not among these."""
+        """These versions, plus those of `others` for other templates."""
         known = {*self.sources, *self.problems}
         problems = {name: why for name, why in others.problems.items() if name not in known}
         sources = {name: text for name, text in others.sources.items() if name not in known}
@@ -38,14 +38,14 @@ class OwnTemplates:
 
 
 def read_own(folder: Place | None) -> OwnTemplates:
-    """The versions that a folder has now; no link in it is followed."""
+    """Read the versions in a folder; links in it are not followed."""
     if folder is None:
         return OwnTemplates()
     return _own(lambda name: read_inside(folder, name, max_bytes=MAX_TEMPLATE_BYTES), folder)
 
 
 def own_of(contents: Mapping[str, bytes], folder: Place) -> OwnTemplates:
-    """The versions among files that were read already, by their names in the folder."""
+    """The versions among files already read, by name in the folder."""
 
     def read(name: str) -> bytes:
         if name not in contents:

@@ -1,4 +1,4 @@
-"""Renders the templates of prompts, by name from a list of allowed ones (contract C)."""
+"""Renders allowed templates by name."""
 
 from collections.abc import Callable, Mapping
 from traceback import extract_tb
@@ -17,7 +17,7 @@ MAX_PROMPT_CHARACTERS = 16 << 20
 
 
 class _Allowed(BaseLoader):
-    """Passes on only the names that are allowed, also for `extends` and `include`."""
+    """Loads only allowed templates, for `extends` and `include` as well."""
 
     def __init__(self, own: OwnTemplates) -> None:
         self._own = own
@@ -37,10 +37,10 @@ class _Allowed(BaseLoader):
 
 
 def prompt_environment(own: OwnTemplates) -> ImmutableSandboxedEnvironment:
-    """The environment of the shipped templates, with own versions before them.
+    """The Jinja environment of the shipped templates, with own versions before them.
 
-    It keeps a template from Python's inside, from changing values and from other files. How much
-    a template does is not limited: `costly_templates` renders those that are not ours.
+    A template can't reach Python's internals, change values or read other files. Its time and
+    memory are not limited here: `costly` renders the user's templates.
     """
     environment = ImmutableSandboxedEnvironment(
         loader=_Allowed(own), undefined=StrictUndefined, autoescape=False
@@ -51,16 +51,16 @@ def prompt_environment(own: OwnTemplates) -> ImmutableSandboxedEnvironment:
 
 
 def failure_of(name: str, error: Exception) -> str:
-    """Why a template failed, in words: at which of its lines, and what went wrong."""
+    """Why a template failed: its line and the error."""
     if isinstance(error, RecursionError):
-        return f"The template {name} failed: it calls or includes itself without end"
+        return f"The template {name} failed: it calls or includes itself endlessly"
     line = line_of(error)
     place = f" at line {line}" if line else ""
     return f"The template {name} failed{place}: {type(error).__name__}: {error}"
 
 
 def line_of(error: Exception) -> int | None:
-    """The line of a template at which it failed; `None` if that is not known."""
+    """The line at which a template failed; `None` if unknown."""
     if line := getattr(error, "lineno", None):
         return int(line)
     lines = [f.lineno for f in extract_tb(error.__traceback__) if f.filename.endswith(".j2")]
@@ -68,7 +68,7 @@ def line_of(error: Exception) -> int | None:
 
 
 def render(own: OwnTemplates, name: str, values: Mapping[str, Any]) -> str:
-    """The rendered template.
+    """Render a template.
 
     Raises:
         ValueError: If the name is not on the list.
@@ -87,7 +87,7 @@ def render(own: OwnTemplates, name: str, values: Mapping[str, Any]) -> str:
 
 
 def truncate_lines(text: str, count: int) -> str:
-    """The first `count` lines, and how many were left out."""
+    """The first `count` lines, and the number of lines left out."""
     lines = text.removesuffix("\n").split("\n")
     left_out = len(lines) - max(count, 0)
     if left_out <= 0:
@@ -96,5 +96,5 @@ def truncate_lines(text: str, count: int) -> str:
 
 
 def format_diff(text: str) -> str:
-    """A diff in a fence that it can't close; nothing for nothing."""
+    """A diff in a fence that it can't close; empty for an empty diff."""
     return "".join(Markup().block(text, "diff")) if text.strip() else ""

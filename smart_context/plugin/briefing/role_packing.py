@@ -10,7 +10,7 @@ from pathlib import Path
 
 from smart_context.errors import ConfigInvalid, PathRefused
 from smart_context.packing import RoleConfig
-from smart_context.packing.git.changes import Changes
+from smart_context.packing.git.changes import GitChanges
 from smart_context.packing.git.folder import work_tree_of
 from smart_context.packing.patterns import PatternSet
 from smart_context.packing.sections import STAGED_DIFF, UNSTAGED_DIFF
@@ -140,7 +140,7 @@ class RolePacking:
         """A digest of git's diffs."""
         if work_tree_of(self._root) is None:
             return ""
-        changes = Changes(self._root)
+        changes = GitChanges(self._root)
         digest = hashlib.sha256(changes.diff(staged=True).encode("utf-8", "replace"))
         if unstaged:
             digest.update(changes.diff(staged=False).encode("utf-8", "replace"))

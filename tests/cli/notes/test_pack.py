@@ -53,7 +53,7 @@ def test_the_prompt_alone_is_on_stdout_and_its_account_on_stderr(smart_context, 
     rows = {line.split("  ")[0]: line.split() for line in err.splitlines()}
     assert rows["Target Files"][-1] == "yes"
     assert rows["Task"][-1] == "always"
-    assert "of 30000 tokens · 3 files" in err
+    assert "of 30000 tokens, 3 files" in err
 
 
 def test_a_template_is_filled(smart_context, repo):
@@ -199,7 +199,7 @@ def test_secrets_are_left_out_unless_they_are_asked_for(smart_context, repo):
     code, out, err = smart_context("pack", "--include", "keys.py", cwd=repo)
     assert code == 0
     assert KEY not in out + err
-    assert "keys.py was left out: it seems to hold an AWS key" in err
+    assert "keys.py was left out: it seems to contain an AWS key" in err
     assert KEY in smart_context("pack", "--include", "keys.py", "--allow-secrets", cwd=repo)[1]
 
 
@@ -294,7 +294,7 @@ def test_json_has_the_prompt_and_the_whole_account(smart_context, repo):
     assert document["is_whole"] is True
     assert document["sections"][0]["heading"] == "Repository Context"
     assert {f["path"]: f["reason"] for f in document["files"]}["keys.py"] == (
-        "seems to hold an AWS key"
+        "seems to contain an AWS key"
     )
     assert set(document["sources"]) == {f["path"] for f in document["files"] if f["in"]}
     assert document["token_tree"][0]["path"] == "./"
@@ -545,7 +545,7 @@ def test_a_dot_is_all_there_is(smart_context, repo, option, name):
 def test_an_empty_prompt_is_not_left_unexplained(smart_context, repo):
     code, out, err = smart_context("pack", "--include", "nosuch/**", cwd=repo)
     assert (code, out) == (0, "")
-    assert "warning: there is nothing of what was asked for, so the prompt is empty" in err
+    assert "warning: nothing matched the request, so the prompt is empty" in err
 
 
 @pytest.fixture

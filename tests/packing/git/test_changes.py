@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from smart_context.packing import ContextPacker, RoleConfig, RoleContext
-from smart_context.packing.git.changes import Changes
+from smart_context.packing.git.changes import GitChanges
 from tests.packing.repositories import ATTACKS, git, make_repository, set_trap
 from tests.patience import PATIENCE_S
 
@@ -35,7 +35,7 @@ def repo(tmp_path):
 
 
 def answers(root) -> tuple[str, str, list[str]]:
-    changes = Changes(root)
+    changes = GitChanges(root)
     return changes.diff(staged=True), changes.diff(staged=False), changes.staged_files()
 
 
@@ -55,8 +55,8 @@ def test_renames_odd_names_and_deletions_are_told(repo):
     run("mv", "old.py", "moved.py")
     run("rm", "-q", "gone.py")
     run("add", "--", *names)
-    assert sorted(Changes(root).staged_files()) == sorted([*names, "moved.py"])
-    assert "näme 文.py" in Changes(root).diff(staged=True)
+    assert sorted(GitChanges(root).staged_files()) == sorted([*names, "moved.py"])
+    assert "näme 文.py" in GitChanges(root).diff(staged=True)
 
 
 def test_staged_and_unstaged_changes_are_apart(repo):
@@ -64,9 +64,9 @@ def test_staged_and_unstaged_changes_are_apart(repo):
     (root / "gone.py").write_text("staged")
     run("add", ".")
     (root / "gone.py").write_text("unstaged")
-    assert "+staged" in Changes(root).diff(staged=True)
-    assert "+unstaged" not in Changes(root).diff(staged=True)
-    assert "+unstaged" in Changes(root).diff(staged=False)
+    assert "+staged" in GitChanges(root).diff(staged=True)
+    assert "+unstaged" not in GitChanges(root).diff(staged=True)
+    assert "+unstaged" in GitChanges(root).diff(staged=False)
 
 
 def test_below_the_top_of_a_repository_paths_are_relative_to_it(repo):
@@ -75,9 +75,9 @@ def test_below_the_top_of_a_repository_paths_are_relative_to_it(repo):
         (root / path).parent.mkdir(exist_ok=True)
         (root / path).write_text("x")
     run("add", ".")
-    assert Changes(root / "sub").staged_files() == ["a.py"]
-    assert "+++ b/a.py" in Changes(root / "sub").diff(staged=True)
-    assert "top" not in Changes(root / "sub").diff(staged=True)
+    assert GitChanges(root / "sub").staged_files() == ["a.py"]
+    assert "+++ b/a.py" in GitChanges(root / "sub").diff(staged=True)
+    assert "top" not in GitChanges(root / "sub").diff(staged=True)
 
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
@@ -113,9 +113,9 @@ def test_a_git_that_heeds_none_of_our_settings_is_not_asked(repo, tmp_path, monk
     old.write_text(f'#!/bin/sh\nunset GIT_CONFIG_COUNT\nexec {shutil.which("git")} "$@"\n')
     old.chmod(0o755)
     (root / "gone.py").write_text("changed")
-    assert Changes(root).diff(staged=False)
+    assert GitChanges(root).diff(staged=False)
     monkeypatch.setenv("PATH", f"{old.parent}{os.pathsep}{os.environ['PATH']}")
-    assert Changes(root).diff(staged=False) == ""
+    assert GitChanges(root).diff(staged=False) == ""
     assert "git 2.31 or newer is needed" in caplog.text
 
 
@@ -124,7 +124,7 @@ def test_more_filters_than_can_be_switched_off_are_no_way_in(tmp_path, caplog):
     trap.filter("f", "clean")
     with (trap.root / ".git" / "config").open("a") as config:
         config.writelines(f'[filter "{number}"]\n\tclean = x\n' for number in range(30_000))
-    assert Changes(trap.root).diff(staged=False) == ""
+    assert GitChanges(trap.root).diff(staged=False) == ""
     assert "git could not be started" in caplog.text
     assert not trap.is_sprung()
 
@@ -147,7 +147,7 @@ def test_a_git_that_lies_in_the_repository_is_not_the_users(tmp_path, monkeypatc
     shutil.copy(trap.program, trap.root / "git")
     monkeypatch.chdir(trap.root)
     monkeypatch.setenv("PATH", os.pathsep.join(["", ".", str(trap.root), os.environ["PATH"]]))
-    assert "+staged" in Changes(trap.root).diff(staged=True)
+    assert "+staged" in GitChanges(trap.root).diff(staged=True)
     assert not trap.is_sprung()
 
 
@@ -162,8 +162,8 @@ def test_what_the_environment_says_about_git_is_not_meant_for_this_repository(re
         monkeypatch.setenv(name, "/nowhere")
     monkeypatch.setenv("GIT_EXTERNAL_DIFF", str(program))
     monkeypatch.setenv("GIT_CONFIG_PARAMETERS", "'core.fsmonitor'='/nowhere'")
-    assert Changes(root).staged_files() == ["new.py"]
-    assert "+x" in Changes(root).diff(staged=True)
+    assert GitChanges(root).staged_files() == ["new.py"]
+    assert "+x" in GitChanges(root).diff(staged=True)
     assert not (root / "ran").exists()
 
 
@@ -174,9 +174,9 @@ def test_filtered_files_are_shown_as_they_are_stored(repo):
     run("config", "filter.pointers.required", "true")
     (root / "a.bin").write_text("content\n")
     run("add", ".")
-    assert "+pointer-to-content" in Changes(root).diff(staged=True)
+    assert "+pointer-to-content" in GitChanges(root).diff(staged=True)
     (root / "a.bin").write_text("other\n")
-    assert "+other" in Changes(root).diff(staged=False)
+    assert "+other" in GitChanges(root).diff(staged=False)
 
 
 def test_a_work_tree_of_its_own_and_a_submodule_are_asked(repo, tmp_path):
@@ -187,9 +187,9 @@ def test_a_work_tree_of_its_own_and_a_submodule_are_asked(repo, tmp_path):
     for top in (tmp_path / "tree", root / "sub"):
         (top / "new.py").write_text("x")
         git(top, "add", "new.py")
-        assert Changes(top).staged_files() == ["new.py"]
-        assert "+x" in Changes(top).diff(staged=True)
-    assert "+Subproject commit" in Changes(root).diff(staged=True)
+        assert GitChanges(top).staged_files() == ["new.py"]
+        assert "+x" in GitChanges(top).diff(staged=True)
+    assert "+Subproject commit" in GitChanges(root).diff(staged=True)
 
 
 def _as_pointer(own, private):
@@ -278,7 +278,7 @@ def test_a_folder_does_not_show_the_changes_of_another_repository(tmp_path, stea
     own = tmp_path / "own"
     assert "word of private" in unguarded_diff(own, "--cached") + unguarded_diff(own)
     assert "word of private" not in "".join(answers(tmp_path / "own")[:2])
-    assert "git did not tell" in caplog.text
+    assert "git could not list the changes" in caplog.text
 
 
 def test_a_repository_kept_elsewhere_is_asked_once_it_names_its_files(tmp_path, caplog):
@@ -286,21 +286,21 @@ def test_a_repository_kept_elsewhere_is_asked_once_it_names_its_files(tmp_path, 
     git(tmp_path, "init", "-q", "--separate-git-dir", str(tmp_path / "kept"), str(files))
     (files / "a.txt").write_text("x")
     git(files, "add", ".")
-    assert Changes(files).staged_files() == []
+    assert GitChanges(files).staged_files() == []
     caplog.clear()
-    assert Changes(files).diff(staged=True) == ""
+    assert GitChanges(files).diff(staged=True) == ""
     assert f"git config core.worktree {files}" in caplog.text
     git(files, "config", "core.worktree", str(files))
-    assert Changes(files).staged_files() == ["a.txt"]
+    assert GitChanges(files).staged_files() == ["a.txt"]
 
 
 def test_what_git_can_not_tell_is_empty(tmp_path, caplog):
-    assert Changes(tmp_path).diff(staged=True) == ""
-    assert "git did not tell" in caplog.text
+    assert GitChanges(tmp_path).diff(staged=True) == ""
+    assert "git could not list the changes" in caplog.text
     caplog.clear()
     with caplog.at_level("INFO"):
-        assert Changes(tmp_path).staged_files() == []
-    assert "git did not tell" in caplog.text
+        assert GitChanges(tmp_path).staged_files() == []
+    assert "git could not list the changes" in caplog.text
 
 
 def test_a_bare_repository_has_not_lost_its_files(repo):
@@ -323,18 +323,18 @@ def test_a_file_in_conflict_is_named_once(repo):
     run("commit", "-qam", "ours")
     with pytest.raises(subprocess.CalledProcessError):
         run("merge", "other")
-    assert Changes(folder).staged_files() == ["old.py"]
-    assert Changes(folder).diff(staged=True) == "* Unmerged path old.py\n"
+    assert GitChanges(folder).staged_files() == ["old.py"]
+    assert GitChanges(folder).diff(staged=True) == "* Unmerged path old.py\n"
 
 
 def test_a_repository_without_files_has_no_diff(tmp_path):
     subprocess.run(["git", "init", "-q", "--bare", str(tmp_path)], check=True)
-    assert Changes(tmp_path).diff(staged=True) == ""
+    assert GitChanges(tmp_path).diff(staged=True) == ""
 
 
 def test_without_git_there_are_no_changes(repo, tmp_path, monkeypatch, caplog):
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
-    assert Changes(repo[0]).diff(staged=True) == ""
+    assert GitChanges(repo[0]).diff(staged=True) == ""
     assert "git is not installed" in caplog.text
 
 
@@ -344,7 +344,7 @@ def test_a_git_that_hangs_is_given_up(repo, tmp_path, monkeypatch, caplog):
     program.write_text("#!/bin/sh\nexec /bin/sleep 60\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(program.parent))
-    assert Changes(repo[0], timeout_s=0.05).diff(staged=True) == ""
+    assert GitChanges(repo[0], timeout_s=0.05).diff(staged=True) == ""
     assert "git took longer than 0.05 s" in caplog.text
 
 
@@ -362,7 +362,7 @@ def test_a_file_without_end_holds_up_nobody(repo, name_it, caplog):
     os.mkfifo(root / "pipe")
     name_it(root)
     (root / "gone.py").write_text("changed")
-    assert Changes(root, timeout_s=0.3).diff(staged=False) == ""
+    assert GitChanges(root, timeout_s=0.3).diff(staged=False) == ""
     assert "git took longer than 0.3 s" in caplog.text
 
 
@@ -370,7 +370,7 @@ def test_a_huge_file_is_named_but_not_shown(repo):
     root, run = repo
     (root / "huge.txt").write_text("line\n" * (4 << 20))
     run("add", "huge.txt")
-    diff = Changes(root).diff(staged=True)
+    diff = GitChanges(root).diff(staged=True)
     assert "Binary files /dev/null and b/huge.txt differ" in diff
     assert len(diff) < 1000
 
@@ -394,7 +394,7 @@ def test_where_git_may_not_run_it_does_not_and_the_prompt_says_so(tmp_path, monk
     monkeypatch.setenv("PATH", str(tools))
     packer = ContextPacker(trap.root, git="never")
     plan = packer.plan(REVIEW, "")
-    assert plan.warnings == ("git may not run here, so the changes that it knows of are left out",)
+    assert plan.warnings == ("git may not run here, so its changes are left out",)
     assert packer.get_git_diff() == ""
     assert not trap.is_sprung()
     ContextPacker(trap.root).get_git_diff()

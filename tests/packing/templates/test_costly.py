@@ -125,7 +125,7 @@ def test_a_role_and_what_else_is_given_arrive_whole(rendered):
 
 
 def test_a_value_that_is_no_plain_data_is_told(rendered):
-    with pytest.raises(jinja2.TemplateError, match="no plain data"):
+    with pytest.raises(jinja2.TemplateError, match="not plain data"):
         rendered("{{ f() }}", f=lambda: 1)
 
 

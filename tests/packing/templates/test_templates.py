@@ -82,7 +82,7 @@ def test_the_environment_is_sandboxed_and_strict(tmp_path):
     [
         pytest.param("one\n{% if %}", "failed at line 2: TemplateSyntaxError", id="syntax"),
         pytest.param("\n\n{{ nosuch }}", "failed at line 3: UndefinedError", id="a variable"),
-        pytest.param("{% include 'planning.j2' %}", "includes itself without end", id="a circle"),
+        pytest.param("{% include 'planning.j2' %}", "includes itself endlessly", id="a circle"),
     ],
 )
 def test_where_a_template_failed_is_told(tmp_path, child, text, words):

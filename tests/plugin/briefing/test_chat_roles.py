@@ -125,7 +125,7 @@ async def test_a_role_with_faults_is_listed_with_them_and_can_not_be_chosen(note
     ("spoil", "words"),
     [
         pytest.param(lambda path: path.unlink(), "there is no role 'cook'", id="gone"),
-        pytest.param(lambda path: path.write_text("= ="), "no valid TOML", id="no TOML"),
+        pytest.param(lambda path: path.write_text("= ="), "not valid TOML", id="no TOML"),
         pytest.param(lambda path: path.write_text("tree = 3"), "tree: unknown", id="typo"),
     ],
 )
