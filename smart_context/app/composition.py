@@ -84,7 +84,11 @@ def open_store(root: Path) -> ChatStore:
 
 def notes_of(config: VaultConfig) -> FollowedVault:
     """The vault's notes; reads nothing yet."""
-    return FollowedVault(config.root, config.memory_dir)
+
+    def is_trusted() -> bool:
+        return not trust_of(config.root).standing(config).restricted
+
+    return FollowedVault(config.root, config.memory_dir, may_keep_words=is_trusted)
 
 
 @asynccontextmanager

@@ -4,26 +4,28 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
+Numbers = NDArray[np.uint32]
 
 MOST_GAIN = 2.2
-"""What a word that is used over and over gives at most, times its rarity."""
+"""The most that a word adds to a score, however often it occurs, before its rarity."""
 
 _SATURATION = MOST_GAIN - 1
 _LENGTH_WEIGHT = 0.75
 
 
 def rarity(holding: int, total: int) -> float:
-    """How telling a word is that `holding` of `total` documents have; always above 0."""
+    """The weight of a word that `holding` of `total` documents have; always above 0."""
     return math.log(1 + (total - holding + 0.5) / (holding + 0.5))
 
 
 def gains(counts: Floats, lengths: Floats, average: float) -> Floats:
-    """What a word gives to each document that has it, before its rarity; up to `MOST_GAIN`.
+    """The score that a word adds to each document with it, before its rarity.
 
     Args:
         counts: How often each document has the word.
@@ -34,56 +36,117 @@ def gains(counts: Floats, lengths: Floats, average: float) -> Floats:
     return np.asarray(counts * MOST_GAIN / (counts + _SATURATION * penalty), dtype=np.float32)
 
 
-class Bm25:
-    """Okapi BM25 over documents that are given as words; documents can be added, not removed."""
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Postings:
+    """The documents of each word, as arrays that can be kept on disk.
 
-    def __init__(self, documents: Iterable[Sequence[str]] = ()) -> None:
-        self._postings: dict[str, tuple[array[int], array[int]]] = {}
-        self._lengths = array("I")
+    Attributes:
+        words: The words.
+        ends: Of each word, where its postings end in `positions` and `counts`.
+        positions: The documents that have the word, by their positions.
+        counts: How often they have it.
+        lengths: The number of words of each document.
+    """
+
+    words: Sequence[str]
+    ends: Numbers
+    positions: Numbers
+    counts: Numbers
+    lengths: Numbers
+
+
+def _no_postings() -> Postings:
+    none = np.zeros(0, dtype=np.uint32)
+    return Postings(words=(), ends=none, positions=none, counts=none, lengths=none)
+
+
+class Bm25:
+    """Okapi BM25 over documents given as words; documents can be added, not removed.
+
+    Args:
+        documents: The first documents.
+        base: Documents indexed earlier; their positions come first.
+    """
+
+    def __init__(
+        self, documents: Iterable[Sequence[str]] = (), *, base: Postings | None = None
+    ) -> None:
+        self._base = base or _no_postings()
+        self._rows = {word: row for row, word in enumerate(self._base.words)}
+        self._added: dict[str, tuple[array[int], array[int]]] = {}
+        self._lengths = array("I", self._base.lengths.astype(np.uintc).tobytes())
         for document in documents:
             self.add(document)
 
     def __len__(self) -> int:
-        """How many documents there are."""
+        """The number of documents."""
         return len(self._lengths)
 
     def add(self, document: Sequence[str]) -> None:
-        """One more document, at the end; costs the same however many there are."""
+        """Add a document at the end, in time proportional to its own length."""
         position = len(self._lengths)
         self._lengths.append(len(document))
         for word, count in Counter(document).items():
-            found = self._postings.get(word)
+            found = self._added.get(word)
             if found is None:
-                found = self._postings[word] = (array("I"), array("I"))
+                found = self._added[word] = (array("I"), array("I"))
             found[0].append(position)
             found[1].append(count)
 
     def scores(self, query_words: Iterable[str]) -> Floats:
         """Shape (n,): how well each document answers the query; 0 where no word is shared.
 
-        A word that is given twice counts once.
+        A repeated word counts once.
         """
         total = np.zeros(len(self), dtype=np.float32)
         lengths = np.array(self._lengths, dtype=np.float32)
         for word in dict.fromkeys(query_words):
-            if found := self._postings.get(word):
-                places = np.array(found[0], dtype=np.intp)
-                counts = np.array(found[1], dtype=np.float32)
-                weight = np.float32(rarity(len(places), len(self)))
-                total[places] += weight * gains(counts, lengths[places], float(lengths.mean()))
+            positions, counts = self._postings_of(word)
+            if len(positions):
+                weight = np.float32(rarity(len(positions), len(self)))
+                gained = gains(counts.astype(np.float32), lengths[positions], float(lengths.mean()))
+                total[positions] += weight * gained
         return total
 
     def shares(self, query_words: Iterable[str]) -> Floats:
-        """Shape (n,): how much of the query each document has, from 0 to 1; rare words weigh more.
+        """Shape (n,): the share of the query that each document has; rare words weigh more.
 
-        How often a document has a word does not count, nor does its length.
+        From 0 to 1, whatever a document's length and however often it has a word.
         """
-        wanted = list(dict.fromkeys(query_words))
         found = np.zeros(len(self), dtype=np.float32)
         most = 0.0
-        for word in wanted:
-            places = self._postings[word][0] if word in self._postings else ()
-            weight = rarity(len(places), len(self))
+        for word in dict.fromkeys(query_words):
+            positions, _ = self._postings_of(word)
+            weight = rarity(len(positions), len(self))
             most += weight
-            found[np.array(places, dtype=np.intp)] += np.float32(weight)
+            found[positions] += np.float32(weight)
         return found / np.float32(most or 1.0)
+
+    def postings(self) -> Postings:
+        """The whole index, to be kept."""
+        words = [*self._rows, *(word for word in self._added if word not in self._rows)]
+        found = [self._postings_of(word) for word in words]
+        return Postings(
+            words=words,
+            ends=np.cumsum([len(positions) for positions, _ in found], dtype=np.uint32),
+            positions=_joined([positions for positions, _ in found]),
+            counts=_joined([counts for _, counts in found]),
+            lengths=np.array(self._lengths, dtype=np.uint32),
+        )
+
+    def _postings_of(self, word: str) -> tuple[Numbers, Numbers]:
+        row = self._rows.get(word)
+        added = self._added.get(word)
+        new = (np.array(added[0], np.uint32), np.array(added[1], np.uint32)) if added else _NONE
+        if row is None:
+            return new
+        start, end = int(self._base.ends[row - 1]) if row else 0, int(self._base.ends[row])
+        old = self._base.positions[start:end], self._base.counts[start:end]
+        return (_joined([old[0], new[0]]), _joined([old[1], new[1]])) if added else old
+
+
+_NONE = (np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint32))
+
+
+def _joined(parts: Sequence[Numbers]) -> Numbers:
+    return np.concatenate(parts) if parts else _NONE[0]

@@ -34,16 +34,19 @@ class FollowedVault:
     Args:
         root: The vault.
         memory_dir: The folder to write to.
+        may_keep_words: Asked before the word index is written to disk.
 
     Attributes:
             index: For work in threads. Using it without `ask` does not start following the vault.
     """
 
-    def __init__(self, root: Path, memory_dir: Path) -> None:
+    def __init__(
+        self, root: Path, memory_dir: Path, *, may_keep_words: Callable[[], bool] = lambda: True
+    ) -> None:
         self.root = root
         self.memory_dir = memory_dir
         self.index = VaultIndex(root, memory_dir, makes_folder=False)
-        self._passages = VaultPassages(self.index)
+        self._passages = VaultPassages(self.index, may_keep=may_keep_words)
         self._asked = asyncio.Event()
         self._listeners: list[Callable[[VaultChanges], None]] = []
 

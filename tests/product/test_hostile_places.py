@@ -43,6 +43,7 @@ FILES = [
     *(f"files/{sha256(UPLOADED).hexdigest()}{suffix}" for suffix in ("", ".json", ".txt")),
     "contexts/mine.json",
     "index/vault.sqlite3",
+    "index/words",
     "index/notes.sqlite3",
     "index/notes.sqlite3-journal",
     "trash/c.20260101T000000Z-0001",

@@ -1,36 +1,48 @@
-"""Passages of the vault's notes that are closest to a question, by their words.
+"""Finds the passages of the vault's notes that match a question's words best.
 
-The words of all notes are kept in memory as an inverted index: about a kilobyte a note. It is made
-when the first question comes, and follows the vault's index from then on. The notes that fit best
-are then read and cut at their headings, and their pieces are ranked.
+An inverted index of all notes' words, about a kilobyte for each note, is built or loaded at the
+first question and then follows the vault's index. The best notes are read and cut at their
+headings, and the pieces are ranked.
 """
 
+import logging
 import posixpath
 import re
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 
+from smart_context.disk.folders import is_folder
+from smart_context.errors import StoreFailed
 from smart_context.text.bm25 import Bm25
 from smart_context.text.words import content_words, words
 from smart_context.vault.guarded.files import FileText, VaultFiles, read_text
 from smart_context.vault.guarded.walk import FileStamp
 from smart_context.vault.index.vault_index import VaultIndex
+from smart_context.vault.index.words_file import (
+    WORDS_FILE,
+    KeptWords,
+    read_words,
+    write_words,
+)
 from smart_context.vault.markdown.notes import Heading, outline_of
 
+_logger = logging.getLogger(__name__)
+
 _SUFFIXES = (".md", ".txt")
-_HEADING = re.compile(r" {0,3}#[^\n]*|[^\n]*\n?[^\n]*")  # or a line and what underlines it
+_HEADING = re.compile(r" {0,3}#[^\n]*|[^\n]*\n?[^\n]*")  # or a line and its underline
 _RUN = re.compile(r"\w+")
 _LONGEST_KEPT = 30
 _MOST_KEPT = 200_000
-_MAX_CHARACTERS = 100_000  # of one note, for its words and its passages
+_MAX_CHARACTERS = 100_000  # read of one note
 _PASSAGE_CHARACTERS = 1_500
 _NOTES_READ = 40
 _FEWEST_DEAD = 1_000
+_WORTH_KEEPING = 500  # notes; reading them takes about 0.1 s
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +50,8 @@ class Passage:
     """A piece of a note, at most about 1,500 characters.
 
     Attributes:
-        source: Where it stands, such as `notes/a.md#Heading`.
-        text: What it says, as it is written, without the heading that its source names.
+        source: The note and heading, such as `notes/a.md#Heading`.
+        text: The text as written, without the heading.
     """
 
     source: str
@@ -47,22 +59,26 @@ class Passage:
 
 
 class VaultPassages:
-    """Finds passages in the notes of a vault. Nothing is read before the first question.
+    """Finds passages in the notes of a vault. Thread-safe; reads nothing before it is asked.
 
-    Safe to use from several threads.
+    The word index is kept beside the vault's index if the memory folder is there.
 
     Args:
-        index: Knows which files there are, and when they change.
+        index: The vault's index.
+        may_keep: Asked before the word index is written to disk.
     """
 
-    def __init__(self, index: VaultIndex) -> None:
+    def __init__(self, index: VaultIndex, *, may_keep: Callable[[], bool] = lambda: True) -> None:
         self._index = index
+        self._may_keep = may_keep
         self._lock = threading.Lock()
         self._words = Bm25()
         self._vocabulary = _Vocabulary()
         self._stamps: list[FileStamp | None] = []
         self._places: dict[str, int] = {}
         self._revision = -1
+        self._is_loaded = False
+        self._unkept = 0
 
     def find(self, query: str, limit: int) -> list[Passage]:
         """The closest passages, best first; none if the notes and the query share no word."""
@@ -76,9 +92,9 @@ class VaultPassages:
         return [passages[place] for place in ranked if scores[place] > 0]
 
     def notes(self, query: str, limit: int) -> list[tuple[FileStamp, float]]:
-        """The notes that have most of a text's words, and how much of them, from 0 to 1.
+        """The notes with most of a text's words, and their share of the words, from 0 to 1.
 
-        Of those that have as many, the ones that are more about them come first.
+        Among notes with the same share, those with the best score come first.
         """
         wanted = content_words(query) or words(query)
         with self._lock:
@@ -107,7 +123,10 @@ class VaultPassages:
         return passages_of(path, found.text) if isinstance(found, FileText) else []
 
     def _catch_up(self) -> None:
-        """Take in what the index says has changed."""
+        """Take in the notes that changed."""
+        if not self._is_loaded:
+            self._is_loaded = True
+            self._load()
         self._index.catch_up()
         revision = self._index.revision
         if revision == self._revision:
@@ -116,15 +135,39 @@ class VaultPassages:
             stamp for stamp in self._index.names.stamps() if stamp[0].lower().endswith(_SUFFIXES)
         }
         known = {stamp for stamp in self._stamps if stamp is not None}
-        stays = {stamp for stamp in known & found if stamp[1]}  # without a time, it is read again
+        stays = {stamp for stamp in known & found if stamp[1]}  # time 0 means: read it again
         for stamp in known - stays:
             self._stamps[self._places.pop(stamp[0])] = None
         if len(self._stamps) - len(self._places) > max(len(self._places), _FEWEST_DEAD):
             self._words, self._stamps, self._places, stays = Bm25(), [], {}, set()
+        new = sorted(found - stays)
         with VaultFiles(self._index.root) as files:
-            for stamp in sorted(found - stays):
+            for stamp in new:
                 self._add(stamp, files)
         self._revision = revision
+        self._unkept += len(new)
+        if self._unkept >= _WORTH_KEEPING:
+            self._unkept = 0
+            self._keep()
+
+    def _load(self) -> None:
+        memory = self._index.memory
+        kept = None if memory is None else read_words(memory / WORDS_FILE)
+        if kept is not None:
+            self._words = Bm25(base=kept.postings)
+            self._stamps = [*kept.stamps]
+            places = enumerate(kept.stamps)
+            self._places = {stamp[0]: place for place, stamp in places if stamp is not None}
+
+    def _keep(self) -> None:
+        memory = self._index.memory
+        if memory is None or not is_folder(memory) or not self._may_keep():
+            return
+        kept = KeptWords(stamps=self._stamps, postings=self._words.postings())
+        try:
+            write_words(memory / WORDS_FILE, kept)
+        except StoreFailed as error:
+            _logger.debug("the word index is not kept: %s", error)
 
     def _add(self, stamp: FileStamp, files: VaultFiles) -> None:
         found = files.read(stamp[0])
@@ -136,7 +179,7 @@ class VaultPassages:
 
 
 class _Vocabulary:
-    """The words of a text in no order, several times faster: most were seen before."""
+    """Splits texts into words, unordered, several times faster: remembers earlier words."""
 
     def __init__(self) -> None:
         self._known: dict[str, list[str]] = {}
@@ -156,7 +199,7 @@ class _Vocabulary:
 def passages_of(path: str, text: str) -> list[Passage]:
     """A note cut at its headings, and within long sections between paragraphs.
 
-    A heading with nothing below it is no passage.
+    A heading with no text below it gives no passage.
     """
     text = text.removeprefix("\ufeff")[:_MAX_CHARACTERS]
     outline = outline_of(text)
