@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from smart_context.environment import environment, user_folder
 from smart_context.errors import CommandFailed
 from smart_context.web.gate.access import link_digest, start_link
-from smart_context.web.gate.browser_sessions import LINK_S, BrowserSession, Record, StartLink
+from smart_context.web.gate.browser_sessions import LINK_S, BrowserSession, SessionRecord, StartLink
 from smart_context.web.gate.door import OPEN_PATH
 from smart_context.web.gate.session_file import SessionFile
 
@@ -55,7 +55,7 @@ def end_sessions(ids: Iterable[str] | None) -> int:
     """
     ended = 0
 
-    def change(record: Record) -> Record:
+    def change(record: SessionRecord) -> SessionRecord:
         nonlocal ended
         chosen = frozenset(record.sessions if ids is None else ids)
         if unknown := sorted(chosen - record.sessions.keys()):
@@ -79,7 +79,7 @@ def new_links(vault: Path | None) -> list[NewLink]:
     gone = _gone_servers(file.read()[1])
     made: list[NewLink] = []
 
-    def change(record: Record) -> Record:
+    def change(record: SessionRecord) -> SessionRecord:
         made.clear()
         record = record.without_servers(gone)
         for key, server in record.servers.items():
@@ -98,7 +98,7 @@ def new_links(vault: Path | None) -> list[NewLink]:
     return made
 
 
-def _gone_servers(record: Record) -> frozenset[str]:
+def _gone_servers(record: SessionRecord) -> frozenset[str]:
     """Killed servers that are still in the record."""
     return frozenset(key for key, server in record.servers.items() if not _answers(server.address))
 

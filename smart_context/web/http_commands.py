@@ -1,4 +1,4 @@
-"""Commands over HTTP: the same ones as on the socket, one a request (contract A10)."""
+"""Commands over HTTP: the same as on the socket, one per request."""
 
 import asyncio
 from typing import Any
@@ -26,11 +26,11 @@ _TOO_LARGE = 413
 
 
 class BodyTooLarge(Exception):
-    """A body of more than `MAX_FRAME_BYTES`."""
+    """A body larger than `MAX_FRAME_BYTES`."""
 
 
 async def healthz(request: Request) -> Response:  # noqa: ARG001  (an endpoint has this form)
-    """Says that the server answers, to anybody, and nothing else."""
+    """Answer anybody that the server is up."""
     return PlainTextResponse("ok\n", headers={"Cache-Control": "no-store"})
 
 
@@ -41,14 +41,14 @@ class Gateway:
         self._commands = commands
 
     async def run(self, request: Request) -> Response:
-        """Run the command that the path names with the parameters that the body holds."""
+        """Run the command named by the path, with parameters from the body."""
         try:
             params = await read_params(request)
         except TimeoutError:
             return error_response(_TIMED_OUT, _TIMED_OUT, f"no whole body within {MAX_STALL_S:g} s")
         except BodyTooLarge:
             limit = MAX_FRAME_BYTES // MIB
-            return error_response(_TOO_LARGE, _TOO_LARGE, f"at most {limit} MiB are taken")
+            return error_response(_TOO_LARGE, _TOO_LARGE, f"the body is larger than {limit} MiB")
         except JsonRefused as refused:
             return error_response(_BAD_REQUEST, refused.code, str(refused))
         name = request.path_params["name"]
@@ -62,8 +62,8 @@ async def read_params(request: Request) -> dict[str, Any]:
     """The body's JSON object; empty for an empty body.
 
     Raises:
-        BodyTooLarge: If more has come than is taken.
-        JsonRefused: If the body is not a JSON object that we take.
+        BodyTooLarge: If the body is too large.
+        JsonRefused: If the body is not a valid JSON object.
     """
     body = await _read_body(request)
     params = read_json(body) if body else {}
@@ -73,7 +73,7 @@ async def read_params(request: Request) -> dict[str, Any]:
 
 
 async def _read_body(request: Request) -> bytes:
-    """The body; of one that is too large the rest is read and dropped, within bounds.
+    """The body; if it is too large, the rest is read and dropped, up to a limit.
 
     A client that is still sending when the connection closes never sees the answer.
     """

@@ -1,4 +1,4 @@
-"""The web application: gate, socket, gateway and pages put together."""
+"""The web application: gate, socket, HTTP commands and pages."""
 
 import logging
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
@@ -34,13 +34,13 @@ class Host(session.Host, Protocol):
     """What the web application needs of the host."""
 
     def on_event(self, listener: Listener) -> Callable[[], None]:
-        """Tell the listener every event that is meant for clients, until unsubscribed."""
+        """Call the listener with every event for clients, until unsubscribed."""
 
     async def start(self) -> None:
         """Called before the first request."""
 
     async def stop(self) -> None:
-        """Called once the server is to end; keeps what running answers have."""
+        """Called when the server stops; saves running answers."""
 
 
 def create_web_app(
@@ -57,12 +57,12 @@ def create_web_app(
     `server.serve` makes start links, and `clients`, those of the socket.
 
     Args:
-        host: Whose commands are run and whose events are told.
+        host: The host that is served.
         access: The server's secrets.
-        allowed_hosts: Names and addresses, beside loopback, that `Host` headers may hold. The
-            port is always the one that the request came in on.
+        allowed_hosts: Names and addresses besides loopback that `Host` headers may have, with
+            the port that the request came in on.
         pages: The routes of pages and static files; they come after the app's own.
-        not_found: Makes the page for an address that doesn't exist.
+        not_found: Makes the page for an unknown address.
     """
     sessions = Sessions(host)
 
@@ -116,25 +116,25 @@ def _refusal_of(error: HTTPException) -> Refusal:
     if error.status_code == _NOT_FOUND:
         return Refusal(
             status=_NOT_FOUND,
-            title="There is nothing at this address",
+            title="Page not found",
             advice="It may have been moved or deleted.",
         )
     return Refusal(status=error.status_code, title=error.detail, advice="")
 
 
 async def _on_departure(_request: Request, _error: Exception) -> Response:
-    """A client that left before it had sent all: nobody reads the answer, and it is no fault."""
+    """A client that left before its request was complete; nobody reads the answer."""
     return Response(status_code=_CLIENT_LEFT)
 
 
 async def _on_fault(request: Request, error: Exception) -> Response:
-    """A fault of ours: told without a traceback, which is in the log."""
+    """An internal error: the traceback goes to the log, not to the client."""
     _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
     visit = Visit.of(request.scope)
     refusal = Refusal(
         status=500,
         title="Something went wrong in Smart Context",
-        advice="The log in the terminal says more. What you had stored is still there.",
+        advice="The log in the terminal says more. Nothing that was saved is lost.",
     )
     headers: Mapping[str, str] = security_headers(visit.path, "", is_secure=visit.is_secure)
     return refuse(visit, refusal, headers)

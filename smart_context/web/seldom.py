@@ -1,4 +1,4 @@
-"""Keeps trouble that comes by the thousand from filling the log."""
+"""Limits how often the same trouble is logged."""
 
 import time
 from collections.abc import Callable
@@ -7,10 +7,10 @@ from smart_context.web.limits import QUIET_S
 
 
 class Seldom:
-    """Counts what happens and lets a log line through once in a while.
+    """Counts events, and lets a log line through now and then.
 
     Args:
-        quiet_s: How long a line keeps the next one back.
+        quiet_s: Time between two lines.
         clock: The time in seconds.
     """
 
@@ -23,7 +23,7 @@ class Seldom:
         self._next_line: float | None = None
 
     def count(self) -> int:
-        """How often it has happened since the last line if one is due now, else 0."""
+        """The number of events since the last line if a line is due, else 0."""
         self._count += 1
         now = self._clock()
         if self._next_line is not None and now < self._next_line:

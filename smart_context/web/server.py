@@ -1,4 +1,4 @@
-"""Runs the web application: binds the port, prints nothing, ends within 5 s of a signal."""
+"""Runs the web application; it ends within 5 s of a signal."""
 
 import asyncio
 import logging
@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 NewLink = Callable[[], str]
-"""Makes a start link. One that works once must not be given out twice: ask for each use."""
+"""Makes a start link; each works once, so make one for each use."""
 
 
 async def serve(
@@ -47,19 +47,18 @@ async def serve(
     *,
     limits: ConnectionLimits | None = None,
 ) -> None:
-    """Serve until SIGINT, SIGTERM or cancellation; then end in good order.
+    """Serve until SIGINT, SIGTERM or cancellation, then shut down in order.
 
     Args:
-        app: What `create_web_app` made; it is started here and stopped here.
+        app: The application; it is started and stopped here.
         host: The name or address to bind.
         port: The port to bind; 0 takes any free one.
-        on_ready: Called once requests are answered, with what makes start links.
-        limits: How many connections are kept, and for how long; by default as many as the
-            system allows.
+        on_ready: Called with the maker of start links once requests are answered.
+        limits: Limits of connections; by default as many as the system allows.
 
     Raises:
         CommandFailed: If the address can't be bound, before anything was started.
-        Exception: What starting the app raises.
+        Exception: If the app fails to start.
     """
     with bind(host, port) as bound:
         address = f"http://{_named(host)}:{bound.getsockname()[1]}"
@@ -85,7 +84,7 @@ async def serve(
 
 @asynccontextmanager
 async def _known_as(address: str, access: Access, clients: Sessions) -> AsyncIterator[None]:
-    """Keep this server in the user's record, and follow what the record says of browsers."""
+    """Record this server, and apply changes of the record to connected browsers."""
     await access.book.open(address)
     following = asyncio.create_task(_follow(access, clients))
     try:
@@ -104,10 +103,10 @@ async def _follow(access: Access, clients: Sessions) -> None:
 
 
 def bind(host: str, port: int) -> Listener:
-    """A socket that listens on the address.
+    """A listening socket.
 
     Raises:
-        CommandFailed: If the port is in use, or the address is not one of this machine's.
+        CommandFailed: If the port is in use, or the address is not of this machine.
     """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
@@ -117,7 +116,7 @@ def bind(host: str, port: int) -> Listener:
     except OSError as error:
         raise _not_bound(host, port, error) from error
     try:
-        if os.name == "posix":  # elsewhere it would share the port with a stranger
+        if os.name == "posix":  # elsewhere it would share the port with other programs
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         _limit_stalls(bound)
         bound.bind(address)
@@ -129,9 +128,9 @@ def bind(host: str, port: int) -> Listener:
 
 
 def _limit_stalls(bound: socket.socket) -> None:
-    """Let the system drop a connection whose client reads nothing for too long.
+    """Let the system drop a connection whose client does not read for too long.
 
-    Closing a socket waits for what is still to be written, which for such a client is for ever.
+    Closing a socket waits until all is written, which for such a client is never.
     """
     option = getattr(socket, "TCP_USER_TIMEOUT", None)
     if option is not None:
@@ -157,7 +156,7 @@ def _named(host: str) -> str:
 def _settings(app: Starlette, connections: Connections) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        lifespan="off",  # started above, so that its errors keep their words
+        lifespan="off",  # started above, so its errors are not reworded
         http=partial(GuardedHttp, connections),  # type: ignore[arg-type] # makes one, as a class does
         ws="websockets-sansio",
         backlog=ACCEPTED_IN_A_ROW,
@@ -168,7 +167,7 @@ def _settings(app: Starlette, connections: Connections) -> uvicorn.Config:
         timeout_keep_alive=connections.limits.idle_s,  # type: ignore[arg-type] # parts of a second work too
         timeout_graceful_shutdown=STOP_CONNECTIONS_S,
         log_config=None,
-        log_level="critical",  # what matters is logged by the app, without tracebacks for noise
+        log_level="critical",  # the app logs what matters
         access_log=False,
         server_header=False,
         proxy_headers=False,
@@ -176,9 +175,9 @@ def _settings(app: Starlette, connections: Connections) -> uvicorn.Config:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, told when it is ready, which stops the app before the connections.
+    """uvicorn, but it reports when it is ready, and stops the app before the connections.
 
-    Running answers then end with what they have, and who waits for one is told so.
+    So running answers are saved, and their clients are told.
     """
 
     def __init__(
@@ -208,7 +207,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """End in good order on a signal; uvicorn would raise it again afterwards."""
+        """Shut down in order on a signal; uvicorn would raise it again afterwards."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return

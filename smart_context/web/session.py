@@ -1,7 +1,7 @@
-"""Clients on the socket: what they ask, what they are told, and who is connected.
+"""Clients on the socket: their requests, their events, and who is connected.
 
-Events are rendered once for all clients. Each gets them at once if it keeps up; else they wait
-in its outbox for a writer of its own, so it delays nobody (contract A10).
+Events are serialised once for all clients. A client that keeps up gets them at once; otherwise
+they wait in its outbox for a writer of its own, so it delays nobody.
 """
 
 import asyncio
@@ -31,10 +31,10 @@ from smart_context.web.wire.shared_frames import WriteShared, shared_writer, wir
 _log = logging.getLogger(__name__)
 
 SUBPROTOCOL = "smart-context"
-"""What our pages offer beside their key, since an offer has to be taken up."""
+"""The subprotocol that our pages offer next to their key; one offer must be accepted."""
 
 Run = Callable[[Coroutine[Any, Any, None]], None]
-"""Runs a command beside everything else."""
+"""Runs a command in the background."""
 
 
 class Host(Protocol):
@@ -45,20 +45,20 @@ class Host(Protocol):
         """The commands that clients may run."""
 
     async def client_connected(self, client: "Session") -> None:
-        """Told when a client can be sent to."""
+        """Called when a client has connected."""
 
     async def client_disconnected(self, client: "Session") -> None:
-        """Told when a client is gone."""
+        """Called when a client has disconnected."""
 
 
 class Session:
-    """One client: its socket, its outbox, and the commands that it waits for.
+    """One client: its socket, its outbox and its running commands.
 
     Attributes:
         id: Names the client while it is connected.
         chat_id: The chat that it opened last; `None` before the first.
         browser: The browser's session; empty for a program.
-        gone: Done once nothing can be sent any more.
+        gone: Done when nothing can be sent any more.
         drained: Set while nothing waits to be sent.
     """
 
@@ -87,7 +87,7 @@ class Session:
         self._slots = asyncio.Semaphore(MAX_RUNNING_COMMANDS)
 
     def send(self, event: str, payload: Mapping[str, Any]) -> None:
-        """Tell this client alone about something.
+        """Send an event to this client only.
 
         Raises:
             ValueError: If the payload can't be written as JSON.
@@ -106,23 +106,23 @@ class Session:
             self.leave()
 
     def put_shared(self, frame: Frame, wire: bytes) -> None:
-        """Write a frame that many clients get, or queue it if something is before it.
+        """Write a frame for many clients, or queue it after what waits already.
 
         Args:
             frame: The frame.
-            wire: The same, as bytes on the wire.
+            wire: The frame as bytes on the wire.
         """
         if self.gone.done() or not self.drained.is_set() or not self._write_shared(wire):
             self.put(frame)
 
     def leave(self) -> None:
-        """Send nothing from now on; the socket closes."""
+        """Send nothing more and close the socket."""
         self.drained.set()
         if not self.gone.done():
             self.gone.set_result(None)
 
     async def read(self, host: Host, run: Run) -> None:
-        """Run what the client asks until it goes."""
+        """Run the client's requests until it disconnects."""
         while (message := await self._receive())["type"] == "websocket.receive":
             frame = parse_frame(_content_of(message))
             if isinstance(frame, Invalid):
@@ -132,7 +132,7 @@ class Session:
             run(self._answer(host.commands, frame))
 
     async def write(self) -> None:
-        """Send what is queued until the client goes."""
+        """Send what is queued until the client disconnects."""
         clock = asyncio.get_running_loop().time
         while True:
             await self._filled.wait()
@@ -142,8 +142,8 @@ class Session:
                 try:
                     await self._send({"type": "websocket.send", "text": text})
                 except (OSError, RuntimeError):
-                    # ASGI servers raise the one when the client is gone and the other when
-                    # the server itself has closed the socket, for a frame that is too large.
+                    # ASGI servers raise the one when the client is gone, and the other when
+                    # they have closed the socket themselves, for too large a frame.
                     return
                 self._sending_since = None
             self.drained.set()
@@ -168,11 +168,11 @@ class Session:
 
 
 class Sessions:
-    """The clients that are connected: an ASGI application for `/ws`.
+    """The connected clients: an ASGI application for `/ws`.
 
     Args:
-        host: Whose commands they run.
-        max_stall_s: How long one frame may wait for a client that does not read at all.
+        host: The host that is served.
+        max_stall_s: Longest wait for a client that does not read at all.
     """
 
     def __init__(self, host: Host, *, max_stall_s: float = MAX_STALL_S) -> None:
@@ -186,7 +186,7 @@ class Sessions:
         return len(self._sessions)
 
     def publish(self, event: str, payload: Mapping[str, Any]) -> None:
-        """Tell every client about an event. One that is not JSON is logged, not sent."""
+        """Send an event to every client; one that is not JSON is logged instead."""
         if not self._sessions:
             return
         try:
@@ -199,20 +199,19 @@ class Sessions:
             session.put_shared(frame, wire)
 
     def browsers(self) -> frozenset[str]:
-        """The browsers' sessions that have a client here."""
+        """The browser sessions that have a client here."""
         return frozenset(session.browser for session in self._sessions if session.browser)
 
     def end(self, browsers: frozenset[str]) -> None:
-        """Disconnect all clients of these browsers' sessions."""
+        """Disconnect all clients of these browser sessions."""
         for session in tuple(self._sessions):
             if session.browser in browsers:
                 session.leave()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one client from its handshake until it goes.
+        """Serve one client from its handshake until it disconnects.
 
-        Commands that it started go on when it goes: an answer that is half written is not
-        thrown away because a tab was closed.
+        Commands that it started go on: closing a tab must not throw an answer away.
         """
         if (await receive())["type"] != "websocket.connect":
             return
@@ -235,10 +234,10 @@ class Sessions:
             await self._part(session)
 
     async def close(self, grace_s: float = STOP_GRACE_S) -> None:
-        """End the commands that still run; connections are the server's to close.
+        """End running commands; the server closes the connections.
 
         Args:
-            grace_s: How long commands may take to end by themselves and clients to be told.
+            grace_s: Time for commands to end by themselves and for clients to be told.
         """
         try:
             async with asyncio.timeout(grace_s):
@@ -254,7 +253,7 @@ class Sessions:
         try:
             task = self._tasks.spawn(command)
         except RuntimeError:
-            return  # closed; the socket is about to be, too
+            return  # closed; the socket is about to close
         self._commands.add(task)
         task.add_done_callback(self._commands.discard)
 

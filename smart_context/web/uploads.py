@@ -1,7 +1,6 @@
-"""`POST /api/files` keeps a file for a message; `GET /api/files/<key>` gives it back.
+"""`POST /api/files` stores a file for a message; `GET /api/files/<key>` returns it.
 
-The body is the file, its name stands percent-encoded in `X-File-Name`: no form, no parts, nothing
-to parse.
+The body is the file, and `X-File-Name` its percent-encoded name: no form, nothing to parse.
 """
 
 import asyncio
@@ -23,31 +22,31 @@ _NO_NAME, _TIMED_OUT, _TOO_LARGE, _REFUSED, _DISK_FULL = 400, 408, 413, 422, 507
 
 
 class StoredFile(Protocol):
-    """What is told of a file."""
+    """What clients learn about a file."""
 
     @property
     def name(self) -> str:
-        """What the user calls it."""
+        """Its name."""
 
     @property
     def file_type(self) -> str:
         """Its media type."""
 
     def to_dict(self) -> dict[str, Any]:
-        """As it stands on the wire."""
+        """The JSON object for clients."""
 
 
 class Files(Protocol):
-    """Where files are kept."""
+    """The store of attached files."""
 
     async def put(self, name: str, content: bytes) -> StoredFile:
-        """Keep a file."""
+        """Store a file."""
 
     async def info(self, key: str) -> StoredFile | None:
-        """What is known of a file."""
+        """The facts about a file."""
 
     async def content(self, key: str) -> bytes | None:
-        """All of a file."""
+        """The content of a file."""
 
 
 def file_routes(files: Files) -> list[BaseRoute]:
@@ -60,7 +59,7 @@ def file_routes(files: Files) -> list[BaseRoute]:
 
 
 class _Refused(Exception):
-    """A file that is not taken; says why."""
+    """A refused file, with the reason."""
 
     def __init__(self, status: int, message: str) -> None:
         self.status = status
@@ -95,7 +94,7 @@ class _Endpoints:
             "Content-Disposition": f"{way}; filename*=UTF-8''{name}",
             "Cache-Control": "private, max-age=31536000, immutable",
         }
-        # A file that a browser would run or show as a page is only ever saved.
+        # Files that a browser would run or show as a page can only be downloaded.
         kind = stored.file_type if is_image else "application/octet-stream"
         return Response(content, media_type=kind, headers=headers)
 
@@ -107,11 +106,11 @@ def _name(request: Request) -> str:
 
 
 async def _body(request: Request) -> bytes:
-    """The body; of one that is too large the rest is dropped, within bounds.
+    """The body; if it is too large, the rest is dropped, up to a limit.
 
-    A large file may take its time, as long as something comes.
+    A large file may take long, as long as bytes arrive.
     """
-    too_large = _Refused(_TOO_LARGE, f"at most {MAX_UPLOAD_BYTES // MIB} MiB are taken")
+    too_large = _Refused(_TOO_LARGE, f"the file is larger than {MAX_UPLOAD_BYTES // MIB} MiB")
     announced = request.headers.get("content-length", "")
     if announced.isdecimal() and int(announced) > MAX_UPLOAD_BYTES + MAX_DROPPED_BYTES:
         raise too_large
@@ -135,7 +134,7 @@ async def _chunks(request: Request) -> AsyncIterator[bytes]:
             async with asyncio.timeout(MAX_STALL_S):
                 chunk = await anext(stream, None)
         except TimeoutError:
-            raise _Refused(_TIMED_OUT, f"nothing came for {MAX_STALL_S:g} s") from None
+            raise _Refused(_TIMED_OUT, f"no bytes arrived for {MAX_STALL_S:g} s") from None
         if chunk is None:
             return
         yield chunk

@@ -1,1 +1,1 @@
-"""Who is let in: hosts, origins, sessions, keys and links; and what is refused."""
+"""Access control: hosts, origins, sessions, keys and links."""

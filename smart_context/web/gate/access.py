@@ -16,17 +16,17 @@ from smart_context.web.gate.browser_sessions import LINK_S, BrowserSession, brow
 from smart_context.web.gate.session_book import SessionBook
 
 COOKIE_DAYS = 400
-"""The longest that browsers keep one. The record decides how long it works."""
+"""Longest that browsers keep a cookie; the record decides how long it works."""
 
 CLAIM_S = 60
-"""How long a page may take from its start link to its key."""
+"""Time for a page from its start link to its key."""
 
 _MAX_CLAIMS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guest:
-    """A browser that showed the cookie of a session."""
+    """A browser with the cookie of a session."""
 
     id: str
     session: BrowserSession
@@ -38,7 +38,7 @@ class Welcome:
 
     Attributes:
         cookie: The value of the cookie.
-        code: Exchanged for the key by the page that is shown next, once.
+        code: The next page exchanges it for the key, once.
     """
 
     cookie: str
@@ -53,12 +53,12 @@ class _Claim:
 
 
 class Access:
-    """Knows who may come in.
+    """Checks and gives out the secrets of one server.
 
     Args:
-        token: The user's, which programs send as `Authorization: Bearer`; `None` or blank: a
-            random one.
-        book: Where browsers' sessions are kept; `None` keeps them in memory.
+        token: The user's secret, which programs send as `Authorization: Bearer`; `None` or blank
+            makes a random one.
+        book: Keeps the sessions; `None` keeps them in memory.
         clock: The time in seconds since 1970.
     """
 
@@ -78,13 +78,13 @@ class Access:
         self.book = book or SessionBook(clock=clock)
 
     def new_link_token(self) -> str:
-        """What a start link carries: it works once, and not for long."""
+        """The token of a new start link; it works once, for a short time."""
         link_token = secrets.token_urlsafe(24)
         self._links[link_digest(link_token)] = self._clock() + LINK_S
         return link_token
 
     def accepts_bearer(self, authorization: bytes) -> bool:
-        """Whether the value of an `Authorization` header is our token."""
+        """True if the value of an `Authorization` header is our token."""
         scheme, _, credentials = authorization.partition(b" ")
         return scheme.lower() == b"bearer" and _same(credentials.strip(), self._token)
 
@@ -94,9 +94,9 @@ class Access:
         """Use up a start link; `None` when it is unknown, used or too old.
 
         Args:
-            link_token: What the link carries.
-            user_agent: What the browser calls itself.
-            previous: The session that the browser has now; it ends.
+            link_token: The token of the link.
+            user_agent: The browser's `User-Agent`.
+            previous: The browser's current session; it ends.
         """
         if not await self._take_link(link_digest(link_token)):
             return None
@@ -114,7 +114,7 @@ class Access:
         return Welcome(cookie=f"{session_id}.{secret}", code=code)
 
     def claim_key(self, guest: Guest, code: str) -> str | None:
-        """The key of a browser that followed a start link just now; given out once."""
+        """The key of a browser that has just followed a start link; given out once."""
         claim = self._claims.get(code)
         if claim is None or claim.id != guest.id or claim.expires_at < self._clock():
             return None
@@ -137,11 +137,11 @@ class Access:
         return same_text(self._digest("key", key), guest.session.key)
 
     def file_pass(self, guest: Guest) -> str:
-        """The part of an attached file's address that opens it: an image can't send a header."""
+        """The part of a file's address that opens it, since an image can't send a header."""
         return self._digest("files", guest.session.cookie)[:32]
 
     def cookie(self, value: str, port: int, *, is_secure: bool) -> str:
-        """The `Set-Cookie` header; the port in its name keeps two vaults' servers apart."""
+        """The `Set-Cookie` header; its name has the port, to tell two servers apart."""
         parts = [f"{_cookie_name(port)}={value}", "Path=/", "HttpOnly", "SameSite=Strict"]
         if self._is_lasting:
             parts.append(f"Max-Age={COOKIE_DAYS * 86_400}")
@@ -163,7 +163,7 @@ class Access:
         return Guest(id=session_id, session=session)
 
     def _digest(self, purpose: str, secret: str) -> str:
-        """Made with the token: another token ends all sessions, and the record reveals nothing."""
+        """A digest made with the token: a new token ends all sessions."""
         text = f"{purpose}\0{secret}".encode("utf-8", "replace")
         return hmac.new(self._token, text, sha256).hexdigest()
 
@@ -174,7 +174,7 @@ def start_link(address: str, link_token: str) -> str:
 
 
 def link_digest(link_token: str) -> str:
-    """The form in which a start link is recorded. It is random and long: no salt is needed."""
+    """The digest under which a start link is recorded; it is random, so no salt is needed."""
     return sha256(link_token.encode("utf-8", "replace")).hexdigest()
 
 
@@ -187,5 +187,5 @@ def _same(given: bytes, expected: bytes) -> bool:
 
 
 def same_text(given: str, expected: str) -> bool:
-    """Whether two secrets are equal; how long it takes tells nothing."""
+    """True if two secrets are equal, compared in constant time."""
     return _same(given.encode(), expected.encode())

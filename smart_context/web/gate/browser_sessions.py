@@ -1,7 +1,7 @@
-"""The record of the browsers that were let in, of start links and of running servers. Pure.
+"""The record of browser sessions, start links and running servers. Pure.
 
-It holds digests only, made with the server's token: whoever reads it can't get in by it, and a
-session that was made under another token is no session.
+It holds only digests made with the server's token: reading it lets nobody in, and sessions made
+under another token are invalid.
 """
 
 import re
@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, replace
 from pydantic import TypeAdapter, ValidationError
 
 IDLE_DAYS = 30
-"""How long a session lasts without being used."""
+"""Longest that a session lasts unused."""
 
 LINK_S = 600
-"""How long a start link can be opened."""
+"""Time to open a start link."""
 
 MAX_SESSIONS = 200
-"""The most sessions that are kept, of all vaults; the longest unused ones go first."""
+"""Most sessions of all vaults; the longest unused ones go first."""
 
 _BROWSERS = (
     ("Edge", "Edg"),
@@ -37,16 +37,16 @@ _SYSTEMS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrowserSession:
-    """One browser that was let in to one vault.
+    """A browser's session with one vault.
 
     Attributes:
         vault: The vault's folder.
-        browser: What it calls itself, in words of ours.
+        browser: Its name in a few words.
         cookie: The digest of its cookie.
         key: The digest of the key that its pages send.
-        created_at: When it was let in, in seconds since 1970.
-        seen_at: When it was last used, a few minutes more or less.
-        server: The server that it ends with; empty when it goes on after a restart.
+        created_at: In seconds since 1970.
+        seen_at: When it was last used, to a few minutes.
+        server: The server with which it ends; empty if it survives a restart.
     """
 
     vault: str
@@ -58,17 +58,17 @@ class BrowserSession:
     server: str = ""
 
     def is_over(self, now: float) -> bool:
-        """Whether it was not used for too long."""
+        """True if it was unused for too long."""
         return now - self.seen_at > IDLE_DAYS * 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningServer:
-    """A server, as long as it runs; one that was killed leaves this behind.
+    """A running server; a killed one leaves its entry behind.
 
     Attributes:
         vault: The vault's folder.
-        address: Where a browser on this machine finds it.
+        address: Its address for browsers on this machine.
     """
 
     vault: str
@@ -77,11 +77,11 @@ class RunningServer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartLink:
-    """A start link that was asked for in a terminal and not used yet.
+    """An unused start link that was requested in a terminal.
 
     Attributes:
-        server: Whose it is.
-        expires_at: When it stops working, in seconds since 1970.
+        server: The server that it opens.
+        expires_at: In seconds since 1970.
     """
 
     server: str
@@ -89,27 +89,27 @@ class StartLink:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
-    """All that is known, by id; links by the digest of what they carry."""
+class SessionRecord:
+    """The sessions and servers by id, and the links by digest."""
 
     sessions: Mapping[str, BrowserSession] = field(default_factory=dict)
     servers: Mapping[str, RunningServer] = field(default_factory=dict)
     links: Mapping[str, StartLink] = field(default_factory=dict)
 
-    def pruned(self, now: float) -> "Record":
-        """Without what is over."""
+    def pruned(self, now: float) -> "SessionRecord":
+        """The record without what has expired."""
         live = [(key, value) for key, value in self.sessions.items() if not value.is_over(now)]
         live.sort(key=lambda entry: entry[1].seen_at, reverse=True)
         links = {key: link for key, link in self.links.items() if link.expires_at >= now}
         return replace(self, sessions=dict(live[:MAX_SESSIONS]), links=links)
 
-    def without_sessions(self, ids: frozenset[str]) -> "Record":
-        """Without these sessions."""
+    def without_sessions(self, ids: frozenset[str]) -> "SessionRecord":
+        """The record without these sessions."""
         kept = {key: value for key, value in self.sessions.items() if key not in ids}
         return replace(self, sessions=kept)
 
-    def without_servers(self, ids: frozenset[str]) -> "Record":
-        """Without these servers, their links and the sessions that end with them."""
+    def without_servers(self, ids: frozenset[str]) -> "SessionRecord":
+        """The record without these servers, their links, and sessions that end with them."""
         return replace(
             self,
             servers={key: value for key, value in self.servers.items() if key not in ids},
@@ -118,24 +118,24 @@ class Record:
         )
 
 
-_RECORD = TypeAdapter(Record)
+_RECORD = TypeAdapter(SessionRecord)
 
 
-def read_record(content: bytes) -> Record:
-    """The record that a file holds; of a damaged one nothing counts, so nobody is let in by it."""
+def read_record(content: bytes) -> SessionRecord:
+    """Parse the record; a damaged one reads as empty, so nobody gets in by it."""
     try:
         return _RECORD.validate_json(content)
     except ValidationError:
-        return Record()
+        return SessionRecord()
 
 
-def render_record(record: Record) -> bytes:
-    """The record as a file holds it."""
+def render_record(record: SessionRecord) -> bytes:
+    """The record as text for its file."""
     return _RECORD.dump_json(record, indent=1)
 
 
 def browser_name(user_agent: str) -> str:
-    """A browser's name in a few words, none of them its own: `Firefox on Linux`."""
+    """A browser's name in known words: `Firefox on Linux`."""
     browser = _first(_BROWSERS, user_agent)
     system = _first(_SYSTEMS, user_agent)
     if browser is None:

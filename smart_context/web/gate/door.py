@@ -1,4 +1,4 @@
-"""Who is let in, after `security.py` has found nothing wrong with the request itself.
+"""Decides who gets in, after `security.py` has checked the request itself.
 
 Authorization: Bearer TOKEN    programs: everything
 cookie and key                 pages of ours: everything
@@ -18,10 +18,10 @@ from smart_context.web.gate.throttle import Throttle, TooManyAttempts
 from smart_context.web.gate.visits import Visit, clean_url
 
 OPEN_PATH = "/healthz"
-"""The one path that needs no token."""
+"""The only path that needs no token."""
 
 CLAIM_PATH = "/api/session"
-"""Where a page that a start link led to gets its key."""
+"""Where the page after a start link gets its key."""
 
 CODE_HEADER = "x-smart-context-code"
 FILES = "/api/files/"
@@ -37,7 +37,7 @@ class Admitted:
 
     Attributes:
         session_id: The browser's session; empty for a program.
-        file_pass: What addresses of attached files carry for this browser.
+        file_pass: The part of file addresses that opens them for this browser.
     """
 
     session_id: str = ""
@@ -46,7 +46,7 @@ class Admitted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entrance:
-    """Let in as far as the page that fetches the asked one with the key."""
+    """Let in to the entrance only, which fetches the page with the key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,13 +58,13 @@ class KeyGiven:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Redirect:
-    """Go on at another address of ours, with a cookie if one is set.
+    """Redirect to another address of ours, maybe with a cookie.
 
     Attributes:
-        location: Where.
+        location: The address.
         cookie: The `Set-Cookie` header.
-        is_from_elsewhere: Another site's link led here, so that the browser would not send a
-            strict cookie to where it is redirected.
+        is_from_elsewhere: Another site's link led here; after a redirect, the browser would not
+            send a strict cookie.
     """
 
     location: str

@@ -11,8 +11,8 @@ from smart_context.errors import StoreFailed
 from smart_context.threads import in_daemon_thread
 from smart_context.web.gate.browser_sessions import (
     BrowserSession,
-    Record,
     RunningServer,
+    SessionRecord,
 )
 from smart_context.web.gate.session_file import SessionFile
 
@@ -50,7 +50,7 @@ class SessionBook:
         self._outlives_server = outlives_server
         self._clock = clock
         self._server = secrets.token_hex(8)
-        self._record = Record()
+        self._record = SessionRecord()
         self._state: object = None
         self._seen: dict[str, int] = {}
 
@@ -89,7 +89,7 @@ class SessionBook:
         )
         session_id = secrets.token_hex(4)
 
-        def change(record: Record) -> Record:
+        def change(record: SessionRecord) -> SessionRecord:
             kept = record.without_sessions(frozenset({instead_of} if instead_of else ()))
             return replace(kept, sessions={**kept.sessions, session_id: session})
 
@@ -100,7 +100,7 @@ class SessionBook:
         """Use up a start link that a command made. False if there is none."""
         taken = False
 
-        def change(record: Record) -> Record:
+        def change(record: SessionRecord) -> SessionRecord:
             nonlocal taken
             link = record.links.get(digest)
             taken = (
@@ -121,10 +121,10 @@ class SessionBook:
         """Read the record, and enter this server in it.
 
         Args:
-            address: Where a browser on this machine finds it.
+            address: Its address for browsers on this machine.
         """
 
-        def change(record: Record) -> Record:
+        def change(record: SessionRecord) -> SessionRecord:
             # Nobody else can have our address: who has it in the record was killed.
             gone = {key for key, value in record.servers.items() if value.address == address}
             kept = record.without_servers(frozenset(gone))
@@ -152,7 +152,7 @@ class SessionBook:
     async def close(self) -> None:
         """Take this server, and the sessions that end with it, out of the record."""
 
-        def change(record: Record) -> Record:
+        def change(record: SessionRecord) -> SessionRecord:
             return self._with_seen(record).without_servers(frozenset({self._server}))
 
         await self._update(change)
@@ -164,7 +164,7 @@ class SessionBook:
             for session_id, seen in self._seen.items()
         )
 
-    def _with_seen(self, record: Record) -> Record:
+    def _with_seen(self, record: SessionRecord) -> SessionRecord:
         sessions = {
             key: replace(value, seen_at=max(value.seen_at, self._seen.get(key, 0)))
             for key, value in record.sessions.items()
@@ -180,8 +180,8 @@ class SessionBook:
             if state != self._state:
                 self._state, self._record = state, record
 
-    async def _update(self, change: Callable[[Record], Record]) -> None:
-        def pruned(record: Record) -> Record:
+    async def _update(self, change: Callable[[SessionRecord], SessionRecord]) -> None:
+        def pruned(record: SessionRecord) -> SessionRecord:
             return change(record.pruned(self._clock()))
 
         file = self._file

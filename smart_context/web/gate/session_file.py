@@ -6,7 +6,7 @@ from pathlib import Path
 from smart_context.disk.files import Conflict, Signature, read_file, replace_unless_changed
 from smart_context.disk.places import Place
 from smart_context.errors import StoreFailed
-from smart_context.web.gate.browser_sessions import Record, read_record, render_record
+from smart_context.web.gate.browser_sessions import SessionRecord, read_record, render_record
 
 FILE_NAME = "sessions.json"
 MAX_BYTES = 1024 * 1024
@@ -26,16 +26,18 @@ class SessionFile:
     def __str__(self) -> str:
         return str(self._place)
 
-    def read(self) -> tuple[Signature | None, Record]:
+    def read(self) -> tuple[Signature | None, SessionRecord]:
         """The record with the state of its file; an empty one when there is no file.
 
         Raises:
             StoreFailed: If it can't be read.
         """
         found = read_file(self._place, max_bytes=MAX_BYTES)
-        return (None, Record()) if found is None else (found[0], read_record(found[1]))
+        return (None, SessionRecord()) if found is None else (found[0], read_record(found[1]))
 
-    def update(self, change: Callable[[Record], Record]) -> tuple[Signature | None, Record]:
+    def update(
+        self, change: Callable[[SessionRecord], SessionRecord]
+    ) -> tuple[Signature | None, SessionRecord]:
         """Change the record as it is now, whoever else is changing it.
 
         Args:

@@ -1,4 +1,4 @@
-"""What a page shows of a chat's messages: which of them, and each as safe HTML."""
+"""A chat's messages as a page shows them, with safe HTML."""
 
 import json
 import zlib
@@ -12,72 +12,11 @@ from smart_context.web.pages.attached_views import AttachedView, attached_views
 from smart_context.web.pages.markdown import visible
 from smart_context.web.pages.summary_views import SummaryView, summary_view
 
-PAGE_MESSAGES = 80
-"""How many messages a page opens with, and how many each scroll upwards adds."""
-
-MAX_PAGE_MESSAGES = 400
-"""The most that one request gets, whatever it asks for."""
-
 _SPEAKERS = {"user": "You", "assistant": "Assistant", "system": "Instruction", "tool": "Tool"}
-_LEAD_IN = 3
-"""How many messages are shown before the one that a link points at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
-    """A run of a chat's messages.
-
-    Attributes:
-        messages: Oldest first.
-        older: How many there are before them.
-        newer: How many there are after them.
-    """
-
-    messages: tuple[Message, ...]
-    older: int
-    newer: int
-
-    @property
-    def is_newest(self) -> bool:
-        """Nothing comes after it, so new messages may be added to it."""
-        return not self.newer
-
-
-def newest(messages: Sequence[Message], limit: int = PAGE_MESSAGES) -> Window:
-    """The last messages of a chat."""
-    return _window(messages, len(messages) - limit, len(messages))
-
-
-def before(messages: Sequence[Message], message_id: str, limit: int = PAGE_MESSAGES) -> Window:
-    """The messages just before one; those before the end if there is no such message."""
-    end = _position(messages, message_id, default=len(messages))
-    return _window(messages, end - limit, end)
-
-
-def since(messages: Sequence[Message], message_id: str) -> Window:
-    """A message and all after it, at most `MAX_PAGE_MESSAGES`, the newest kept."""
-    start = _position(messages, message_id, default=len(messages) - PAGE_MESSAGES)
-    return _window(messages, max(start, len(messages) - MAX_PAGE_MESSAGES), len(messages))
-
-
-def around(messages: Sequence[Message], message_id: str) -> Window:
-    """A message with a little before it and what comes after, to the end if that is not far."""
-    start = max(0, _position(messages, message_id, default=len(messages)) - _LEAD_IN)
-    left = len(messages) - start
-    if left <= PAGE_MESSAGES:
-        return newest(messages)
-    end = len(messages) if left <= MAX_PAGE_MESSAGES else start + PAGE_MESSAGES
-    return _window(messages, start, end)
-
-
-def chosen(messages: Sequence[Message], message_ids: Sequence[str]) -> Window:
-    """Those of the given ids that exist, in the chat's order."""
-    wanted = set(message_ids[:MAX_PAGE_MESSAGES])
-    return Window(messages=tuple(m for m in messages if m.id in wanted), older=0, newer=0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartView:
+class PieceView:
     """One piece of a message.
 
     Attributes:
@@ -111,7 +50,7 @@ class MessageView:
     id: MessageId
     role: str
     speaker: str
-    parts: tuple[PartView, ...]
+    parts: tuple[PieceView, ...]
     version: str
     error: str
     is_generating: bool
@@ -162,24 +101,15 @@ def _checksum(text: str) -> int:
     return zlib.crc32(text.encode(errors="replace"))
 
 
-def _position(messages: Sequence[Message], message_id: str, *, default: int) -> int:
-    return next((i for i, message in enumerate(messages) if message.id == message_id), default)
-
-
-def _window(messages: Sequence[Message], start: int, end: int) -> Window:
-    start = max(0, start)
-    return Window(messages=tuple(messages[start:end]), older=start, newer=len(messages) - end)
-
-
-def _part_view(part: Part, render: Callable[[str], str]) -> PartView | None:
+def _part_view(part: Part, render: Callable[[str], str]) -> PieceView | None:
     kind = str(part.get("type"))
     text = part.get("text")
     if kind in {"text", "info", "reasoning"} and isinstance(text, str):
-        return PartView(kind=kind, html=Markup(render(text)))  # noqa: S704  # sanitised
+        return PieceView(kind=kind, html=Markup(render(text)))  # noqa: S704  # sanitised
     if kind == "image":
-        return PartView(kind=kind, html=Markup(), title=visible(str(part.get("storage_key", ""))))
+        return PieceView(kind=kind, html=Markup(), title=visible(str(part.get("storage_key", ""))))
     if kind == "tool_call":
-        return PartView(kind=kind, html=_tool_call(part), title=_tool_title(part))
+        return PieceView(kind=kind, html=_tool_call(part), title=_tool_title(part))
     return None
 
 

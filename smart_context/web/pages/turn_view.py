@@ -31,7 +31,7 @@ SETTING_NAMES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartView:
+class BarPart:
     """One part of the request.
 
     Attributes:
@@ -65,7 +65,7 @@ class TurnView:
     """
 
     turn: JsonObject
-    parts: tuple[PartView, ...]
+    parts: tuple[BarPart, ...]
     settings: tuple[tuple[str, str], ...]
     kept: tuple[JsonObject, ...]
     left_out: tuple[JsonObject, ...]
@@ -124,15 +124,15 @@ def topic_choices(active: Sequence[str], stored: Sequence[Mapping[str, Any]]) ->
     return list(dict.fromkeys((*active, *known)))
 
 
-def _parts(tokens: Mapping[str, int], names: Mapping[str, str]) -> tuple[PartView, ...]:
+def _parts(tokens: Mapping[str, int], names: Mapping[str, str]) -> tuple[BarPart, ...]:
     total = max(sum(tokens.values()), 1)
-    views: list[PartView] = []
+    views: list[BarPart] = []
     start = 0.0
     for part, name in names.items():
         count = tokens.get(part, 0)
         if count > 0:
             width = 100 * count / total
-            view = PartView(part=part, name=name, tokens=count, start=start, width=width)
+            view = BarPart(part=part, name=name, tokens=count, start=start, width=width)
             views.append(view)
             start += width
     return tuple(views)

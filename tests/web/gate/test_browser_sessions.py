@@ -6,8 +6,8 @@ from smart_context.web.gate.browser_sessions import (
     IDLE_DAYS,
     MAX_SESSIONS,
     BrowserSession,
-    Record,
     RunningServer,
+    SessionRecord,
     StartLink,
     browser_name,
     read_record,
@@ -25,7 +25,7 @@ def session(seen_at=NOW, server=""):
     )  # fmt: skip
 
 
-RECORD = Record(
+RECORD = SessionRecord(
     sessions={"a": session(), "b": session(server="s")},
     servers={"s": RunningServer(vault="/v", address="http://127.0.0.1:1")},
     links={"d": StartLink(server="s", expires_at=NOW)},
@@ -40,16 +40,16 @@ def test_a_record_is_read_as_it_was_written():
     "content", [b"", b"{", b"[]", b'{"sessions": {"a": {}}}', b"[" * 100_000, b"\xff"]
 )
 def test_a_damaged_record_lets_nobody_in(content):
-    assert read_record(content) == Record()
+    assert read_record(content) == SessionRecord()
 
 
 @given(st.binary())
 def test_any_bytes_are_a_record_or_none(content):
-    assert isinstance(read_record(content), Record)
+    assert isinstance(read_record(content), SessionRecord)
 
 
 def test_a_session_is_over_when_it_was_not_used_for_long():
-    record = Record(
+    record = SessionRecord(
         sessions={"used": session(NOW - IDLE_DAYS * DAY), "old": session(NOW - IDLE_DAYS * DAY - 1)}
     )
     assert set(record.pruned(NOW).sessions) == {"used"}
@@ -62,13 +62,13 @@ def test_a_link_is_over_when_its_time_is():
 
 def test_of_too_many_sessions_the_latest_used_are_kept():
     many = {str(n): session(NOW + n) for n in range(MAX_SESSIONS + 5)}
-    kept = Record(sessions=many).pruned(NOW).sessions
+    kept = SessionRecord(sessions=many).pruned(NOW).sessions
     assert list(kept) == [str(n) for n in reversed(range(5, MAX_SESSIONS + 5))]
 
 
 def test_with_a_server_go_its_links_and_the_sessions_that_end_with_it():
     rest = RECORD.without_servers(frozenset({"s"}))
-    assert rest == Record(sessions={"a": session()})
+    assert rest == SessionRecord(sessions={"a": session()})
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from smart_context.web.gate.browser_sessions import IDLE_DAYS, LINK_S, Record, StartLink
+from smart_context.web.gate.browser_sessions import IDLE_DAYS, LINK_S, SessionRecord, StartLink
 from smart_context.web.gate.session_book import SEEN_STEP_S, SessionBook
 from smart_context.web.gate.session_file import SessionFile
 
@@ -65,7 +65,7 @@ def test_a_session_that_ends_with_its_server_does(book_of, tmp_path):
         await book.close()
 
     run(scenario)
-    assert record(tmp_path) == Record()
+    assert record(tmp_path) == SessionRecord()
 
 
 def test_what_a_killed_server_left_behind_goes_when_its_address_is_used_again(book_of, tmp_path):

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from smart_context.errors import StoreFailed
-from smart_context.web.gate.browser_sessions import Record, RunningServer
+from smart_context.web.gate.browser_sessions import RunningServer, SessionRecord
 from smart_context.web.gate.session_file import SessionFile
 
 
@@ -16,7 +16,7 @@ def with_server(name):
 
 
 def test_what_is_written_is_read_by_others(tmp_path):
-    assert SessionFile(tmp_path / "new").read() == (None, Record())
+    assert SessionFile(tmp_path / "new").read() == (None, SessionRecord())
     written = SessionFile(tmp_path / "new").update(with_server("a"))
     assert SessionFile(tmp_path / "new").read() == written
     assert set(written[1].servers) == {"a"}

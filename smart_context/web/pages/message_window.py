@@ -1,0 +1,105 @@
+"""Which of a chat's messages a page shows."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from starlette.datastructures import QueryParams
+
+from smart_context.chat.messages import Message
+
+PAGE_MESSAGES = 80
+"""How many messages a page opens with, and how many each scroll upwards adds."""
+
+MAX_PAGE_MESSAGES = 400
+"""The most that one request gets, whatever it asks for."""
+
+_LEAD_IN = 3
+"""How many messages are shown before the one that a link points at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageRun:
+    """A run of a chat's messages.
+
+    Attributes:
+        messages: Oldest first.
+        older: How many there are before them.
+        newer: How many there are after them.
+    """
+
+    messages: tuple[Message, ...]
+    older: int
+    newer: int
+
+    @property
+    def is_newest(self) -> bool:
+        """Nothing comes after it, so new messages may be added to it."""
+        return not self.newer
+
+
+def newest(messages: Sequence[Message], limit: int = PAGE_MESSAGES) -> MessageRun:
+    """The last messages of a chat."""
+    return _window(messages, len(messages) - limit, len(messages))
+
+
+def before(messages: Sequence[Message], message_id: str, limit: int = PAGE_MESSAGES) -> MessageRun:
+    """The messages just before one; those before the end if there is no such message."""
+    end = _position(messages, message_id, default=len(messages))
+    return _window(messages, end - limit, end)
+
+
+def since(messages: Sequence[Message], message_id: str) -> MessageRun:
+    """A message and all after it, at most `MAX_PAGE_MESSAGES`, the newest kept."""
+    start = _position(messages, message_id, default=len(messages) - PAGE_MESSAGES)
+    return _window(messages, max(start, len(messages) - MAX_PAGE_MESSAGES), len(messages))
+
+
+def around(messages: Sequence[Message], message_id: str) -> MessageRun:
+    """A message with a little before it and what comes after, to the end if that is not far."""
+    start = max(0, _position(messages, message_id, default=len(messages)) - _LEAD_IN)
+    left = len(messages) - start
+    if left <= PAGE_MESSAGES:
+        return newest(messages)
+    end = len(messages) if left <= MAX_PAGE_MESSAGES else start + PAGE_MESSAGES
+    return _window(messages, start, end)
+
+
+def chosen(messages: Sequence[Message], message_ids: Sequence[str]) -> MessageRun:
+    """Those of the given ids that exist, in the chat's order."""
+    wanted = set(message_ids[:MAX_PAGE_MESSAGES])
+    return MessageRun(messages=tuple(m for m in messages if m.id in wanted), older=0, newer=0)
+
+
+def window_asked_for(messages: Sequence[Message], asked: QueryParams) -> MessageRun:
+    """The messages that an address asks for: `ids`, `before`, `since`, `at`, or the newest."""
+    size = _limit(asked.get("limit", ""))
+    choices: Mapping[str, Callable[[str], MessageRun]] = {
+        "ids": lambda _: chosen(messages, _ids(asked.getlist("ids"))),
+        "before": lambda message_id: before(messages, message_id, size),
+        "since": lambda message_id: since(messages, message_id),
+        "at": lambda message_id: around(messages, message_id),
+    }
+    for name, choose in choices.items():
+        if value := asked.get(name):
+            return choose(value)
+    return newest(messages, size)
+
+
+def _window(messages: Sequence[Message], start: int, end: int) -> MessageRun:
+    start = max(0, start)
+    return MessageRun(messages=tuple(messages[start:end]), older=start, newer=len(messages) - end)
+
+
+def _position(messages: Sequence[Message], message_id: str, *, default: int) -> int:
+    return next((i for i, message in enumerate(messages) if message.id == message_id), default)
+
+
+def _limit(text: str) -> int:
+    digits = text if text.isascii() and text.isdecimal() else ""
+    wanted = int(digits[:6] or PAGE_MESSAGES)  # reading many digits takes quadratic time
+    return min(max(wanted, 1), MAX_PAGE_MESSAGES)
+
+
+def _ids(values: Sequence[str]) -> list[str]:
+    """Ids given one by one or joined by commas."""
+    return [message_id for value in values for message_id in (value, *value.split(","))]

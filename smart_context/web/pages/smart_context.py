@@ -1,0 +1,106 @@
+"""What pages ask the Smart Context plugin: the only file of the web layer that names its commands.
+
+The host runs commands by name, so the web layer needs no import of the plugin.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+
+from smart_context.errors import SmartContextError, UnknownCommand
+from smart_context.host.commands.registry import Caller, CommandRegistry
+from smart_context.values import JsonObject
+from smart_context.web.pages.panel_view import PanelView, panel_view
+
+FILTER_PATIENCE_S = 0.4
+"""How long a page waits for the filter; after that its script asks again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnAnswer:
+    """A receipt or a replay of a turn.
+
+    Attributes:
+        receipt: What the plugin gave; `None` if there is none.
+        problem: Why there is none, for the user.
+    """
+
+    receipt: JsonObject | None = None
+    problem: str = ""
+
+
+class SmartContextCommands:
+    """The plugin's commands.
+
+    Args:
+        commands: The host's commands.
+    """
+
+    def __init__(self, commands: CommandRegistry) -> None:
+        self._commands = commands
+
+    async def panel(self, chat_id: str, stored_topics: object) -> PanelView | None:
+        """The panel of a chat; `None` if the plugin is turned off.
+
+        Args:
+            chat_id: The chat.
+            stored_topics: The topics in the chat's document, shown until the filter answers.
+        """
+        state: JsonObject = {"topics": stored_topics if isinstance(stored_topics, list) else []}
+        with anyio.move_on_after(FILTER_PATIENCE_S):
+            answer = await self.ask("smart_context.get_topics", {"chat_id": chat_id})
+            if answer is None:
+                return None
+            state |= answer
+        return panel_view(state)
+
+    async def topics(self, chat_id: str) -> list[JsonObject]:
+        """The topics of a chat; empty if they are unavailable."""
+        return await self._listed("smart_context.get_topics", "topics", {"chat_id": chat_id})
+
+    async def receipts(self, chat_id: str) -> list[JsonObject]:
+        """The receipts of a chat; empty if they are unavailable."""
+        return await self._listed("smart_context.receipts", "receipts", {"chat_id": chat_id})
+
+    async def contexts(self) -> list[JsonObject] | None:
+        """The named contexts; `None` if the plugin is turned off."""
+        answer = await self.ask("smart_context.list_contexts", {})
+        return None if answer is None else list(answer.get("contexts", ()))
+
+    async def turn(
+        self, chat_id: str, turn: str, *, compared: str | None, replayed: JsonObject | None
+    ) -> TurnAnswer:
+        """The receipt of a turn, or its replay.
+
+        Args:
+            chat_id: The chat.
+            turn: The turn.
+            compared: The turn to compare it with.
+            replayed: The settings to replay it under.
+        """
+        named: JsonObject = {"chat_id": chat_id, "turn": turn}
+        if replayed is not None:
+            answer = await self.ask("smart_context.replay", named | replayed)
+        else:
+            compare = {"diff": compared} if compared else {}
+            answer = await self.ask("smart_context.receipt", named | compare)
+        if answer is None:
+            return TurnAnswer(problem="Smart Context is turned off.")
+        if "turn" not in answer:
+            return TurnAnswer(problem=str(answer.get("problem", "")))
+        return TurnAnswer(receipt=answer)
+
+    async def ask(self, command: str, params: Mapping[str, Any]) -> JsonObject | None:
+        """The result of a command; a `problem` if it failed, `None` if it does not exist."""
+        try:
+            return dict(await self._commands.call(command, params, Caller(client=None)))
+        except UnknownCommand:
+            return None
+        except SmartContextError as error:
+            return {"problem": str(error)}
+
+    async def _listed(self, command: str, name: str, params: JsonObject) -> list[JsonObject]:
+        answer = await self.ask(command, params)
+        return list(answer.get(name, ())) if answer else []

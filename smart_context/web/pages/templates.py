@@ -1,0 +1,58 @@
+"""Renders the templates of the pages."""
+
+from typing import Any
+
+import jinja2
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import HTMLResponse, Response
+
+from smart_context import __version__
+from smart_context.chat.messages import Message
+from smart_context.resources import asset
+from smart_context.web.gate.entrance import SHEETS
+from smart_context.web.pages import message_views, panel_view
+from smart_context.web.pages.markdown import visible
+from smart_context.web.pages.message_html import MessageHtml
+
+NO_STORE = {"Cache-Control": "no-store"}
+
+
+class PageTemplates:
+    """The templates, ready to be rendered.
+
+    Args:
+        messages: Makes HTML of messages.
+    """
+
+    def __init__(self, messages: MessageHtml) -> None:
+        self._messages = messages
+        self._templates = _environment()
+
+    async def page(self, template: str, *, status_code: int = 200, **values: Any) -> Response:
+        """Render a template in a thread."""
+        page = self._templates.get_template(template)
+        content = await run_in_threadpool(
+            lambda: page.render(values, render_message=self._messages.for_page())
+        )
+        return HTMLResponse(content, status_code=status_code, headers=NO_STORE)
+
+
+@jinja2.pass_context
+def _view(context: jinja2.runtime.Context, message: Message) -> message_views.MessageView:
+    return message_views.message_view(message, context["render_message"])
+
+
+def _environment() -> jinja2.Environment:
+    templates = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(asset("templates")),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    templates.filters["visible"] = lambda text: visible(str(text))
+    templates.filters["view"] = _view
+    templates.filters["messages"] = panel_view.messages_counted
+    templates.globals["version"] = __version__
+    templates.globals["sheets"] = SHEETS
+    return templates
