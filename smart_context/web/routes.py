@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from smart_context.web import session
 from smart_context.web.gate.access import Access
+from smart_context.web.gate.client_keys import KeyFile
 from smart_context.web.gate.door import OPEN_PATH
 from smart_context.web.gate.gate import Gate
 from smart_context.web.gate.headers import security_headers
@@ -26,6 +27,14 @@ from smart_context.web.session import Sessions
 _log = logging.getLogger(__name__)
 _NOT_FOUND = 404
 _CLIENT_LEFT = 499
+
+
+class Closing(Protocol):
+    """Something that ends when the server does."""
+
+    async def close(self) -> None:
+        """Save what there is, soon."""
+
 
 Listener = Callable[[str, dict[str, Any]], None]
 
@@ -49,6 +58,8 @@ def create_web_app(
     access: Access,
     allowed_hosts: Collection[str] = (),
     pages: Sequence[BaseRoute] = (),
+    client_keys: KeyFile | None = None,
+    closing: Sequence[Closing] = (),
     not_found: Callable[[Request], Response] | None = None,
 ) -> Starlette:
     """The application that serves one host's vault.
@@ -62,6 +73,8 @@ def create_web_app(
         allowed_hosts: Names and addresses besides loopback that `Host` headers may have, with
             the port that the request came in on.
         pages: The routes of pages and static files; they come after the app's own.
+        client_keys: The keys of the API's clients; `None`: there are none.
+        closing: Closed before the host stops.
         not_found: Makes the page for an unknown address.
     """
     sessions = Sessions(host)
@@ -73,6 +86,8 @@ def create_web_app(
             await host.start()
             yield
         finally:
+            for part in closing:
+                await part.close()
             await host.stop()
             unsubscribe()
             await sessions.close()
@@ -84,7 +99,9 @@ def create_web_app(
             WebSocketRoute("/ws", sessions),
             *pages,
         ],
-        middleware=[Middleware(Gate, access=access, allowed_hosts=allowed_hosts)],
+        middleware=[
+            Middleware(Gate, access=access, allowed_hosts=allowed_hosts, client_keys=client_keys)
+        ],
         exception_handlers={
             HTTPException: _on_http_error(not_found),
             ClientDisconnect: _on_departure,

@@ -1,6 +1,7 @@
 """Decides who gets in, after `security.py` has checked the request itself.
 
 Authorization: Bearer TOKEN    programs: everything
+Authorization: Bearer KEY      clients of the API: that, and nothing else
 cookie and key                 pages of ours: everything
 cookie alone                   the entrance, which fetches the page with the key, and what
                                a page loads without a script's help: our styles and scripts,
@@ -13,6 +14,8 @@ from posixpath import splitext
 
 from smart_context.web.gate.access import Access, Guest, same_text
 from smart_context.web.gate.browser_sessions import LINK_S
+from smart_context.web.gate.client_api import NO_CLIENT_KEY, KeyRing, is_for_clients
+from smart_context.web.gate.client_keys import KeyFile
 from smart_context.web.gate.security import Refusal
 from smart_context.web.gate.throttle import Throttle, TooManyAttempts
 from smart_context.web.gate.visits import Visit, clean_url
@@ -38,10 +41,12 @@ class Admitted:
     Attributes:
         session_id: The browser's session; empty for a program.
         file_pass: The part of file addresses that opens them for this browser.
+        key: The name of a client's key; empty outside the API.
     """
 
     session_id: str = ""
     file_pass: str = ""
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,16 +122,20 @@ class Door:
     Args:
         access: The server's secrets.
         throttle: Slows down who guesses.
+        keys: Where the keys of the API's clients are; `None`: there are none.
     """
 
-    def __init__(self, access: Access, throttle: Throttle) -> None:
+    def __init__(self, access: Access, throttle: Throttle, keys: KeyFile | None = None) -> None:
         self._access = access
+        self._ring = KeyRing(access, keys)
         self._throttle = throttle
 
     async def admit(self, visit: Visit) -> Verdict:
         """What to do with a visit; a start link is used up by this."""
         if visit.path == OPEN_PATH and not visit.is_socket:
             return Admitted()
+        if is_for_clients(visit.path) and not visit.is_socket:
+            return await self._check_client(visit)
         guest = self._access.guest_of(visit.headers.get("cookie", ()), visit.port)
         link_token = visit.parameter("token") if visit.method == "GET" else None
         if link_token is not None and not visit.is_socket:
@@ -143,6 +152,18 @@ class Door:
                     return Admitted()
                 await attempt.fail()
                 return WRONG_TOKEN
+        except TooManyAttempts:
+            return TOO_MANY
+
+    async def _check_client(self, visit: Visit) -> Verdict:
+        if "authorization" not in visit.headers:
+            return NO_CLIENT_KEY
+        try:
+            async with self._throttle.attempt(visit.peer) as attempt:
+                if owner := await self._ring.owner_of(visit.header("authorization")):
+                    return Admitted(key=owner)
+                await attempt.fail()
+                return NO_CLIENT_KEY
         except TooManyAttempts:
             return TOO_MANY
 

@@ -8,6 +8,8 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from smart_context.web.gate.access import Access
+from smart_context.web.gate.client_api import client_headers, is_for_clients, preflight
+from smart_context.web.gate.client_keys import KeyFile
 from smart_context.web.gate.door import (
     OPEN_PATH,
     Admitted,
@@ -43,11 +45,19 @@ class Gate:
         app: What lies behind the gate.
         access: The server's secrets.
         allowed_hosts: Names other than loopback that the server goes by.
+        client_keys: Where the keys of the API's clients are; `None`: there are none.
     """
 
-    def __init__(self, app: ASGIApp, *, access: Access, allowed_hosts: Collection[str]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        access: Access,
+        allowed_hosts: Collection[str],
+        client_keys: KeyFile | None = None,
+    ) -> None:
         self._app = app
-        self._door = Door(access, Throttle())
+        self._door = Door(access, Throttle(), client_keys)
         self._allowed_hosts = tuple(allowed_hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -56,7 +66,13 @@ class Gate:
             await self._app(scope, receive, send)
             return
         visit = Visit.of(scope)
-        verdict = check_site(visit, self._allowed_hosts) or await self._door.admit(visit)
+        refusal = check_site(
+            visit, self._allowed_hosts, is_open_to_sites=is_for_clients(visit.path)
+        )
+        if refusal is None and (answer := preflight(visit)) is not None:
+            await answer(scope, receive, _with_headers(send, self._headers(visit)))
+            return
+        verdict = refusal or await self._door.admit(visit)
         if isinstance(verdict, Refusal):
             _log.info("Refused %s %s: %s", visit.method, visit.path, verdict.title)
         elif visit.path != OPEN_PATH:
@@ -70,7 +86,8 @@ class Gate:
 
     def _headers(self, visit: Visit) -> Mapping[str, str]:
         host = named_host(visit, self._allowed_hosts)
-        return security_headers(visit.path, host, is_secure=visit.is_secure)
+        every = security_headers(visit.path, host, is_secure=visit.is_secure)
+        return {**every, **client_headers(visit.path)}
 
 
 async def _answer_socket(

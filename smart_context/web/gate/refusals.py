@@ -5,6 +5,7 @@ from html import escape
 
 from starlette.responses import Response
 
+from smart_context.web.gate.client_api import is_for_clients, refused_client
 from smart_context.web.gate.headers import PLAIN_STYLE, PLAIN_STYLE_SOURCE
 from smart_context.web.gate.security import Refusal
 from smart_context.web.gate.visits import Visit, clean_url
@@ -34,6 +35,8 @@ _PAGE = """<!doctype html>
 
 def refuse(visit: Visit, refusal: Refusal, headers: Mapping[str, str] | None = None) -> Response:
     """The response to a visit that is refused: HTML where a browser wants a page, else JSON."""
+    if is_for_clients(visit.path):
+        return refused_client(refusal)
     every = {"Cache-Control": "no-store", **(headers or {})}
     if refusal.status == 401:  # noqa: PLR2004  (Unauthorized)
         every["WWW-Authenticate"] = 'Bearer realm="Smart Context"'

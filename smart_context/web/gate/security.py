@@ -48,16 +48,19 @@ FOREIGN_SITE = Refusal(
 )
 
 
-def check_site(visit: Visit, allowed_hosts: Collection[str]) -> Refusal | None:
+def check_site(
+    visit: Visit, allowed_hosts: Collection[str], *, is_open_to_sites: bool = False
+) -> Refusal | None:
     """Why a visit is refused, whoever makes it; `None` if it is not.
 
     Args:
         visit: The request.
         allowed_hosts: The names and addresses, other than loopback, that the server goes by.
+        is_open_to_sites: Pages of other sites may ask, too: they bring a key.
     """
     if not named_host(visit, allowed_hosts):
         return FOREIGN_HOST
-    if not _asks_for_itself(visit, allowed_hosts):
+    if not (is_open_to_sites or _asks_for_itself(visit, allowed_hosts)):
         return FOREIGN_SITE
     return None
 

@@ -1,0 +1,83 @@
+"""`smart-context keys`: new, list, revoke; `smart-context connect`."""
+
+from datetime import UTC, datetime
+
+import click
+
+from smart_context.cli.terminal.failures import BadUsage
+from smart_context.cli.terminal.output import json_format, say, show, table
+
+NEW_KEY = "smart-context keys new NAME"
+
+
+@click.group()
+def keys() -> None:
+    """Make, list and revoke the keys of programs that use the API under /v1.
+
+    A key opens the API and nothing else. Only its digest is kept, in your config folder.
+    """
+
+
+@keys.command()
+@click.argument("name")
+def new(name: str) -> None:
+    """Make a key and print it, this once."""
+    from smart_context.app.client_keys import key_file  # noqa: PLC0415 - keeps --help fast
+
+    say(key_file().new(name))
+
+
+@keys.command("list")
+@json_format
+def list_(output: str) -> None:
+    """List the keys by name."""
+    from smart_context.app.client_keys import key_file  # noqa: PLC0415 - keeps --help fast
+
+    rows = [
+        {"name": name, "created_at": _iso(key.created_at)}
+        for name, key in sorted(key_file().read().keys.items())
+    ]
+    show(rows, output, lambda: _as_text(rows))
+
+
+@keys.command()
+@click.argument("name")
+def revoke(name: str) -> None:
+    """Remove a key. Running servers refuse it within 5 seconds."""
+    from smart_context.app.client_keys import key_file  # noqa: PLC0415 - keeps --help fast
+
+    key_file().revoke(name)
+    say(f"Revoked the key {name!r}.")
+
+
+@click.command()
+@click.argument("client", required=False)
+@click.option("--model", default="MODEL", help="The model's id, as your provider names it.")
+def connect(client: str | None, model: str) -> None:
+    """Print what to set in a CLIENT, so that it talks to Smart Context."""
+    from smart_context.app.client_keys import base_url  # noqa: PLC0415 - keeps --help fast
+    from smart_context.gateway.connecting import CLIENTS  # noqa: PLC0415 - keeps --help fast
+
+    address = base_url()
+    if client is None:
+        names = "\n".join(f"  {name:<18}{setup.name}" for name, setup in CLIENTS.items())
+        say(f"Base URL: {address}\nA key:    {NEW_KEY}\n\nsmart-context connect CLIENT\n{names}")
+        return
+    if client not in CLIENTS:
+        raise BadUsage(f"There is no client {client!r} here; one of: {', '.join(CLIENTS)}")
+    setup = CLIENTS[client]
+    where = setup.where.replace("{key}", "KEY")
+    say(
+        f"Base URL: {address}\nA key:    {NEW_KEY.replace('NAME', client)}\n\n"
+        f"In {where}:\n\n{setup.filled(address, 'KEY', model)}\n\n{setup.chat_id}"
+    )
+
+
+def _as_text(rows: list[dict[str, str]]) -> str:
+    if not rows:
+        return f"There are no keys. For one: {NEW_KEY}"
+    return table(("KEY", "CREATED"), [(row["name"], row["created_at"]) for row in rows])
+
+
+def _iso(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,139 @@
+"""The keys that clients of the API have: digests, in the user's folder. Everything here blocks."""
+
+import re
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from smart_context.disk.files import Conflict, Signature, read_file, replace_unless_changed
+from smart_context.disk.places import Place
+from smart_context.errors import CommandFailed, StoreFailed
+
+FILE_NAME = "client-keys.json"
+KEY_BEGINNING = "sc-"
+OWN_NAME = "token"
+"""Whoever has the server's own token goes by this name."""
+
+_MAX_BYTES = 1024 * 1024
+_MAX_TRIES = 100
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientKey:
+    """A key, without the key itself.
+
+    Attributes:
+        digest: What is compared.
+        created_at: In seconds since 1970.
+    """
+
+    digest: str
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientKeys:
+    """All keys, by name."""
+
+    keys: Mapping[str, ClientKey] = field(default_factory=dict)
+
+    def name_of(self, key: str) -> str:
+        """The name of a key; empty for one that is not known."""
+        digest = key_digest(key)
+        return next((name for name, known in self.keys.items() if known.digest == digest), "")
+
+
+_RECORD = TypeAdapter(ClientKeys)
+
+
+class KeyFile:
+    """Reads and changes the keys, which several servers and commands share.
+
+    Args:
+        folder: The user's folder for settings; made when something is first written.
+        clock: The time in seconds since 1970.
+    """
+
+    def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
+        self._place = Place(folder, (FILE_NAME,))
+        self._clock = clock
+
+    def read(self) -> ClientKeys:
+        """The keys; none when there is no file, or when it is damaged.
+
+        Raises:
+            StoreFailed: If it can't be read.
+        """
+        return self._found()[1]
+
+    def new(self, name: str) -> str:
+        """Make a key; it is given out this once.
+
+        Raises:
+            CommandFailed: If the name is taken, or can't be one.
+            StoreFailed: If it can't be written.
+        """
+        if not _NAME.fullmatch(name) or name == OWN_NAME:
+            raise CommandFailed(
+                f"{name!r} can't be a key's name. Use up to 64 letters, digits, '-' and '_', and "
+                f"not {OWN_NAME!r}."
+            )
+        key = KEY_BEGINNING + secrets.token_urlsafe(32)
+        made = ClientKey(digest=key_digest(key), created_at=int(self._clock()))
+
+        def change(record: ClientKeys) -> ClientKeys:
+            if name in record.keys:
+                raise CommandFailed(
+                    f"There is a key {name!r} already. Choose another name, or run: "
+                    f"smart-context keys revoke {name}"
+                )
+            return replace(record, keys={**record.keys, name: made})
+
+        self._update(change)
+        return key
+
+    def revoke(self, name: str) -> None:
+        """Remove a key.
+
+        Raises:
+            CommandFailed: If there is no such key.
+            StoreFailed: If it can't be written.
+        """
+
+        def change(record: ClientKeys) -> ClientKeys:
+            if name not in record.keys:
+                raise CommandFailed(f"There is no key {name!r}; see: smart-context keys list")
+            return replace(record, keys={k: v for k, v in record.keys.items() if k != name})
+
+        self._update(change)
+
+    def _found(self) -> tuple[Signature | None, ClientKeys]:
+        found = read_file(self._place, max_bytes=_MAX_BYTES)
+        if found is None:
+            return None, ClientKeys()
+        try:
+            return found[0], _RECORD.validate_json(found[1])
+        except ValidationError:
+            return found[0], ClientKeys()
+
+    def _update(self, change: Callable[[ClientKeys], ClientKeys]) -> None:
+        for _ in range(_MAX_TRIES):
+            before, record = self._found()
+            content = _RECORD.dump_json(change(record), indent=1)
+            try:
+                replace_unless_changed(self._place, content, before)
+            except Conflict:
+                continue
+            return
+        raise StoreFailed(f"{self._place} could not be written: other programs keep changing it.")
+
+
+def key_digest(key: str) -> str:
+    """The form in which a key is kept. It is random and long: no salt is needed."""
+    return sha256(key.encode("utf-8", "replace")).hexdigest()
