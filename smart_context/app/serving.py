@@ -7,11 +7,14 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from smart_context.app.browsers import session_file
+from smart_context.app.client_keys import key_file
 from smart_context.app.composition import composed, make_host, read_vault, settings_files
 from smart_context.app.following import Follower, stamps_of
 from smart_context.app.status import register_status
 from smart_context.app.trusting import TrustCommands
+from smart_context.gateway.edge.gateway import make_gateway
 from smart_context.web.gate.access import Access
+from smart_context.web.gate.gate import admitted
 from smart_context.web.gate.security import check_exposure
 from smart_context.web.gate.session_book import SessionBook
 from smart_context.web.pages.pages import page_routes
@@ -54,13 +57,20 @@ async def serve_vault(
         register_status(vault_host)
         follower = Follower(vault_host, stamps, replaced)
         TrustCommands(vault_host, follower).register()
+        gateway = make_gateway(vault_host, lambda scope: admitted(scope).key)
         pages = [
             *page_routes(vault_host, vault_host.services.children.texts),
             *panel_routes(vault_host.panels),
             *file_routes(vault_host.files),
+            *gateway.routes(),
         ]
         app = create_web_app(
-            vault_host, access=_access(root, token), allowed_hosts=[host], pages=pages
+            vault_host,
+            access=_access(root, token),
+            allowed_hosts=[host],
+            pages=pages,
+            client_keys=key_file(),
+            closing=[gateway],
         )
         watching = asyncio.create_task(follower.run())
         try:

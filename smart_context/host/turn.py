@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from smart_context.chat.messages import ChatId, Message, MessageId
+from smart_context.host.client_request import ClientRequest
 from smart_context.host.request.request import Request
 from smart_context.host.request.tools import Tool
 from smart_context.host.request.window import Window
@@ -38,6 +39,7 @@ class Turn:
         stopped: The user stopped it.
         error: Why it failed, for the user; empty if it did not.
         error_code: The endpoint's HTTP status, where there was one.
+        client: The request of another program that this turn is; `None` for a turn of the page.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class Turn:
         self.stopped = False
         self.error = ""
         self.error_code = 0
+        self.client: ClientRequest | None = None
         self._request = request
         self._response: str | None = None
         self._metadata: dict[str, Any] = {}

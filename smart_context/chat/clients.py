@@ -1,0 +1,46 @@
+"""Chats of other programs, which keep their history themselves and send it with each request."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from smart_context.chat.compaction import compaction_points
+from smart_context.chat.history import ContextBuilderOptions, build_context
+from smart_context.chat.messages import Message
+
+SOURCE = "source"
+"""Names the program, its id of the chat, and the key it came in by."""
+
+CUT = "cut"
+"""Marks a message that the program has stopped sending, from the front of its list."""
+
+STAYS = "stays"
+"""Marks a message that goes with every request: a system message, or one that nobody knows."""
+
+_KEEP_ALL_ROUNDS = -1
+
+
+def is_of_client(document: Mapping[str, Any]) -> bool:
+    """True if a chat's document, with or without its messages, is of another program."""
+    return isinstance(document.get(SOURCE), Mapping)
+
+
+async def client_history(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """What a request of the program sends of these messages if no filter is set.
+
+    All that it sends itself, tool calls included; what was compacted is replaced by its summary.
+    """
+    sent = [message for message in messages if not message.extra.get(CUT)]
+    points = compaction_points(sent)
+    if not points:
+        return tuple(sent)
+    options = ContextBuilderOptions(
+        attachment_resolver=_NoAttachments(),
+        compaction_points=points,
+        keep_tool_call_rounds=_KEEP_ALL_ROUNDS,
+    )
+    return tuple(await build_context(sent, options))
+
+
+class _NoAttachments:
+    async def read(self, id: str) -> str | None:  # noqa: A002, ARG002 - the resolver's protocol
+        return None

@@ -1,0 +1,1 @@
+"""The OpenAI-compatible gateway: clients of others, steered by the panel."""

@@ -1,0 +1,76 @@
+"""Reads server-sent events on the side, while their bytes go on as they came."""
+
+import re
+import zlib
+from collections.abc import Callable, Iterator
+
+LARGEST_EVENT = 32 << 20
+"""An event that is larger goes on to the client, but is not read."""
+
+_LINE_END = re.compile(rb"\r\n|\n|\r(?!\Z)")
+
+
+class EventReader:
+    """Gives the data of each event once it is whole."""
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+        self._data: list[bytes] = []
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        """The events that end in this chunk, without comments and other fields."""
+        searched = max(len(self._rest) - 1, 0)
+        self._rest += chunk
+        start = 0
+        for end in _LINE_END.finditer(self._rest, searched):
+            yield from self._line(bytes(self._rest[start : end.start()]))
+            start = end.end()
+        del self._rest[:start]
+        if len(self._rest) > LARGEST_EVENT:
+            self._rest.clear()
+
+    def close(self) -> Iterator[bytes]:
+        """The event that the stream ended in, if it has one."""
+        yield from self._line(bytes(self._rest).rstrip(b"\r"))
+        yield from self._line(b"")
+        self._rest.clear()
+
+    def _line(self, line: bytes) -> Iterator[bytes]:
+        if not line:
+            if self._data and self._size <= LARGEST_EVENT:
+                yield b"\n".join(self._data)
+            self._data.clear()
+            self._size = 0
+        elif line.startswith(b"data:"):
+            self._size += len(line)
+            if self._size <= LARGEST_EVENT:
+                self._data.append(line[5:].removeprefix(b" "))
+
+
+Decoder = Callable[[bytes], bytes]
+"""Undoes what a provider has compressed, chunk by chunk."""
+
+
+def decoder(encoding: str) -> Decoder | None:
+    """What undoes a `Content-Encoding`; `None` for one that we can't read."""
+    name = encoding.strip().lower()
+    if name in {"", "identity"}:
+        return _as_it_is
+    if name in {"gzip", "x-gzip", "deflate"}:
+        unzip = zlib.decompressobj(
+            wbits=zlib.MAX_WBITS | 32 if name != "deflate" else zlib.MAX_WBITS
+        )
+
+        def read(chunk: bytes) -> bytes:
+            try:
+                return unzip.decompress(chunk, LARGEST_EVENT)
+            except zlib.error:
+                return b""
+
+        return read
+    return None
+
+
+def _as_it_is(chunk: bytes) -> bytes:
+    return chunk

@@ -1,0 +1,265 @@
+"""What a provider's answer says, gathered while it passes: for the chat and for the receipt."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from smart_context.chat.messages import Part
+from smart_context.gateway.answers.events import EventReader
+from smart_context.gateway.requests.response_items import response_units
+from smart_context.gateway.requests.units import call_part, content_parts
+from smart_context.llm.models import Usage
+
+LARGEST_BODY = 64 << 20
+"""A JSON answer that is larger goes on to the client, but is not read."""
+
+
+@dataclass(slots=True)
+class Choice:
+    """One of the answers that were asked for."""
+
+    texts: list[str] = field(default_factory=list)
+    thoughts: list[str] = field(default_factory=list)
+    calls: dict[int, dict[str, str]] = field(default_factory=dict)
+    parts: tuple[Part, ...] | None = None
+
+    @property
+    def text(self) -> str:
+        """What was said."""
+        return "".join(self.texts)
+
+    @property
+    def call_ids(self) -> tuple[str, ...]:
+        """The ids of its tool calls."""
+        content = self.content()
+        parts = () if isinstance(content, str) else content
+        return tuple(str(part["tool_call_id"]) for part in parts if part.get("tool_call_id"))
+
+    def content(self) -> str | tuple[Part, ...]:
+        """What a chat stores of it."""
+        if self.parts is not None:
+            return self.parts
+        thought = "".join(self.thoughts)
+        if not thought.strip() and not self.calls:
+            return self.text
+        return (
+            *([{"type": "reasoning", "text": thought}] if thought.strip() else ()),
+            *([{"type": "text", "text": self.text}] if self.text else ()),
+            *(call_part(c["id"], c["name"], c["arguments"]) for c in self.calls.values()),
+        )
+
+
+class Gathered:
+    """An answer as far as it has come.
+
+    Attributes:
+        choices: By their number; an answer has one unless more were asked for.
+        usage: Tokens that the provider counted, where it says so.
+        response: The provider's id of the response.
+        error: What went wrong in the middle of it; empty if nothing did.
+        is_whole: The provider has ended it.
+        model: Who says to have answered.
+    """
+
+    def __init__(self) -> None:
+        self.choices: dict[int, Choice] = defaultdict(Choice)
+        self.usage: Usage | None = None
+        self.response = ""
+        self.error = ""
+        self.is_whole = False
+        self.model = ""
+
+    @property
+    def first(self) -> Choice:
+        """The answer that the chat goes on with."""
+        return self.choices[min(self.choices, default=0)]
+
+    def take(self, event: object) -> str:
+        """Take up an event's object, or a whole answer; gives the new text of the first choice."""
+        if not isinstance(event, Mapping):
+            return ""
+        if "choices" in event:
+            return self._chat(event)
+        kind = event.get("type")
+        if isinstance(kind, str) and (kind.startswith("response.") or kind == "error"):
+            return self._response_event(kind, event)
+        if event.get("object") == "response":
+            return self._response(event)
+        if event.get("error"):
+            self.error = _words(event["error"])
+        self._note_usage(event.get("usage"))
+        return ""
+
+    def _chat(self, event: Mapping[str, Any]) -> str:
+        self.response = self.response or _text(event.get("id"))
+        self.model = self.model or _text(event.get("model"))
+        if event.get("error"):
+            self.error = _words(event["error"])
+        self._note_usage(event.get("usage"))
+        new = ""
+        choices = event["choices"]
+        for entry in choices if isinstance(choices, list) else ():
+            if not isinstance(entry, Mapping):
+                continue
+            number = entry.get("index", 0)
+            choice = self.choices[number if isinstance(number, int) else 0]
+            said = entry.get("delta") or entry.get("message")
+            if isinstance(said, Mapping):
+                text = _chat_said(choice, said)
+                new += text if choice is self.first else ""
+            self.is_whole = self.is_whole or entry.get("finish_reason") is not None
+        return new
+
+    def _response_event(self, kind: str, event: Mapping[str, Any]) -> str:
+        choice = self.choices[0]
+        if kind in {"response.output_text.delta", "response.refusal.delta"}:
+            choice.texts.append(_text(event.get("delta")))
+            return choice.texts[-1]
+        if kind == "response.reasoning_summary_text.delta":
+            choice.thoughts.append(_text(event.get("delta")))
+        elif kind in {"response.failed", "error"}:
+            response = event.get("response")
+            holder = response if isinstance(response, Mapping) else event
+            self.error = _words(holder.get("error") or holder) or "The provider gave up."
+        if kind in {"response.created", "response.completed", "response.incomplete"}:
+            response = event.get("response")
+            if isinstance(response, Mapping):
+                had_text = bool(choice.texts)
+                new = self._response(response, is_end=kind != "response.created")
+                return "" if had_text else new
+        elif kind == "response.output_item.done" and isinstance(event.get("item"), Mapping):
+            self._item(choice, event["item"])
+        return ""
+
+    def _item(self, choice: Choice, item: Mapping[str, Any]) -> None:
+        """Keep a tool call, in case the stream breaks before the whole response comes."""
+        for unit in response_units([item]):
+            for part in unit.content if not isinstance(unit.content, str) else ():
+                if part.get("type") == "tool_call":
+                    choice.calls[len(choice.calls)] = {
+                        "id": _text(part.get("tool_call_id")),
+                        "name": _text(part.get("tool_name")),
+                        "arguments": _text(part.get("args")),
+                    }
+
+    def _response(self, response: Mapping[str, Any], *, is_end: bool = True) -> str:
+        self.response = _text(response.get("id")) or self.response
+        self.model = _text(response.get("model")) or self.model
+        if not is_end:
+            return ""
+        self.is_whole = response.get("status") not in {"failed", "cancelled", "in_progress"}
+        if response.get("error"):
+            self.error = _words(response["error"])
+        self._note_usage(response.get("usage"))
+        choice = self.choices[0]
+        output = response.get("output")
+        outputs = output if isinstance(output, list) else []
+        items = [item for item in outputs if isinstance(item, Mapping)]
+        parts = tuple(part for unit in response_units(items) for part in _parts(unit.content))
+        if parts:
+            is_text = len(parts) == 1 and parts[0].get("type") == "text"
+            choice.parts = None if is_text else parts
+            texts = [_text(part.get("text")) for part in parts if part.get("type") == "text"]
+            choice.texts = ["\n".join(texts)]
+        return choice.text
+
+    def _note_usage(self, usage: object) -> None:
+        if isinstance(usage, Mapping):
+            asked = usage.get("prompt_tokens", usage.get("input_tokens"))
+            said = usage.get("completion_tokens", usage.get("output_tokens"))
+            if isinstance(asked, int) and isinstance(said, int):
+                self.usage = Usage(prompt_tokens=asked, completion_tokens=said)
+
+
+class StreamGatherer:
+    """Gathers an answer that comes in events."""
+
+    def __init__(self) -> None:
+        self.answer = Gathered()
+        self._events = EventReader()
+
+    def feed(self, chunk: bytes) -> str:
+        """Take up bytes of the stream; gives the new text of the first choice."""
+        return "".join(self._taken(data) for data in self._events.feed(chunk))
+
+    def close(self) -> str:
+        """The stream has ended."""
+        return "".join(self._taken(data) for data in self._events.close())
+
+    def _taken(self, data: bytes) -> str:
+        if data.strip() == b"[DONE]":
+            self.answer.is_whole = True
+            return ""
+        return self.answer.take(_parsed(data))
+
+
+class BodyGatherer:
+    """Gathers an answer that comes in one piece."""
+
+    def __init__(self) -> None:
+        self.answer = Gathered()
+        self._body = bytearray()
+
+    def feed(self, chunk: bytes) -> str:
+        """Take up bytes of the body."""
+        if len(self._body) <= LARGEST_BODY:
+            self._body += chunk
+        return ""
+
+    def close(self) -> str:
+        """The body has ended."""
+        return self.answer.take(_parsed(bytes(self._body)))
+
+
+def _chat_said(choice: Choice, said: Mapping[str, Any]) -> str:
+    thought = said.get("reasoning_content") or said.get("reasoning")
+    if isinstance(thought, str):
+        choice.thoughts.append(thought)
+    text = "".join(
+        _text(part.get("text"))
+        for key in ("content", "refusal")
+        for part in content_parts(said.get(key))
+    )
+    choice.texts.append(text)
+    calls = said.get("tool_calls")
+    for position, call in enumerate(calls if isinstance(calls, list) else ()):
+        if isinstance(call, Mapping):
+            _add_call(choice, position, call)
+    return text
+
+
+def _add_call(choice: Choice, position: int, call: Mapping[str, Any]) -> None:
+    number = call.get("index", position)
+    known = choice.calls.setdefault(
+        number if isinstance(number, int) else position, {"id": "", "name": "", "arguments": ""}
+    )
+    made = call.get("function") or call.get("custom")
+    made = made if isinstance(made, Mapping) else {}
+    known["id"] = known["id"] or _text(call.get("id"))
+    known["name"] = known["name"] or _text(made.get("name"))
+    known["arguments"] += _text(made.get("arguments", made.get("input")))
+
+
+def _parts(content: str | tuple[Part, ...]) -> Iterator[Part]:
+    if isinstance(content, str):
+        yield {"type": "text", "text": content}
+    else:
+        yield from content
+
+
+def _parsed(data: bytes) -> object:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _words(error: object) -> str:
+    found = error.get("message") or error.get("code") if isinstance(error, Mapping) else error
+    return str(found or "")[:1000]
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,125 @@
+"""What to set in each client, so that it talks to the gateway."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+DEFAULT_BASE_URL = "http://127.0.0.1:8377/v1"
+KEY_VARIABLE = "SMART_CONTEXT_KEY"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientSetup:
+    """How one client is connected.
+
+    Attributes:
+        name: What people call it.
+        where: Where the lines go.
+        lines: The settings; `{base_url}`, `{key}` and `{model}` are to be filled in.
+        chat_id: What the client sends to tell its chats apart, or that it sends nothing.
+    """
+
+    name: str
+    where: str
+    lines: str
+    chat_id: str = "It sends no id; its chats are recognised by the answers that they hold."
+
+    def filled(self, base_url: str, key: str, model: str) -> str:
+        """The settings, ready to be copied."""
+        filled = self.lines
+        for name, value in (("base_url", base_url), ("key", key), ("model", model)):
+            filled = filled.replace(f"{{{name}}}", value)
+        return filled
+
+
+CLIENTS: Mapping[str, ClientSetup] = {
+    "open-webui": ClientSetup(
+        name="Open WebUI",
+        where="its environment; or Admin Panel > Settings > Connections > OpenAI API",
+        lines="OPENAI_API_BASE_URL={base_url}\n"
+        "OPENAI_API_KEY={key}\n"
+        "ENABLE_FORWARD_USER_INFO_HEADERS=true",
+        chat_id="It sends X-OpenWebUI-Chat-Id when the third line is set.",
+    ),
+    "opencode": ClientSetup(
+        name="opencode",
+        where="opencode.json of the project, or ~/.config/opencode/opencode.json",
+        lines='{"provider": {"smart-context": {\n'
+        '  "npm": "@ai-sdk/openai-compatible",\n'
+        '  "name": "Smart Context",\n'
+        '  "options": {"baseURL": "{base_url}", "apiKey": "{key}"},\n'
+        '  "models": {"{model}": {}}}}}',
+        chat_id="It sends x-session-id.",
+    ),
+    "codex": ClientSetup(
+        name="Codex",
+        where="~/.codex/config.toml; then: export SMART_CONTEXT_KEY={key}",
+        lines='model = "{model}"\n'
+        'model_provider = "smart-context"\n\n'
+        "[model_providers.smart-context]\n"
+        'name = "Smart Context"\n'
+        'base_url = "{base_url}"\n'
+        'env_key = "SMART_CONTEXT_KEY"\n'
+        'wire_api = "responses"',
+        chat_id="It sends session-id and thread-id.",
+    ),
+    "aider": ClientSetup(
+        name="aider",
+        where="a terminal",
+        lines="export OPENAI_API_BASE={base_url}\n"
+        "export OPENAI_API_KEY={key}\n"
+        "aider --model openai/{model}",
+    ),
+    "llm": ClientSetup(
+        name="llm",
+        where="extra-openai-models.yaml next to the file that `llm logs path` names; "
+        "then: llm keys set smart-context",
+        lines="- model_id: smart-context\n"
+        "  model_name: {model}\n"
+        "  api_base: {base_url}\n"
+        "  api_key_name: smart-context",
+    ),
+    "continue": ClientSetup(
+        name="Continue",
+        where="~/.continue/config.yaml",
+        lines="name: Smart Context\n"
+        "version: 1.0.0\n"
+        "schema: v1\n"
+        "models:\n"
+        "  - name: Smart Context\n"
+        "    provider: openai\n"
+        "    model: {model}\n"
+        "    apiBase: {base_url}\n"
+        "    apiKey: {key}",
+    ),
+    "sillytavern": ClientSetup(
+        name="SillyTavern",
+        where="API Connections",
+        lines="API: Chat Completion\n"
+        "Chat Completion Source: Custom (OpenAI-compatible)\n"
+        "Custom Endpoint (Base URL): {base_url}\n"
+        "Custom API Key: {key}\n"
+        "Model ID: {model}",
+    ),
+    "obsidian-copilot": ClientSetup(
+        name="Copilot for Obsidian",
+        where="Settings > Copilot > Model > Add Custom Model",
+        lines="Model Name: {model}\nProvider: OpenAI Format\nBase URL: {base_url}\nAPI Key: {key}",
+    ),
+    "openai": ClientSetup(
+        name="openai (Python)",
+        where="your program",
+        lines="from openai import OpenAI\n\n"
+        'client = OpenAI(base_url="{base_url}", api_key="{key}")\n'
+        'client.chat.completions.create(model="{model}", messages=[...])',
+        chat_id='Name a chat yourself with extra_headers={"X-Smart-Context-Chat": "my-chat"}, '
+        "or let its answers tell.",
+    ),
+    "ai-sdk": ClientSetup(
+        name="AI SDK",
+        where="your program",
+        lines='import { createOpenAI } from "@ai-sdk/openai";\n\n'
+        'const openai = createOpenAI({ baseURL: "{base_url}", apiKey: "{key}" });\n'
+        'const model = openai("{model}");',
+    ),
+}
+"""By the name that `smart-context connect` takes."""

@@ -1,0 +1,1 @@
+"""The routes under /v1, and the connection to the provider."""

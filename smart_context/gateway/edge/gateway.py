@@ -1,0 +1,261 @@
+"""The routes under /v1."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
+
+from smart_context.config import EndpointSettings
+from smart_context.errors import ChatIdInvalid, SmartContextError
+from smart_context.gateway.edge.embeddings import embedded_vectors
+from smart_context.gateway.edge.errors import GatewayError
+from smart_context.gateway.edge.models import endpoint_for, known_models, model_view, models_view
+from smart_context.gateway.edge.own_answers import OwnAnswers
+from smart_context.gateway.edge.presence import Presence, Unwanted
+from smart_context.gateway.edge.provided import MAX_SHORT_BYTES, provide
+from smart_context.gateway.edge.reading import ClientGone, headers_of, read_bytes
+from smart_context.gateway.edge.relay import Relay, read_all
+from smart_context.gateway.edge.upstream import Call, Upstream
+from smart_context.gateway.requests.body import BodyRefused, read_body
+from smart_context.gateway.requests.outgoing import Kind
+from smart_context.gateway.turns.chats import ChatFinder, FoundChat
+from smart_context.gateway.turns.endings import Endings
+from smart_context.gateway.turns.exchange import Exchange, ExchangeParts
+from smart_context.gateway.turns.incoming import PATHS, Incoming, RecentLists, read_incoming
+from smart_context.host.host import Host
+from smart_context.host.turns.pipeline import Pipeline
+
+STOP_S = 1.0
+OWN_CHAT = "chat:"
+
+_IN_THREAD_BYTES = 64 << 10
+_ERROR, _NOT_FOUND, _NOT_ALLOWED = 400, 404, 405
+
+_logger = logging.getLogger(__name__)
+
+KeyOf = Callable[[Scope], str]
+
+
+class Gateway:
+    """Answers clients of the API.
+
+    Args:
+        host: The vault that is served.
+        parts: What exchanges are made with.
+        key_of: The name of the key that a request was let in by.
+        upstream: The connections to providers.
+    """
+
+    def __init__(
+        self, host: Host, parts: ExchangeParts, key_of: KeyOf, upstream: Upstream | None = None
+    ) -> None:
+        self._host = host
+        self._parts = parts
+        self._key_of = key_of
+        self._upstream = upstream or Upstream()
+        self._own = OwnAnswers(host)
+        self._recent = RecentLists()
+        self._stopping = asyncio.Event()
+        self._running: set[asyncio.Task[Any]] = set()
+
+    def routes(self) -> list[BaseRoute]:
+        """The one route, which answers all methods."""
+        return [Route("/v1", self), Route("/v1/{path:path}", self)]
+
+    async def close(self) -> None:
+        """End the answers that are under way, saving what has come of them."""
+        self._stopping.set()
+        if self._running:
+            await asyncio.wait(self._running, timeout=STOP_S)
+        await self._upstream.aclose()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        task = asyncio.current_task()
+        if task is not None:
+            self._running.add(task)
+        try:
+            answer = await self._answer(scope, receive, send)
+        except (GatewayError, BodyRefused, SmartContextError) as error:
+            answer = _explained(error).response()
+        except (ClientGone, Unwanted):
+            return
+        finally:
+            if task is not None:
+                self._running.discard(task)
+        if answer is not None:
+            await answer(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> Response | None:
+        method, path = scope["method"], scope["path"].removeprefix("/v1").rstrip("/")
+        headers, key = headers_of(scope), self._key_of(scope)
+        for kind, known in PATHS.items():
+            if path == known and method == "POST":
+                raw = await read_bytes(receive)
+                await self._exchange(kind, raw, headers, key, receive, send)
+                return None
+        if path == "/models" and method == "GET":
+            return await self._models()
+        if path.startswith("/models/") and method == "GET":
+            return await self._model(path.removeprefix("/models/"))
+        if path == "/embeddings" and method == "POST":
+            return await self._embeddings(headers, receive, send)
+        if path.startswith("/responses/") and method in {"GET", "POST", "DELETE"}:
+            await self._pass_on(scope, headers, receive, send)
+            return None
+        if path in {*PATHS.values(), "/models", "/embeddings"}:
+            raise GatewayError(_NOT_ALLOWED, f"{method} is not possible at /v1{path}.")
+        raise GatewayError(
+            _NOT_FOUND, f"There is nothing at {method} /v1{path}.", code="unknown_url"
+        )
+
+    async def _exchange(
+        self,
+        kind: Kind,
+        raw: bytes,
+        headers: Mapping[str, str],
+        key: str,
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        incoming = await self._read(kind, raw, headers, key)
+        presence = Presence(receive, self._stopping)
+        try:
+            if incoming.model.startswith(OWN_CHAT):
+                await self._own.of_chat(incoming, presence, send)
+                return
+            endpoint = endpoint_for(self._host.config, incoming.model)
+            chat = await self._chat_of(incoming)
+            exchange = Exchange(
+                self._parts,
+                incoming,
+                chat,
+                endpoint=endpoint.base_url if endpoint else "",
+                model=incoming.model
+                or (endpoint.model if endpoint else self._host.models.chat.name),
+            )
+            if endpoint is None:
+                await self._own.offline(exchange, incoming, presence, send)
+            else:
+                await provide(self._upstream, exchange, incoming, endpoint, presence, send)
+        finally:
+            presence.close()
+
+    async def _read(self, kind: Kind, raw: bytes, headers: Mapping[str, str], key: str) -> Incoming:
+        if len(raw) > _IN_THREAD_BYTES:
+            read = asyncio.to_thread(read_incoming, kind, raw, headers, key, self._recent)
+            incoming = await read
+        else:
+            incoming = read_incoming(kind, raw, headers, key, self._recent)
+        self._recent.remember(incoming)
+        return incoming
+
+    async def _chat_of(self, incoming: Incoming) -> FoundChat | None:
+        has_name = incoming.given is not None or "x-smart-context-chat" in incoming.headers
+        if incoming.is_aside and not has_name:
+            return None
+        await self._parts.endings.settled(incoming.key)
+        return await self._parts.finder.chat_of(incoming)
+
+    async def _models(self) -> Response:
+        endpoint = self._host.config.chat
+        if endpoint is not None:
+            body = await self._asked(endpoint, "/models")
+            if body is not None:
+                return Response(body, media_type="application/json")
+        return models_view(known_models(self._host.config), int(time.time()))
+
+    async def _model(self, name: str) -> Response:
+        endpoint = self._host.config.chat
+        if endpoint is not None:
+            body = await self._asked(endpoint, f"/models/{name}")
+            if body is not None:
+                return Response(body, media_type="application/json")
+        if name in known_models(self._host.config):
+            return model_view(name, int(time.time()))
+        raise GatewayError(
+            _NOT_FOUND, f"There is no model {name!r}.", param="model", code="model_not_found"
+        )
+
+    async def _asked(self, endpoint: EndpointSettings, path: str) -> bytes | None:
+        """What the provider says; `None` if it can't be asked, or says no."""
+        call = Call(endpoint=endpoint, method="GET", path=path, headers={})
+        try:
+            answer = await self._upstream.send(call)
+        except GatewayError:
+            return None
+        body = await read_all(answer, MAX_SHORT_BYTES)
+        return body if answer.status < _ERROR else None
+
+    async def _embeddings(
+        self, headers: Mapping[str, str], receive: Receive, send: Send
+    ) -> Response | None:
+        raw = await read_bytes(receive)
+        endpoint = self._host.config.embedding
+        if endpoint is None:
+            return await embedded_vectors(read_body(raw), self._host.models.embedder)
+        call = Call(
+            endpoint=endpoint,
+            method="POST",
+            path="/embeddings",
+            body=raw,
+            headers=headers,
+            kind="embedding model",
+        )
+        await self._relayed(call, receive, send)
+        return None
+
+    async def _pass_on(
+        self, scope: Scope, headers: Mapping[str, str], receive: Receive, send: Send
+    ) -> None:
+        endpoint = self._host.config.chat
+        if endpoint is None:
+            raise GatewayError(_NOT_FOUND, "No provider is configured that could hold responses.")
+        query = scope.get("query_string", b"").decode("latin-1")
+        path = scope["raw_path"].decode("latin-1").partition("?")[0].removeprefix("/v1")
+        call = Call(
+            endpoint=endpoint,
+            method=scope["method"],
+            path=f"{path}?{query}" if query else path,
+            body=await read_bytes(receive),
+            headers=headers,
+        )
+        await self._relayed(call, receive, send)
+
+    async def _relayed(self, call: Call, receive: Receive, send: Send) -> None:
+        presence = Presence(receive, self._stopping)
+        try:
+            answer = await presence.during(self._upstream.send(call))
+            await presence.during(Relay(answer, []).run(send))
+        finally:
+            presence.close()
+
+
+def make_gateway(host: Host, key_of: KeyOf) -> Gateway:
+    """The gateway of a host that is served."""
+    services = host.services
+    pipeline = Pipeline(host.bus, lambda: host.models, services.tool_support, services.completion)
+    parts = ExchangeParts(
+        store=host.store,
+        pipeline=pipeline,
+        finder=ChatFinder(host.store),
+        emit=host.emit,
+        endings=Endings(),
+    )
+    return Gateway(host, parts, key_of)
+
+
+def _explained(error: Exception) -> GatewayError:
+    """An error of any part of ours as the client is told."""
+    if isinstance(error, GatewayError):
+        return error
+    if isinstance(error, BodyRefused):
+        return GatewayError(400, str(error), param=error.param or None)
+    if isinstance(error, ChatIdInvalid):
+        return GatewayError(400, str(error), param="X-Smart-Context-Chat")
+    return GatewayError(500, str(error))

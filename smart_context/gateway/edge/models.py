@@ -1,0 +1,41 @@
+"""Which models there are, and where each is."""
+
+import json
+from typing import Any
+
+from starlette.responses import Response
+
+from smart_context.config import EndpointSettings, VaultConfig
+
+EMBEDDED = "embedded/passages"
+
+
+def endpoint_for(config: VaultConfig, model: str) -> EndpointSettings | None:
+    """The endpoint of a model: that of the category that names it, else the chat model's."""
+    named = (config.chat, config.fast, config.embedding)
+    found = next((endpoint for endpoint in named if endpoint and endpoint.model == model), None)
+    return found or config.chat
+
+
+def known_models(config: VaultConfig) -> list[str]:
+    """The models that the settings name; the embedded one if they name none."""
+    named = (config.chat, config.fast, config.embedding)
+    return [*dict.fromkeys(e.model for e in named if e)] or [EMBEDDED]
+
+
+def models_view(names: list[str], created: int) -> Response:
+    """A list of models."""
+    return _json({"object": "list", "data": [_view(name, created) for name in names]})
+
+
+def model_view(name: str, created: int) -> Response:
+    """One model."""
+    return _json(_view(name, created))
+
+
+def _view(name: str, created: int) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": created, "owned_by": "smart-context"}
+
+
+def _json(value: Any) -> Response:
+    return Response(json.dumps(value), media_type="application/json")

@@ -1,0 +1,214 @@
+"""Answers that we give ourselves: in a chat of the vault's, or with no provider."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from starlette.types import Send
+
+from smart_context.chat.ids import check_chat_id
+from smart_context.chat.messages import ChatId, Message
+from smart_context.errors import ChatIdInvalid, ModelFailed, SmartContextError
+from smart_context.gateway.answers.gathered import Gathered
+from smart_context.gateway.answers.shapes import OwnAnswer
+from smart_context.gateway.edge.errors import GatewayError
+from smart_context.gateway.edge.models import EMBEDDED
+from smart_context.gateway.edge.presence import Presence, Unwanted
+from smart_context.gateway.requests.response_items import response_units
+from smart_context.gateway.requests.units import chat_units
+from smart_context.gateway.turns.exchange import Exchange, Outcome, finished
+from smart_context.gateway.turns.incoming import Incoming
+from smart_context.host.commands.registry import Caller
+from smart_context.host.events import CHAT_TOKEN
+from smart_context.host.host import Host
+from smart_context.llm.models import PromptMessage, Usage
+from smart_context.llm.tokens import count_tokens
+
+Headers = list[tuple[bytes, bytes]]
+
+
+class OwnAnswers:
+    """Answers in the API's shape without a provider's.
+
+    Args:
+        host: The vault that is served.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    async def offline(
+        self, exchange: Exchange, incoming: Incoming, presence: Presence, send: Send
+    ) -> None:
+        """Answer with the embedded responder, as a turn of the request's chat."""
+        sent = await exchange.begin()
+        prompt = _prompt(incoming, [json.loads(item) for item in sent.items])
+        gathered = Gathered()
+        is_stopped, error = False, ""
+        own = OwnAnswer(kind=incoming.kind, model=EMBEDDED, created=int(time.time()))
+        gathered.response, gathered.model = own.id, EMBEDDED
+        pieces = self._pieces(prompt, gathered, exchange)
+        asked = sum(count_tokens(str(message["content"])) for message in prompt)
+        try:
+            await presence.during(_give(own, pieces, incoming, asked, send, exchange.headers()))
+            gathered.usage = _usage(asked, gathered.first.text)
+            gathered.is_whole = True
+        except ModelFailed as failed:
+            error = str(failed)
+            raise GatewayError(502, error) from None
+        except (Unwanted, asyncio.CancelledError):
+            is_stopped = True
+            raise
+        finally:
+            outcome = Outcome(gathered=gathered, error=error, is_stopped=is_stopped)
+            await finished(exchange.finish(outcome))
+
+    async def _pieces(
+        self, prompt: list[PromptMessage], gathered: Gathered, exchange: Exchange
+    ) -> AsyncIterator[str]:
+        async for piece in self._host.models.chat.stream(prompt):
+            if piece.text:
+                gathered.first.texts.append(piece.text)
+                exchange.arrived(piece.text)
+                yield piece.text
+        exchange.ends()
+
+    async def of_chat(self, incoming: Incoming, presence: Presence, send: Send) -> None:
+        """Take a turn in a chat of the vault's: the history is ours.
+
+        Raises:
+            GatewayError: If there is no such chat, or nothing is asked.
+        """
+        name = incoming.model.partition(":")[2]
+        chat_id = await self._known(name)
+        units = incoming.units
+        if not units or units[incoming.question].role != "user":
+            raise GatewayError(400, "There is no user message to answer.", param="messages")
+        question = units[incoming.question].content
+        text = question if isinstance(question, str) else _text_of(question)
+        own = OwnAnswer(kind=incoming.kind, model=incoming.model, created=int(time.time()))
+        headers = [(b"x-smart-context-chat", chat_id.encode())]
+        headers += [(b"x-smart-context-in", str(incoming.item_count).encode())]
+        pieces = self._turn_pieces(chat_id, text, is_stream=incoming.is_stream)
+        try:
+            await presence.during(_give(own, pieces, incoming, count_tokens(text), send, headers))
+        except Unwanted:
+            await self._host.turns.stop(chat_id)
+            raise
+        except SmartContextError as error:
+            raise GatewayError(502, str(error)) from None
+
+    async def _known(self, name: str) -> ChatId:
+        try:
+            chat_id = check_chat_id(name)
+            if await self._host.store.exists(chat_id):
+                return chat_id
+        except ChatIdInvalid:
+            pass
+        raise GatewayError(
+            404, f"There is no chat {name!r}.", param="model", code="model_not_found"
+        )
+
+    async def _turn_pieces(self, chat_id: str, text: str, *, is_stream: bool) -> AsyncIterator[str]:
+        """The text of a turn's answer as it comes."""
+        arrived: asyncio.Queue[str | None] = asyncio.Queue()
+
+        def listen(event: str, payload: Mapping[str, Any]) -> None:
+            if event == CHAT_TOKEN.name and payload["chat_id"] == chat_id:
+                arrived.put_nowait(payload["text"])
+
+        unsubscribe = self._host.on_event(listen)
+        params = {"chat_id": chat_id, "message": text, "stream": True}
+        turn = asyncio.create_task(self._host.commands.call("chat.send", params, Caller()))
+        turn.add_done_callback(lambda _: arrived.put_nowait(None))
+        said = ""
+        try:
+            while (piece := await arrived.get()) is not None:
+                said += piece
+                if is_stream:
+                    yield piece
+            result = await turn
+            stored = await self._host.store.messages(chat_id)
+            answer = next((m for m in stored if m.id == result["message_ids"][-1]), None)
+            rest = _rest(answer, said if is_stream else "")
+            if rest:
+                yield rest
+        finally:
+            unsubscribe()
+
+
+def _rest(answer: Message | None, said: str) -> str:
+    """What of a stored answer has not been said yet."""
+    if answer is None:
+        return ""
+    return answer.text.removeprefix(said) if answer.text.startswith(said) else ""
+
+
+async def _give(
+    own: OwnAnswer,
+    pieces: AsyncIterator[str],
+    incoming: Incoming,
+    asked: int,
+    send: Send,
+    headers: Headers,
+) -> None:
+    """Send an answer in the shape that was asked for."""
+    texts: list[str] = []
+    if not incoming.is_stream:
+        texts = [piece async for piece in pieces]
+        text = "".join(texts)
+        body = own.whole(text, (asked, count_tokens(text)))
+        await _start(send, b"application/json", headers)
+        await send({"type": "http.response.body", "body": body})
+        return
+    is_begun = False
+    try:
+        async for piece in pieces:
+            if not is_begun:
+                is_begun = True
+                await _start(send, b"text/event-stream; charset=utf-8", headers)
+                await _more(send, own.begin())
+            texts.append(piece)
+            await _more(send, own.piece(piece))
+    except SmartContextError as error:
+        if not is_begun:
+            raise
+        await send({"type": "http.response.body", "body": GatewayError(502, str(error)).event()})
+        return
+    if not is_begun:
+        await _start(send, b"text/event-stream; charset=utf-8", headers)
+        await _more(send, own.begin())
+    text = "".join(texts)
+    options = incoming.body.get("stream_options")
+    with_usage = isinstance(options, Mapping) and options.get("include_usage") is True
+    for event in own.end(text, (asked, count_tokens(text)), with_usage=with_usage):
+        await _more(send, event)
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _start(send: Send, content_type: bytes, headers: Headers) -> None:
+    every = [(b"content-type", content_type), *headers]
+    await send({"type": "http.response.start", "status": 200, "headers": every})
+
+
+async def _more(send: Send, body: bytes) -> None:
+    await send({"type": "http.response.body", "body": body, "more_body": True})
+
+
+def _prompt(incoming: Incoming, items: list[Any]) -> list[PromptMessage]:
+    """The messages as the responder reads them: roles and texts."""
+    units = chat_units(items) if incoming.kind == "chat" else response_units(items)
+    prompt = [{"role": unit.role, "content": _text_of(unit.content)} for unit in units]
+    return [message for message in prompt if message["content"]]
+
+
+def _text_of(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(str(part.get("text")) for part in content if part.get("type") == "text")
+
+
+def _usage(asked: int, text: str) -> Usage:
+    return Usage(prompt_tokens=asked, completion_tokens=count_tokens(text))

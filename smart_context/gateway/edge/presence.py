@@ -1,0 +1,55 @@
+"""Work that ends when nobody waits for it any more."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from starlette.types import Receive
+
+T = TypeVar("T")
+
+
+class Unwanted(Exception):
+    """The client has gone away, or the server stops."""
+
+
+class Presence:
+    """Whether a client is still there, and the server still runs.
+
+    Args:
+        receive: Tells when the client has gone; its body was read.
+        stopping: Set when the server stops.
+    """
+
+    def __init__(self, receive: Receive, stopping: asyncio.Event) -> None:
+        self._tasks = (
+            asyncio.create_task(_until_gone(receive)),
+            asyncio.create_task(stopping.wait()),
+        )
+
+    async def during(self, work: Coroutine[Any, Any, T]) -> T:
+        """The result of work, which is cancelled once nobody wants it.
+
+        Raises:
+            Unwanted: If it was cancelled for that.
+        """
+        task = asyncio.ensure_future(work)
+        try:
+            await asyncio.wait({task, *self._tasks}, return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                return task.result()
+            raise Unwanted
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+
+    def close(self) -> None:
+        """Look no longer."""
+        for task in self._tasks:
+            task.cancel()
+
+
+async def _until_gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,104 @@
+"""Answers of a provider's: the request goes there, the answer comes back as it is."""
+
+import asyncio
+from dataclasses import dataclass
+
+from starlette.types import Send
+
+from smart_context.config import EndpointSettings
+from smart_context.gateway.answers.gathered import Gathered
+from smart_context.gateway.edge.errors import GatewayError, with_hint
+from smart_context.gateway.edge.presence import Presence, Unwanted
+from smart_context.gateway.edge.relay import RawHeaders, Relay, read_all
+from smart_context.gateway.edge.upstream import Call, Upstream
+from smart_context.gateway.turns.exchange import Exchange, Outcome, finished
+from smart_context.gateway.turns.incoming import PATHS, Incoming
+
+MAX_SHORT_BYTES = 8 << 20
+_ERROR, _NOT_FOUND = 400, 404
+_NO_RESPONSES = (
+    "This provider may not know the Responses API; set the client to chat completions, or use "
+    "a provider that has it."
+)
+
+
+@dataclass(slots=True)
+class _Ending:
+    """How it ended, as far as is known."""
+
+    gathered: Gathered
+    error: str = ""
+    status: int = 0
+    is_stopped: bool = False
+
+    def outcome(self) -> Outcome:
+        error = self.error
+        if self.status and not error and not self.gathered.error:
+            error = f"The provider answered with status {self.status}."
+        return Outcome(
+            gathered=self.gathered,
+            error=error,
+            error_code=self.status,
+            # Many clients hang up as soon as they have the end.
+            is_stopped=self.is_stopped and not self.gathered.is_whole,
+        )
+
+
+async def provide(
+    upstream: Upstream,
+    exchange: Exchange,
+    incoming: Incoming,
+    endpoint: EndpointSettings,
+    presence: Presence,
+    send: Send,
+) -> None:
+    """Send a request on and its answer back; what comes of it is kept in the chat."""
+    sent = await exchange.begin()
+    call = Call(
+        endpoint=endpoint,
+        method="POST",
+        path=PATHS[incoming.kind],
+        body=sent.text.encode("utf-8", "surrogatepass"),
+        headers=incoming.headers,
+    )
+    ending = _Ending(Gathered())
+    try:
+        await _ask(upstream, call, exchange, incoming, presence, send, ending)
+    except GatewayError as refused:
+        ending.error, ending.status = str(refused), refused.status
+        await send_whole(send, refused.status, refused.body(), exchange.headers())
+    except Unwanted:
+        ending.is_stopped = True
+    except asyncio.CancelledError:
+        ending.is_stopped = True
+        raise
+    finally:
+        await finished(exchange.finish(ending.outcome()))
+
+
+async def _ask(
+    upstream: Upstream,
+    call: Call,
+    exchange: Exchange,
+    incoming: Incoming,
+    presence: Presence,
+    send: Send,
+    ending: _Ending,
+) -> None:
+    answer = await presence.during(upstream.send(call))
+    ending.status = answer.status if answer.status >= _ERROR else 0
+    if answer.status == _NOT_FOUND and incoming.kind == "responses":
+        body = await read_all(answer, MAX_SHORT_BYTES)
+        await send_whole(send, _NOT_FOUND, with_hint(body, _NO_RESPONSES), exchange.headers())
+        return
+    relay = Relay(answer, exchange.headers(), exchange.arrived, exchange.ends)
+    ending.gathered = relay.gathered
+    await presence.during(relay.run(send))
+    ending.error = relay.error
+
+
+async def send_whole(send: Send, status: int, body: bytes, headers: RawHeaders) -> None:
+    """Send an answer of JSON in one piece."""
+    every = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": [*every, *headers]})
+    await send({"type": "http.response.body", "body": body})

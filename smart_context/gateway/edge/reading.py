@@ -1,0 +1,60 @@
+"""Reads what a client sends."""
+
+import asyncio
+
+from starlette.types import Receive, Scope
+
+from smart_context.gateway.edge.errors import GatewayError
+from smart_context.gateway.requests.body import MAX_BODY_BYTES
+
+PATIENCE_S = 30.0
+"""How long the next part of a body may take."""
+
+MAX_DROPPED_BYTES = 4 * MAX_BODY_BYTES
+"""How much of a body that is too large is read and dropped, so that its sender gets an answer."""
+
+_TOO_LARGE = 413
+
+
+def headers_of(scope: Scope) -> dict[str, str]:
+    """The headers by names in lower case; of one that comes twice, the last."""
+    return {
+        name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]
+    }
+
+
+async def read_bytes(receive: Receive) -> bytes:
+    """A request's body.
+
+    Raises:
+        GatewayError: If it is too large, or does not come.
+    """
+    body = bytearray()
+    size = 0
+    while True:
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                message = await receive()
+        except TimeoutError:
+            raise GatewayError(400, "The rest of the body did not come in time.") from None
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        chunk: bytes = message.get("body", b"")
+        size += len(chunk)
+        if size <= MAX_BODY_BYTES:
+            body += chunk
+        elif size > MAX_DROPPED_BYTES:
+            raise _too_large()
+        if not message.get("more_body"):
+            break
+    if size > MAX_BODY_BYTES:
+        raise _too_large()
+    return bytes(body)
+
+
+class ClientGone(Exception):
+    """The client has closed its connection: nobody is there to be answered."""
+
+
+def _too_large() -> GatewayError:
+    return GatewayError(_TOO_LARGE, f"The body is larger than {MAX_BODY_BYTES >> 20} MiB.")

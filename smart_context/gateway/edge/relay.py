@@ -1,0 +1,102 @@
+"""Passes a provider's answer on to the client, and reads it on the side."""
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from starlette.types import Send
+
+from smart_context.gateway.answers.events import decoder
+from smart_context.gateway.answers.gathered import BodyGatherer, Gathered, StreamGatherer
+from smart_context.gateway.edge.errors import GatewayError
+from smart_context.gateway.edge.upstream import Answer
+
+RawHeaders = list[tuple[bytes, bytes]]
+
+
+class Relay:
+    """One answer on its way.
+
+    Args:
+        answer: The provider's.
+        headers: Ours, added to the provider's.
+        on_text: Gets new text of the answer.
+        on_end: Called when the client is about to see the end.
+
+    Attributes:
+        error: Why it broke; empty if it did not.
+    """
+
+    def __init__(
+        self,
+        answer: Answer,
+        headers: RawHeaders,
+        on_text: Callable[[str], None] = lambda _text: None,
+        on_end: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._answer = answer
+        self._headers = headers
+        self._on_text = on_text
+        self._on_end = on_end
+        self._decode = decoder(answer.encoding)
+        self._gatherer = StreamGatherer() if answer.is_stream else BodyGatherer()
+        self.error = ""
+
+    @property
+    def gathered(self) -> Gathered:
+        """What the answer says, as far as it has come."""
+        return self._gatherer.answer
+
+    async def run(self, send: Send) -> bool:
+        """Pass on everything; gives whether all of it came."""
+        try:
+            return await self._pass_on(send)
+        finally:
+            await self._answer.aclose()
+            self._note(self._gatherer.close())
+
+    async def _pass_on(self, send: Send) -> bool:
+        headers = [*self._answer.headers, *self._headers]
+        start = {"type": "http.response.start", "status": self._answer.status, "headers": headers}
+        await send(start)
+        if not self._answer.is_stream:
+            self._on_end()
+        try:
+            async for chunk in self._answer.chunks():
+                text = self._read(chunk)
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                self._note(text)
+        except GatewayError as error:
+            self.error = str(error)
+            if not self._answer.is_stream:
+                return False  # without an end, so that the client sees that it is not whole
+            await send({"type": "http.response.body", "body": error.event(), "more_body": False})
+            return False
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        return True
+
+    def _read(self, chunk: bytes) -> str:
+        if self._decode is None:
+            return ""
+        text = self._gatherer.feed(self._decode(chunk))
+        if self.gathered.is_whole:
+            self._on_end()
+        return text
+
+    def _note(self, text: str) -> None:
+        if text:
+            self._on_text(text)
+
+
+async def read_all(answer: Answer, most_bytes: int) -> bytes:
+    """A short body as a whole, without compression; the connection is closed."""
+    decode = decoder(answer.encoding)
+    body = bytearray()
+    try:
+        with suppress(GatewayError):
+            async for chunk in answer.chunks():
+                body += chunk if decode is None else decode(chunk)
+                if len(body) > most_bytes:
+                    break
+    finally:
+        await answer.aclose()
+    return bytes(body)

@@ -1,0 +1,236 @@
+"""The connection to a provider: bytes go there and come back as they are."""
+
+import asyncio
+import importlib
+import logging
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from smart_context import __version__
+from smart_context.config import EndpointSettings
+from smart_context.gateway.edge.errors import GatewayError
+from smart_context.llm.failures import EndpointFailure, ModelKind, explained, is_address
+from smart_context.llm.openai.connection import CONNECT_S, interrupted, is_loopback
+from smart_context.llm.openai.retries import retry_after_s, wait_s
+
+if TYPE_CHECKING:
+    import httpx
+
+_FORWARDED = ("accept", "content-type", "openai-beta", "idempotency-key")
+_NOT_RETURNED = frozenset(
+    (
+        *("connection", "keep-alive", "transfer-encoding", "trailer", "upgrade"),
+        *("proxy-authenticate", "proxy-authorization", "set-cookie", "server", "date", "alt-svc"),
+        *("strict-transport-security", "content-security-policy", "x-frame-options"),
+    )
+)
+_ERROR = 400
+_REDIRECTS = range(300, 400)
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A request to a provider.
+
+    Attributes:
+        endpoint: Where it goes.
+        method: The HTTP method.
+        path: Below the base URL, with a query if there is one: `/chat/completions`.
+        body: What is sent.
+        headers: What the client sent along, by names in lower case.
+        kind: What to call the model in errors.
+    """
+
+    endpoint: EndpointSettings
+    method: str
+    path: str
+    body: bytes = b""
+    headers: Mapping[str, str]
+    kind: ModelKind = "chat model"
+
+
+class Answer:
+    """A provider's answer, of which status and headers are there.
+
+    Attributes:
+        status: The HTTP status.
+        headers: Those that the client gets, in order.
+        encoding: How the body is compressed; empty if it is not.
+        is_stream: It comes in server-sent events.
+    """
+
+    def __init__(self, call: Call, response: "httpx.Response", closing: AsyncExitStack) -> None:
+        self.status: int = response.status_code
+        self.headers = [
+            (name.lower(), value)
+            for name, value in response.headers.raw
+            if _is_returned(name.decode("latin-1").lower())
+        ]
+        self.encoding: str = response.headers.get("content-encoding", "")
+        self.is_stream = "text/event-stream" in response.headers.get("content-type", "")
+        self._call = call
+        self._response = response
+        self._closing = closing
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The body's bytes as they come.
+
+        Raises:
+            GatewayError: If the connection breaks.
+        """
+        try:
+            async for chunk in self._response.aiter_raw():
+                if chunk:
+                    yield chunk
+        except _http_error() as error:
+            raise _refused(self._call, interrupted(error)) from None
+
+    async def aclose(self) -> None:
+        """End the connection, which ends the request."""
+        await self._closing.aclose()
+
+
+class Upstream:
+    """The connections to providers.
+
+    Args:
+        sleep: Waits between requests.
+        jitter: A number in [0, 1), drawn for each wait.
+    """
+
+    def __init__(
+        self,
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self._sleep = sleep
+        self._jitter = jitter
+        self._clients: dict[bool, httpx.AsyncClient] = {}
+        self._connecting = asyncio.Lock()
+
+    async def send(self, call: Call) -> Answer:
+        """Send a request, again where that helps; the answer's body is not read yet.
+
+        Raises:
+            GatewayError: If the provider can't be reached, or sends us elsewhere.
+        """
+        retries = 0
+        while True:
+            answer, failure = await self._attempt(call)
+            if answer is not None and failure is None:
+                return answer
+            failure = failure or EndpointFailure(trouble="broken")
+            wait = wait_s(
+                failure,
+                retries=retries,
+                max_retries=call.endpoint.max_retries,
+                jitter=self._jitter(),
+            )
+            if answer is not None and wait is None and failure.trouble == "refused":
+                return answer
+            if answer is not None:
+                await answer.aclose()
+            if wait is None:
+                raise _refused(call, failure)
+            _logger.info("%s: asking again in %.1f s", call.endpoint.base_url, wait)
+            await self._sleep(wait)
+            retries += 1
+
+    async def aclose(self) -> None:
+        """Close idle connections."""
+        for client in self._clients.values():
+            await client.aclose()
+        self._clients.clear()
+
+    async def _attempt(self, call: Call) -> tuple[Answer | None, EndpointFailure | None]:
+        try:
+            answer = await self._asked(call)
+        except _http_error() as error:
+            return None, interrupted(error)
+        return answer, _failure_of(answer)
+
+    async def _asked(self, call: Call) -> Answer:
+        endpoint = call.endpoint
+        if not is_address(endpoint.base_url):
+            words = "base_url is not a web address"
+            raise _refused(call, EndpointFailure(trouble="unreachable", words=words))
+        client = await self._client(is_local=is_loopback(endpoint.base_url))
+        library: Any = importlib.import_module("httpx")
+        request = client.build_request(
+            call.method,
+            f"{endpoint.base_url}{call.path}",
+            content=call.body or None,
+            headers=_headers(call),
+            timeout=library.Timeout(
+                endpoint.timeout_s, connect=min(CONNECT_S, endpoint.timeout_s), pool=None
+            ),
+        )
+        closing = AsyncExitStack()
+        response = await client.send(request, stream=True)
+        closing.push_async_callback(response.aclose)
+        return Answer(call, response, closing)
+
+    async def _client(self, *, is_local: bool) -> "httpx.AsyncClient":
+        async with self._connecting:
+            if is_local not in self._clients:
+                self._clients[is_local] = await asyncio.to_thread(_make_client, is_local)
+            return self._clients[is_local]
+
+
+def _make_client(is_local: bool) -> "httpx.AsyncClient":
+    """A client of httpx, which takes a tenth of a second to import."""
+    library: Any = importlib.import_module("httpx")
+    client: httpx.AsyncClient = library.AsyncClient(
+        follow_redirects=False,
+        trust_env=not is_local,  # a proxy of the environment is no way to this machine
+        limits=library.Limits(max_connections=None, max_keepalive_connections=20),
+        headers={"User-Agent": f"smart-context/{__version__}"},
+    )
+    return client
+
+
+def _http_error() -> tuple[type[Exception], ...]:
+    library: Any = importlib.import_module("httpx")
+    return (library.HTTPError, library.InvalidURL, library.StreamError)
+
+
+def _headers(call: Call) -> dict[str, str]:
+    """What goes along: the key of the settings, and what says how to read the body."""
+    headers = {name: call.headers[name] for name in _FORWARDED if name in call.headers}
+    headers["accept-encoding"] = "identity"
+    if key := call.endpoint.api_key:
+        if not (key.isascii() and key.isprintable()):
+            words = "its key holds characters that can't be sent, such as a line break"
+            raise _refused(call, EndpointFailure(trouble="unusable key", words=words))
+        headers["authorization"] = f"Bearer {key}"
+    return headers
+
+
+def _is_returned(name: str) -> bool:
+    return name not in _NOT_RETURNED and not name.startswith("access-control-")
+
+
+def _failure_of(answer: Answer) -> EndpointFailure | None:
+    """What is wrong with an answer; `None` for one that is good."""
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in answer.headers}
+    if answer.status in _REDIRECTS:
+        return EndpointFailure(
+            trouble="redirected", words=headers.get("location", ""), status=answer.status
+        )
+    if answer.status < _ERROR:
+        return None
+    wait = retry_after_s(headers, datetime.now(UTC))
+    return EndpointFailure(trouble="refused", status=answer.status, retry_after_s=wait)
+
+
+def _refused(call: Call, failure: EndpointFailure) -> GatewayError:
+    status = 504 if failure.trouble == "slow" else 502
+    code = "provider_timeout" if failure.trouble == "slow" else "provider_unreachable"
+    return GatewayError(status, str(explained(failure, call.endpoint, call.kind)), code=code)

@@ -1,0 +1,190 @@
+"""Writes what a client's list means into its chat's document: pure changes."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from smart_context.chat.clients import CUT
+from smart_context.chat.messages import Message, give_ids, messages_of
+from smart_context.gateway.following.matching import ISSUED, Matching, keys_of, matched, order
+from smart_context.gateway.requests.units import Unit
+from smart_context.values import JsonObject
+
+BRANCHES = "branches"
+MAX_BRANCHES = 20
+
+NewId = Callable[[], str]
+
+
+def follow(
+    document: JsonObject,
+    units: Sequence[Unit],
+    plan: tuple[Sequence[Message], Matching],
+    *,
+    new_id: NewId,
+    now: str,
+    is_retry: bool = False,
+) -> list[str]:
+    """Make the document's messages those of the client's list; gives the ids of the units.
+
+    Args:
+        document: Changed in place.
+        units: The client's list.
+        plan: What it means, and for which messages that was found out; it is found out again
+            if the document has others.
+        new_id: Names new messages and branches.
+        now: When they are made.
+        is_retry: The client asks again because an answer did not come: it is not kept.
+    """
+    entries = _entries(document)
+    messages, matching = plan
+    if [entry.get("id") for entry in entries] != [message.id for message in messages]:
+        give_ids(document)
+        entries, messages = document["messages"], messages_of(document)
+        matching = matched(units, messages, keys_of(messages))
+    branches = _branches(document)
+    made: list[JsonObject] = []
+    ids: list[str] = []
+    for piece in order(matching, len(entries)):
+        if isinstance(piece, int):
+            if not entries[piece].get("is_summary"):
+                entries[piece][CUT] = True
+            made.append(entries[piece])
+            continue
+        entry = _entry(piece[0], units, entries, matching, branches, new_id, now)
+        made.append(entry)
+        ids.append(entry["id"])
+    for run in reversed(matching.left):
+        _leave(
+            branches, [entries[at] for at in run], _before(entries, run[0]), is_retry, new_id, now
+        )
+    document["messages"] = made
+    _set_branches(document, branches)
+    return ids
+
+
+def _entry(
+    at: int,
+    units: Sequence[Unit],
+    entries: Sequence[JsonObject],
+    matching: Matching,
+    branches: list[JsonObject],
+    new_id: NewId,
+    now: str,
+) -> JsonObject:
+    place = matching.places[at]
+    if place is None:
+        return _from_branch(branches, units[at]) or units[at].stored(new_id(), now)
+    entry = entries[place]
+    entry.pop(CUT, None)
+    if at in matching.rewritten:
+        entry["content"] = units[at].stored(entry["id"], now)["content"]
+    return entry
+
+
+def append_answer(document: JsonObject, answer: JsonObject) -> None:
+    """Add an answer that is on its way."""
+    _entries(document).append(answer)
+
+
+def put_answer(
+    document: JsonObject,
+    answer: JsonObject,
+    others: Sequence[JsonObject] = (),
+    *,
+    new_id: NewId,
+    now: str,
+) -> None:
+    """Replace an answer by what has come of it, wherever its client has left it.
+
+    An answer that is no longer there was asked for again: what came late is not kept.
+
+    Args:
+        document: Changed in place.
+        answer: The answer; its id says which.
+        others: What else was given for a choice; kept as versions.
+        new_id: Names branches.
+        now: When they are made.
+    """
+    branches = _branches(document)
+    lists = [_entries(document), *(branch["messages"] for branch in branches)]
+    for entries in lists:
+        for at in reversed(range(len(entries))):
+            if isinstance(entries[at], dict) and entries[at].get("id") == answer["id"]:
+                entries[at] = answer
+                for other in others:
+                    _add(branches, [other], _before(entries, at), new_id, now)
+    _set_branches(document, branches)
+
+
+def _leave(
+    branches: list[JsonObject],
+    left: list[JsonObject],
+    after: str | None,
+    is_retry: bool,
+    new_id: NewId,
+    now: str,
+) -> None:
+    is_answer = all(entry.get("role") == "assistant" for entry in left)
+    if is_answer and (is_retry or not any(map(_was_delivered, left))):
+        return
+    _add(branches, left, after, new_id, now)
+
+
+def _add(
+    branches: list[JsonObject],
+    messages: list[JsonObject],
+    after: str | None,
+    new_id: NewId,
+    now: str,
+) -> None:
+    branch = {"id": new_id(), "after": after, "created_at": now, "messages": messages}
+    branches.insert(0, branch)
+
+
+def _was_delivered(entry: Mapping[str, Any]) -> bool:
+    return not (entry.get("generating") or entry.get("error") or entry.get("stopped"))
+
+
+def _from_branch(branches: list[JsonObject], unit: Unit) -> JsonObject | None:
+    """A message that the client had left and has gone back to."""
+    for branch in branches:
+        messages = messages_of(branch)
+        for at, key in enumerate(keys_of(messages)):
+            if key == unit.key:
+                entry: JsonObject = branch["messages"].pop(at)
+                return entry
+    return None
+
+
+def _before(entries: Sequence[Mapping[str, Any]], at: int) -> str | None:
+    return str(entries[at - 1].get("id")) if at > 0 else None
+
+
+def _branches(document: JsonObject) -> list[JsonObject]:
+    found = document.get(BRANCHES)
+    return [
+        branch
+        for branch in (found if isinstance(found, list) else [])
+        if isinstance(branch, dict)
+        and isinstance(branch.get("messages"), list)
+        and all(isinstance(entry, dict) for entry in branch["messages"])
+    ]
+
+
+def _set_branches(document: JsonObject, branches: Sequence[JsonObject]) -> None:
+    kept = [branch for branch in branches if branch["messages"]][:MAX_BRANCHES]
+    if kept:
+        document[BRANCHES] = kept
+    else:
+        document.pop(BRANCHES, None)
+
+
+def _entries(document: JsonObject) -> list[JsonObject]:
+    entries = document.get("messages")
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        give_ids(document)
+        entries = document["messages"]
+    return entries
+
+
+__all__ = ["BRANCHES", "ISSUED", "MAX_BRANCHES", "append_answer", "follow", "put_answer"]

@@ -1,0 +1,214 @@
+"""Matches a client's list with a chat's messages: by content, whatever moved. Pure."""
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from smart_context.chat.clients import CUT
+from smart_context.chat.messages import Message
+from smart_context.gateway.requests.units import Unit, key_of, spoken_text
+
+ISSUED = "model"
+"""What marks an answer that came through us: the model that gave it."""
+
+_SAME_BEGINNING = 32
+"""Characters that two versions of a file's message have in common at least."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matching:
+    """What a client's list means for a chat.
+
+    Attributes:
+        places: For each unit the place of the message that it is; `None` for a new one.
+        rewritten: The units that say something else than their message now.
+        cut: Places of messages that stay, though the client does not send them.
+        left: Runs of places that the client has left: each is a branch.
+    """
+
+    places: tuple[int | None, ...]
+    rewritten: frozenset[int] = frozenset()
+    cut: frozenset[int] = frozenset()
+    left: tuple[tuple[int, ...], ...] = ()
+
+
+def keys_of(messages: Iterable[Message]) -> list[bytes]:
+    """What tells messages apart by what they say."""
+    return [key_of(message) for message in messages]
+
+
+def matched(units: Sequence[Unit], messages: Sequence[Message], keys: Sequence[bytes]) -> Matching:
+    """Match the units of a request with the messages of its chat.
+
+    Args:
+        units: The client's list.
+        messages: The chat's.
+        keys: Of the messages.
+    """
+    same = _common(units, messages, keys)
+    places: list[int | None] = list(range(same))
+    rest = _Rest(units, messages, keys, same)
+    rest.match()
+    return Matching(
+        places=(*places, *rest.places),
+        rewritten=frozenset(rest.rewritten),
+        cut=frozenset(rest.cut),
+        left=tuple(map(tuple, rest.left)),
+    )
+
+
+def _common(units: Sequence[Unit], messages: Sequence[Message], keys: Sequence[bytes]) -> int:
+    """How many units are the chat's first messages."""
+    count = 0
+    for unit, message, key in zip(units, messages, keys, strict=False):
+        if unit.key != key or message.extra.get(CUT):
+            break
+        count += 1
+    return count
+
+
+@dataclass(slots=True)
+class _Rest:
+    """What follows the common beginning."""
+
+    units: Sequence[Unit]
+    messages: Sequence[Message]
+    keys: Sequence[bytes]
+    same: int
+    places: list[int | None] = field(default_factory=list, init=False)
+    rewritten: set[int] = field(default_factory=set, init=False)
+    cut: set[int] = field(default_factory=set, init=False)
+    left: list[list[int]] = field(default_factory=list, init=False)
+
+    def match(self) -> None:
+        self.places = self._by_content()
+        taken = {place for place in self.places if place is not None}
+        missing = [at for at in range(self.same, len(self.messages)) if at not in taken]
+        if missing:
+            missing = self._shortened_answers(missing)
+            missing = self._rewritten(missing)
+            self._leave(missing)
+
+    def _by_content(self) -> list[int | None]:
+        waiting: dict[bytes, deque[int]] = defaultdict(deque)
+        for at in range(self.same, len(self.messages)):
+            waiting[self.keys[at]].append(at)
+        if not waiting:
+            return [None] * (len(self.units) - self.same)
+        last = self.same - 1
+        places: list[int | None] = []
+        for unit in self.units[self.same :]:
+            places.append(place := _take(waiting.get(unit.key), last))
+            last = max(last, -1 if place is None else place)
+        return places
+
+    def _shortened_answers(self, missing: list[int]) -> list[int]:
+        """Find answers that the client sends back with less, or more, than it got."""
+        previous: int | None = self.same - 1
+        for at, unit in enumerate(self.units[self.same :]):
+            place = self.places[at]
+            if place is None and previous is not None and unit.role == "assistant":
+                place = self._answer_like(unit, previous + 1)
+                if place in missing:
+                    self.places[at] = place
+                    missing.remove(place)
+            previous = place
+        return missing
+
+    def _answer_like(self, unit: Unit, place: int) -> int:
+        if place >= len(self.messages) or self.messages[place].role != "assistant":
+            return -1
+        text = spoken_text(self.messages[place])
+        is_alike = text.startswith(unit.text) or unit.text.startswith(text)
+        return place if text and unit.text and is_alike else -1
+
+    def _rewritten(self, missing: list[int]) -> list[int]:
+        """Find messages with files and the like, whose contents the client has renewed."""
+        new = [at for at, place in enumerate(self.places) if place is None]
+        left: list[int] = []
+        for place in missing:
+            at = next((at for at in new if self._is_rewritten(at, place)), None)
+            if at is None:
+                left.append(place)
+                continue
+            new.remove(at)
+            self.places[at] = place
+            self.rewritten.add(self.same + at)
+        return left
+
+    def _is_rewritten(self, at: int, place: int) -> bool:
+        unit, message = self.units[self.same + at], self.messages[place]
+        if unit.role != message.role or message.role == "tool":
+            return False
+        if message.role == "system":
+            return True
+        beginning = spoken_text(message)[:_SAME_BEGINNING]
+        is_alike = len(beginning) == _SAME_BEGINNING and unit.text.startswith(beginning)
+        return is_alike and not self._was_said(place)
+
+    def _was_said(self, place: int) -> bool:
+        """Whether a message is an answer that came through us, or the question of one."""
+        message = self.messages[place]
+        if ISSUED in message.extra:
+            return True
+        after = self.messages[place + 1] if place + 1 < len(self.messages) else None
+        return message.role == "user" and (after is None or ISSUED in after.extra)
+
+    def _leave(self, missing: Sequence[int]) -> None:
+        """Sort what the client no longer sends: cut from the front, or left as a branch."""
+        taken = [place for place in self.places if place is not None]
+        last = max(taken, default=self.same - 1)
+        spoken = (*range(self.same), *taken)
+        first = min((p for p in spoken if self.messages[p].role != "system"), default=None)
+        run: list[int] = []
+        for place in missing:
+            is_front = first is not None and place < first
+            is_supporting = place < last and not self._belongs_to_turn(place)
+            if self._stays(place) or is_front or is_supporting:
+                self.cut.add(place)
+                continue
+            if run and place != run[-1] + 1:
+                self.left.append(run)
+                run = []
+            run.append(place)
+        if run:
+            self.left.append(run)
+
+    def _stays(self, place: int) -> bool:
+        message = self.messages[place]
+        return message.is_summary or bool(message.extra.get(CUT))
+
+    def _belongs_to_turn(self, place: int) -> bool:
+        message = self.messages[place]
+        is_step = message.role == "tool" or not isinstance(message.content, str)
+        return is_step or self._was_said(place)
+
+
+def _take(waiting: deque[int] | None, after: int) -> int | None:
+    """The first place after the last one, else the first there is."""
+    if not waiting:
+        return None
+    for place in waiting:
+        if place > after:
+            waiting.remove(place)
+            return place
+    return waiting.popleft()
+
+
+def order(matching: Matching, count: int) -> list[int | tuple[int]]:
+    """The places of the chat's messages in their new order: `(unit,)` for a unit's message.
+
+    A cut message stays before the message that it came before.
+
+    Args:
+        matching: What the list means.
+        count: How many messages the chat has.
+    """
+    cut = deque(sorted(matching.cut))
+    ordered: list[int | tuple[int]] = []
+    for at, place in enumerate(matching.places):
+        while cut and place is not None and cut[0] < place:
+            ordered.append(cut.popleft())
+        ordered.append((at,))
+    ordered.extend(place for place in cut if place < count)
+    return ordered

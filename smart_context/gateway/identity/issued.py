@@ -1,0 +1,245 @@
+"""The answers that a key's chats got through us, and the chat that a request goes on with.
+
+Clients that send no id send their history: what they got from us is in it. Only digests are
+kept; where a client has shortened an answer, the chat's own text decides.
+"""
+
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+from smart_context.gateway.requests.units import Unit
+from smart_context.values import JsonObject
+
+SHORT = 40
+"""A shorter answer could have been given in any chat."""
+
+RETRY_S = 600.0
+
+NEWEST = 32
+"""The newest answers of a request nearly always decide; the others are compared if not."""
+
+TextOf = Callable[[str, str], Awaitable[str]]
+"""The text of a chat's message, with single spaces; empty if it is gone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssuedAnswer:
+    """An answer that a chat got.
+
+    Attributes:
+        chat: The chat.
+        message: The answer's message.
+        question: The message that it answers; empty if there was none.
+        digest: Of its text; empty if it has none.
+        head: Of the beginning of its text; empty if it is short.
+        calls: The ids of its tool calls.
+        response: The provider's id of the response.
+    """
+
+    chat: str
+    message: str
+    question: str = ""
+    digest: str = ""
+    head: str = ""
+    calls: tuple[str, ...] = ()
+    response: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """How a chat began.
+
+    Attributes:
+        chat: The chat.
+        first: Digest of the first user message.
+        program: Digest of who asks: the client and its system text.
+        at: When, in seconds.
+    """
+
+    chat: str
+    first: str
+    program: str
+    at: float
+
+
+def answer_of(text: str, **given: Any) -> IssuedAnswer:
+    """An answer of that text, which has single spaces."""
+    return IssuedAnswer(
+        digest=digest(text) if text else "",
+        head=digest(text[:SHORT]) if len(text) >= SHORT else "",
+        **given,
+    )
+
+
+def digest(text: str) -> str:
+    """What is kept in place of a text."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+@dataclass(slots=True)
+class _Found:
+    """The answers of one chat that a request holds, by place."""
+
+    places: list[int] = field(default_factory=list)
+    is_certain: bool = False
+
+
+class Issued:
+    """What one key's chats got through us.
+
+    Attributes:
+        by_response: The chat that got each response.
+    """
+
+    def __init__(self) -> None:
+        self.by_response: dict[str, str] = {}
+        self._answers: list[IssuedAnswer] = []
+        self._count_in: dict[str, int] = defaultdict(int)
+        self._newest_of: dict[str, int] = {}
+        self._place_in: list[int] = []
+        self._by_digest: dict[str, list[int]] = defaultdict(list)
+        self._openings: dict[str, list[Opening]] = defaultdict(list)
+        self._seen: set[str] = set()
+
+    def note(self, row: IssuedAnswer | Opening) -> None:
+        """Take up an answer, or how a chat began."""
+        if isinstance(row, Opening):
+            self._openings[row.first].append(row)
+            return
+        at = len(self._answers)
+        self._answers.append(row)
+        self._place_in.append(self._count_in[row.chat])
+        self._count_in[row.chat] += 1
+        self._newest_of[row.chat] = at
+        for name in filter(None, (row.digest, row.head and f"{row.head}…", *row.calls)):
+            self._by_digest[name].append(at)
+        if row.response:
+            self.by_response[row.response] = row.chat
+
+    def see(self, chat: str) -> bool:
+        """Note that a chat's answer came back; whether that is news."""
+        is_news = chat not in self._seen
+        self._seen.add(chat)
+        return is_news
+
+    async def chat_of(self, units: Sequence[Unit], text_of: TextOf) -> str | None:
+        """The chat whose answers a request holds, in order; `None` if there is none.
+
+        Args:
+            units: The request's.
+            text_of: Reads messages of chats, where a digest can't decide.
+        """
+        heard = _answers_with_questions(units)
+        return await self._best(heard[-NEWEST:], text_of) or await self._best(heard, text_of)
+
+    async def _best(self, heard: Sequence[tuple[Unit, str]], text_of: TextOf) -> str | None:
+        found: dict[str, _Found] = defaultdict(_Found)
+        for unit, question in heard:
+            for place, row in await self._matching(unit, text_of):
+                await self._count(found[row.chat], place, unit, question, text_of)
+        certain = {chat: held for chat, held in found.items() if held.is_certain}
+        if not certain:
+            return None
+        return max(certain, key=lambda chat: self._rank(chat, certain[chat]))
+
+    def retried(self, units: Sequence[Unit], program: str, now: float) -> str | None:
+        """The newest chat that began with the same message and whose answer was not seen.
+
+        A chat counts for ten minutes, and only for a request without an answer after that
+        message.
+        """
+        asked = first_question(units)
+        if asked is None or any(u.role == "assistant" for u in units[asked.first :]):
+            return None
+        openings = self._openings.get(digest(asked.text), ())
+        for opening in reversed(openings):
+            is_recent = now - opening.at < RETRY_S
+            if is_recent and opening.program == program and opening.chat not in self._seen:
+                return opening.chat
+        return None
+
+    async def _matching(self, unit: Unit, text_of: TextOf) -> list[tuple[int, IssuedAnswer]]:
+        places: dict[int, IssuedAnswer] = {}
+        for call in filter(None, unit.calls):
+            places.update((at, self._answers[at]) for at in self._by_digest.get(call, ()))
+        if unit.text and not places:
+            exact = self._by_digest.get(digest(unit.text), ())
+            places.update((at, self._answers[at]) for at in exact)
+        if len(unit.text) >= SHORT and not places:
+            for at in self._by_digest.get(f"{digest(unit.text[:SHORT])}…", ()):
+                row = self._answers[at]
+                if _is_prefix(unit.text, await text_of(row.chat, row.message)):
+                    places[at] = row
+        return [*places.items()]
+
+    async def _count(
+        self, held: _Found, place: int, unit: Unit, question: str, text_of: TextOf
+    ) -> None:
+        row, at = self._answers[place], self._place_in[place]
+        if held.places and at < held.places[-1]:
+            return  # out of order: said in another place of the chat
+        is_next = bool(held.places) and at == held.places[-1] + 1
+        held.places.append(at)
+        held.is_certain = (
+            held.is_certain
+            or bool(unit.calls)
+            or len(unit.text) >= SHORT
+            or is_next
+            or (bool(row.question) and _is_prefix(question, await text_of(row.chat, row.question)))
+        )
+
+    def _rank(self, chat: str, held: _Found) -> tuple[int, bool, int]:
+        """More answers first; then a chat all of whose answers are there; then the newest."""
+        is_whole = held.places[-1] == self._count_in[chat] - 1
+        return len(held.places), is_whole, self._newest_of[chat]
+
+
+def _answers_with_questions(units: Sequence[Unit]) -> list[tuple[Unit, str]]:
+    heard: list[tuple[Unit, str]] = []
+    question = ""
+    for unit in units:
+        if unit.role == "user":
+            question = unit.text
+        elif unit.role == "assistant":
+            heard.append((unit, question))
+    return heard
+
+
+def first_question(units: Sequence[Unit]) -> Unit | None:
+    """The first user message."""
+    return next((unit for unit in units if unit.role == "user"), None)
+
+
+def program_of(client: str, units: Sequence[Unit], instructions: object) -> str:
+    """Tells programs apart that open alike: a digest of the client and of its system text."""
+    systems = [unit.text for unit in units if unit.role == "system"]
+    return digest("\0".join((client, str(instructions or ""), *systems)))
+
+
+def as_row(row: IssuedAnswer | Opening) -> JsonObject:
+    """The row as it is stored; what is empty is left out."""
+    return {name: value for name, value in asdict(row).items() if value}
+
+
+def read_row(row: JsonObject) -> IssuedAnswer | Opening:
+    """A row as it was stored.
+
+    Raises:
+        TypeError, KeyError, ValueError: If it is damaged.
+    """
+    if "first" in row:
+        first, program = str(row["first"]), str(row.get("program", ""))
+        return Opening(chat=str(row["chat"]), first=first, program=program, at=float(row["at"]))
+    texts = ("message", "question", "digest", "head", "response")
+    return IssuedAnswer(
+        chat=str(row["chat"]),
+        calls=tuple(map(str, row.get("calls", ()))),
+        **{name: str(row.get(name, "")) for name in texts},
+    )
+
+
+def _is_prefix(one: str, other: str) -> bool:
+    return bool(one and other) and (one.startswith(other) or other.startswith(one))

@@ -1,0 +1,83 @@
+"""What each key's chats got through us, on disk: a line for each answer. Blocks."""
+
+import json
+import os
+from contextlib import suppress
+
+from smart_context.disk.files import open_file
+from smart_context.disk.places import Place
+from smart_context.errors import StoreFailed
+from smart_context.gateway.identity.issued import (
+    Issued,
+    IssuedAnswer,
+    Opening,
+    as_row,
+    read_row,
+)
+
+FOLDER = "clients"
+
+
+class IssuedRecord:
+    """The answers of one key, in a file that several servers may add to.
+
+    Args:
+        memory: The vault's memory folder.
+        key: The key's name.
+
+    Attributes:
+        issued: What is in it, as of the last `refresh`.
+    """
+
+    def __init__(self, memory: Place, key: str) -> None:
+        self.issued = Issued()
+        self._place = memory / FOLDER / f"{key}.jsonl"
+        self._read = 0
+
+    def refresh(self) -> None:
+        """Take up what was added; a damaged line is passed over."""
+        try:
+            descriptor = open_file(self._place, os.O_RDONLY)
+        except OSError:
+            return
+        with os.fdopen(descriptor, "rb") as file:
+            file.seek(self._read)
+            added = file.read()
+        whole = added[: added.rfind(b"\n") + 1]
+        self._read += len(whole)
+        for line in whole.splitlines():
+            with suppress(ValueError, TypeError, KeyError, RecursionError):
+                row = json.loads(line)
+                if "seen" in row:
+                    self.issued.see(str(row["seen"]))
+                else:
+                    self.issued.note(read_row(row))
+
+    def add(self, *rows: IssuedAnswer | Opening) -> None:
+        """Add answers, or how a chat began.
+
+        Raises:
+            StoreFailed: If the disk refuses.
+        """
+        self._append([as_row(row) for row in rows])
+
+    def see(self, chat: str) -> None:
+        """Note that a chat's answer came back; once is enough.
+
+        Raises:
+            StoreFailed: If the disk refuses.
+        """
+        if self.issued.see(chat):
+            self._append([{"seen": chat}])
+
+    def _append(self, rows: list[dict[str, object]]) -> None:
+        lines = "".join(f"{json.dumps(row, separators=(',', ':'))}\n" for row in rows)
+        try:
+            descriptor = open_file(self._place, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+            with os.fdopen(descriptor, "ab") as file:
+                file.write(lines.encode())
+        except OSError as error:
+            raise StoreFailed(
+                f"{self._place} could not be written: {error.strerror or error}."
+            ) from error
+        self.refresh()

@@ -1,0 +1,229 @@
+"""A request's body as text, with the place of each field and of each item of its list.
+
+Only what changes is written again. Everything else goes on as the text that came: `1e0`, long
+numbers, escapes and white space included.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from json import JSONDecodeError, JSONDecoder
+from typing import Any, NoReturn
+
+MAX_BODY_BYTES = 64 << 20
+_SPACE = re.compile(r"[ \t\n\r]*")
+_LONGEST_INTEGER = 18
+
+
+class BodyRefused(ValueError):
+    """A body that can't be read.
+
+    Attributes:
+        param: The field at fault; empty if it is the whole.
+    """
+
+    def __init__(self, message: str, param: str = "") -> None:
+        super().__init__(message)
+        self.param = param
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A value and where its text is: in the body, or, for an item, in its list."""
+
+    value: Any
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemList:
+    """A list in a body, item by item.
+
+    Attributes:
+        text: From the bracket to the end of the last item.
+        items: With places counted from the bracket.
+    """
+
+    text: str
+    items: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Body:
+    """A JSON object as it came.
+
+    Attributes:
+        text: All of it.
+        fields: The top-level fields; the value of the list that was asked for is `None`.
+        listed: That list; `None` if it is missing or is not a list.
+        known: How many of its items were read before, in a list that this one goes on with.
+    """
+
+    text: str
+    fields: Mapping[str, Span]
+    listed: ItemList | None
+    known: int = 0
+
+    def get(self, name: str) -> Any:
+        """A field's value; `None` if it is missing."""
+        found = self.fields.get(name)
+        return None if found is None else found.value
+
+    def item_texts(self, positions: Iterable[int]) -> list[str]:
+        """The texts of some items, as they came."""
+        if self.listed is None:
+            return []
+        text, items = self.listed.text, self.listed.items
+        return [text[items[at].start : items[at].end] for at in positions]
+
+    def spliced(self, changes: Mapping[str, str]) -> str:
+        """The body with other texts for some fields; a field that is missing comes first."""
+        pieces: list[str] = []
+        at = 0
+        for name, span in sorted(self.fields.items(), key=lambda pair: pair[1].start):
+            if name in changes:
+                pieces += (self.text[at : span.start], changes[name])
+                at = span.end
+        pieces.append(self.text[at:])
+        text = "".join(pieces)
+        added = [f'"{name}":{changes[name]}' for name in changes if name not in self.fields]
+        if not added:
+            return text
+        brace = text.index("{") + 1
+        comma = "," if self.fields else ""
+        return f"{text[:brace]}{','.join(added)}{comma}{text[brace:]}"
+
+
+def read_body(raw: bytes, list_name: str = "", known: Sequence[ItemList] = ()) -> Body:
+    """A body in its parts.
+
+    Args:
+        raw: What was sent.
+        list_name: The field that is read item by item.
+        known: Lists that were read before: one that begins as one of them is not read again.
+
+    Raises:
+        BodyRefused: If it is not one JSON object in UTF-8, or is nested too deep.
+    """
+    try:
+        return _Reader(raw.decode("utf-8"), list_name, known).body()
+    except UnicodeDecodeError as error:
+        raise BodyRefused(f"The body is not UTF-8 at byte {error.start}.") from None
+    except RecursionError:
+        raise BodyRefused("The body is nested too deep.") from None
+    except JSONDecodeError as error:
+        raise BodyRefused(f"The body is not JSON: {error.msg} at character {error.pos}.") from None
+    except StopIteration as error:
+        raise BodyRefused(
+            f"The body is not JSON: a value is expected at character {error.value}."
+        ) from None
+
+
+@dataclass(slots=True)
+class _Reader:
+    text: str
+    list_name: str
+    known: Sequence[ItemList]
+    listed: ItemList | None = field(default=None, init=False)
+    reused: int = field(default=0, init=False)
+
+    def body(self) -> Body:
+        at = self._skip(1 if self.text.startswith("\ufeff") else 0)
+        if self.text[at : at + 1] != "{":
+            self._refuse("expected an object", at)
+        fields: dict[str, Span] = {}
+        at = self._skip(at + 1)
+        if self.text[at : at + 1] != "}":
+            at = self._fields(at, fields)
+        end = self._skip(at + 1)
+        if end != len(self.text):
+            self._refuse("nothing may follow the object", end)
+        return Body(text=self.text, fields=fields, listed=self.listed, known=self.reused)
+
+    def _fields(self, at: int, fields: dict[str, Span]) -> int:
+        """Read up to the closing brace; gives its place."""
+        while True:
+            if self.text[at : at + 1] != '"':
+                self._refuse("expected a field's name", at)
+            name, at = _scan(self.text, at)
+            at = self._skip(at)
+            if self.text[at : at + 1] != ":":
+                self._refuse("expected ':'", at)
+            start = self._skip(at + 1)
+            if name in fields:
+                raise BodyRefused(f"The field {name!r} is there twice.", name)
+            if name == self.list_name and self.text[start : start + 1] == "[":
+                value, end = None, self._list(start)
+            else:
+                value, end = _scan(self.text, start)
+            fields[name] = Span(value, start, end)
+            at = self._skip(end)
+            if self.text[at : at + 1] == "}":
+                return at
+            if self.text[at : at + 1] != ",":
+                self._refuse("expected ',' or '}'", at)
+            at = self._skip(at + 1)
+
+    def _list(self, start: int) -> int:
+        """Read the list item by item; gives the place after it."""
+        text = self.text
+        items: list[Span] = []
+        at = self._skip(start + 1)
+        if known := self._beginning(start):
+            items.extend(known.items)
+            self.reused = len(items)
+            at = self._after_item(start + len(known.text))
+        while text[at : at + 1] != "]":
+            value, end = _scan(text, at)
+            items.append(Span(value, at - start, end - start))
+            at = self._after_item(end)
+        last = items[-1].end if items else 1
+        self.listed = ItemList(text=text[start : start + last], items=tuple(items))
+        return at + 1
+
+    def _after_item(self, at: int) -> int:
+        """The next item, or the bracket that ends the list."""
+        at = self._skip(at)
+        if self.text[at : at + 1] == "]":
+            return at
+        if self.text[at : at + 1] != ",":
+            self._refuse("expected ',' or ']'", at)
+        at = self._skip(at + 1)
+        if self.text[at : at + 1] == "]":
+            self._refuse("expected a value", at)
+        return at
+
+    def _beginning(self, start: int) -> ItemList | None:
+        """The longest known list that this one begins as."""
+        fitting = [
+            known
+            for known in self.known
+            if known.items
+            and self.text.startswith(known.text, start)
+            and self.text[start + len(known.text) : start + len(known.text) + 1] in _ENDS
+        ]
+        return max(fitting, key=lambda known: len(known.items), default=None)
+
+    def _skip(self, at: int) -> int:
+        space = _SPACE.match(self.text, at)
+        return space.end() if space else at
+
+    def _refuse(self, message: str, at: int) -> NoReturn:
+        raise BodyRefused(f"The body is not JSON: {message} at character {at}.")
+
+
+_ENDS = frozenset(", \t\r\n]")
+"""What may follow an item: a number could go on otherwise."""
+
+
+def _integer(text: str) -> int | str:
+    return int(text) if len(text) <= _LONGEST_INTEGER else text
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise BodyRefused(f"The body is not JSON: {name} is no value.")
+
+
+_decoder: Any = JSONDecoder(parse_int=_integer, parse_float=str, parse_constant=_refuse_constant)
+_scan: Callable[[str, int], tuple[Any, int]] = _decoder.scan_once

@@ -1,0 +1,177 @@
+"""What is sent on: the body as it came, without what is left out. Pure."""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from smart_context.chat.messages import Message
+from smart_context.gateway.requests.body import Body, Span, read_body
+from smart_context.gateway.requests.units import Unit
+
+Kind = Literal["chat", "responses"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outgoing:
+    """What is sent on.
+
+    Attributes:
+        text: The body.
+        items: The messages or items in it, as JSON texts.
+        is_changed: It is not what came.
+    """
+
+    text: str
+    items: tuple[str, ...]
+    is_changed: bool
+
+
+def kept_units(units: Sequence[Unit], ids: Sequence[str], kept: Collection[str]) -> list[int]:
+    """The places of the units that go.
+
+    These are the chosen ones, and those that always stay: system messages, what is unknown, the
+    last user message with what follows it, and the other half of calls and results.
+
+    Args:
+        units: The client's list.
+        ids: Of its messages, in the chat.
+        kept: The messages that were chosen.
+    """
+    question = last_question(units)
+    chosen = {
+        at for at, unit in enumerate(units) if at >= question or unit.stays or ids[at] in kept
+    }
+    while True:
+        calls = {call for at in chosen for call in (*units[at].calls, units[at].result_of) if call}
+        more = {
+            at
+            for at, unit in enumerate(units)
+            if at not in chosen and not calls.isdisjoint((*unit.calls, unit.result_of))
+        }
+        if not more:
+            return sorted(chosen)
+        chosen |= more
+
+
+def last_question(units: Sequence[Unit]) -> int:
+    """The place of the last user message; of the last unit if there is none."""
+    places = (at for at in reversed(range(len(units))) if units[at].role == "user")
+    return next(places, max(len(units) - 1, 0))
+
+
+def outgoing(
+    kind: Kind,
+    body: Body,
+    units: Sequence[Unit],
+    kept: Sequence[int],
+    *,
+    brought_back: Mapping[int, Sequence[Message]],
+    system: str = "",
+) -> Outgoing:
+    """The body to send.
+
+    Args:
+        kind: Which API the client speaks.
+        body: What it sent.
+        units: Of its list.
+        kept: The places of those that go.
+        brought_back: Messages that the client no longer sends, by the unit that they go before.
+        system: The text of the role and the contexts; empty if none is given.
+    """
+    listed = body.listed
+    every = [] if listed is None else body.item_texts(range(len(listed.items)))
+    if listed is None and isinstance(body.get("input"), str):
+        span = body.fields["input"]
+        every = [f'{{"role":"user","content":{body.text[span.start : span.end]}}}']
+    items = [*_items(kind, units, every, kept, brought_back)]
+    changes: dict[str, str] = {}
+    if system and kind == "chat":
+        items = with_system(items, system)
+    elif system:
+        changes["instructions"] = _instructions(body, system)
+    if items != every:
+        changes["messages" if kind == "chat" else "input"] = f"[{','.join(items)}]"
+    text = body.spliced(changes) if changes else body.text
+    return Outgoing(text=text, items=tuple(items), is_changed=bool(changes))
+
+
+def _items(
+    kind: Kind,
+    units: Sequence[Unit],
+    every: Sequence[str],
+    kept: Sequence[int],
+    brought_back: Mapping[int, Sequence[Message]],
+) -> list[str]:
+    goes = frozenset(kept)
+    items: list[str] = []
+    for at, unit in enumerate(units):
+        for message in brought_back.get(at, ()):
+            items += as_items(kind, message)
+        if at in goes:
+            items += every[unit.first : unit.first + unit.size]
+    return items
+
+
+def as_items(kind: Kind, message: Message) -> list[str]:
+    """A stored message as its client would have sent it; calls and results included."""
+    calls = [part for part in message.parts if part.get("type") == "tool_call"]
+    result_of = message.extra.get("tool_call_id")
+    if kind == "chat":
+        entry: dict[str, Any] = {"role": message.role, "content": message.text}
+        if result_of:
+            entry["tool_call_id"] = result_of
+        if calls:
+            entry |= {"content": message.text or None, "tool_calls": [*map(_chat_call, calls)]}
+        return [_json(entry)]
+    if message.role == "tool":
+        output = {"type": "function_call_output", "call_id": result_of, "output": message.text}
+        return [_json(output)]
+    said = [_json({"role": message.role, "content": message.text})] if message.text else []
+    return [*said, *(_json(_response_call(call)) for call in calls)]
+
+
+def _chat_call(part: Mapping[str, Any]) -> dict[str, Any]:
+    made = {"name": part.get("tool_name") or "unknown", "arguments": _arguments(part)}
+    return {"id": part.get("tool_call_id"), "type": "function", "function": made}
+
+
+def _response_call(part: Mapping[str, Any]) -> dict[str, Any]:
+    made = {"name": part.get("tool_name") or "unknown", "arguments": _arguments(part)}
+    return {"type": "function_call", "call_id": part.get("tool_call_id"), **made}
+
+
+def _arguments(part: Mapping[str, Any]) -> str:
+    given = part.get("args")
+    return given if isinstance(given, str) else _json({} if given is None else given)
+
+
+def with_system(items: Sequence[str], system: str) -> list[str]:
+    """The messages with a text added to the leading system message, or before all of them.
+
+    Many chat templates take one system message, at the beginning.
+    """
+    if items:
+        first = read_body(items[0].encode("utf-8", "surrogatepass"))
+        content = first.fields.get("content")
+        if first.get("role") in {"system", "developer"} and content is not None:
+            if isinstance(content.value, str):
+                longer = _json(f"{content.value}\n\n{system}" if content.value else system)
+                return [first.spliced({"content": longer}), *items[1:]]
+            if isinstance(content.value, list) and content.value:
+                return [first.spliced({"content": _with_part(first, content, system)}), *items[1:]]
+    return [_json({"role": "system", "content": system}), *items]
+
+
+def _with_part(item: Body, content: Span, system: str) -> str:
+    text = item.text[content.start : content.end].rstrip().removesuffix("]")
+    return f"{text},{_json({'type': 'text', 'text': system})}]"
+
+
+def _instructions(body: Body, system: str) -> str:
+    given = body.get("instructions")
+    return _json(f"{given}\n\n{system}" if isinstance(given, str) and given else system)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))

@@ -1,0 +1,211 @@
+"""The units of a client's list: what is kept or left out as a whole, and is one chat message."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from smart_context.chat.clients import STAYS
+from smart_context.chat.messages import Message, Part, Role
+from smart_context.gateway.requests.body import BodyRefused
+from smart_context.values import JsonObject
+
+ROLES: Mapping[str, Role] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
+"""How a client's roles are stored; one that we don't know is stored as the user's."""
+
+_DIGEST_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """Items of a client's list that are never parted.
+
+    Attributes:
+        first: The place of the first item in the list.
+        size: How many items it has.
+        role: Who speaks.
+        content: What a chat stores of it.
+        text: Its text, with single spaces for white space.
+        calls: The ids of its tool calls.
+        result_of: The call that it answers; empty if none.
+        stays: It goes with every request.
+        key: Equal for units that say the same.
+    """
+
+    first: int
+    size: int = 1
+    role: Role
+    content: str | tuple[Part, ...]
+    text: str
+    calls: tuple[str, ...] = ()
+    result_of: str = ""
+    stays: bool = False
+    key: bytes
+
+    def stored(self, message_id: str, now: str) -> JsonObject:
+        """The message that a chat keeps of it."""
+        content: Any = self.content if isinstance(self.content, str) else [*map(dict, self.content)]
+        message: JsonObject = {"id": message_id, "role": self.role, "content": content}
+        message["created_at"] = now
+        if self.result_of:
+            message["tool_call_id"] = self.result_of
+        if self.stays:
+            message[STAYS] = True
+        return message
+
+
+def unit_of(
+    role: Role,
+    content: str | tuple[Part, ...],
+    *,
+    first: int,
+    size: int = 1,
+    result_of: str = "",
+    stays: bool = False,
+) -> Unit:
+    """A unit that says this."""
+    text, calls, others = _said(content)
+    return Unit(
+        first=first,
+        size=size,
+        role=role,
+        content=content,
+        text=text,
+        calls=calls,
+        result_of=result_of,
+        stays=stays or role == "system",
+        key=_key(role, text, calls, others, result_of),
+    )
+
+
+def key_of(message: Message) -> bytes:
+    """The key of the unit that a stored message was made of."""
+    text, calls, others = _said(message.content)
+    result_of = message.extra.get("tool_call_id")
+    return _key(message.role, text, calls, others, result_of if type(result_of) is str else "")
+
+
+def spoken_text(message: Message) -> str:
+    """A stored message's text as units have it."""
+    return _said(message.content)[0]
+
+
+def chat_units(messages: Sequence[Any], *, first: int = 0) -> Iterator[Unit]:
+    """The units of `messages` of a chat completion: each message is one.
+
+    Args:
+        messages: Those from `first` on.
+        first: The place of the first one.
+
+    Raises:
+        BodyRefused: If one is not an object.
+    """
+    for at, message in enumerate(messages, first):
+        if not isinstance(message, Mapping):
+            raise BodyRefused(f"messages[{at}]: expected an object.", f"messages[{at}]")
+        named = str(message.get("role"))
+        role = ROLES.get(named, "user")
+        result_of = message.get("tool_call_id")
+        yield unit_of(
+            role,
+            _chat_content(message),
+            first=at,
+            result_of=result_of if role == "tool" and type(result_of) is str else "",
+            stays=named not in ROLES,
+        )
+
+
+def _chat_content(message: Mapping[str, Any]) -> str | tuple[Part, ...]:
+    content = message.get("content")
+    calls = tuple(_chat_calls(message))
+    refusal = message.get("refusal")
+    if isinstance(content, str) and not calls and not refusal:
+        return content
+    parts = [*content_parts(content)]
+    if isinstance(refusal, str) and refusal:
+        parts.append({"type": "text", "text": refusal})
+    return (*parts, *calls)
+
+
+def content_parts(content: Any) -> Iterator[Part]:
+    """The content of a client's message as parts of a stored one."""
+    if isinstance(content, str):
+        if content:
+            yield {"type": "text", "text": content}
+        return
+    for part in content if isinstance(content, list) else ():
+        text = part.get("text") if isinstance(part, Mapping) else part
+        if isinstance(text, str):
+            yield {"type": "text", "text": text}
+        elif isinstance(part, Mapping) and isinstance(part.get("refusal"), str):
+            yield {"type": "text", "text": part["refusal"]}
+        elif part is not None:
+            yield attachment(part)
+
+
+def attachment(part: Any) -> Part:
+    """What is stored of an image, a file, or something unknown: its name, and a digest."""
+    kind = str(part.get("type") or "part") if isinstance(part, Mapping) else type(part).__name__
+    name = kind.removeprefix("input_").removesuffix("_url").replace("_", " ")
+    return {"type": "info", "text": f"[{name}, kept by the client]", "digest": _digest_of(part)}
+
+
+def call_part(call_id: str, name: str, arguments: Any) -> Part:
+    """A tool call as it is stored; its result is a message of its own."""
+    return {
+        "type": "tool_call",
+        "state": "call",
+        "tool_call_id": call_id,
+        "tool_name": name,
+        "args": arguments,
+    }
+
+
+def _chat_calls(message: Mapping[str, Any]) -> Iterator[Part]:
+    calls = message.get("tool_calls")
+    for call in calls if isinstance(calls, list) else ():
+        if not isinstance(call, Mapping):
+            continue
+        made = call.get("function") or call.get("custom") or {}
+        named = made if isinstance(made, Mapping) else {}
+        arguments = named.get("arguments", named.get("input", ""))
+        yield call_part(str(call.get("id") or ""), str(named.get("name") or ""), arguments)
+    if isinstance(made := message.get("function_call"), Mapping):
+        yield call_part("", str(made.get("name") or ""), made.get("arguments", ""))
+
+
+def _said(content: str | tuple[Part, ...]) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """The text, the calls and the digests of what else there is."""
+    if isinstance(content, str):
+        return " ".join(content.split()), (), ()
+    texts: list[str] = []
+    calls: list[str] = []
+    others: list[str] = []
+    for part in content:
+        kind = part.get("type")
+        if kind == "text":
+            texts.append(str(part.get("text") or ""))
+        elif kind == "tool_call":
+            calls.append(str(part.get("tool_call_id") or ""))
+        elif digest := part.get("digest"):
+            others.append(str(digest))
+    return " ".join("\n".join(texts).split()), tuple(calls), tuple(others)
+
+
+def _key(
+    role: str, text: str, calls: Sequence[str], others: Sequence[str], result_of: str
+) -> bytes:
+    said = "\0".join((role, text, *calls, "", *others, result_of))
+    return blake2b(said.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).digest()
+
+
+def _digest_of(part: Any) -> str:
+    said = repr(part).encode("utf-8", "surrogatepass")
+    return blake2b(said, digest_size=_DIGEST_BYTES).hexdigest()

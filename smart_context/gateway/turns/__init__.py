@@ -1,0 +1,1 @@
+"""One request of a client as a turn of its chat."""

@@ -1,0 +1,118 @@
+"""Finds the chat that a request belongs to."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from smart_context.chat.ids import check_chat_id, new_chat_id
+from smart_context.chat.messages import messages_of
+from smart_context.chat.store import ChatStore
+from smart_context.errors import StoreFailed
+from smart_context.gateway.following.documents import BRANCHES
+from smart_context.gateway.identity.given_ids import CHAT_HEADER
+from smart_context.gateway.identity.issued import (
+    Issued,
+    IssuedAnswer,
+    Opening,
+    digest,
+    first_question,
+    program_of,
+)
+from smart_context.gateway.identity.record import IssuedRecord
+from smart_context.gateway.requests.units import spoken_text
+from smart_context.gateway.turns.incoming import Incoming
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundChat:
+    """The chat of a request.
+
+    Attributes:
+        id: The chat.
+        name: The client's own id of it; `None` if it has none.
+    """
+
+    id: str
+    name: str | None = None
+
+
+class ChatFinder:
+    """Knows which chat of which key got which answers.
+
+    Args:
+        store: The chats.
+        now: The time in seconds since 1970.
+    """
+
+    def __init__(self, store: ChatStore, *, now: Callable[[], float] = time.time) -> None:
+        self._store = store
+        self._now = now
+        self._records: dict[str, IssuedRecord] = {}
+        self._looking = asyncio.Lock()
+
+    async def chat_of(self, incoming: Incoming) -> FoundChat:
+        """The chat that a request goes on with, or a new one.
+
+        Raises:
+            ChatIdInvalid: If the client names one that can't be.
+        """
+        if named := incoming.headers.get(CHAT_HEADER, "").strip():
+            return FoundChat(id=check_chat_id(named), name=named)
+        record = await self._record(incoming.key)
+        held = record.issued.by_response.get(incoming.previous_response)
+        if incoming.given is not None:
+            given = incoming.given
+            return FoundChat(id=held or given.chat_id(incoming.key), name=given.value)
+        if held:
+            return FoundChat(id=held)
+        # One after the other: two tries of one question belong to one chat.
+        async with self._looking:
+            return await self._by_history(incoming, record)
+
+    async def note(self, key: str, *answers: IssuedAnswer) -> None:
+        """Remember what a chat got; a disk that refuses is logged, no more."""
+        record = await self._record(key)
+        try:
+            await asyncio.to_thread(record.add, *answers)
+        except StoreFailed as error:
+            _logger.warning("the answer's chat may not be found again: %s", error)
+
+    async def _record(self, key: str) -> IssuedRecord:
+        record = self._records.setdefault(key, IssuedRecord(self._store.home, key))
+        await asyncio.to_thread(record.refresh)
+        return record
+
+    async def _by_history(self, incoming: Incoming, record: IssuedRecord) -> FoundChat:
+        issued: Issued = record.issued
+        known = await issued.chat_of(incoming.units, self._text_of)
+        if known is not None:
+            await self._change(partial(record.see, known))
+            return FoundChat(id=known)
+        instructions = incoming.body.get("instructions")
+        program = program_of(incoming.client, incoming.units, instructions)
+        if chat := issued.retried(incoming.units, program, self._now()):
+            return FoundChat(id=chat)
+        made = new_chat_id()
+        asked = first_question(incoming.units)
+        if asked is not None and not incoming.is_aside:
+            first, at = digest(asked.text), self._now()
+            opening = Opening(chat=made, first=first, program=program, at=at)
+            await self._change(lambda: record.add(opening))
+        return FoundChat(id=made)
+
+    async def _change(self, change: Callable[[], None]) -> None:
+        try:
+            await asyncio.to_thread(change)
+        except StoreFailed as error:
+            _logger.warning("the chat may not be found again: %s", error)
+
+    async def _text_of(self, chat: str, message: str) -> str:
+        stored, others = await self._store.snapshot(chat)
+        branches = others.get(BRANCHES)
+        left = [m for branch in branches for m in messages_of(branch)] if branches else []
+        return next((spoken_text(m) for m in (*stored, *left) if m.id == message), "")

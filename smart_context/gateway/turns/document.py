@@ -1,0 +1,179 @@
+"""What a client's turn writes into its chat, and reads from it."""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from smart_context.chat.clients import CUT, SOURCE
+from smart_context.chat.messages import ChatId, Message, MessageId
+from smart_context.chat.store import ChatStore
+from smart_context.gateway.answers.gathered import Choice, Gathered
+from smart_context.gateway.following.documents import append_answer, follow, put_answer
+from smart_context.gateway.following.matching import ISSUED, keys_of, matched
+from smart_context.gateway.identity.issued import IssuedAnswer, answer_of
+from smart_context.gateway.turns.chats import FoundChat
+from smart_context.gateway.turns.incoming import Incoming
+from smart_context.host.turn import Turn
+from smart_context.values import JsonObject
+
+TITLE_LENGTH = 60
+NOTHING_CAME = "Stopped before an answer came."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Followed:
+    """A chat that has taken up a request.
+
+    Attributes:
+        chat_id: The chat.
+        answer_id: The answer's message, which is on its way.
+        ids: Of the messages of the request's units.
+        messages: The chat's messages, without those that the client has stopped sending and
+            without the answer.
+        question: What is asked; `None` if the request has no messages.
+    """
+
+    chat_id: ChatId
+    answer_id: MessageId
+    ids: tuple[str, ...]
+    messages: tuple[Message, ...]
+    question: Message | None
+
+
+async def take_up(store: ChatStore, incoming: Incoming, chat: FoundChat, model: str) -> Followed:
+    """Make the chat's document follow a request, and add the answer that is to come.
+
+    Raises:
+        SmartContextError: If the disk refuses, or the chat can't be read.
+    """
+    answer_id = new_id()
+    ids: list[str] = []
+    stored = await store.messages(chat.id)
+    plan = stored, matched(incoming.units, stored, keys_of(stored))
+
+    def change(document: JsonObject) -> None:
+        now = timestamp()
+        if not document["messages"]:
+            _describe(document, incoming, chat)
+        if incoming.is_held:
+            ids[:] = _add(document, incoming, now)
+        else:
+            retry = incoming.is_retry
+            ids[:] = follow(document, incoming.units, plan, new_id=new_id, now=now, is_retry=retry)
+        append_answer(
+            document,
+            {
+                "id": answer_id,
+                "role": "assistant",
+                "content": "",
+                "created_at": now,
+                "generating": True,
+                ISSUED: model,
+            },
+        )
+
+    await store.update(chat.id, change)
+    messages = await store.messages(chat.id)
+    by_id = {message.id: message for message in messages}
+    asked = ids[incoming.question] if ids else ""
+    return Followed(
+        chat_id=ChatId(chat.id),
+        answer_id=MessageId(answer_id),
+        ids=tuple(ids),
+        messages=tuple(m for m in messages if not (m.generating or m.extra.get(CUT))),
+        question=by_id.get(MessageId(asked)),
+    )
+
+
+def answers_of(
+    gathered: Gathered, followed: Followed, turn: Turn, *, model: str
+) -> list[JsonObject]:
+    """The messages that an answer is stored as: the first choice, then the others."""
+    first, *others = [gathered.choices[n] for n in sorted(gathered.choices)] or [Choice()]
+    now = timestamp()
+    extra = {ISSUED: gathered.model or model, **({"stopped": True} if turn.stopped else {})}
+    answer = Message(
+        id=followed.answer_id,
+        role="assistant",
+        content=first.content() or _notice(turn),
+        created_at=now,
+        error=turn.error,
+        error_code=turn.error_code,
+        extra=extra,
+    )
+    rest = [
+        Message(
+            id=MessageId(new_id()),
+            role="assistant",
+            content=other.content(),
+            created_at=now,
+            extra=extra,
+        )
+        for other in others
+    ]
+    return [message.to_dict() for message in (answer, *rest)]
+
+
+def issued_answers(
+    gathered: Gathered, turn: Turn, answers: Sequence[JsonObject]
+) -> list[IssuedAnswer]:
+    """What makes the chat known again by the answers that it got."""
+    choices = [gathered.choices[number] for number in sorted(gathered.choices)]
+    return [
+        answer_of(
+            " ".join(choice.text.split()),
+            chat=turn.chat_id,
+            message=answer["id"],
+            question=turn.question.id,
+            calls=choice.call_ids,
+            response=gathered.response,
+        )
+        for choice, answer in zip(choices, answers, strict=False)
+    ]
+
+
+async def put_answers(store: ChatStore, chat_id: str, answers: Sequence[JsonObject]) -> None:
+    """Store an answer that is over.
+
+    Raises:
+        SmartContextError: If the disk refuses.
+    """
+    answer, *others = answers
+    now = timestamp()
+    await store.update(
+        chat_id, lambda document: put_answer(document, answer, others, new_id=new_id, now=now)
+    )
+
+
+def new_id() -> str:
+    """A name for a message, a branch or a turn."""
+    return secrets.token_hex(6)
+
+
+def timestamp() -> str:
+    """The time as messages carry it."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _describe(document: JsonObject, incoming: Incoming, chat: FoundChat) -> None:
+    """Say whose chat it is, and give it the first question as its title."""
+    source: Mapping[str, Any] = {"client": incoming.client, "id": chat.name, "key": incoming.key}
+    document.setdefault(SOURCE, dict(source))
+    if incoming.units:
+        title = incoming.units[incoming.question].text
+        title = title if len(title) <= TITLE_LENGTH else f"{title[: TITLE_LENGTH - 1].rstrip()}…"
+        if title:
+            document.setdefault("title", title)
+
+
+def _add(document: JsonObject, incoming: Incoming, now: str) -> list[str]:
+    """Add what is new, where the provider holds the rest."""
+    added = [unit.stored(new_id(), now) for unit in incoming.units]
+    document["messages"].extend(added)
+    return [message["id"] for message in added]
+
+
+def _notice(turn: Turn) -> str | tuple[JsonObject, ...]:
+    return "" if turn.error else ({"type": "info", "text": NOTHING_CAME},)

@@ -1,0 +1,309 @@
+"""One request of a client, from its bytes to the saved answer."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from smart_context.chat.clients import client_history
+from smart_context.chat.messages import ChatId, Message, MessageId
+from smart_context.chat.store import ChatStore
+from smart_context.errors import SmartContextError
+from smart_context.gateway.answers.gathered import Gathered
+from smart_context.gateway.requests.outgoing import Outgoing, kept_units, outgoing
+from smart_context.gateway.turns.chats import ChatFinder, FoundChat
+from smart_context.gateway.turns.document import (
+    Followed,
+    answers_of,
+    issued_answers,
+    new_id,
+    put_answers,
+    take_up,
+)
+from smart_context.gateway.turns.endings import Endings
+from smart_context.gateway.turns.incoming import Incoming
+from smart_context.host.client_request import ClientRequest, ReceiptKind
+from smart_context.host.events import (
+    CHAT_FAILED,
+    CHAT_FINISHED,
+    CHAT_STARTED,
+    CHAT_TOKEN,
+    PIPELINE_CONTEXT,
+    PIPELINE_END,
+    PIPELINE_INPUT,
+    PIPELINE_PROMPT,
+    PIPELINE_START,
+)
+from smart_context.host.request.request import Request
+from smart_context.host.turn import Turn
+from smart_context.host.turns.pipeline import Pipeline
+from smart_context.values import JsonObject
+
+_PHASES = (PIPELINE_START, PIPELINE_INPUT, PIPELINE_CONTEXT, PIPELINE_PROMPT)
+_ASIDE_TEXT = "An aside of the client."
+
+_logger = logging.getLogger(__name__)
+
+
+class Emit(Protocol):
+    """Tells clients of the page."""
+
+    def __call__(self, event: Any, payload: JsonObject, /) -> None:
+        """Send an event."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExchangeParts:
+    """What exchanges are made with.
+
+    Attributes:
+        store: The chats.
+        pipeline: Takes a turn through its phases.
+        finder: Knows which chat got which answers.
+        emit: Tells clients of the page.
+        endings: Answers that are being saved.
+    """
+
+    store: ChatStore
+    pipeline: Pipeline
+    finder: ChatFinder
+    emit: Emit
+    endings: Endings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of a request.
+
+    Attributes:
+        gathered: The answer, as far as it came.
+        error: Why it failed, for people; empty if it did not.
+        error_code: The HTTP status, where there was one.
+        is_stopped: The client went away, or the server stopped.
+    """
+
+    gathered: Gathered
+    error: str = ""
+    error_code: int = 0
+    is_stopped: bool = False
+
+
+class Exchange:
+    """A request and its answer.
+
+    Args:
+        parts: What exchanges are made with.
+        incoming: The request.
+        chat: Its chat; `None` for an aside without one.
+        endpoint: The address that is asked, for the receipt; empty if we answer.
+        model: Who is asked.
+
+    Attributes:
+        turn: As the pipeline sees it.
+    """
+
+    def __init__(
+        self,
+        parts: ExchangeParts,
+        incoming: Incoming,
+        chat: FoundChat | None,
+        *,
+        endpoint: str,
+        model: str,
+    ) -> None:
+        self._parts = parts
+        self._incoming = incoming
+        self._chat = chat
+        self._model = model
+        self._endpoint = endpoint
+        self._followed: Followed | None = None
+        self._length = 0
+        self._out = incoming.item_count
+        self._ending: asyncio.Future[None] | None = None
+        self.turn: Turn | None = None
+
+    async def begin(self) -> Outgoing:
+        """Take up the request into its chat, and decide what is sent on.
+
+        Raises:
+            SmartContextError: If the chat can't be written.
+        """
+        incoming, chat = self._incoming, self._chat
+        as_it_came = outgoing(
+            incoming.kind,
+            incoming.body,
+            incoming.units,
+            range(len(incoming.units)),
+            brought_back={},
+        )
+        if chat is None or not incoming.units:
+            return as_it_came
+        if incoming.is_aside:
+            self.turn = self._aside(chat)
+            self.turn.sent = _sent(as_it_came)
+            return as_it_came
+        followed = self._followed = await take_up(self._parts.store, incoming, chat, self._model)
+        question = followed.question
+        if question is None:
+            return as_it_came
+        self.turn = await self._turn(followed, question)
+        self._tell(CHAT_STARTED, {"message_id": followed.answer_id})
+        if incoming.is_off or incoming.is_held:
+            self.turn.sent = _sent(as_it_came)
+            return as_it_came
+        sent = await self._narrowed(self.turn, followed)
+        self._out = len(sent.items)
+        self.turn.sent = _sent(sent)
+        return sent
+
+    def headers(self) -> list[tuple[bytes, bytes]]:
+        """What our answer carries: the chat, the turn, how much came and how much went on."""
+        values = {
+            "x-smart-context-chat": self._chat.id if self._chat else "",
+            "x-smart-context-receipt": self.turn.id if self.turn else "",
+            "x-smart-context-in": str(self._incoming.item_count),
+            "x-smart-context-out": str(self._out),
+        }
+        return [(name.encode(), value.encode()) for name, value in values.items() if value]
+
+    def arrived(self, text: str) -> None:
+        """Tell clients of the page what has come of the answer."""
+        offset, self._length = self._length, self._length + len(text)
+        if self._followed is not None:
+            told = {"message_id": self._followed.answer_id, "offset": offset, "text": text}
+            self._tell(CHAT_TOKEN, told)
+
+    def ends(self) -> None:
+        """The client sees the end of the answer: its next request may come before it is saved."""
+        if self._followed is not None and self._ending is None:
+            self._ending = self._parts.endings.begin(self._incoming.key)
+
+    async def finish(self, outcome: Outcome) -> None:
+        """Save what has come of the answer, and keep the receipt."""
+        try:
+            turn = await self._saved(outcome)
+        finally:
+            if self._ending is not None:
+                self._ending.set_result(None)
+        if turn is not None:
+            await self._parts.pipeline.conclude(turn)
+            self._tell_the_end(turn)
+
+    async def _saved(self, outcome: Outcome) -> Turn | None:
+        """Save the answer; gives the turn that is to be concluded."""
+        turn, gathered = self.turn, outcome.gathered
+        if turn is None:
+            return None
+        turn.usage = gathered.usage
+        turn.error, turn.error_code = outcome.error or gathered.error, outcome.error_code
+        turn.stopped = outcome.is_stopped
+        if self._followed is None:
+            await self._parts.pipeline.publish(PIPELINE_END, turn)
+            return None
+        turn.response = gathered.first.text or None
+        answers = answers_of(gathered, self._followed, turn, model=self._model)
+        await self._save(turn, answers)
+        if not turn.error:
+            rows = issued_answers(gathered, turn, answers)
+            await self._parts.finder.note(self._incoming.key, *rows)
+        return turn
+
+    async def _turn(self, followed: Followed, question: Message) -> Turn:
+        place = followed.messages.index(question)
+        history = await client_history(followed.messages[:place])
+        turn = Turn(
+            id=new_id(),
+            chat_id=followed.chat_id,
+            question=question,
+            answer_id=followed.answer_id,
+            request=Request(message=question.text, history=tuple(history)),
+            streaming=self._incoming.is_stream,
+        )
+        turn.client = self._client("held by the provider" if self._incoming.is_held else "turn")
+        return turn
+
+    def _aside(self, chat: FoundChat) -> Turn:
+        question = Message(id=MessageId(""), role="user", content=_ASIDE_TEXT)
+        turn = Turn(
+            id=new_id(),
+            chat_id=ChatId(chat.id),
+            question=question,
+            answer_id=MessageId(""),
+            request=Request(message=""),
+        )
+        turn.client = self._client("aside")
+        return turn
+
+    def _client(self, kind: ReceiptKind) -> ClientRequest:
+        return ClientRequest(
+            client=self._incoming.client, endpoint=self._endpoint, kind=kind, model=self._model
+        )
+
+    async def _narrowed(self, turn: Turn, followed: Followed) -> Outgoing:
+        for phase in _PHASES:
+            await self._parts.pipeline.publish(phase, turn)
+        incoming, ids = self._incoming, followed.ids
+        return outgoing(
+            incoming.kind,
+            incoming.body,
+            incoming.units,
+            kept_units(incoming.units, ids, {message.id for message in turn.history}),
+            brought_back=brought_back(turn.history, ids, incoming.question),
+            system=turn.system_prompt.strip(),
+        )
+
+    async def _save(self, turn: Turn, answers: Sequence[JsonObject]) -> None:
+        try:
+            await put_answers(self._parts.store, turn.chat_id, answers)
+        except SmartContextError as error:
+            _logger.warning("chat %s: the answer is not saved: %s", turn.chat_id, error)
+            turn.error = turn.error or f"The answer could not be saved: {error}"
+
+    def _tell(self, event: Any, payload: JsonObject) -> None:
+        if self._followed is not None:
+            self._parts.emit(event, {"chat_id": self._followed.chat_id, **payload})
+
+    def _tell_the_end(self, turn: Turn) -> None:
+        if turn.error:
+            self._tell(CHAT_FAILED, {"error": turn.error})
+        else:
+            self._tell(CHAT_FINISHED, {"message_ids": [turn.question.id, turn.answer_id]})
+
+
+def brought_back(
+    history: Sequence[Message], ids: Sequence[str], question: int
+) -> dict[int, list[Message]]:
+    """The messages that the client did not send, by the unit that they go before."""
+    places = {message_id: place for place, message_id in enumerate(ids)}
+    back: dict[int, list[Message]] = {}
+    waiting: list[Message] = []
+    for message in history:
+        place = places.get(message.id)
+        if place is None:
+            waiting.append(message)
+        elif waiting:
+            back[place], waiting = waiting, []
+    if waiting:
+        back.setdefault(question, []).extend(waiting)
+    return back
+
+
+def _sent(sent: Outgoing) -> tuple[JsonObject, ...]:
+    """The messages or items as values, for the receipt."""
+    values = [json.loads(item) for item in sent.items]
+    with suppress(RecursionError):
+        return tuple(value for value in values if isinstance(value, dict))
+    return ()
+
+
+async def finished(work: Any) -> None:
+    """Wait for work to its end, also when the caller is cancelled meanwhile."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise

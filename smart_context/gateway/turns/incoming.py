@@ -1,0 +1,171 @@
+"""A client's request, read: its body, its list, and what it says about its chat."""
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from smart_context.gateway.identity.clients import client_of
+from smart_context.gateway.identity.given_ids import RETRY_HEADER, GivenId, given_id, is_aside
+from smart_context.gateway.requests.body import Body, BodyRefused, ItemList, read_body
+from smart_context.gateway.requests.outgoing import Kind, last_question
+from smart_context.gateway.requests.response_items import response_units
+from smart_context.gateway.requests.units import Unit, chat_units, unit_of
+
+OFF_HEADER = "x-smart-context"
+PATHS: Mapping[Kind, str] = {"chat": "/chat/completions", "responses": "/responses"}
+LIST_NAMES: Mapping[Kind, str] = {"chat": "messages", "responses": "input"}
+
+_KEPT_LISTS = 32
+_KEPT_CHARACTERS = 64 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incoming:
+    """A request of a client.
+
+    Attributes:
+        kind: Which API it speaks.
+        key: The name of its key.
+        client: The program, as far as it can be told.
+        headers: By names in lower case.
+        body: What was sent.
+        units: Of its list.
+        given: Its own name for the chat.
+    """
+
+    kind: Kind
+    key: str
+    client: str
+    headers: Mapping[str, str]
+    body: Body
+    units: tuple[Unit, ...]
+    given: GivenId | None
+
+    @property
+    def model(self) -> str:
+        """The model that is asked for; empty if none is."""
+        model = self.body.get("model")
+        return model if isinstance(model, str) else ""
+
+    @property
+    def is_stream(self) -> bool:
+        """The answer is to come in events."""
+        return self.body.get("stream") is True
+
+    @property
+    def is_aside(self) -> bool:
+        """It is a task of the client's own, such as a title for the chat."""
+        return is_aside(self.units, self.body, self.given)
+
+    @property
+    def is_off(self) -> bool:
+        """The client wants it to go on as it is."""
+        return self.headers.get(OFF_HEADER, "").strip().lower() == "off"
+
+    @property
+    def previous_response(self) -> str:
+        """The response that it goes on with, of which the provider holds the history."""
+        previous = self.body.get("previous_response_id")
+        return previous if isinstance(previous, str) else ""
+
+    @property
+    def is_held(self) -> bool:
+        """The provider holds the history: the list is only what is new."""
+        is_named = self.previous_response or self.body.get("conversation")
+        return self.kind == "responses" and bool(is_named)
+
+    @property
+    def is_retry(self) -> bool:
+        """The client's library asks again by itself."""
+        return self.headers.get(RETRY_HEADER, "0").strip() not in {"", "0"}
+
+    @property
+    def question(self) -> int:
+        """The place of the unit that is asked."""
+        return last_question(self.units)
+
+    @property
+    def item_count(self) -> int:
+        """How many messages or items came."""
+        return sum(unit.size for unit in self.units)
+
+
+class RecentLists:
+    """Lists that were read lately: a request that goes on with one is not read again."""
+
+    def __init__(self) -> None:
+        self._lists: deque[tuple[str, ItemList, tuple[Unit, ...]]] = deque()
+
+    def known(self, key: str) -> list[ItemList]:
+        """The lists of a key."""
+        return [listed for owner, listed, _ in self._lists if owner == key]
+
+    def units_of(self, listed: ItemList, count: int) -> tuple[Unit, ...]:
+        """The units of the known list that another one begins with."""
+        for _, known, units in self._lists:
+            if len(known.items) == count and listed.text.startswith(known.text):
+                return units
+        return ()
+
+    def remember(self, incoming: Incoming) -> None:
+        """Keep a request's list, in place of the one that it goes on with."""
+        listed = incoming.body.listed
+        if listed is None:
+            return
+        others = [kept for kept in self._lists if not listed.text.startswith(kept[1].text)]
+        self._lists = deque([(incoming.key, listed, incoming.units), *others])
+        size = 0
+        for count, (_, kept, _) in enumerate(self._lists):
+            size += len(kept.text)
+            if count and (size > _KEPT_CHARACTERS or count >= _KEPT_LISTS):
+                self._lists = deque(islice(self._lists, count))
+                break
+
+
+def read_incoming(
+    kind: Kind, raw: bytes, headers: Mapping[str, str], key: str, recent: RecentLists
+) -> Incoming:
+    """A request from its bytes.
+
+    Args:
+        kind: Which API it speaks.
+        raw: Its body.
+        headers: By names in lower case.
+        key: The name of its key.
+        recent: Lists that were read lately.
+
+    Raises:
+        BodyRefused: If it can't be read, or has no list.
+    """
+    body = read_body(raw, LIST_NAMES[kind], recent.known(key))
+    known = recent.units_of(body.listed, body.known) if body.listed and body.known else ()
+    return Incoming(
+        kind=kind,
+        key=key,
+        client=client_of(headers),
+        headers=headers,
+        body=body,
+        units=tuple(_units(kind, body, known)),
+        given=given_id(headers, body),
+    )
+
+
+def _units(kind: Kind, body: Body, known: Sequence[Unit]) -> Sequence[Unit]:
+    if body.listed is None:
+        return _without_list(kind, body)
+    settled = known[:-1] if kind == "responses" else known  # the last answer may go on
+    first = settled[-1].first + settled[-1].size if settled else 0
+    values = [item.value for item in body.listed.items[first:]]
+    read = chat_units if kind == "chat" else response_units
+    return [*settled, *read(values, first=first)]
+
+
+def _without_list(kind: Kind, body: Body) -> Sequence[Unit]:
+    name = LIST_NAMES[kind]
+    given = body.get(name)
+    if kind == "responses" and isinstance(given, str):
+        return (unit_of("user", given, first=0),)
+    if kind == "responses" and given is None:
+        return ()
+    raise BodyRefused(f"{name}: expected a list of messages.", name)

@@ -1,0 +1,24 @@
+"""What a turn knows of the program whose request it is."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+ReceiptKind = Literal["turn", "aside", "held by the provider"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientRequest:
+    """A request that came in through the gateway.
+
+    Attributes:
+        client: The program, as far as it can be told.
+        endpoint: The address that is asked; empty if we answer ourselves.
+        kind: `turn`: the filter applies; `aside`: a task of the program's own, such as a title;
+            `held by the provider`: the provider has the history, so nothing can be left out.
+        model: The model that is asked.
+    """
+
+    client: str
+    endpoint: str
+    kind: ReceiptKind
+    model: str

@@ -1,0 +1,62 @@
+import gzip
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from smart_context.gateway.answers.events import LARGEST_EVENT, EventReader, decoder
+
+
+def read(*chunks):
+    reader = EventReader()
+    return [*(data for chunk in chunks for data in reader.feed(chunk)), *reader.close()]
+
+
+@pytest.mark.parametrize(
+    ("stream", "events"),
+    [
+        (b"data: a\n\ndata: b\n\n", [b"a", b"b"]),
+        (b"data: a\r\n\r\ndata: b\r\n\r\n", [b"a", b"b"]),
+        (b"data: a\r\rdata: b\r\r", [b"a", b"b"]),
+        (b": comment\n\ndata:a\n\n", [b"a"]),
+        (b"event: x\nid: 1\ndata: a\ndata: b\n\n", [b"a\nb"]),
+        (b"data: no end", [b"no end"]),
+        (b"", []),
+    ],
+)
+def test_events_are_read(stream, events):
+    assert read(stream) == events
+
+
+LINES = st.sampled_from([b"data: a", b"data: b", b": c", b"event: e", b""])
+ENDS = st.sampled_from([b"\n", b"\r\n"])
+
+
+@given(st.lists(LINES, max_size=12), ENDS, st.lists(st.integers(0, 80), max_size=6))
+def test_it_does_not_matter_where_a_stream_is_cut(lines, end, cuts):
+    stream = b"".join(line + end for line in lines)
+    places = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
+    chunks = [stream[a:b] for a, b in itertools.pairwise(places)]
+    assert read(*chunks) == read(stream)
+
+
+def test_an_event_of_a_mebibyte_in_small_pieces_is_read():
+    stream = b"data: " + b"x" * (1 << 20) + b"\n\n"
+    chunks = [stream[at : at + 999] for at in range(0, len(stream), 999)]
+    assert [len(data) for data in read(*chunks)] == [1 << 20]
+
+
+def test_an_endless_line_is_not_kept():
+    reader = EventReader()
+    for _ in range((LARGEST_EVENT >> 20) + 3):
+        assert list(reader.feed(b"x" * (1 << 20))) == []
+    assert [*reader.feed(b"\n\ndata: a\n\n")] == [b"a"]
+
+
+def test_compressed_streams_are_read_on_the_side():
+    unzip = decoder("gzip")
+    packed = gzip.compress(b"data: a\n\n")
+    assert unzip(packed[:5]) + unzip(packed[5:]) == b"data: a\n\n"
+    assert decoder("br") is None
+    assert decoder("identity")(b"x") == b"x"

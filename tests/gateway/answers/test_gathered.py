@@ -1,0 +1,100 @@
+import json
+
+from smart_context.gateway.answers.gathered import BodyGatherer, StreamGatherer
+from smart_context.gateway.answers.shapes import OwnAnswer
+from smart_context.llm.models import Usage
+
+
+def stream(*events, done=True):
+    gatherer = StreamGatherer()
+    data = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)
+    said = gatherer.feed(data + (b"data: [DONE]\n\n" if done else b"")) + gatherer.close()
+    return said, gatherer.answer
+
+
+def delta(number=0, finish=None, **said):
+    choice = {"index": number, "delta": said, "finish_reason": finish}
+    return {"id": "x", "model": "m", "choices": [choice]}
+
+
+def test_text_of_chunks_is_gathered():
+    said, answer = stream(delta(content="Hel"), delta(content="lo"), delta(finish="stop"))
+    assert said == "Hello" == answer.first.text
+    assert answer.is_whole
+    assert (answer.response, answer.model) == ("x", "m")
+
+
+def test_usage_in_a_chunk_of_its_own_is_gathered():
+    usage = {"prompt_tokens": 5, "completion_tokens": 2}
+    _, answer = stream(delta(content="a"), {"choices": [], "usage": usage})
+    assert answer.usage == Usage(prompt_tokens=5, completion_tokens=2)
+
+
+def test_calls_in_fragments_are_joined():
+    first = {"index": 0, "id": "c1", "function": {"name": "look", "arguments": '{"a"'}}
+    second = {"index": 0, "function": {"arguments": ":1}"}}
+    _, answer = stream(delta(tool_calls=[first]), delta(tool_calls=[second]))
+    (part,) = answer.first.content()
+    assert (part["tool_call_id"], part["tool_name"], part["args"]) == ("c1", "look", '{"a":1}')
+
+
+def test_each_choice_is_an_answer():
+    said, answer = stream(delta(0, content="a"), delta(1, content="b"), delta(0, content="c"))
+    assert said == "ac"
+    assert [answer.choices[number].text for number in (0, 1)] == ["ac", "b"]
+
+
+def test_an_error_in_mid_stream_is_noted():
+    _, answer = stream(delta(content="a"), {"error": {"message": "overloaded"}}, done=False)
+    assert answer.error == "overloaded"
+    assert not answer.is_whole
+
+
+def test_nonsense_is_passed_over():
+    gatherer = StreamGatherer()
+    said = gatherer.feed(b'data: {"cho\n\ndata: []\n\ndata: {"choices": [5, {"delta": 7}]}\n\n')
+    assert said == ""
+    assert BodyGatherer().close() == ""
+
+
+def test_a_response_is_gathered_from_its_events():
+    item = {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}"}
+    message = {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": "Hi"}],
+    }
+    response = {"id": "resp_1", "object": "response", "status": "completed", "model": "m"}
+    usage = {"input_tokens": 4, "output_tokens": 2}
+    said, answer = stream(
+        {"type": "response.created", "response": {**response, "status": "in_progress"}},
+        {"type": "response.output_text.delta", "delta": "Hi"},
+        {
+            "type": "response.completed",
+            "response": {**response, "output": [message, item], "usage": usage},
+        },
+        done=False,
+    )
+    assert said == "Hi"
+    assert answer.is_whole
+    assert answer.response == "resp_1"
+    assert answer.usage == Usage(prompt_tokens=4, completion_tokens=2)
+    assert answer.first.call_ids == ("c1",)
+
+
+def test_our_own_answers_are_read_as_a_providers():
+    for kind in ("chat", "responses"):
+        own = OwnAnswer(kind=kind, model="m", created=1)
+        whole = BodyGatherer()
+        whole.feed(own.whole("Hello there", (3, 2)))
+        assert whole.close() == "Hello there"
+        streamed = StreamGatherer()
+        events = [own.begin(), own.piece("Hello "), own.piece("there")]
+        events += own.end("Hello there", (3, 2), with_usage=True)
+        assert "".join(map(streamed.feed, events)) == "Hello there"
+        assert (
+            whole.answer.usage
+            == streamed.answer.usage
+            == Usage(prompt_tokens=3, completion_tokens=2)
+        )
+        assert streamed.answer.is_whole

@@ -1,0 +1,93 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from smart_context.gateway.requests.body import BodyRefused, read_body
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def body_of(text, known=()):
+    return read_body(text.encode("utf-8", "surrogatepass"), "messages", known)
+
+
+@given(st.dictionaries(st.text(), VALUES, max_size=5), st.lists(VALUES, max_size=6))
+def test_each_item_is_where_it_is_said_to_be(fields, items):
+    text = json.dumps({**fields, "messages": items}, indent=1)
+    body = body_of(text)
+    assert [json.loads(part) for part in body.item_texts(range(len(items)))] == items
+    for name, span in body.fields.items():
+        if name != "messages":
+            assert json.loads(text[span.start : span.end]) == fields[name]
+
+
+@given(st.dictionaries(st.text(), VALUES, max_size=5), VALUES)
+def test_a_splice_changes_one_field_and_no_other(fields, value):
+    body = body_of(json.dumps({**fields, "messages": [1]}, indent=1))
+    changed = json.loads(body.spliced({"messages": json.dumps(value)}))
+    assert changed == {**fields, "messages": value}
+
+
+def test_what_is_not_changed_stays_the_same_text():
+    text = '{ "n":1e0 ,"messages" : [ {"a":"\\u00e9"} ,2], "big": 123456789012345678901234567890}'
+    assert body_of(text).spliced({"messages": "[]"}) == text.replace('[ {"a":"\\u00e9"} ,2]', "[]")
+
+
+def test_a_missing_field_is_added():
+    assert json.loads(body_of('{"a":1}').spliced({"instructions": '"x"'})) == {
+        "a": 1,
+        "instructions": "x",
+    }
+    assert body_of("{}").spliced({"instructions": '"x"'}) == '{"instructions":"x"}'
+
+
+def test_a_list_that_goes_on_with_a_known_one_is_not_read_again():
+    first = body_of('{"messages":[{"a":1},{"b":2}]}')
+    second = body_of('{"messages":[{"a":1},{"b":2}, 3]}', [first.listed])
+    assert second.known == 2
+    assert second.item_texts(range(3)) == ['{"a":1}', '{"b":2}', "3"]
+
+
+def test_a_number_that_goes_on_is_another_item():
+    first = body_of('{"messages":[1,2]}')
+    assert body_of('{"messages":[1,23]}', [first.listed]).known == 0
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        (b"", "expected an object"),
+        (b"[]", "expected an object"),
+        (b'{"messages":[1', "expected"),
+        (b'{"messages":[1,]}', "expected"),
+        (b'{"messages":[1 2]}', "expected"),
+        (b'{"messages":[}', "expected"),
+        (b'{"a":1,}', "name"),
+        (b'{"a" 1}', "':'"),
+        (b'{"a":1} x', "nothing may follow"),
+        (b'{"a":1,"a":2}', "twice"),
+        (b'{"a":NaN}', "NaN"),
+        (b'{"a":"\x01"}', "control character"),
+        (b'{"a":"\xff"}', "UTF-8"),
+        pytest.param(b'{"a":' + b"[" * 300_000, "deep", id="deep"),
+        pytest.param(b'{"messages":[' + b"[" * 300_000, "deep", id="a deep item"),
+    ],
+)
+def test_what_is_no_json_object_is_refused(raw, words):
+    with pytest.raises(BodyRefused, match=words):
+        read_body(raw, "messages")
+
+
+def test_a_number_of_thousands_of_digits_is_read():
+    digits = "9" * 100_000
+    assert digits in body_of(f'{{"n":{digits},"messages":[]}}').spliced({"messages": "[1]"})
