@@ -6,6 +6,7 @@ import inspect
 import pytest
 
 from smart_context.host.tasks import TaskOwner
+from tests.host.conftest import until
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
@@ -24,19 +25,21 @@ async def test_a_failure_is_logged_with_the_owner(caplog):
 
     task = TaskOwner("plugin shaky").spawn(work())
     await asyncio.wait([task])
-    await asyncio.sleep(0)
+    await until(lambda: caplog.text)
     assert "plugin shaky: background work failed" in caplog.text
 
 
 async def test_of_one_key_the_latest_wins_and_begins_when_the_former_has_ended():
     owner = TaskOwner("test")
     notes = []
-    may_end = asyncio.Event()
+    has_begun, is_ending, may_end = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def first():
+        has_begun.set()
         try:
             await asyncio.Event().wait()
         finally:
+            is_ending.set()
             await may_end.wait()
             notes.append("first ends")
 
@@ -47,12 +50,11 @@ async def test_of_one_key_the_latest_wins_and_begins_when_the_former_has_ended()
         notes.append("last")
 
     begun = owner.latest("chat", first())
-    await asyncio.sleep(0)
+    await has_begun.wait()
     second = owner.latest("chat", never())
-    await asyncio.sleep(0)
+    await is_ending.wait()
     third = owner.latest("chat", last())
-    for _ in range(5):
-        await asyncio.sleep(0)
+    await asyncio.wait([second, third], timeout=0.01)
     assert notes == []
     may_end.set()
     await third
@@ -81,16 +83,16 @@ async def test_what_has_ended_is_let_go():
         pass
 
     await asyncio.gather(owner.spawn(work()), owner.latest("k", work()))
-    await asyncio.sleep(0)
-    assert not owner._tasks
-    assert not owner._latest
+    await until(lambda: not owner._tasks and not owner._latest)
 
 
 async def test_keys_do_not_disturb_each_other():
     owner = TaskOwner("test")
 
+    meeting = asyncio.Barrier(2)
+
     async def work(result):
-        await asyncio.sleep(0)
+        await meeting.wait()  # neither ends before both run
         return result
 
     tasks = [owner.latest(key, work(key)) for key in ("a", "b")]
@@ -99,9 +101,10 @@ async def test_keys_do_not_disturb_each_other():
 
 async def test_closing_cancels_and_awaits_all_work():
     owner = TaskOwner("test")
-    ended = []
+    begun, ended = [], []
 
     async def work():
+        begun.append(True)
         try:
             await asyncio.Event().wait()
         finally:
@@ -109,16 +112,17 @@ async def test_closing_cancels_and_awaits_all_work():
 
     owner.spawn(work())
     owner.latest("k", work())
-    await asyncio.sleep(0)
+    await until(lambda: len(begun) == 2)
     await owner.close()
     assert ended == [True, True]
 
 
 async def test_work_that_will_not_end_does_not_hold_up_closing(caplog):
     owner = TaskOwner("plugin stubborn")
-    release = asyncio.Event()
+    has_begun, release = asyncio.Event(), asyncio.Event()
 
     async def work():
+        has_begun.set()
         while not release.is_set():
             try:
                 await release.wait()
@@ -126,7 +130,7 @@ async def test_work_that_will_not_end_does_not_hold_up_closing(caplog):
                 continue
 
     task = owner.spawn(work())
-    await asyncio.sleep(0)
+    await has_begun.wait()
     await owner.close(timeout_s=0.01)
     assert "plugin stubborn: 1 tasks did not end" in caplog.text
     release.set()
@@ -159,9 +163,10 @@ async def test_work_may_close_its_own_owner():
 
 async def test_work_in_place_of_running_work_is_closed_too_when_the_owner_has_stopped():
     owner = TaskOwner("test")
-    may_end = asyncio.Event()
+    has_begun, may_end = asyncio.Event(), asyncio.Event()
 
     async def first():
+        has_begun.set()
         try:
             await asyncio.Event().wait()
         finally:
@@ -171,7 +176,7 @@ async def test_work_in_place_of_running_work_is_closed_too_when_the_owner_has_st
         """Never begins."""
 
     former = owner.latest("key", first())
-    await asyncio.sleep(0)
+    await has_begun.wait()
     await owner.close(timeout_s=0)
     work = second()
     with pytest.raises(RuntimeError, match="test has stopped"):

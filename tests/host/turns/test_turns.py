@@ -408,9 +408,23 @@ async def test_stopping_while_a_plugin_works_does_not_ask_the_model(bench):
 
 
 async def test_stopping_while_the_question_is_being_saved_does_not_ask_the_model(bench):
+    begun, goes_on, stop_called = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    update = bench.host.store.update
+
+    async def slow_update(chat_id, change):
+        begun.set()
+        await goes_on.wait()
+        return await update(chat_id, change)
+
+    bench.host.store.update = slow_update
     task = asyncio.create_task(send(bench, chat_id="c1"))
-    await until(lambda: bench.host.turns.under_way("c1"))
-    assert (await bench.call("chat.stop", chat_id="c1"))["stopped"]
+    await begun.wait()
+    answering = bench.host.turns.under_way("c1")
+    stop, answering.stop = answering.stop, lambda: (stop(), stop_called.set())
+    stopping = asyncio.create_task(bench.call("chat.stop", chat_id="c1"))
+    await stop_called.wait()
+    goes_on.set()
+    assert (await stopping)["stopped"]
     await task
     assert bench.model.asked == []
     assert [m.role for m in await bench.messages("c1")] == ["user", "assistant"]
