@@ -12,6 +12,7 @@ from smart_context.llm.models import Embedder
 from smart_context.plugin.briefing.briefing import Briefings
 from smart_context.plugin.briefing.chat_contexts import ChatContexts
 from smart_context.plugin.briefing.chat_roles import ChatRoles, role_problem
+from smart_context.plugin.briefing.role_packing import RolePacking
 from smart_context.plugin.briefing.role_sources import RoleSources
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.undo import UndoSteps
@@ -19,7 +20,7 @@ from smart_context.plugin.forecast.commands import PreviewCommands
 from smart_context.plugin.forecast.costs import TokenLedger
 from smart_context.plugin.forecast.forecasts import Forecasts
 from smart_context.plugin.forecast.plans import RequestPlanner
-from smart_context.plugin.hooks import ChatHooks, TurnHooks
+from smart_context.plugin.hooks import Hooks
 from smart_context.plugin.model_in_use import ModelInUse
 from smart_context.plugin.notes.context_changes import ContextChanges
 from smart_context.plugin.notes.file_offer import FileOffer
@@ -51,21 +52,19 @@ class Parts:
     """What the host is given of the plugin, and what is closed when it stops.
 
     Attributes:
-        turns: What happens at each phase of a turn.
-        chats: What happens when a chat is opened or changed.
+        hooks: Handlers of the host's events.
         commands: What clients can call, by name without the plugin's id.
         cache: The chats' vectors.
         notes: The vault's notes.
     """
 
-    turns: TurnHooks
-    chats: ChatHooks
+    hooks: Hooks
     commands: Mapping[str, CommandHandler]
     cache: EmbeddingCache
     notes: VaultNotes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class _Filtering:
     """What the user chose, and the filter that follows from it."""
 
@@ -74,11 +73,11 @@ class _Filtering:
     cache: EmbeddingCache
     budget: WindowBudget
     selector: ContextSelector
-    role_sources: RoleSources
+    roles: RoleSources
     chat_filter: ChatFilter
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class _Material:
     """What goes with messages: notes, contexts, roles and tools."""
 
@@ -90,15 +89,7 @@ class _Material:
     offer: FileOffer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Topics:
-    """How topics are found and edited."""
-
-    editing: TopicEditing
-    updates: TopicUpdates
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class _Accounts:
     """What messages would cost, and what they have cost."""
 
@@ -114,41 +105,37 @@ async def compose(context: PluginContext) -> Parts:
     model = ModelInUse(context)
     filtering = await _filtering(context, settings, model)
     material = _material(context, settings, model, filtering)
-    topics = _topics(context, filtering, material)
+    editing, topics = _topics(context, filtering, material)
     accounts = _accounts(context, settings, model, filtering, material)
-    turns = TurnHooks(
-        chat_filter=filtering.chat_filter,
-        selector=filtering.selector,
-        briefings=material.briefings,
-        context_changes=material.changes,
-        sidecars=filtering.sidecars,
-        offer=material.offer,
-        topics=topics.updates,
-        receipts=accounts.recorder,
-        cache=filtering.cache,
-        latest=context.latest,
-    )
-    chats = ChatHooks(
+    hooks = Hooks(
         chats=context.chats,
-        chat_filter=filtering.chat_filter,
-        context_changes=material.changes,
-        sidecars=filtering.sidecars,
-        undo=filtering.undo,
-        ledger=accounts.ledger,
-        cache=filtering.cache,
-        topics=topics.updates,
         models=model.models,
         latest=context.latest,
-    )
-    filtering.sidecars.on_changed_elsewhere(chats.chosen_elsewhere)
-    commands = _commands(context, settings, model, filtering, material, topics, accounts)
-    return Parts(
-        turns=turns,
-        chats=chats,
-        commands=commands,
+        sidecars=filtering.sidecars,
+        undo=filtering.undo,
         cache=filtering.cache,
-        notes=material.notes,
+        ledger=accounts.ledger,
+        selector=filtering.selector,
+        chat_filter=filtering.chat_filter,
+        topics=topics,
+        context_changes=material.changes,
+        offer=material.offer,
+        briefings=material.briefings,
+        receipts=accounts.recorder,
     )
+    filtering.sidecars.on_changed_elsewhere(hooks.chosen_elsewhere)
+    shown = filtering.chat_filter
+    commands = {
+        **FilterCommands(chat_filter=shown).commands(),
+        **editing.commands(),
+        **ExtractionCommands(topics=topics, chat_filter=shown, latest=context.latest).commands(),
+        **accounts.previews.commands(),
+        **accounts.receipts.commands(),
+        **material.contexts.commands(),
+        **material.roles.commands(),
+        **_note_commands(context, settings, model, filtering, material),
+    }
+    return Parts(hooks=hooks, commands=commands, cache=filtering.cache, notes=material.notes)
 
 
 async def _filtering(
@@ -162,7 +149,7 @@ async def _filtering(
     scorer = RelevanceScorer(cache, mode=settings.relevance, scale=scale)
     budget = WindowBudget(window=model.window, contexts=settings.context_budget_tokens)
     selector = ContextSelector(scorer, settings, context.logger, budget)
-    role_sources = RoleSources(context.trust, partial(_user_roles, context))
+    roles = RoleSources(context.trust, partial(_user_roles, context))
     chat_filter = ChatFilter(
         chats=context.chats,
         sidecars=sidecars,
@@ -170,17 +157,9 @@ async def _filtering(
         build_history=context.build_history,
         emit=context.emit,
         undo_steps=undo.count,
-        role_problem=partial(role_problem, role_sources),
+        role_problem=partial(role_problem, roles),
     )
-    return _Filtering(
-        undo=undo,
-        sidecars=sidecars,
-        cache=cache,
-        budget=budget,
-        selector=selector,
-        role_sources=role_sources,
-        chat_filter=chat_filter,
-    )
+    return _Filtering(undo, sidecars, cache, budget, selector, roles, chat_filter)
 
 
 def _user_roles(context: PluginContext) -> Path | None:
@@ -199,44 +178,36 @@ def _material(
         changes=changes,
         budget=settings.context_budget_tokens,
         within=filtering.budget.for_contexts,
-        count_tokens=model.count_tokens,
+        model=model,
         logger=context.logger,
     )
     roles = ChatRoles(
-        root=context.vault,
-        without=context.notes.without,
-        sources=filtering.role_sources,
+        sources=filtering.roles,
+        packing=RolePacking(context.vault, context.notes.without, filtering.roles),
         sidecars=filtering.sidecars,
         chat_filter=filtering.chat_filter,
         within=filtering.budget.for_role,
-        model=model.name,
-        count_tokens=model.count_tokens,
+        model=model,
         logger=context.logger,
     )
     briefings = Briefings(
         sidecars=filtering.sidecars, roles=roles, contexts=contexts, child=context.child
     )
+    notes_of = context.notes
     files = FileTools(
-        context.vault,
-        without=context.notes.without,
-        nearest=context.notes.find,
-        attachments=context.files,
+        context.vault, without=notes_of.without, nearest=notes_of.find, attachments=context.files
     )
-    return _Material(
-        changes=changes,
-        notes=notes,
-        contexts=contexts,
-        roles=roles,
-        briefings=briefings,
-        offer=FileOffer(files=files, mode=settings.file_tools, models=model.models),
-    )
+    offer = FileOffer(files=files, mode=settings.file_tools, models=model.models)
+    return _Material(changes, notes, contexts, roles, briefings, offer)
 
 
-def _topics(context: PluginContext, filtering: _Filtering, material: _Material) -> _Topics:
+def _topics(
+    context: PluginContext, filtering: _Filtering, material: _Material
+) -> tuple[TopicEditing, TopicUpdates]:
     editing = TopicEditing(
         chats=context.chats,
         sidecars=filtering.sidecars,
-        undo=filtering.undo,
+        steps=filtering.undo,
         chat_filter=filtering.chat_filter,
         selector=filtering.selector,
         emit=context.emit,
@@ -251,7 +222,7 @@ def _topics(context: PluginContext, filtering: _Filtering, material: _Material) 
         announce=filtering.chat_filter.announce,
         edited=editing.applied,
     )
-    return _Topics(editing=editing, updates=updates)
+    return editing, updates
 
 
 def _extractor(context: PluginContext, embedder: Embedder) -> TopicExtractor:
@@ -304,20 +275,18 @@ def _accounts(
         planner=planner,
     )
     receipts = ReceiptCommands(chats=context.chats, files=files, replays=replays)
-    return _Accounts(ledger=ledger, previews=previews, recorder=recorder, receipts=receipts)
+    return _Accounts(ledger, previews, recorder, receipts)
 
 
-def _commands(
+def _note_commands(
     context: PluginContext,
     settings: FilterSettings,
     model: ModelInUse,
     filtering: _Filtering,
     material: _Material,
-    topics: _Topics,
-    accounts: _Accounts,
 ) -> Mapping[str, CommandHandler]:
     named = NamedContexts(
-        material.notes,
+        notes=material.notes,
         changes=material.changes,
         count_tokens=model.count_tokens,
         settings=settings,
@@ -328,14 +297,4 @@ def _commands(
         view_of=filtering.chat_filter.view,
         run=context.latest,
     )
-    return {
-        **FilterCommands(filtering.chat_filter).commands(),
-        **ExtractionCommands(topics.updates, filtering.chat_filter, context.latest).commands(),
-        **topics.editing.commands(),
-        **accounts.previews.commands(),
-        **accounts.receipts.commands(),
-        **named.commands(),
-        **material.contexts.commands(),
-        **material.roles.commands(),
-        **suggestions.commands(),
-    }
+    return {**named.commands(), **suggestions.commands()}

@@ -20,15 +20,15 @@ class SmartContextPlugin:
     async def on_load(self, context: PluginContext) -> None:
         """Register hooks, commands and the panel; the host undoes it when the plugin stops."""
         self._parts = parts = await compose(context)
-        turns, chats = parts.turns, parts.chats
-        context.subscribe(PIPELINE_CONTEXT, turns.narrow_history)
-        context.subscribe(PIPELINE_PROMPT, turns.brief)
-        context.subscribe(PIPELINE_PROMPT, turns.offer_files)
-        context.subscribe(PIPELINE_OUTPUT, turns.start_extraction)
-        context.subscribe(PIPELINE_END, turns.settle)
-        context.subscribe(CHAT_CHANGED, chats.chat_changed)
-        context.subscribe(SIDECAR_CHANGED, chats.sidecar_changed)
-        context.subscribe(CHAT_OPENED, chats.chat_opened)
+        hooks = parts.hooks
+        context.subscribe(PIPELINE_CONTEXT, hooks.narrow_history)
+        context.subscribe(PIPELINE_PROMPT, hooks.brief)
+        context.subscribe(PIPELINE_PROMPT, hooks.offer_files)
+        context.subscribe(PIPELINE_OUTPUT, hooks.start_extraction)
+        context.subscribe(PIPELINE_END, hooks.settle)
+        context.subscribe(CHAT_CHANGED, hooks.chat_changed)
+        context.subscribe(SIDECAR_CHANGED, hooks.sidecar_changed)
+        context.subscribe(CHAT_OPENED, hooks.chat_opened)
         for name, command in parts.commands.items():
             context.register_command(f"smart_context.{name}", command)
         context.register_panel()

@@ -29,19 +29,23 @@ Latest = Callable[[Hashable, Coroutine[Any, Any, None]], object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TurnHooks:
-    """What happens at each phase of a turn; the attributes are the plugin's parts."""
+class Hooks:
+    """Handlers of the host's events; the attributes are the plugin's parts."""
 
-    chat_filter: ChatFilter
-    selector: ContextSelector
-    briefings: Briefings
-    context_changes: ContextChanges
-    sidecars: Sidecars
-    offer: FileOffer
-    topics: TopicUpdates
-    receipts: ReceiptRecorder
-    cache: EmbeddingCache
+    chats: ChatStore
+    models: Callable[[], Models]
     latest: Latest
+    sidecars: Sidecars
+    undo: UndoSteps
+    cache: EmbeddingCache
+    ledger: TokenLedger
+    selector: ContextSelector
+    chat_filter: ChatFilter
+    topics: TopicUpdates
+    context_changes: ContextChanges
+    offer: FileOffer
+    briefings: Briefings
+    receipts: ReceiptRecorder
 
     async def narrow_history(self, turn: Turn) -> None:
         """Leave out of the history what the filter leaves out."""
@@ -86,22 +90,6 @@ class TurnHooks:
         """Write a long chat's new vectors to its file once the chat is idle."""
         await asyncio.sleep(IDLE_S)
         await self.cache.fold(chat_id)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatHooks:
-    """What happens when a chat is opened or changed; the attributes are the plugin's parts."""
-
-    chats: ChatStore
-    chat_filter: ChatFilter
-    context_changes: ContextChanges
-    sidecars: Sidecars
-    undo: UndoSteps
-    ledger: TokenLedger
-    cache: EmbeddingCache
-    topics: TopicUpdates
-    models: Callable[[], Models]
-    latest: Latest
 
     async def chat_changed(self, payload: ChatChanged) -> None:
         """Forget a deleted chat; tell clients what is in context of another."""

@@ -55,23 +55,21 @@ class Briefing:
         return self.contexts.prompt.after(with_role)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Briefings:
     """Makes the briefings of a vault's chats.
 
-    Args:
+    Attributes:
         sidecars: What the user chose for each chat.
         roles: The chats' roles.
         contexts: The chats' named contexts.
         child: Where the vault's own templates are rendered.
     """
 
-    def __init__(
-        self, *, sidecars: Sidecars, roles: ChatRoles, contexts: ChatContexts, child: Child
-    ) -> None:
-        self._sidecars = sidecars
-        self._roles = roles
-        self._contexts = contexts
-        self._child = child
+    sidecars: Sidecars
+    roles: ChatRoles
+    contexts: ChatContexts
+    child: Child
 
     async def of(self, chat_id: ChatId, message: str, role: str | None = None) -> Briefing:
         """What goes with a chat's next message; never fails.
@@ -81,11 +79,11 @@ class Briefings:
             message: The message.
             role: Overrides the chat's own; empty is none.
         """
-        state = (await self._sidecars.of(chat_id)).state
+        state = (await self.sidecars.of(chat_id)).state
         if role is not None and role != state.role:
             state = state.take_role(role)
         part, contexts = await asyncio.gather(
-            self._roles.part(state), self._contexts.assemble(chat_id, state.contexts)
+            self.roles.part(state), self.contexts.assemble(chat_id, state.contexts)
         )
         return await self.with_message(Briefing(role=part, contexts=contexts), message)
 
@@ -109,10 +107,10 @@ class Briefings:
             model: The model's name.
             count_tokens: Counts for that model.
         """
-        contexts = await self._contexts.assemble(
+        contexts = await self.contexts.assemble(
             chat_id, state.contexts, budget=budget, count_tokens=count_tokens
         )
-        role = await self._roles.part(state, model=model, count_tokens=count_tokens)
+        role = await self.roles.part(state, model=model, count_tokens=count_tokens)
         return await self.with_message(Briefing(role=role, contexts=contexts), message)
 
     async def with_message(self, briefing: Briefing, message: str) -> Briefing:
@@ -123,7 +121,7 @@ class Briefings:
         try:
             async with asyncio.timeout(TEMPLATE_PATIENCE_S):
                 words, problem = await in_daemon_thread(
-                    lambda: role.shaped(message, self._child), name="template"
+                    lambda: role.shaped(message, self.child), name="template"
                 )
         except TimeoutError:
             words = message

@@ -13,6 +13,7 @@ from smart_context.errors import CommandFailed, InvalidParams, SmartContextError
 from smart_context.host.commands.registry import CommandHandler
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
+from smart_context.plugin.model_in_use import ModelInUse
 from smart_context.plugin.notes.context_changes import ContextChanges
 from smart_context.plugin.notes.context_documents import own_context, share_document
 from smart_context.plugin.notes.context_prompt import (
@@ -47,40 +48,29 @@ class Assembled:
         return Assembled(ContextsPrompt("", shares), self.problems)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChatContexts:
     """The named contexts that go with a chat's messages.
 
-    Args:
+    Attributes:
         notes: The vault's notes.
         chats: Where chats are.
         sidecars: Where the attached contexts are listed.
         changes: Announces what is attached or detached.
         budget: Most tokens of all contexts of one chat; 0 is no limit.
         within: Caps a budget by the model's window.
-        count_tokens: Counts for the chat model.
+        model: The chat model.
         logger: For warnings.
     """
 
-    def __init__(  # noqa: PLR0913 - the plugin's parts, each by name
-        self,
-        *,
-        notes: VaultNotes,
-        chats: ChatStore,
-        sidecars: Sidecars,
-        changes: ContextChanges,
-        budget: int,
-        within: Callable[[int], int],
-        count_tokens: CountTokens,
-        logger: logging.Logger,
-    ) -> None:
-        self._notes = notes
-        self._chats = chats
-        self._sidecars = sidecars
-        self._changes = changes
-        self._budget = budget
-        self._within = within
-        self._count_tokens = count_tokens
-        self._logger = logger
+    notes: VaultNotes
+    chats: ChatStore
+    sidecars: Sidecars
+    changes: ContextChanges
+    budget: int
+    within: Callable[[int], int]
+    model: ModelInUse
+    logger: logging.Logger
 
     def commands(self) -> Mapping[str, CommandHandler]:
         """The commands by name."""
@@ -93,7 +83,7 @@ class ChatContexts:
 
     async def attach_context(self, chat_id: str, key: str) -> JsonObject:
         """Send a named context with each message of a chat."""
-        if await self._notes.ask(lambda contexts: contexts.get(key)) is None:
+        if await self.notes.ask(lambda contexts: contexts.get(key)) is None:
             raise CommandFailed(f"There is no context {key!r}; save it before you attach it.")
         return await self._change(chat_id, lambda state: state.attach(key))
 
@@ -118,7 +108,7 @@ class ChatContexts:
 
         if not paths:
             raise InvalidParams("paths: expected at least one note")
-        await self._notes.ask(add)
+        await self.notes.ask(add)
         return await self._change(chat_id, lambda state: state.attach(key))
 
     async def assemble(
@@ -138,20 +128,20 @@ class ChatContexts:
             count_tokens: Counts for another model than the chat model.
         """
         if keys is None:
-            keys = (await self._sidecars.of(chat_id)).state.contexts
-        limit = self._within(self._budget if budget is None else budget)
-        count = count_tokens or self._count_tokens
+            keys = (await self.sidecars.of(chat_id)).state.contexts
+        limit = self.within(self.budget if budget is None else budget)
+        count = count_tokens or self.model.count_tokens
         if not keys:
             return Assembled()
         problem = ""
         try:
             async with asyncio.timeout(PATIENCE_S):
-                found = await self._notes.ask(lambda contexts: _contents(contexts, keys, limit))
+                found = await self.notes.ask(lambda contexts: _contents(contexts, keys, limit))
                 return await asyncio.to_thread(_assembled, found, limit, count)
         except TimeoutError:
             problem = f"The notes could not be read within {PATIENCE_S:.0f} s; they are not sent."
         except Exception:
-            self._logger.exception("the contexts of the chat %s can't be read", chat_id)
+            self.logger.exception("the contexts of the chat %s can't be read", chat_id)
             problem = "The notes can't be read, so they are not sent; see the log."
         lost = ContextsPrompt("", tuple(ContextShare(key=key) for key in keys))
         return Assembled(lost, tuple((key, problem) for key in keys))
@@ -160,12 +150,12 @@ class ChatContexts:
         self, chat_id: str, change: Callable[[FilterState], FilterState]
     ) -> JsonObject:
         checked = check_chat_id(chat_id)
-        stored = await self._chats.exists(checked)
+        stored = await self.chats.exists(checked)
         try:
-            await self._sidecars.change_state(checked, change, stored=stored)
+            await self.sidecars.change_state(checked, change, stored=stored)
         except ValueError as error:
             raise InvalidParams(str(error)) from error
-        self._changes.announce(chat_id=checked)
+        self.changes.announce(chat_id=checked)
         return await self.chat_contexts(checked)
 
     def _chips(self, chat_id: ChatId, assembled: Assembled) -> JsonObject:
@@ -176,7 +166,7 @@ class ChatContexts:
             "chat_id": chat_id,
             "contexts": [{**chip, "is_own": chip["key"] == own} for chip in chips],
             "tokens": assembled.tokens,
-            "budget": self._within(self._budget),
+            "budget": self.within(self.budget),
         }
 
 

@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 from smart_context.chat.ids import check_chat_id
 from smart_context.errors import ConfigInvalid, InvalidParams, SmartContextError
@@ -14,6 +14,7 @@ from smart_context.plugin.briefing.role_part import NO_ROLE, RolePart
 from smart_context.plugin.briefing.role_sources import RoleSources
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
+from smart_context.plugin.model_in_use import ModelInUse
 from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.threads import in_daemon_thread
 from smart_context.values import CountTokens, JsonObject
@@ -22,42 +23,27 @@ PATIENCE_S = 20.0
 """How long a turn waits for the files of its role before it goes on without them."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChatRoles:
     """The roles that shape the turns of chats.
 
-    Args:
-        root: The vault.
-        without: Folders to leave out, relative to it.
+    Attributes:
         sources: Gives the roles that can be used.
+        packing: Packs them.
         sidecars: Where the chats' roles are stored.
         chat_filter: Changes the role and tells the clients.
         within: Caps a role's budget by the model's window.
-        model: Gives the name of the chat model.
-        count_tokens: Counts for that model.
+        model: The chat model.
         logger: For warnings.
     """
 
-    def __init__(  # noqa: PLR0913 - the plugin's parts, each by name
-        self,
-        *,
-        root: Path,
-        without: Sequence[str],
-        sources: RoleSources,
-        sidecars: Sidecars,
-        chat_filter: ChatFilter,
-        within: Callable[[int], int],
-        model: Callable[[], str],
-        count_tokens: CountTokens,
-        logger: logging.Logger,
-    ) -> None:
-        self._sources = sources
-        self._packing = RolePacking(root, without, sources)
-        self._sidecars = sidecars
-        self._filter = chat_filter
-        self._within = within
-        self._model = model
-        self._count_tokens = count_tokens
-        self._logger = logger
+    sources: RoleSources
+    packing: RolePacking
+    sidecars: Sidecars
+    chat_filter: ChatFilter
+    within: Callable[[int], int]
+    model: ModelInUse
+    logger: logging.Logger
 
     def commands(self) -> Mapping[str, CommandHandler]:
         """The commands by name."""
@@ -65,10 +51,10 @@ class ChatRoles:
 
     async def roles(self, chat_id: str | None = None) -> JsonObject:
         """List the roles that a chat can have, and its current one."""
-        listed = await in_daemon_thread(lambda: [*_listed(self._sources.loader())], name="roles")
+        listed = await in_daemon_thread(lambda: [*_listed(self.sources.loader())], name="roles")
         if chat_id is None:
             return {"roles": listed, "current": "", "targets": [], "problem": ""}
-        state = (await self._sidecars.of(check_chat_id(chat_id))).state
+        state = (await self.sidecars.of(check_chat_id(chat_id))).state
         return {"roles": listed, **await self._current(state)}
 
     async def set_role(
@@ -83,8 +69,8 @@ class ChatRoles:
         """
         checked = check_chat_id(chat_id)
         if role:
-            await in_daemon_thread(lambda: _check(self._sources, role), name="roles")
-        await self._filter.change(checked, lambda state: state.take_role(role, targets or ()))
+            await in_daemon_thread(lambda: _check(self.sources, role), name="roles")
+        await self.chat_filter.change(checked, lambda state: state.take_role(role, targets or ()))
         return {"chat_id": checked, **await self.roles(checked)}
 
     async def part(
@@ -106,19 +92,19 @@ class ChatRoles:
         try:
             async with asyncio.timeout(PATIENCE_S):
                 return await in_daemon_thread(
-                    lambda: self._packing.part(
+                    lambda: self.packing.part(
                         state.role,
                         state.role_targets,
-                        budget=self._within,
-                        model=model or self._model(),
-                        count_tokens=count_tokens or self._count_tokens,
+                        budget=self.within,
+                        model=model or self.model.name(),
+                        count_tokens=count_tokens or self.model.count_tokens,
                     ),
                     name="roles",
                 )
         except TimeoutError:
             problem = f"could not be read within {PATIENCE_S:.0f} s"
         except Exception:
-            self._logger.exception("the role %r can't be packed", state.role)
+            self.logger.exception("the role %r can't be packed", state.role)
             problem = "can't be packed; see the log"
         problem = f"The files of the role {state.role!r} {problem}. This turn goes on without it."
         return RolePart(name=state.role, problems=(problem,))
@@ -127,7 +113,7 @@ class ChatRoles:
         return {
             "current": state.role,
             "targets": list(state.role_targets),
-            "problem": await role_problem(self._sources, state),
+            "problem": await role_problem(self.sources, state),
         }
 
 

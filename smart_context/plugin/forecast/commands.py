@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from smart_context.chat.ids import check_chat_id
@@ -30,10 +31,11 @@ MAX_ASKED = 2_000
 _NEAR = 0.7
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PreviewCommands:
     """Shows what would be sent; changes nothing.
 
-    Args:
+    Attributes:
         forecasts: What would be sent of chats.
         briefings: What goes with their messages.
         model: The chat model.
@@ -42,22 +44,12 @@ class PreviewCommands:
         planner: Makes requests as turns do.
     """
 
-    def __init__(
-        self,
-        *,
-        forecasts: Forecasts,
-        briefings: Briefings,
-        model: ModelInUse,
-        ask_above: int,
-        draft_of: DraftOf,
-        planner: RequestPlanner,
-    ) -> None:
-        self._forecasts = forecasts
-        self._briefings = briefings
-        self._model = model
-        self._ask_above = ask_above
-        self._draft_of = draft_of
-        self._planner = planner
+    forecasts: Forecasts
+    briefings: Briefings
+    model: ModelInUse
+    ask_above: int
+    draft_of: DraftOf
+    planner: RequestPlanner
 
     def commands(self) -> Mapping[str, CommandHandler]:
         """The commands by name."""
@@ -79,14 +71,14 @@ class PreviewCommands:
         Files and links are those of the message, as `chat.send` takes them.
         """
         checked = check_chat_id(chat_id)
-        forecast = await self._forecasts.forecast(checked, topics, threshold)
-        draft = await self._draft_of(message, files or (), links or ())
+        forecast = await self.forecasts.forecast(checked, topics, threshold)
+        draft = await self.draft_of(message, files or (), links or ())
         attached = attached_to(draft, message)
         briefing = await self._briefing(checked, draft.text, role, brief=brief)
         planned = None
         if not brief or self._is_near_the_window(forecast, briefing, attached):
-            planned = await self._planner.plan(_request(forecast, briefing, draft, attached))
-            forecast = forecast.without(planned.left_out, self._model.count_tokens)
+            planned = await self.planner.plan(_request(forecast, briefing, draft, attached))
+            forecast = forecast.without(planned.left_out, self.model.count_tokens)
             briefing = briefing.without_contexts() if planned.lacks_contexts else briefing
         result = self._result(forecast, briefing, attached)
         if planned and planned.problem:
@@ -107,48 +99,48 @@ class PreviewCommands:
         threshold: float | None = None,
     ) -> JsonObject:
         """Why each of these messages is in or out, in words, with its score and tokens."""
-        forecast = await self._forecasts.forecast(check_chat_id(chat_id), topics, threshold)
+        forecast = await self.forecasts.forecast(check_chat_id(chat_id), topics, threshold)
         asked = frozenset(message_ids[:MAX_ASKED])
         return {
-            "reasons": rows_by_id(forecast, asked, self._model.count_tokens),
+            "reasons": rows_by_id(forecast, asked, self.model.count_tokens),
             "threshold": forecast.decision.selection.reasons.threshold,
         }
 
     async def _own_forecast(self, chat_id: ChatId, draft: Message, attached: str) -> Forecast:
         """What would be sent of a chat under its own choices."""
-        forecast = await self._forecasts.forecast(chat_id)
-        briefing = await self._forecasts.briefing(chat_id, draft.text)
+        forecast = await self.forecasts.forecast(chat_id)
+        briefing = await self.forecasts.briefing(chat_id, draft.text)
         if not self._is_near_the_window(forecast, briefing, attached):
             return forecast
-        planned = await self._planner.plan(_request(forecast, briefing, draft, attached))
-        return forecast.without(planned.left_out, self._model.count_tokens)
+        planned = await self.planner.plan(_request(forecast, briefing, draft, attached))
+        return forecast.without(planned.left_out, self.model.count_tokens)
 
     async def _briefing(
         self, chat_id: ChatId, message: str, role: str | None, *, brief: bool
     ) -> Briefing:
         if brief and role is None:
-            return await self._forecasts.briefing(chat_id, message)
-        return await self._briefings.of(chat_id, message, role)
+            return await self.forecasts.briefing(chat_id, message)
+        return await self.briefings.of(chat_id, message, role)
 
     def _is_near_the_window(self, forecast: Forecast, briefing: Briefing, attached: str) -> bool:
-        window = self._model.window()
+        window = self.model.window()
         if window is None:
             return False
-        tokens = forecast.with_briefing(briefing, self._model.count_tokens, attached)
+        tokens = forecast.with_briefing(briefing, self.model.count_tokens, attached)
         return tokens.total > window.tokens * _NEAR
 
     def _result(self, forecast: Forecast, briefing: Briefing, attached: str) -> JsonObject:
-        tokens = forecast.with_briefing(briefing, self._model.count_tokens, attached)
+        tokens = forecast.with_briefing(briefing, self.model.count_tokens, attached)
         hidden = forecast.hidden_places(briefing.system_prompt(""), briefing.message)
         decision = forecast.decision
-        window = self._model.window()
+        window = self.model.window()
         return {
             "tokens": tokens.total,
             "parts": tokens.to_dict(),
             "part_names": dict(PART_NAMES),
-            "model": self._model.name(),
+            "model": self.model.name(),
             "window": window.tokens if window else None,
-            "ask_above": self._ask_above,
+            "ask_above": self.ask_above,
             "in": len(decision.selection.kept),
             "total": len(forecast.view.messages),
             "threshold": decision.selection.reasons.threshold,

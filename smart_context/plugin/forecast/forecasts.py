@@ -6,7 +6,8 @@ The page asks at each keystroke; typing changes neither the history nor the note
 import asyncio
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from cachetools import LRUCache
 
@@ -113,10 +114,11 @@ class _KeptBriefing:
     good_until: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Forecasts:
     """Makes forecasts, and remembers the last ones.
 
-    Args:
+    Attributes:
         chats: Where chats are.
         sidecars: What the user chose for them.
         chat_filter: Shows chats.
@@ -127,28 +129,18 @@ class Forecasts:
         clock: A monotonic clock, in seconds.
     """
 
-    def __init__(  # noqa: PLR0913 - the plugin's parts, each by name
-        self,
-        *,
-        chats: ChatStore,
-        sidecars: Sidecars,
-        chat_filter: ChatFilter,
-        selector: ContextSelector,
-        briefings: Briefings,
-        ledger: TokenLedger,
-        count_tokens: CountTokens,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._chats = chats
-        self._sidecars = sidecars
-        self._filter = chat_filter
-        self._selector = selector
-        self._briefings = briefings
-        self._ledger = ledger
-        self._count_tokens = count_tokens
-        self._kept: LRUCache[tuple[ChatId, Wish], _Kept] = LRUCache(MAX_FORECASTS)
-        self._kept_briefings: dict[ChatId, _KeptBriefing] = {}
-        self._clock = clock
+    chats: ChatStore
+    sidecars: Sidecars
+    chat_filter: ChatFilter
+    selector: ContextSelector
+    briefings: Briefings
+    ledger: TokenLedger
+    count_tokens: CountTokens
+    clock: Callable[[], float] = time.monotonic
+    _kept: LRUCache[tuple[ChatId, Wish], _Kept] = field(
+        init=False, default_factory=partial(LRUCache, MAX_FORECASTS)
+    )
+    _kept_briefings: dict[ChatId, _KeptBriefing] = field(init=False, default_factory=dict)
 
     async def forecast(
         self,
@@ -162,8 +154,8 @@ class Forecasts:
             InvalidParams: If a label is empty or too long, or there are too many.
         """
         wish: Wish = (None if topics is None else tuple(topics), threshold)
-        stored, others = await self._chats.snapshot(chat_id)
-        sidecar = await self._sidecars.of(chat_id)
+        stored, others = await self.chats.snapshot(chat_id)
+        sidecar = await self.sidecars.of(chat_id)
         kept = self._kept.get((chat_id, wish))
         public = others.get("topics")
         if kept and kept.stored is stored and kept.sidecar is sidecar and kept.topics == public:
@@ -179,14 +171,14 @@ class Forecasts:
         They are read again after a while, not at each keystroke: `git add` sends no event, and
         some vaults can't be watched.
         """
-        state = (await self._sidecars.of(chat_id)).state
+        state = (await self.sidecars.of(chat_id)).state
         chosen = (state.contexts, state.role, state.role_targets)
         kept = self._kept_briefings.get(chat_id)
-        if kept and kept.chosen == chosen and self._clock() < kept.good_until:
-            return await self._briefings.with_message(kept.briefing, message)
-        briefing = await self._briefings.of(chat_id, message)
+        if kept and kept.chosen == chosen and self.clock() < kept.good_until:
+            return await self.briefings.with_message(kept.briefing, message)
+        briefing = await self.briefings.of(chat_id, message)
         if any(chosen) and not (briefing.contexts.problems or briefing.role.problems):
-            good_until = self._clock() + BRIEFING_AGE_S
+            good_until = self.clock() + BRIEFING_AGE_S
             self._kept_briefings[chat_id] = _KeptBriefing(chosen, briefing, good_until)
         return briefing
 
@@ -196,14 +188,14 @@ class Forecasts:
 
     async def with_costs(self, view: ChatView, decision: Decision) -> Forecast:
         """A decision with what it costs."""
-        return await with_costs(self._ledger, view, decision, self._count_tokens)
+        return await with_costs(self.ledger, view, decision, self.count_tokens)
 
     async def _decide(self, chat_id: ChatId, wish: Wish) -> Forecast:
         topics, threshold = wish
-        view = await self._filter.view(chat_id)
+        view = await self.chat_filter.view(chat_id)
         if topics is not None:
             view = with_selection(view, topics)
-        decision = await self._selector.decide(view, threshold=threshold)
+        decision = await self.selector.decide(view, threshold=threshold)
         return await self.with_costs(view, decision)
 
 

@@ -1,6 +1,7 @@
 """Commands to build named contexts: browse the vault, preview, save, delete."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from smart_context.contexts import SmartContext, SmartContexts
@@ -29,28 +30,21 @@ MAX_KEY_LENGTH = 120
 _JOINERS = {0x200C: None, 0x200D: None}  # invisible, but words and emoji are written with them
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NamedContexts:
     """The commands of the page that builds named contexts.
 
-    Args:
+    Attributes:
         notes: The vault's notes.
         changes: Announces what is saved or deleted.
         count_tokens: Counts for the chat model.
         settings: The tokens that contexts may take, and above which the page asks.
     """
 
-    def __init__(
-        self,
-        notes: VaultNotes,
-        *,
-        changes: ContextChanges,
-        count_tokens: CountTokens,
-        settings: FilterSettings,
-    ) -> None:
-        self._notes = notes
-        self._settings = settings
-        self._changes = changes
-        self._count_tokens = count_tokens
+    notes: VaultNotes
+    changes: ContextChanges
+    count_tokens: CountTokens
+    settings: FilterSettings
 
     def commands(self) -> Mapping[str, CommandHandler]:
         """The commands by name."""
@@ -70,7 +64,7 @@ class NamedContexts:
         self, query: str = "", folder: str = "", offset: int = 0, limit: int = PAGE_ROWS
     ) -> JsonObject:
         """List a folder of the vault, or the paths that match a query, page by page."""
-        tree = await self._notes.tree()
+        tree = await self.notes.tree()
         start, count = max(offset, 0), min(max(limit, 1), MAX_PAGE_ROWS)
         if query.strip():
             rows, total = tree.search(query, start, count)
@@ -87,20 +81,20 @@ class NamedContexts:
 
     async def find_files(self, query: str, offset: int = 0, limit: int = PAGE_ROWS) -> JsonObject:
         """Find files by their path that can be attached to a message, page by page."""
-        tree = await self._notes.tree()
+        tree = await self.notes.tree()
         start, count = max(offset, 0), min(max(limit, 1), MAX_PAGE_ROWS)
         rows, total = tree.find_files(query, start, count)
         return {"entries": [row.to_dict() for row in rows], "total": total}
 
     async def outline(self, path: str) -> JsonObject:
         """The headings and blocks of a note."""
-        tree = await self._notes.tree()
+        tree = await self.notes.tree()
 
         def read(contexts: SmartContexts) -> Outline | None:
             confine(contexts.root, path)
             return contexts.index.outline(path)
 
-        found = await self._notes.ask(read) if tree.holds(path) else None
+        found = await self.notes.ask(read) if tree.holds(path) else None
         if found is None:
             raise CommandFailed(
                 f"There is no note {path!r} in the vault, or it is not a text file."
@@ -113,7 +107,7 @@ class NamedContexts:
         def listed(contexts: SmartContexts) -> list[JsonObject]:
             return [_listed(contexts, key) for key in contexts.keys()]  # noqa: SIM118 - no mapping
 
-        return {"contexts": await self._notes.ask(listed)}
+        return {"contexts": await self.notes.ask(listed)}
 
     async def get_context(self, key: str) -> JsonObject:
         """One context: its items and its own options."""
@@ -138,15 +132,15 @@ class NamedContexts:
             except ValueError as error:
                 raise InvalidParams(str(error)) from error
 
-        saved = await self._notes.ask(save)
-        self._changes.announce(key=name)
+        saved = await self.notes.ask(save)
+        self.changes.announce(key=name)
         return context_document(saved)
 
     async def delete_context(self, key: str) -> JsonObject:
         """Delete a context; chats that use it go on without it."""
-        was_there = await self._notes.ask(lambda contexts: contexts.delete(key))
+        was_there = await self.notes.ask(lambda contexts: contexts.delete(key))
         if was_there:
-            self._changes.announce(key=key)
+            self.changes.announce(key=key)
         return {"deleted": was_there}
 
     async def preview_context(
@@ -157,10 +151,10 @@ class NamedContexts:
 
         def preview(contexts: SmartContexts) -> JsonObject:
             context = SmartContext(contexts, "draft", draft, stored_options(options))
-            document = preview_document(contexts, context, self._count_tokens)
-            return document | {"budget": self._settings.context_budget_tokens}
+            document = preview_document(contexts, context, self.count_tokens)
+            return document | {"budget": self.settings.context_budget_tokens}
 
-        return await self._notes.ask(preview)
+        return await self.notes.ask(preview)
 
     async def compile_context(
         self, items: list[str], options: dict[str, Any] | None = None
@@ -172,15 +166,15 @@ class NamedContexts:
             context = SmartContext(contexts, "draft", draft, stored_options(options))
             return context.compile(max_len=bounded(context.options()).max_len).context
 
-        text = await self._notes.ask(compiled)
+        text = await self.notes.ask(compiled)
         return {
             "text": text,
-            "tokens": self._count_tokens(text),
-            "ask_above": self._settings.ask_above_tokens,
+            "tokens": self.count_tokens(text),
+            "ask_above": self.settings.ask_above_tokens,
         }
 
     async def _stored(self, key: str) -> SmartContext:
-        found = await self._notes.ask(lambda contexts: contexts.get(key))
+        found = await self.notes.ask(lambda contexts: contexts.get(key))
         if found is None:
             raise CommandFailed(f"There is no context {key!r}.")
         return found

@@ -1,6 +1,7 @@
 """Commands that list, show, compare and replay receipts."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from smart_context.chat.ids import check_chat_id
@@ -20,19 +21,19 @@ from smart_context.plugin.receipts.replay import Replays
 from smart_context.values import JsonObject
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReceiptCommands:
     """Shows the receipts of a vault's turns.
 
-    Args:
+    Attributes:
         chats: Where chats are.
         files: Where receipts are.
         replays: Repeats past turns under other settings.
     """
 
-    def __init__(self, *, chats: ChatStore, files: ReceiptFiles, replays: Replays) -> None:
-        self._chats = chats
-        self._files = files
-        self._replays = replays
+    chats: ChatStore
+    files: ReceiptFiles
+    replays: Replays
 
     def commands(self) -> Mapping[str, CommandHandler]:
         """The commands by name."""
@@ -41,10 +42,10 @@ class ReceiptCommands:
     async def receipts(self, chat_id: str) -> JsonObject:
         """List the receipts of a chat's turns, newest first."""
         checked = check_chat_id(chat_id)
-        texts = one_line_texts(await self._chats.messages(checked))
+        texts = one_line_texts(await self.chats.messages(checked))
         return {
             "chat_id": checked,
-            "receipts": [receipt_line(r, texts) for r in await self._files.all(checked)],
+            "receipts": [receipt_line(r, texts) for r in await self.files.all(checked)],
         }
 
     async def receipt(
@@ -55,9 +56,9 @@ class ReceiptCommands:
         With `diff`, also the differences from that turn to this one.
         """
         checked = check_chat_id(chat_id)
-        known = await self._files.all(checked)
+        known = await self.files.all(checked)
         found = _named(known, turn)
-        texts = one_line_texts(await self._chats.messages(checked))
+        texts = one_line_texts(await self.chats.messages(checked))
         shown = receipt_document(found, texts)
         if found.sent and not found.prompt:
             shown["prompt"] = await self._rebuilt_prompt(checked, found)
@@ -84,7 +85,7 @@ class ReceiptCommands:
     ) -> JsonObject:
         """Show what a past turn would have sent under other settings; nothing is sent or stored."""
         checked = check_chat_id(chat_id)
-        found = _named(await self._files.all(checked), turn)
+        found = _named(await self.files.all(checked), turn)
         given = {
             "topics": topics,
             "threshold": threshold,
@@ -103,8 +104,8 @@ class ReceiptCommands:
             changes["embedding_search"] = True
         _check(changes)
         used = model or found.models.get("chat", "")
-        replayed = await self._replays.replay(checked, found, changes, used)
-        texts = one_line_texts(await self._chats.messages(checked))
+        replayed = await self.replays.replay(checked, found, changes, used)
+        texts = one_line_texts(await self.chats.messages(checked))
         return {
             **receipt_document(replayed, texts),
             "diff": difference_document(found, replayed, texts),
@@ -113,7 +114,7 @@ class ReceiptCommands:
     async def _rebuilt_prompt(self, chat_id: ChatId, receipt: Receipt) -> list[JsonObject] | None:
         """A request that was too long to store, if chat and notes still give the same one."""
         try:
-            made = await self._replays.replay(chat_id, receipt, {}, receipt.models.get("chat", ""))
+            made = await self.replays.replay(chat_id, receipt, {}, receipt.models.get("chat", ""))
         except SmartContextError:
             return None
         if made.sent.get("digest") != receipt.sent.get("digest"):

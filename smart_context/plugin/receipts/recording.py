@@ -3,7 +3,9 @@
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 
 from cachetools import LRUCache
 
@@ -32,10 +34,11 @@ MAX_CHATS = 8
 """Most chats whose last request is remembered; it can be as long as a model's window."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReceiptRecorder:
     """Writes the receipts of a vault's turns.
 
-    Args:
+    Attributes:
         chats: Where chats are.
         files: Where receipts are.
         forecasts: What messages cost.
@@ -44,25 +47,19 @@ class ReceiptRecorder:
         logger: For warnings.
     """
 
-    def __init__(
-        self,
-        *,
-        chats: ChatStore,
-        files: ReceiptFiles,
-        forecasts: Forecasts,
-        models: Callable[[], Models],
-        emit: Callable[[str, JsonObject], None],
-        logger: logging.Logger,
-    ) -> None:
-        self._chats = chats
-        self._files = files
-        self._forecasts = forecasts
-        self._models = models
-        self._emit = emit
-        self._logger = logger
-        # By turn id, not in `turn.metadata`, which plugins may assign.
-        self._pending: LRUCache[str, PendingReceipt] = LRUCache(MAX_TURNS)
-        self._last_requests: LRUCache[ChatId, Sequence[PromptMessage]] = LRUCache(MAX_CHATS)
+    chats: ChatStore
+    files: ReceiptFiles
+    forecasts: Forecasts
+    models: Callable[[], Models]
+    emit: Callable[[str, JsonObject], None]
+    logger: logging.Logger
+    # By turn id, not in `turn.metadata`, which plugins may assign.
+    _pending: LRUCache[str, PendingReceipt] = field(
+        init=False, default_factory=partial(LRUCache, MAX_TURNS)
+    )
+    _last_requests: LRUCache[ChatId, Sequence[PromptMessage]] = field(
+        init=False, default_factory=partial(LRUCache, MAX_CHATS)
+    )
 
     def decided(
         self, turn: Turn, view: ChatView, decision: Decision, settings: FilterSettings
@@ -80,7 +77,7 @@ class ReceiptRecorder:
         """Count tokens while the model answers, so that nobody waits for it at the end."""
         pending = self._pending.get(turn.id)
         if pending is not None:
-            await self._forecasts.with_costs(pending.view, pending.decision)
+            await self.forecasts.with_costs(pending.view, pending.decision)
 
     async def store(self, turn: Turn) -> None:
         """Store the receipt of a turn that is over; a disk that refuses is only logged.
@@ -94,8 +91,8 @@ class ReceiptRecorder:
         pending.attached = turn.request.attached_text
         if turn.lacks_optional_prompt:
             pending.briefing = pending.briefing.without_contexts()
-        forecast = await self._forecasts.with_costs(pending.view, pending.decision)
-        models = self._models()
+        forecast = await self.forecasts.with_costs(pending.view, pending.decision)
+        models = self.models()
         name = models.chat.name
         receipt = await asyncio.to_thread(
             receipt_of_turn,
@@ -108,17 +105,17 @@ class ReceiptRecorder:
             count_tokens=lambda text: count_tokens(text, name),
         )
         try:
-            if await self._chats.exists(turn.chat_id):
-                await self._files.add(turn.chat_id, receipt)
-                self._emit(RECEIPT_KEPT, {"chat_id": turn.chat_id, "turn": turn.id})
+            if await self.chats.exists(turn.chat_id):
+                await self.files.add(turn.chat_id, receipt)
+                self.emit(RECEIPT_KEPT, {"chat_id": turn.chat_id, "turn": turn.id})
         except SmartContextError as error:
-            self._logger.warning("the receipt of turn %s is not stored: %s", turn.id, error)
+            self.logger.warning("the receipt of turn %s is not stored: %s", turn.id, error)
 
     async def _request_before(self, turn: Turn) -> Sequence[PromptMessage]:
         """The chat's request before this turn's; empty if unknown."""
         before = self._last_requests.get(turn.chat_id, ())
         if not before:
-            newest = (await self._files.all(turn.chat_id))[:1]
+            newest = (await self.files.all(turn.chat_id))[:1]
             before = newest[0].prompt if newest else ()
         if turn.sent:
             self._last_requests[turn.chat_id] = turn.sent

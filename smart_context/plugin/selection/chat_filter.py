@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from smart_context.chat.messages import ChatId, Message, MessageId
@@ -24,10 +24,11 @@ BuildHistory = Callable[[Sequence[Message]], Awaitable[list[Message]]]
 """Builds what a turn would send from stored messages, the last of which is its question."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChatFilter:
     """Shows and changes the filters of chats, and tells the clients.
 
-    Args:
+    Attributes:
         chats: Where chats are.
         sidecars: Where the filters' states are kept.
         selector: Decides what is in context.
@@ -37,36 +38,25 @@ class ChatFilter:
         role_problem: Why the chosen role can't be used; empty if it can.
     """
 
-    def __init__(
-        self,
-        *,
-        chats: ChatStore,
-        sidecars: Sidecars,
-        selector: ContextSelector,
-        build_history: BuildHistory,
-        emit: Callable[[str, JsonObject], None],
-        undo_steps: Callable[[ChatId], int],
-        role_problem: Callable[[FilterState], Awaitable[str]],
-    ) -> None:
-        self._chats = chats
-        self._sidecars = sidecars
-        self._selector = selector
-        self._build_history = build_history
-        self._emit = emit
-        self._undo_steps = undo_steps
-        self._role_problem = role_problem
+    chats: ChatStore
+    sidecars: Sidecars
+    selector: ContextSelector
+    build_history: BuildHistory
+    emit: Callable[[str, JsonObject], None]
+    undo_steps: Callable[[ChatId], int]
+    role_problem: Callable[[FilterState], Awaitable[str]]
 
     async def view(self, chat_id: ChatId) -> ChatView:
         """The chat as its next message would find it."""
-        stored, others = await self._chats.snapshot(chat_id)
+        stored, others = await self.chats.snapshot(chat_id)
         messages = _finished(stored)
-        built = await self._build_history((*messages, _NEXT_MESSAGE))
+        built = await self.build_history((*messages, _NEXT_MESSAGE))
         return ChatView(
             chat_id=chat_id,
             messages=messages,
             history=tuple([message for message in built if message.id != _NEXT_MESSAGE.id]),
             topics=_topics_of(others),
-            sidecar=await self._sidecars.of(chat_id),
+            sidecar=await self.sidecars.of(chat_id),
         )
 
     async def view_before(
@@ -79,7 +69,7 @@ class ChatFilter:
             question: The message that is being sent.
             history: What the turn would send so far.
         """
-        stored, others = await self._chats.snapshot(chat_id)
+        stored, others = await self.chats.snapshot(chat_id)
         # The question is among the last, unless an old one is asked again.
         after = (back for back in range(1, len(stored) + 1) if stored[-back].id == question)
         place = len(stored) - next(after, 0)
@@ -88,14 +78,14 @@ class ChatFilter:
             messages=_finished(stored[:place]),
             history=tuple(history),
             topics=_topics_of(others),
-            sidecar=await self._sidecars.of(chat_id),
+            sidecar=await self.sidecars.of(chat_id),
             more_follow=True,
         )
 
     async def topics(self, chat_id: ChatId) -> JsonObject:
         """The topics and the filter of a chat; an unknown chat has no topics."""
         view = await self.view(chat_id)
-        is_searching = self._selector.is_searching(view.sidecar.state)
+        is_searching = self.selector.is_searching(view.sidecar.state)
         return {
             **await self._filter_document(view),
             **topics_document(view, is_searching=is_searching),
@@ -109,9 +99,9 @@ class ChatFilter:
         Raises:
             InvalidParams: If the change refuses a value.
         """
-        stored = await self._chats.exists(chat_id)
+        stored = await self.chats.exists(chat_id)
         try:
-            await self._sidecars.change_state(chat_id, change, stored=stored)
+            await self.sidecars.change_state(chat_id, change, stored=stored)
         except ValueError as error:
             raise InvalidParams(str(error)) from error
         return await self._announce_now(chat_id)
@@ -125,10 +115,10 @@ class ChatFilter:
         await self._announce_now(chat_id)
 
     async def _filter_document(self, view: ChatView) -> JsonObject:
-        document = filter_document(view, await self._selector.decide(view))
-        problems = (document["problem"], await self._role_problem(view.sidecar.state))
+        document = filter_document(view, await self.selector.decide(view))
+        problems = (document["problem"], await self.role_problem(view.sidecar.state))
         document["problem"] = " ".join(filter(None, problems))
-        return {**document, "undo_steps": self._undo_steps(view.chat_id)}
+        return {**document, "undo_steps": self.undo_steps(view.chat_id)}
 
     async def _announce_now(self, chat_id: ChatId) -> JsonObject:
         """Tell all clients what is in context; returns what they are told.
@@ -138,15 +128,15 @@ class ChatFilter:
         """
         document: JsonObject = {}
         for _ in range(_ATTEMPTS):
-            revision = self._sidecars.revision(chat_id)
+            revision = self.sidecars.revision(chat_id)
             view = await self.view(chat_id)
             document = await self._filter_document(view)
-            stored = await self._chats.messages(chat_id)
-            is_current = revision == self._sidecars.revision(chat_id)
+            stored = await self.chats.messages(chat_id)
+            is_current = revision == self.sidecars.revision(chat_id)
             if is_current and _finished(stored) == view.messages:
-                searching = self._selector.is_searching(view.sidecar.state)
+                searching = self.selector.is_searching(view.sidecar.state)
                 event = {"chat_id": chat_id, "embedding_search": searching, **document}
-                self._emit("smart_context.filter_changed", event)
+                self.emit("smart_context.filter_changed", event)
                 break
         return document
 

@@ -1,6 +1,7 @@
 """Commands that show and change a chat's filter."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import MessageId
@@ -9,15 +10,15 @@ from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.values import JsonObject
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FilterCommands:
     """The filter's commands.
 
-    Args:
+    Attributes:
         chat_filter: Shows and changes the filters of chats.
     """
 
-    def __init__(self, chat_filter: ChatFilter) -> None:
-        self._filter = chat_filter
+    chat_filter: ChatFilter
 
     def commands(self) -> Mapping[str, CommandHandler]:
         """The commands by name."""
@@ -32,32 +33,32 @@ class FilterCommands:
 
     async def set_filter(self, chat_id: str, topics: list[str]) -> JsonObject:
         """Select topics, by label; an empty list clears the filter."""
-        return await self._filter.change(check_chat_id(chat_id), lambda s: s.select(topics))
+        return await self.chat_filter.change(check_chat_id(chat_id), lambda s: s.select(topics))
 
     async def get_topics(self, chat_id: str) -> JsonObject:
         """The topics of a chat, the selected ones, and what is in context."""
-        return await self._filter.topics(check_chat_id(chat_id))
+        return await self.chat_filter.topics(check_chat_id(chat_id))
 
     async def set_similarity_mode(self, chat_id: str, enabled: bool) -> JsonObject:
         """Turn the similarity search of a chat on or off; off clears the selection."""
         checked = check_chat_id(chat_id)
-        shown = await self._filter.change(checked, lambda s: s.switch(enabled=enabled))
+        shown = await self.chat_filter.change(checked, lambda s: s.switch(enabled=enabled))
         return {"embedding_search": enabled, **shown}
 
     async def pin(self, chat_id: str, message_ids: list[str]) -> JsonObject:
         """Keep messages in context, whatever the filter says."""
         ids = _ids(message_ids)
-        return await self._filter.change(check_chat_id(chat_id), lambda s: s.pin(ids))
+        return await self.chat_filter.change(check_chat_id(chat_id), lambda s: s.pin(ids))
 
     async def hide(self, chat_id: str, message_ids: list[str]) -> JsonObject:
         """Keep messages out of context, whatever the filter says."""
         ids = _ids(message_ids)
-        return await self._filter.change(check_chat_id(chat_id), lambda s: s.hide(ids))
+        return await self.chat_filter.change(check_chat_id(chat_id), lambda s: s.hide(ids))
 
     async def release(self, chat_id: str, message_ids: list[str]) -> JsonObject:
         """Let the filter decide about messages again."""
         ids = _ids(message_ids)
-        return await self._filter.change(check_chat_id(chat_id), lambda s: s.release(ids))
+        return await self.chat_filter.change(check_chat_id(chat_id), lambda s: s.release(ids))
 
 
 def _ids(message_ids: Iterable[str]) -> list[MessageId]:

@@ -2,6 +2,7 @@
 
 from asyncio import Task
 from collections.abc import Callable, Coroutine, Hashable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from smart_context.chat.ids import check_chat_id
@@ -11,24 +12,19 @@ from smart_context.plugin.topics.updates import TopicUpdates
 from smart_context.values import JsonObject
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionCommands:
     """Starts extractions on demand.
 
-    Args:
+    Attributes:
         topics: Finds the topics of chats.
         chat_filter: Shows them.
         latest: Runs work in the background, in place of earlier work of the same key.
     """
 
-    def __init__(
-        self,
-        topics: TopicUpdates,
-        chat_filter: ChatFilter,
-        latest: Callable[[Hashable, Coroutine[Any, Any, None]], Task[None]],
-    ) -> None:
-        self._topics = topics
-        self._filter = chat_filter
-        self._latest = latest
+    topics: TopicUpdates
+    chat_filter: ChatFilter
+    latest: Callable[[Hashable, Coroutine[Any, Any, None]], Task[None]]
 
     def commands(self) -> Mapping[str, CommandHandler]:
         """The commands by name."""
@@ -37,8 +33,8 @@ class ExtractionCommands:
     async def refresh_topics(self, chat_id: str, wait: bool = False) -> JsonObject:
         """Find the topics of a chat now, in the background unless asked to wait."""
         checked = check_chat_id(chat_id)
-        task = self._latest(("topics", checked), self._topics.update(checked))
+        task = self.latest(("topics", checked), self.topics.update(checked))
         if wait:
             await task
-            return await self._filter.topics(checked)
+            return await self.chat_filter.topics(checked)
         return {"state": "running"}

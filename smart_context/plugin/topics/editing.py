@@ -1,7 +1,7 @@
 """Commands that edit topics, set the threshold, and undo the last choice."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from smart_context.chat.ids import check_chat_id
@@ -22,37 +22,27 @@ from smart_context.topics.values import Extraction, Topic
 from smart_context.values import JsonObject
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TopicEditing:
     """Edits the topics of chats; later extractions respect the edits.
 
-    Args:
+    Attributes:
         chats: Where chats are.
         sidecars: Where the edits are kept.
-        undo: The last choices.
+        steps: The last choices.
         chat_filter: Shows and announces what is in context.
         selector: Counts the messages about a topic.
         emit: Sends an event to all clients.
         changes: Announces contexts that undo attaches or detaches.
     """
 
-    def __init__(
-        self,
-        *,
-        chats: ChatStore,
-        sidecars: Sidecars,
-        undo: UndoSteps,
-        chat_filter: ChatFilter,
-        selector: ContextSelector,
-        emit: Callable[[str, JsonObject], None],
-        changes: ContextChanges,
-    ) -> None:
-        self._chats = chats
-        self._sidecars = sidecars
-        self._undo = undo
-        self._filter = chat_filter
-        self._selector = selector
-        self._emit = emit
-        self._changes = changes
+    chats: ChatStore
+    sidecars: Sidecars
+    steps: UndoSteps
+    chat_filter: ChatFilter
+    selector: ContextSelector
+    emit: Callable[[str, JsonObject], None]
+    changes: ContextChanges
 
     def commands(self) -> Mapping[str, CommandHandler]:
         """The commands by name."""
@@ -100,32 +90,32 @@ class TopicEditing:
             await self._change_state(checked, lambda state: state.set_threshold(threshold))
         except ValueError as error:
             raise InvalidParams(str(error)) from error
-        await self._filter.announce(checked)
-        return await self._filter.topics(checked)
+        await self.chat_filter.announce(checked)
+        return await self.chat_filter.topics(checked)
 
     async def undo(self, chat_id: str) -> JsonObject:
         """Undo the last choice in a chat: topics, filter, pins, threshold, contexts, role."""
         checked = check_chat_id(chat_id)
-        step = self._undo.pop(checked)
+        step = self.steps.pop(checked)
         words = ""
         if step is not None:
             before, after = step.before.state, step.after
             words = difference_in_words(after, before)
-            stored = await self._chats.exists(checked)
+            stored = await self.chats.exists(checked)
             await self._restore(checked, step, stored=stored)
             if step.public is not None and stored:
                 await self._put_back(checked, step.public, step.before.topics)
             if after.contexts != before.contexts:
-                self._changes.announce(chat_id=checked)
-            await self._filter.announce(checked)
-        shown = await self._filter.topics(checked)
-        return {"undone": words, "left": self._undo.count(checked), **shown}
+                self.changes.announce(chat_id=checked)
+            await self.chat_filter.announce(checked)
+        shown = await self.chat_filter.topics(checked)
+        return {"undone": words, "left": self.steps.count(checked), **shown}
 
     async def applied(
         self, chat_id: ChatId, extraction: Extraction, messages: Sequence[Message]
     ) -> Extraction:
         """An extraction with the user's edits."""
-        edits = (await self._sidecars.of(chat_id)).state.edits
+        edits = (await self.sidecars.of(chat_id)).state.edits
         if edits == TopicEdits():
             return extraction
         edited = edits.apply(extraction.topics, [message.id for message in messages])
@@ -155,37 +145,37 @@ class TopicEditing:
         self, chat_id: str, change: Callable[[FilterState], FilterState]
     ) -> JsonObject:
         checked = check_chat_id(chat_id)
-        if not await self._chats.exists(checked):
+        if not await self.chats.exists(checked):
             raise CommandFailed("This chat has no messages yet, so it has no topics.")
-        messages, others = await self._chats.snapshot(checked)
-        before = await self._sidecars.of(checked)
+        messages, others = await self.chats.snapshot(checked)
+        before = await self.sidecars.of(checked)
         try:
             await self._change_state(checked, change)
         except ValueError as error:
             raise InvalidParams(str(error)) from error
-        if (await self._sidecars.of(checked)).state != before.state:
+        if (await self.sidecars.of(checked)).state != before.state:
             public = _entries(others.get("topics"))
-            self._undo.amend(checked, public)
+            self.steps.amend(checked, public)
             known = stored_topics(public, before.topics)
             edited = await self.applied(checked, Extraction(topics=known), messages)
             await self._store(checked, with_ids(edited.topics, known))
-            await self._filter.announce(checked)
-        return await self._filter.topics(checked)
+            await self.chat_filter.announce(checked)
+        return await self.chat_filter.topics(checked)
 
     async def _restore(self, chat_id: ChatId, step: Step, *, stored: bool) -> None:
         try:
-            await self._sidecars.restore(
+            await self.sidecars.restore(
                 chat_id, step.before.state, instead_of=step.after, stored=stored
             )
         except SmartContextError:
-            self._undo.push(chat_id, step)
+            self.steps.push(chat_id, step)
             raise
 
     async def _change_state(
         self, chat_id: ChatId, change: Callable[[FilterState], FilterState]
     ) -> None:
-        stored = await self._chats.exists(chat_id)
-        await self._sidecars.change_state(chat_id, change, stored=stored)
+        stored = await self.chats.exists(chat_id)
+        await self.sidecars.change_state(chat_id, change, stored=stored)
 
     async def _store(self, chat_id: ChatId, topics: Sequence[Topic]) -> None:
         def store(document: JsonObject) -> None:
@@ -193,8 +183,8 @@ class TopicEditing:
             extraction = Extraction(topics=tuple(topics))
             document["topics"] = to_stored(extraction, sticky, messages_of(document))
 
-        document = await self._chats.update(chat_id, store)
-        await self._sidecars.keep_topics(chat_id, topics)
+        document = await self.chats.update(chat_id, store)
+        await self.sidecars.keep_topics(chat_id, topics)
         self._tell(chat_id, document)
 
     async def _put_back(
@@ -203,12 +193,12 @@ class TopicEditing:
         def store(document: JsonObject) -> None:
             document["topics"] = [dict(topic) for topic in public]
 
-        document = await self._chats.update(chat_id, store)
-        await self._sidecars.keep_topics(chat_id, topics)
+        document = await self.chats.update(chat_id, store)
+        await self.sidecars.keep_topics(chat_id, topics)
         self._tell(chat_id, document)
 
     def _tell(self, chat_id: ChatId, document: JsonObject) -> None:
-        self._emit(
+        self.emit(
             "smart_context.topics_updated",
             {
                 "chat_id": chat_id,
@@ -223,7 +213,7 @@ class TopicEditing:
         """The topics; added ones with the number of messages that they would keep."""
         counted: list[Topic] = []
         for topic in topics:
-            count = topic.count or await self._selector.count_about(chat_id, messages, topic.label)
+            count = topic.count or await self.selector.count_about(chat_id, messages, topic.label)
             counted.append(replace(topic, count=count))
         return tuple(counted)
 

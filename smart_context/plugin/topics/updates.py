@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -51,10 +51,11 @@ class ChatEmbedder:
         return np.array(found, dtype=np.float32).reshape(len(texts), -1)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TopicUpdates:
     """Extracts and stores topics: one extraction per chat at a time, the newest wins.
 
-    Args:
+    Attributes:
         chats: Where chats are.
         sidecars: Where the topics' members are kept.
         extractor: Gives the extractor for a chat's embedder.
@@ -64,25 +65,14 @@ class TopicUpdates:
         edited: Applies the user's edits.
     """
 
-    def __init__(
-        self,
-        *,
-        chats: ChatStore,
-        sidecars: Sidecars,
-        extractor: Callable[[Embedder], TopicExtractor],
-        cache: EmbeddingCache,
-        emit: Emit,
-        announce: Callable[[ChatId], Awaitable[None]],
-        edited: Edited,
-    ) -> None:
-        self._chats = chats
-        self._sidecars = sidecars
-        self._extractor = extractor
-        self._cache = cache
-        self._emit = emit
-        self._announce = announce
-        self._edited = edited
-        self._newest: dict[ChatId, object] = {}
+    chats: ChatStore
+    sidecars: Sidecars
+    extractor: Callable[[Embedder], TopicExtractor]
+    cache: EmbeddingCache
+    emit: Emit
+    announce: Callable[[ChatId], Awaitable[None]]
+    edited: Edited
+    _newest: dict[ChatId, object] = field(init=False, default_factory=dict)
 
     async def update(self, chat_id: ChatId) -> None:
         """Extract the topics of a chat, store them and tell the clients.
@@ -110,13 +100,13 @@ class TopicUpdates:
                 del self._newest[chat_id]
 
     async def _extract_and_store(self, chat_id: ChatId, token: object) -> None:
-        stored, others = await self._chats.snapshot(chat_id)
+        stored, others = await self.chats.snapshot(chat_id)
         messages = _readable(stored)
-        kept = (await self._sidecars.of(chat_id)).topics
+        kept = (await self.sidecars.of(chat_id)).topics
         known = (*stored_topics(others.get("topics"), kept), *kept)
         labels = dict.fromkeys(topic.label for topic in known)
         found = await self._extract(chat_id, messages, tuple(labels))
-        edited = await self._edited(chat_id, found, messages)
+        edited = await self.edited(chat_id, found, messages)
         extraction = replace(edited, topics=with_ids(edited.topics, known))
 
         def store(document: JsonObject) -> None:
@@ -127,9 +117,9 @@ class TopicUpdates:
                 extraction, stored_sticky_ids(document.get("topics")), present
             )
 
-        document = await self._chats.update(chat_id, store)
-        await self._sidecars.keep_topics(chat_id, extraction.topics)
-        self._emit(
+        document = await self.chats.update(chat_id, store)
+        await self.sidecars.keep_topics(chat_id, extraction.topics)
+        self.emit(
             "smart_context.topics_updated",
             {
                 "chat_id": chat_id,
@@ -137,19 +127,19 @@ class TopicUpdates:
                 "total_messages": len(messages_of(document)),
             },
         )
-        await self._announce(chat_id)
+        await self.announce(chat_id)
 
     async def _extract(
         self, chat_id: ChatId, messages: Sequence[Message], labels: Sequence[str]
     ) -> Extraction:
-        embedder = ChatEmbedder(self._cache, chat_id, messages)
-        return await self._extractor(embedder).extract(messages, previous_labels=labels)
+        embedder = ChatEmbedder(self.cache, chat_id, messages)
+        return await self.extractor(embedder).extract(messages, previous_labels=labels)
 
     def _tell(self, chat_id: ChatId, state: str, reason: str = "") -> None:
         payload: JsonObject = {"chat_id": chat_id, "state": state}
         if reason:
             payload["reason"] = reason
-        self._emit("smart_context.extraction", payload)
+        self.emit("smart_context.extraction", payload)
 
 
 def _readable(messages: Sequence[Message]) -> tuple[Message, ...]:
