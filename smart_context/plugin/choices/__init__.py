@@ -1,1 +1,1 @@
-"""What the user picked, on disk beside the chat."""
+"""What the user chose for a chat, stored next to it."""

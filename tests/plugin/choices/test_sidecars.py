@@ -1,4 +1,4 @@
-"""What was chosen for a chat: kept in files that other processes change too."""
+"""The side-cars of a chat: files that other processes change too."""
 
 import asyncio
 import json

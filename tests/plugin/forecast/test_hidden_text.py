@@ -1,4 +1,4 @@
-"""What people don't see in a text but a model reads."""
+"""Text that people don't see but a model reads."""
 
 import pytest
 from hypothesis import given
@@ -22,8 +22,8 @@ def kinds(text):
         pytest.param("\u202eback", {"direction": 1}, id="a change of direction"),
         pytest.param("x <!-- y --> <!-- z", {"comment": 2}, id="comments, one not closed"),
         pytest.param("\U000e0041\U000e0042", {"invisible": 2}, id="letters as tags"),
-        pytest.param("👩\u200d💻 ❤\ufe0f می\u200cخواهم", {}, id="emoji and joiners are let pass"),
-        pytest.param(f"{SCOTLAND} and on", {}, id="a flag is let pass"),
+        pytest.param("👩\u200d💻 ❤\ufe0f می\u200cخواهم", {}, id="emoji and joiners pass"),
+        pytest.param(f"{SCOTLAND} and on", {}, id="a flag passes"),
         pytest.param(
             f"{SCOTLAND}\U000e0068\U000e0069", {"invisible": 2}, id="but not what follows it"
         ),

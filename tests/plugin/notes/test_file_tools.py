@@ -1,4 +1,4 @@
-"""What a model gets when it asks for files: contract D, through the product's own plugin."""
+"""What a model gets when it asks for files, through the product's own plugin."""
 
 import json
 

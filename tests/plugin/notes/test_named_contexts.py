@@ -1,4 +1,4 @@
-"""Named contexts through the host: built, attached, in the prompt, gone again (issue 3)."""
+"""Named contexts through the host: built, attached, in the prompt, detached."""
 
 import asyncio
 import json

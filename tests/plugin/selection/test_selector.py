@@ -1,4 +1,4 @@
-"""The filter over a scripted embedder: contract A8 with its numbers in plain sight."""
+"""The filter over a scripted embedder, with its numbers in plain sight."""
 
 import logging
 

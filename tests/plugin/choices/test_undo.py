@@ -1,0 +1,90 @@
+"""The last choices of a user, and what a step back changes in words."""
+
+from dataclasses import replace
+
+import pytest
+
+from smart_context.plugin.choices.sidecar_files import ChatSidecar
+from smart_context.plugin.choices.state import FilterState
+from smart_context.plugin.choices.topic_edits import TopicEdits
+from smart_context.plugin.choices.undo import (
+    MAX_CHATS,
+    MAX_STEPS,
+    UndoSteps,
+    difference_in_words,
+)
+
+EMPTY = FilterState()
+
+
+def picked(label):
+    return EMPTY.select([label])
+
+
+def recorded(count, chat_id="c"):
+    steps = UndoSteps()
+    for n in range(count):
+        steps.record(chat_id, ChatSidecar(state=picked(f"before {n}")), picked(f"after {n}"))
+    return steps
+
+
+@pytest.mark.parametrize(
+    ("now", "words"),
+    [
+        pytest.param(EMPTY, "nothing", id="equal states"),
+        pytest.param(picked("cats"), "the filter", id="a topic is picked"),
+        pytest.param(EMPTY.switch(enabled=False), "the filter", id="the switch is off"),
+        pytest.param(EMPTY.pin(["m"]), "pinned messages", id="a pin"),
+        pytest.param(EMPTY.hide(["m"]), "hidden messages", id="a hidden message"),
+        pytest.param(EMPTY.set_threshold(0.5), "the threshold", id="a threshold"),
+        pytest.param(EMPTY.attach("trip"), "the contexts", id="a context"),
+        pytest.param(EMPTY.take_role("reviewer"), "the role", id="a role"),
+        pytest.param(
+            replace(EMPTY.take_role("reviewer"), edits=TopicEdits().add("dogs")),
+            "the topics",
+            id="topics come first",
+        ),
+    ],
+)
+def test_a_step_back_is_named_by_what_it_changes(now, words):
+    assert difference_in_words(now, EMPTY) == words
+    assert difference_in_words(EMPTY, now) == words
+
+
+def test_steps_come_back_newest_first_until_there_are_none():
+    steps = recorded(2)
+    assert steps.count("c") == 2
+    assert [steps.pop("c").after for _ in range(2)] == [picked("after 1"), picked("after 0")]
+    assert steps.pop("c") is None
+    assert steps.count("c") == 0
+
+
+def test_the_oldest_steps_are_forgotten_when_there_are_too_many():
+    steps = recorded(MAX_STEPS + 1)
+    assert steps.count("c") == MAX_STEPS
+    popped = [steps.pop("c") for _ in range(MAX_STEPS)]
+    assert popped[-1].before.state == picked("before 1")
+
+
+def test_the_chat_that_was_changed_longest_ago_is_forgotten():
+    steps = UndoSteps()
+    for n in range(MAX_CHATS):
+        steps.record(f"c{n}", ChatSidecar(), picked("cats"))
+    steps.record("c0", ChatSidecar(), picked("dogs"))
+    steps.record("one more", ChatSidecar(), picked("cats"))
+    assert (steps.count("c0"), steps.count("c1"), steps.count("c2")) == (2, 0, 1)
+
+
+def test_topics_are_added_to_the_last_step_only():
+    steps = recorded(2)
+    steps.amend("c", ({"label": "cats"},))
+    steps.amend("unknown chat", ({"label": "cats"},))
+    assert steps.pop("c").public == ({"label": "cats"},)
+    assert steps.pop("c").public is None
+
+
+def test_a_deleted_chat_has_no_steps():
+    steps = recorded(2)
+    steps.forget("c")
+    steps.forget("unknown chat")
+    assert steps.count("c") == 0

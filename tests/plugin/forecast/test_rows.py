@@ -1,0 +1,93 @@
+"""Rows of a forecast: the status line and the reasons say the same of each message."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from smart_context.chat.compaction import summary_message
+from smart_context.chat.messages import Message
+from smart_context.plugin.choices.sidecar_files import ChatSidecar
+from smart_context.plugin.forecast.rows import ONE_LINE, candidate_rows, rows_by_id
+from smart_context.plugin.selection.selector import ChatView, Decision
+from smart_context.plugin.selection.status_line import status_line
+from smart_context.relevance.reasons import KINDS, ReasonKind, Reasons
+from smart_context.relevance.select import Selection
+
+SUMMARY = summary_message("s", "So far.", boundary="m1", created_at="", kind="compacted")
+CHAT = (
+    Message(id="m0", role="user", content="One"),
+    Message(id="m1", role="assistant", content="Two"),
+    SUMMARY,
+    Message(id="bad", role="assistant", content="", error="no answer"),
+    Message(id="m2", role="user", content="Long \n" * ONE_LINE),
+    Message(id="m3", role="user", content="Last"),
+)
+
+
+@pytest.fixture
+def forecast():
+    """The summary and the last message are sent, `m2` is hidden by the user."""
+    candidates = (SUMMARY, *CHAT[4:])
+    kinds = (ReasonKind.STICKY, ReasonKind.HIDDEN, ReasonKind.RECENT)
+    reasons = Reasons(
+        ids=tuple(message.id for message in candidates),
+        kinds=np.array([KINDS.index(kind) for kind in kinds], dtype=np.int8),
+        found=None,
+        threshold=0.4,
+        recent=1,
+    )
+    selection = Selection(kept=("s", "m3"), fell_back=False, reasons=reasons)
+    return SimpleNamespace(
+        view=ChatView(
+            chat_id="c", messages=CHAT, history=candidates, topics=(), sidecar=ChatSidecar()
+        ),
+        decision=Decision(
+            messages=(candidates[0], candidates[2]), selection=selection, candidates=candidates
+        ),
+        costs=SimpleNamespace(tokens=np.array([7, 20, 4])),
+    )
+
+
+def test_each_candidate_has_a_row_with_its_reason_and_tokens(forecast):
+    rows = candidate_rows(forecast)
+    assert [(row["id"], row["in"], row["kind"], row["tokens"]) for row in rows] == [
+        ("s", True, "sticky", 7),
+        ("m2", False, "hidden", 20),
+        ("m3", True, "recent", 4),
+    ]
+    assert all("\n" not in row["text"] and len(row["text"]) <= ONE_LINE for row in rows)
+
+
+def test_the_others_have_a_row_when_they_are_asked_for(forecast):
+    rows = rows_by_id(forecast, {"m0", "bad", "m3", "unknown"}, len)
+    assert {name: row["reason"] for name, row in rows.items()} == {
+        "m0": "out: before a summary",
+        "bad": "out: this answer failed",
+        "m3": "in: the newest message",
+    }
+    assert rows["m0"]["tokens"] == len("One")
+
+
+def test_the_status_line_counts_as_many_as_the_rows_say(forecast):
+    rows = rows_by_id(forecast, {message.id for message in CHAT}, len)
+    summarised = sum(row["kind"] == "summarised" for row in rows.values())
+    sent = sum(row["in"] for row in rows.values())
+    line = status_line(forecast.view, forecast.decision)
+    assert line == f"{sent} of {len(CHAT)} messages in context · {summarised} summed up"
+
+
+def test_what_came_after_the_summary_is_over_budget_in_both(forecast):
+    decision = replace(
+        forecast.decision, candidates=(SUMMARY, CHAT[5]), messages=(SUMMARY, CHAT[5])
+    )
+    reasons = replace(
+        decision.selection.reasons,
+        ids=("s", "m3"),
+        kinds=decision.selection.reasons.kinds[[0, 2]],
+    )
+    forecast.decision = replace(decision, selection=replace(decision.selection, reasons=reasons))
+    rows = rows_by_id(forecast, {"m2"}, len)
+    assert rows["m2"]["reason"] == "out: over budget"
+    assert status_line(forecast.view, forecast.decision).endswith("2 summed up · 1 over the window")
