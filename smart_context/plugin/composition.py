@@ -48,7 +48,7 @@ from smart_context.topics.extraction import LlmTopicExtractor, TopicExtractor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class PluginParts:
     """What the host is given of the plugin, and what is closed when it stops.
 
     Attributes:
@@ -99,7 +99,7 @@ class _Accounts:
     receipts: ReceiptCommands
 
 
-async def compose(context: PluginContext) -> Parts:
+async def compose(context: PluginContext) -> PluginParts:
     """Build the plugin's parts, in the order in which they need each other."""
     settings = FilterSettings.from_mapping(context.settings)
     model = ModelInUse(context)
@@ -135,7 +135,7 @@ async def compose(context: PluginContext) -> Parts:
         **material.roles.commands(),
         **_note_commands(context, settings, model, filtering, material),
     }
-    return Parts(hooks=hooks, commands=commands, cache=filtering.cache, notes=material.notes)
+    return PluginParts(hooks=hooks, commands=commands, cache=filtering.cache, notes=material.notes)
 
 
 async def _filtering(

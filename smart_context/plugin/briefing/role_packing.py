@@ -3,10 +3,11 @@
 import hashlib
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+from cachetools import LRUCache
 
 from smart_context.errors import ConfigInvalid, PathRefused
 from smart_context.packing import RoleConfig
@@ -67,7 +68,7 @@ class RolePacking:
         self._sources = sources
         self._without = tuple(without)
         self._clock = clock
-        self._packed: OrderedDict[State, _Packed] = OrderedDict()
+        self._packed: LRUCache[State, _Packed] = LRUCache(MAX_PACKED)
         self._walked: dict[bool, _Walked] = {}
         self._one_at_a_time = threading.Lock()
 
@@ -118,14 +119,8 @@ class RolePacking:
                 problems = (*usable.problems, *part.problems)
                 part = replace(part, templates=usable.templates, problems=problems)
                 known = _Packed(state, self._used(part), part)
-            self._remember(key, known)
+            self._packed[key] = known
             return known.part
-
-    def _remember(self, key: State, packed: _Packed) -> None:
-        self._packed[key] = packed
-        self._packed.move_to_end(key)
-        while len(self._packed) > MAX_PACKED:
-            self._packed.popitem(last=False)
 
     def _state(self, role: RoleConfig, targets: Sequence[str]) -> State:
         context = role.context

@@ -7,7 +7,6 @@ holds now. Losing a side-car loses no word of the chat, so a damaged file reads 
 
 import asyncio
 import logging
-from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -60,11 +59,9 @@ class Sidecars:
         self._logger = logger
         self._on_change = on_change
         self._changed_elsewhere: list[Callable[[ChatId], None]] = []
-        self._known: OrderedDict[ChatId, StoredSidecar] = (
-            OrderedDict()
-        )  # drops a revision with each
+        self._known: LRUCache[ChatId, StoredSidecar] = LRUCache(MAX_CHATS_IN_MEMORY)
         self._unstored: LRUCache[ChatId, ChatSidecar] = LRUCache(MAX_CHATS_IN_MEMORY)
-        self._revisions: Counter[ChatId] = Counter()
+        self._revisions: LRUCache[ChatId, int] = LRUCache(MAX_CHATS_IN_MEMORY)
         self._unreadable: set[ChatId] = set()
         self._writing = asyncio.Lock()
 
@@ -92,7 +89,7 @@ class Sidecars:
 
     def revision(self, chat_id: ChatId) -> int:
         """A number that grows with each change that this process makes or sees."""
-        return self._revisions[chat_id]
+        return self._revisions.get(chat_id, 0)
 
     def forget(self, chat_id: ChatId) -> None:
         """Forget the side-car of a deleted chat."""
@@ -175,7 +172,7 @@ class Sidecars:
         before = await self.of(chat_id)
         after = change(before.state)
         self._unstored[chat_id] = replace(before, state=after)
-        self._revisions[chat_id] += 1
+        self._count_change(chat_id)
         return before, after
 
     async def _store_chosen(self, chat_id: ChatId) -> None:
@@ -237,11 +234,11 @@ class Sidecars:
     def _remember(self, chat_id: ChatId, known: StoredSidecar) -> None:
         last = self._known.get(chat_id)
         if last is not None and last is not known:
-            self._revisions[chat_id] += 1
+            self._count_change(chat_id)
         self._known[chat_id] = known
-        self._known.move_to_end(chat_id)
-        if len(self._known) > MAX_CHATS_IN_MEMORY:
-            self._revisions.pop(self._known.popitem(last=False)[0], None)
+
+    def _count_change(self, chat_id: ChatId) -> None:
+        self._revisions[chat_id] = self.revision(chat_id) + 1
 
     def _warn(self, chat_id: ChatId, error: StoreFailed) -> None:
         if chat_id not in self._unreadable:
