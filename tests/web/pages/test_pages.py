@@ -1,12 +1,16 @@
+import json
 import re
 
 import httpx
 import pytest
 from starlette.applications import Starlette
 
+from smart_context.app.composition import running_host
+from smart_context.app.status import register_status
 from smart_context.errors import ChatUnreadable
+from smart_context.host.commands.registry import Caller
 from smart_context.web.pages.pages import page_routes
-from tests.web.fake_host import FakeHost, FilterState
+from tests.web.fake_host import FakeHost
 
 pytestmark = pytest.mark.anyio
 
@@ -67,12 +71,31 @@ async def test_the_first_paint_has_messages_topics_and_status():
     assert '<span class="always-count">1 message</span>' in page
 
 
-async def test_the_first_paint_shows_the_filter():
-    host = FakeHost({"c": chat(8)})
-    host.filters["c"] = FilterState(active=["Sourdough", "Gone Topic"])
+@pytest.fixture
+async def served(tmp_path):
+    """A real host with the real plugin, and one chat."""
+    (tmp_path / ".vault.toml").write_text(
+        "[plugins.smart_context]\nenabled = true\nrecent_messages = 0\nkeep_pairs = false\n"
+        'relevance = "plain"\n'
+    )
+    (tmp_path / ".memory").mkdir()
+    (tmp_path / ".memory" / "c.json").write_text(json.dumps(chat(8)))
+    async with running_host(tmp_path) as host:
+        register_status(host)
+        yield host
 
-    page = (await fetch(host, "/chats/c")).text
 
+async def pick(host, *topics):
+    params = {"chat_id": "c", "topics": list(topics)}
+    return await host.commands.call("smart_context.set_filter", params, Caller())
+
+
+async def test_the_first_paint_shows_the_filter(served):
+    picked = await pick(served, "Sourdough", "Gone Topic")
+
+    page = (await fetch(served, "/chats/c")).text
+
+    assert picked["message_ids"] == ["m0", "m1", "m3", "m5", "m7"]
     assert ">5 of 8 messages in context</p>" in page
     assert re.search(r'value="Sourdough"[^>]* checked', page)
     assert page.count('class="message in-context"') == 5
@@ -80,11 +103,10 @@ async def test_the_first_paint_shows_the_filter():
     assert "Gone Topic" in page
 
 
-async def test_the_first_paint_says_that_nothing_matches():
-    host = FakeHost({"c": chat(8)})
-    host.filters["c"] = FilterState(active=["Nobody Said This"])
+async def test_the_first_paint_says_that_nothing_matches(served):
+    await pick(served, "Nobody Said This")
 
-    page = (await fetch(host, "/chats/c")).text
+    page = (await fetch(served, "/chats/c")).text
 
     assert ">No message matches; all 8 messages in context</p>" in page
 
