@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from smart_context.chat.messages import ChatId, Message, MessageId
-from smart_context.host.client_request import ClientRequest
+from smart_context.host.request.client_request import ClientRequest
 from smart_context.host.request.request import Request
 from smart_context.host.request.tools import Tool
 from smart_context.host.request.window import Window

@@ -64,7 +64,8 @@ class Hooks:
         turn.system_prompt = briefing.system_prompt(turn.system_prompt)
         optional = briefing.contexts.prompt.text
         turn.request = replace(turn.request, optional_prompt=optional)
-        turn.message = briefing.message
+        if turn.client is None:  # another program words its own messages
+            turn.message = briefing.message
         if briefing.contexts.problems:
             self.context_changes.announce(chat_id=turn.chat_id)
         await self.sidecars.keep_state(turn.chat_id)
@@ -72,7 +73,7 @@ class Hooks:
 
     async def offer_files(self, turn: Turn) -> None:
         """Let the model ask for files of the vault."""
-        if tools := self.offer.tools():
+        if turn.client is None and (tools := self.offer.tools()):
             turn.tools.extend(tools)
             turn.request = replace(turn.request, as_text=self.offer.is_fenced)
 

@@ -19,7 +19,7 @@ from smart_context.gateway.edge.own_answers import OwnAnswers
 from smart_context.gateway.edge.presence import Presence, Unwanted
 from smart_context.gateway.edge.provided import MAX_SHORT_BYTES, provide
 from smart_context.gateway.edge.reading import ClientGone, headers_of, read_bytes
-from smart_context.gateway.edge.relay import Relay, read_all
+from smart_context.gateway.edge.relay import Relay, end, read_all
 from smart_context.gateway.edge.upstream import Call, Upstream
 from smart_context.gateway.requests.body import BodyRefused, read_body
 from smart_context.gateway.requests.outgoing import Kind
@@ -231,7 +231,8 @@ class Gateway:
         presence = Presence(receive, self._stopping)
         try:
             answer = await presence.during(self._upstream.send(call))
-            await presence.during(Relay(answer, []).run(send))
+            if await presence.during(Relay(answer, []).run(send)):
+                await end(send)
         finally:
             presence.close()
 

@@ -9,12 +9,15 @@ from smart_context.config import EndpointSettings
 from smart_context.gateway.answers.gathered import Gathered
 from smart_context.gateway.edge.errors import GatewayError, with_hint
 from smart_context.gateway.edge.presence import Presence, Unwanted
-from smart_context.gateway.edge.relay import RawHeaders, Relay, read_all
+from smart_context.gateway.edge.relay import RawHeaders, Relay, end, read_all
 from smart_context.gateway.edge.upstream import Call, Upstream
 from smart_context.gateway.turns.exchange import Exchange, Outcome, finished
 from smart_context.gateway.turns.incoming import PATHS, Incoming
 
 MAX_SHORT_BYTES = 8 << 20
+SAVED_WITHIN_S = 1.0
+"""How long the end of a body waits until the answer is saved."""
+
 _ERROR, _NOT_FOUND = 400, 404
 _NO_RESPONSES = (
     "This provider may not know the Responses API; set the client to chat completions, or use "
@@ -30,6 +33,7 @@ class _Ending:
     error: str = ""
     status: int = 0
     is_stopped: bool = False
+    needs_end: bool = False
 
     def outcome(self) -> Outcome:
         error = self.error
@@ -73,7 +77,16 @@ async def provide(
         ending.is_stopped = True
         raise
     finally:
-        await finished(exchange.finish(ending.outcome()))
+        await _finish(exchange, ending, send)
+
+
+async def _finish(exchange: Exchange, ending: _Ending, send: Send) -> None:
+    """Save what came, then end the body: whoever has seen the end finds the chat as it is."""
+    saving = asyncio.ensure_future(exchange.finish(ending.outcome()))
+    await asyncio.wait([saving], timeout=SAVED_WITHIN_S)
+    if ending.needs_end:
+        await end(send)
+    await finished(saving)
 
 
 async def _ask(
@@ -93,7 +106,7 @@ async def _ask(
         return
     relay = Relay(answer, exchange.headers(), exchange.arrived, exchange.ends)
     ending.gathered = relay.gathered
-    await presence.during(relay.run(send))
+    ending.needs_end = await presence.during(relay.run(send))
     ending.error = relay.error
 
 

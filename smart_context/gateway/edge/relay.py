@@ -47,7 +47,10 @@ class Relay:
         return self._gatherer.answer
 
     async def run(self, send: Send) -> bool:
-        """Pass on everything; gives whether all of it came."""
+        """Pass on everything but the end; gives whether there is to be one.
+
+        A body that broke off has no end, so that the client sees that it is not whole.
+        """
         try:
             return await self._pass_on(send)
         finally:
@@ -55,7 +58,9 @@ class Relay:
             self._note(self._gatherer.close())
 
     async def _pass_on(self, send: Send) -> bool:
-        headers = [*self._answer.headers, *self._headers]
+        # The end comes once the answer is saved, which a known length would not allow.
+        theirs = [pair for pair in self._answer.headers if pair[0] != b"content-length"]
+        headers = [*theirs, *self._headers]
         start = {"type": "http.response.start", "status": self._answer.status, "headers": headers}
         await send(start)
         if not self._answer.is_stream:
@@ -68,10 +73,8 @@ class Relay:
         except GatewayError as error:
             self.error = str(error)
             if not self._answer.is_stream:
-                return False  # without an end, so that the client sees that it is not whole
-            await send({"type": "http.response.body", "body": error.event(), "more_body": False})
-            return False
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+                return False
+            await send({"type": "http.response.body", "body": error.event(), "more_body": True})
         return True
 
     def _read(self, chunk: bytes) -> str:
@@ -85,6 +88,11 @@ class Relay:
     def _note(self, text: str) -> None:
         if text:
             self._on_text(text)
+
+
+async def end(send: Send) -> None:
+    """End a body."""
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def read_all(answer: Answer, most_bytes: int) -> bytes:

@@ -25,7 +25,6 @@ from smart_context.gateway.turns.document import (
 )
 from smart_context.gateway.turns.endings import Endings
 from smart_context.gateway.turns.incoming import Incoming
-from smart_context.host.client_request import ClientRequest, ReceiptKind
 from smart_context.host.events import (
     CHAT_FAILED,
     CHAT_FINISHED,
@@ -37,6 +36,7 @@ from smart_context.host.events import (
     PIPELINE_PROMPT,
     PIPELINE_START,
 )
+from smart_context.host.request.client_request import ClientRequest, ReceiptKind
 from smart_context.host.request.request import Request
 from smart_context.host.turn import Turn
 from smart_context.host.turns.pipeline import Pipeline

@@ -56,6 +56,15 @@ def prompt_messages(
     return tuple(prompt)
 
 
+def with_system(prompt: tuple[PromptMessage, ...], text: str) -> tuple[PromptMessage, ...]:
+    """The messages with a text added to the leading system message, or before all of them."""
+    if not text.strip():
+        return prompt
+    if prompt and prompt[0]["role"] == "system" and isinstance(prompt[0]["content"], str):
+        return _plain("system", f"{prompt[0]['content']}\n\n{text.strip()}"), *prompt[1:]
+    return _plain("system", text.strip()), *prompt
+
+
 def _plain(role: str, content: str | list[PromptMessage]) -> PromptMessage:
     return {"role": role, "content": content}
 

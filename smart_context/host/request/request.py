@@ -6,7 +6,7 @@ from typing import Any
 
 from smart_context.chat.messages import Message, MessageId, Part
 from smart_context.host.request.fenced_tools import in_plain_text, with_instructions
-from smart_context.host.request.prompt import prompt_messages
+from smart_context.host.request.prompt import prompt_messages, with_system
 from smart_context.host.request.tools import Tool
 from smart_context.llm.models import PromptMessage
 
@@ -28,6 +28,7 @@ class Request:
         protected: Messages of the history that are left out last.
         optional_prompt: A part of the system prompt, word for word, that may be left out.
         attached_text: A part of the message, word for word: the attached texts.
+        is_of_client: It is the request of another program, whose own system message comes first.
     """
 
     message: str
@@ -42,9 +43,12 @@ class Request:
     protected: frozenset[MessageId] = frozenset()
     optional_prompt: str = ""
     attached_text: str = ""
+    is_of_client: bool = False
 
     def messages(self) -> tuple[PromptMessage, ...]:
         """The messages to send, in plain text for a model that takes no tools."""
+        if self.is_of_client:
+            return with_system(prompt_messages("", self.history, self.message), self.system_prompt)
         system = self.system_prompt
         prompt = prompt_messages(
             with_instructions(system, self.tools) if self.as_text else system,

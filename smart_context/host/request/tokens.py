@@ -1,6 +1,6 @@
 """The one estimate of what a request costs: its texts, and a few tokens around them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from smart_context.chat.compaction import sent_text
@@ -39,11 +39,19 @@ def message_tokens(message: Message, count: CountTokens) -> int:
 
 def texts_of(message: PromptMessage) -> Iterator[str]:
     """The texts of one message of a request."""
-    content: Any = message["content"]
+    content: Any = message.get("content")
     if isinstance(content, str):
         yield content
-    elif content:
-        yield from (part["text"] for part in content if part.get("type") == "text")
-    for call in message.get("tool_calls", ()):
-        yield call["function"]["name"]
-        yield call["function"]["arguments"]
+    elif isinstance(content, list):
+        yield from _strings(content, "text")
+    calls: Any = message.get("tool_calls")
+    for call in calls if isinstance(calls, list) else ():
+        yield from _strings([call.get("function")], "name", "arguments")
+    yield from _strings([message], "arguments", "output")  # items of the Responses API
+
+
+def _strings(holders: Iterable[Any], *names: str) -> Iterator[str]:
+    """The values of some keys that are texts; clients of others send all kinds of things."""
+    for holder in holders:
+        if isinstance(holder, Mapping):
+            yield from (holder[name] for name in names if isinstance(holder.get(name), str))

@@ -153,10 +153,12 @@ class PreviewCommands:
 
 
 def _request(forecast: Forecast, briefing: Briefing, draft: Message, attached: str) -> Request:
+    of_client = forecast.view.is_of_client
     return Request(
         system_prompt=briefing.system_prompt(""),
         history=forecast.decision.messages,
-        message=briefing.message,
+        message=draft.text if of_client else briefing.message,
+        is_of_client=of_client,
         files=tuple(draft.files),
         protected=protected_ids(forecast.view),
         optional_prompt=briefing.contexts.prompt.text,

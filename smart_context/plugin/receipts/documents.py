@@ -29,6 +29,9 @@ def receipt_line(receipt: Receipt, texts: Mapping[str, str]) -> JsonObject:
         "usage": dict(receipt.usage),
         "model": receipt.models.get("chat", ""),
         "fell_back": receipt.fell_back,
+        "client": receipt.client,
+        "endpoint": receipt.endpoint,
+        "kind": receipt.kind,
     }
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from smart_context.chat.messages import Message, MessageId
+from smart_context.host.request.tokens import texts_of
 from smart_context.host.turn import Turn
 from smart_context.llm.models import PromptMessage
 from smart_context.plugin.briefing.briefing import Briefing
@@ -88,7 +89,43 @@ def receipt_of_turn(
         count_tokens: Counts for the model that was asked.
     """
     made = _made(pending, forecast, turn.message, turn.system_prompt, turn.history, count_tokens)
-    usage = turn.usage
+    return _ended(made, turn, before=before, at=at, models=models, count_tokens=count_tokens)
+
+
+def receipt_of_passed_on(
+    turn: Turn,
+    *,
+    before: Sequence[PromptMessage] = (),
+    at: str,
+    models: Mapping[str, str],
+    count_tokens: CountTokens,
+) -> Receipt:
+    """The receipt of another program's request that went on as it came; as `receipt_of_turn`."""
+    texts = [text for message in turn.sent for text in texts_of(message)]
+    made = Receipt(
+        turn="",
+        question="",
+        answer="",
+        at="",
+        outcome="",
+        settings=settings_document(FilterState(), FilterSettings()),
+        models={},
+        parts={"history": sum(map(count_tokens, texts))},
+    )
+    return _ended(made, turn, before=before, at=at, models=models, count_tokens=count_tokens)
+
+
+def _ended(
+    made: Receipt,
+    turn: Turn,
+    *,
+    before: Sequence[PromptMessage],
+    at: str,
+    models: Mapping[str, str],
+    count_tokens: CountTokens,
+) -> Receipt:
+    """A receipt with what is known once the turn is over."""
+    usage, client = turn.usage, turn.client
     return replace(
         made,
         turn=turn.id,
@@ -96,7 +133,7 @@ def receipt_of_turn(
         answer=turn.answer_id,
         at=at,
         outcome=_outcome(turn),
-        models=models,
+        models=models if client is None else {**models, "chat": client.model},
         usage={"prompt": usage.prompt_tokens, "completion": usage.completion_tokens}
         if usage
         else {},
@@ -105,6 +142,9 @@ def receipt_of_turn(
         repeated_tokens=shared_prefix_tokens(before, turn.sent, count_tokens)
         if before and turn.sent
         else None,
+        client=client.client if client else "",
+        endpoint=client.endpoint if client else "",
+        kind=client.kind if client else "turn",
     )
 
 

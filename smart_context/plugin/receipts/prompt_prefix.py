@@ -24,7 +24,7 @@ def shared_prefix_tokens(
     shorter = min(len(before), len(after))
     same = next((n for n in range(shorter) if before[n] != after[n]), shorter)
     texts = [text for message in after[:same] for text in texts_of(message)]
-    if same < shorter and before[same]["role"] == after[same]["role"]:
+    if same < shorter and before[same].get("role") == after[same].get("role"):
         pairs = zip(texts_of(before[same]), texts_of(after[same]), strict=False)
         texts += [_shared_prefix(*pair) for pair in list(pairs)[:1]]
     return sum(count_tokens(text) for text in texts if text)

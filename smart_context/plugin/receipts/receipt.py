@@ -98,6 +98,9 @@ class Receipt:
         hidden_places: Where it held text that people don't see, as stored.
         repeated_tokens: Tokens at its beginning that the chat's request before it shares;
             `None` if that request is unknown.
+        client: The program whose request it was; empty for a turn of the page.
+        endpoint: The address that was asked for it.
+        kind: `turn`, `aside` or `held by the provider`: the filter applies to turns alone.
     """
 
     turn: str
@@ -118,6 +121,9 @@ class Receipt:
     prompt: tuple[PromptMessage, ...] = ()
     hidden_places: tuple[JsonObject, ...] = ()
     repeated_tokens: int | None = None
+    client: str = ""
+    endpoint: str = ""
+    kind: str = "turn"
 
     @property
     def tokens(self) -> int:
@@ -170,7 +176,7 @@ class Receipt:
 
 _PLAIN = (
     *("turn", "question", "answer", "at", "outcome", "settings", "models", "usage", "parts"),
-    *("fell_back", "problem", "system", "sent"),
+    *("fell_back", "problem", "system", "sent", "client", "endpoint", "kind"),
 )
 
 

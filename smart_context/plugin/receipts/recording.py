@@ -19,7 +19,12 @@ from smart_context.llm.tokens import count_tokens
 from smart_context.plugin.briefing.briefing import Briefing
 from smart_context.plugin.forecast.forecasts import Forecasts
 from smart_context.plugin.receipts.files import ReceiptFiles
-from smart_context.plugin.receipts.making import PendingReceipt, receipt_of_turn
+from smart_context.plugin.receipts.making import (
+    PendingReceipt,
+    receipt_of_passed_on,
+    receipt_of_turn,
+)
+from smart_context.plugin.receipts.receipt import Receipt
 from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.settings import FilterSettings
 from smart_context.values import JsonObject
@@ -85,31 +90,37 @@ class ReceiptRecorder:
         A turn that sent nothing has no receipt.
         """
         pending = self._pending.pop(turn.id, None)
-        if pending is None or (turn.aborted and not turn.sent):
+        is_passed_on = pending is None and turn.client is not None
+        if (pending is None and not is_passed_on) or (turn.aborted and not turn.sent):
             return
-        pending.decision = pending.decision.without(turn.left_out)
-        pending.attached = turn.request.attached_text
-        if turn.lacks_optional_prompt:
-            pending.briefing = pending.briefing.without_contexts()
-        forecast = await self.forecasts.with_costs(pending.view, pending.decision)
         models = self.models()
         name = models.chat.name
+        make = await self._maker(turn, pending)
         receipt = await asyncio.to_thread(
-            receipt_of_turn,
-            turn,
-            pending,
-            forecast,
+            make,
             before=await self._request_before(turn),
             at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             models={"chat": name, "embedding": models.embedder.name},
             count_tokens=lambda text: count_tokens(text, name),
         )
         try:
-            if await self.chats.exists(turn.chat_id):
+            # An aside often comes before the first turn, which makes the chat.
+            if is_passed_on or await self.chats.exists(turn.chat_id):
                 await self.files.add(turn.chat_id, receipt)
                 self.emit(RECEIPT_KEPT, {"chat_id": turn.chat_id, "turn": turn.id})
         except SmartContextError as error:
             self.logger.warning("the receipt of turn %s is not stored: %s", turn.id, error)
+
+    async def _maker(self, turn: Turn, pending: PendingReceipt | None) -> Callable[..., Receipt]:
+        """What makes the receipt, once it is known what the messages cost."""
+        if pending is None:
+            return partial(receipt_of_passed_on, turn)
+        pending.decision = pending.decision.without(turn.left_out)
+        pending.attached = turn.request.attached_text
+        if turn.lacks_optional_prompt:
+            pending.briefing = pending.briefing.without_contexts()
+        forecast = await self.forecasts.with_costs(pending.view, pending.decision)
+        return partial(receipt_of_turn, turn, pending, forecast)
 
     async def _request_before(self, turn: Turn) -> Sequence[PromptMessage]:
         """The chat's request before this turn's; empty if unknown."""

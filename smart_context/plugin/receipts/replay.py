@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from smart_context.chat.clients import client_history, is_of_client
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.chat.store import ChatStore
 from smart_context.errors import CommandFailed
@@ -86,7 +87,8 @@ class Replays:
             Request(
                 system_prompt=briefing.system_prompt(receipt.system),
                 history=decision.messages,
-                message=briefing.message,
+                message=sent.text if view.is_of_client else briefing.message,
+                is_of_client=view.is_of_client,
                 files=question.files,
                 protected=protected_ids(view),
                 optional_prompt=briefing.contexts.prompt.text,
@@ -112,9 +114,10 @@ class Replays:
         self, chat_id: ChatId, question: MessageId, wanted: Mapping[str, Any]
     ) -> tuple[ChatView, Message, Message]:
         """The chat, the question as it is stored, and as it was sent."""
-        stored = await self.chats.messages(chat_id)
+        stored, others = await self.chats.snapshot(chat_id)
         asked = _up_to(stored, question)
-        built = await self.build_history(asked)
+        of_client = is_of_client(others)
+        built = await (client_history(asked) if of_client else self.build_history(asked))
         history = [message for message in built if message.id != question]
         sent = next((message for message in built if message.id == question), asked[-1])
         view = await self.chat_filter.view_before(chat_id, question, history)

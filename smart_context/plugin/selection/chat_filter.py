@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from smart_context.chat.clients import client_history, is_of_client
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.chat.store import ChatStore
 from smart_context.errors import InvalidParams
@@ -50,14 +51,22 @@ class ChatFilter:
         """The chat as its next message would find it."""
         stored, others = await self.chats.snapshot(chat_id)
         messages = _finished(stored)
-        built = await self.build_history((*messages, _NEXT_MESSAGE))
         return ChatView(
             chat_id=chat_id,
             messages=messages,
-            history=tuple([message for message in built if message.id != _NEXT_MESSAGE.id]),
+            history=await self._history(messages, others),
             topics=_topics_of(others),
             sidecar=await self.sidecars.of(chat_id),
+            is_of_client=is_of_client(others),
         )
+
+    async def _history(
+        self, messages: tuple[Message, ...], others: Mapping[str, Any]
+    ) -> tuple[Message, ...]:
+        if is_of_client(others):
+            return await client_history(messages)
+        built = await self.build_history((*messages, _NEXT_MESSAGE))
+        return tuple([message for message in built if message.id != _NEXT_MESSAGE.id])
 
     async def view_before(
         self, chat_id: ChatId, question: MessageId, history: Sequence[Message]
@@ -80,6 +89,7 @@ class ChatFilter:
             topics=_topics_of(others),
             sidecar=await self.sidecars.of(chat_id),
             more_follow=True,
+            is_of_client=is_of_client(others),
         )
 
     async def topics(self, chat_id: ChatId) -> JsonObject:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from smart_context.chat.clients import STAYS
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.errors import SmartContextError
 from smart_context.plugin.choices.sidecar_files import ChatSidecar
@@ -35,6 +36,7 @@ class ChatView:
         messages: All its stored messages, oldest first, without the one being sent.
         history: The messages that would be sent without a filter, oldest first.
         topics: The public topics of the chat file.
+        is_of_client: Another program keeps the chat, and minds the model's window itself.
         sidecar: What is stored next to the chat.
         more_follow: True if the message being sent is stored already.
     """
@@ -45,6 +47,7 @@ class ChatView:
     topics: tuple[Mapping[str, Any], ...]
     sidecar: ChatSidecar
     more_follow: bool = False
+    is_of_client: bool = False
 
     @property
     def sticky_ids(self) -> frozenset[MessageId]:
@@ -143,13 +146,15 @@ class ContextSelector:
             recent=settings.recent_messages,
             keep_pairs=settings.keep_pairs,
         )
-        fitting = self._budget.applied(
-            selection,
-            candidates,
-            keep=protected_ids(view),
-            has_contexts=bool(state.contexts),
-            has_role=bool(state.role),
-        )
+        fitting = selection
+        if not view.is_of_client:
+            fitting = self._budget.applied(
+                selection,
+                candidates,
+                keep=protected_ids(view),
+                has_contexts=bool(state.contexts),
+                has_role=bool(state.role),
+            )
         kept = frozenset(fitting.kept)
         return Decision(
             messages=tuple([message for message in candidates if message.id in kept]),
@@ -265,7 +270,9 @@ def _standing(candidates: Sequence[Message]) -> Iterable[MessageId]:
     return (
         message.id
         for position, message in enumerate(candidates)
-        if message.is_summary or (position == 0 and message.role == "system")
+        if message.is_summary
+        or (position == 0 and message.role == "system")
+        or message.extra.get(STAYS)
     )
 
 

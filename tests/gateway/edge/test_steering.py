@@ -1,0 +1,214 @@
+"""What is picked, pinned, hidden or attached in the panel decides what a client's request sends."""
+
+import json
+
+import pytest
+
+from tests.fake_openai import Reply
+from tests.gateway.asking import ApiClient, provided_vault
+from tests.gateway.saying import assistant, system, user
+
+LAMPS = "The lighthouse lamp burns"
+BEES = "A garden for bees"
+TALK = [
+    system("Be kind."),
+    user("Tell me about the lighthouse lamp"),
+    assistant(LAMPS),
+    user("Tell me about bees in the garden"),
+    assistant(BEES),
+]
+CALL = {"id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    with provided_vault(tmp_path_factory.mktemp("steering")) as found:
+        yield found
+
+
+@pytest.fixture
+def server(served):
+    return served[0]
+
+
+@pytest.fixture
+def provider(served):
+    return served[1]
+
+
+class Chat:
+    """One client's chat under its own name."""
+
+    def __init__(self, server, provider, name):
+        self.server = server
+        self.provider = provider
+        self.name = name
+        self.client = ApiClient(server)
+
+    def send(self, *messages, **fields):
+        return self.client.chat(
+            *messages, headers={"X-Smart-Context-Chat": self.name, **fields.pop("headers", {})}
+        )
+
+    @property
+    def sent(self):
+        return self.provider.chat_requests[-1].messages
+
+    def ask(self, command, **params):
+        return self.server.ask(f"smart_context.{command}", chat_id=self.name, **params)
+
+    def id_of(self, text):
+        document = self.server.ask("memory.load_chat", chat_id=self.name)
+        return next(m["id"] for m in document["messages"] if m["content"] == text)
+
+
+@pytest.fixture
+def chat(server, provider, request):
+    talk = Chat(server, provider, request.node.name.replace("[", "-").replace("]", ""))
+    provider.reply_with(LAMPS, BEES)
+    talk.send(*TALK[:2])
+    talk.send(*TALK[:4])
+    return talk
+
+
+NEXT = user("What did you say of the lamp?")
+
+
+def test_a_picked_topic_leaves_out_the_rest(chat):
+    chat.ask("set_filter", topics=["lighthouse lamp"])
+    answer = chat.send(*TALK, NEXT)
+    assert chat.sent == [*TALK[:3], NEXT]
+    assert (answer.headers["x-smart-context-in"], answer.headers["x-smart-context-out"]) == (
+        "6",
+        "4",
+    )
+    chat.ask("set_filter", topics=[])
+    chat.send(*TALK, NEXT)
+    assert chat.sent == [*TALK, NEXT]
+
+
+def test_the_panels_preview_is_what_is_sent(chat):
+    chat.ask("set_filter", topics=["bees garden"])
+    preview = chat.ask("preview", message=NEXT["content"])
+    chat.send(*TALK, NEXT)
+    assert preview["prompt"] == chat.sent
+
+
+def test_the_receipt_says_what_was_sent_and_for_whom(chat):
+    chat.ask("set_filter", topics=["lighthouse lamp"])
+    answer = chat.send(*TALK, NEXT)
+    receipt = chat.ask("receipt", turn=answer.receipt)
+    assert receipt["prompt"] == chat.sent
+    assert receipt["kind"] == "turn"
+    assert receipt["endpoint"] == chat.provider.base_url
+    assert receipt["client"] == "unknown"
+    assert [row["in"] for row in receipt["messages"]] == [True, True, True, False, False]
+
+
+def test_hidden_messages_stay_out(chat):
+    chat.ask("hide", message_ids=[chat.id_of(BEES)])
+    chat.send(*TALK, NEXT)
+    assert chat.sent == [*TALK[:4], NEXT]
+
+
+def test_the_client_can_turn_it_off(chat):
+    chat.ask("set_filter", topics=["lighthouse lamp"])
+    chat.send(*TALK, NEXT, headers={"X-Smart-Context": "off"})
+    assert chat.sent == [*TALK, NEXT]
+
+
+def test_a_role_goes_into_the_system_text_and_is_not_stored(chat):
+    chat.ask("set_role", role="reviewer")
+    chat.send(*TALK, NEXT)
+    told = chat.sent[0]["content"]
+    assert told.startswith("Be kind.\n\n")
+    assert len(told) > 100
+    assert chat.sent[1:] == [*TALK[1:], NEXT]
+    document = chat.server.ask("memory.load_chat", chat_id=chat.name)
+    assert document["messages"][0]["content"] == "Be kind."
+    assert chat.ask("preview", message=NEXT["content"])["prompt"][0]["content"] == told
+
+
+def test_a_pinned_message_that_the_client_has_cut_is_brought_back(chat):
+    chat.ask("pin", message_ids=[chat.id_of(LAMPS)])
+    chat.send(TALK[0], *TALK[3:], NEXT)
+    assert chat.sent == [TALK[0], TALK[2], *TALK[3:], NEXT]
+
+
+def test_a_cut_list_is_not_made_longer(chat):
+    chat.send(TALK[0], *TALK[3:], NEXT)
+    assert chat.sent == [TALK[0], *TALK[3:], NEXT]
+
+
+def test_what_follows_the_question_stays_whatever_is_picked(chat):
+    chat.ask("set_filter", topics=["lighthouse lamp"])
+    steps = [
+        {"role": "assistant", "content": None, "tool_calls": [CALL]},
+        {"role": "tool", "tool_call_id": "call_1", "content": "Clover everywhere"},
+    ]
+    chat.send(*TALK, NEXT, *steps)
+    assert chat.sent == [*TALK[:3], NEXT, *steps]
+
+
+def test_calls_and_results_are_left_out_together(chat):
+    looked = [
+        user("Look for clover in the garden"),
+        {"role": "assistant", "content": None, "tool_calls": [CALL]},
+        {"role": "tool", "tool_call_id": "call_1", "content": "Clover in every garden."},
+        assistant("There is clover."),
+    ]
+    chat.send(*TALK, *looked[:3])
+    chat.ask("set_filter", topics=["lighthouse lamp"])
+    chat.send(*TALK, *looked, NEXT)
+    assert chat.sent == [*TALK[:3], NEXT]
+
+
+def test_an_aside_has_a_receipt_in_its_chat(server, provider):
+    talk = Chat(server, provider, "asides")
+    aside = talk.send(user("### Task:\nSuggest a title"))
+    turn = talk.send(user("Hello"))
+    kinds = {r["turn"]: r["kind"] for r in talk.ask("receipts")["receipts"]}
+    assert kinds == {aside.receipt: "aside", turn.receipt: "turn"}
+
+
+def test_a_history_that_the_provider_holds_goes_on_as_it_is(server, provider):
+    content = [{"type": "output_text", "text": "x"}]
+    output = [{"type": "message", "role": "assistant", "content": content}]
+    response = {"object": "response", "status": "completed", "output": output}
+
+    def reply(number):
+        body = {"id": f"resp_{number}", **response}
+        provider.reply_with(Reply(body=json.dumps(body).encode()), path="/responses")
+
+    client = ApiClient(server)
+    reply(1)
+    first = client.respond("Tell me about the lamp")
+    reply(2)
+    second = client.respond("And then?", previous_response_id="resp_1")
+    assert second.chat == first.chat
+    receipts = server.ask("smart_context.receipts", chat_id=first.chat)["receipts"]
+    assert [r["kind"] for r in receipts] == ["held by the provider", "turn"]
+    texts = [m["content"] for m in server.ask("memory.load_chat", chat_id=first.chat)["messages"]]
+    assert texts == ["Tell me about the lamp", "x", "And then?", "x"]
+
+
+def test_items_of_responses_are_filtered_by_their_units(server, provider):
+    client = ApiClient(server)
+    server_chat = {"X-Smart-Context-Chat": "items"}
+    said = {"type": "message", "role": "assistant"}
+    items = [
+        user("Tell me about the lighthouse lamp"),
+        {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "AAAA"},
+        {**said, "content": [{"type": "output_text", "text": LAMPS}]},
+        user("Tell me about bees in the garden"),
+        {"type": "reasoning", "id": "rs_2", "summary": [], "encrypted_content": "BBBB"},
+        {**said, "content": [{"type": "output_text", "text": BEES}]},
+    ]
+    body = {"id": "resp_x", "object": "response", "status": "completed", "output": []}
+    provider.reply_with(*[Reply(body=json.dumps(body).encode())] * 2, path="/responses")
+    client.respond([*items[:3], user("Go on")], headers=server_chat)
+    server.ask("smart_context.set_filter", chat_id="items", topics=["lighthouse lamp"])
+    answer = client.respond([*items, NEXT], headers=server_chat)
+    sent = [r for r in provider.requests if r.path == "/responses"][-1].body["input"]
+    assert sent == [*items[:3], NEXT]
+    assert answer.headers["x-smart-context-out"] == "4"
