@@ -45,35 +45,35 @@ _HELP = {
     "serve": "Serve a vault: the chat page and the Smart Context panel.",
     "init": "Write a commented .vault.toml into a folder of notes.",
     "doctor": "Check config, models, folders and plugins; say what to do.",
-    "trust": "Review what a vault wants (endpoints, plugins, roles, git), and let it.",
-    "sessions": "List and end the sessions of browsers; let in another one.",
-    "keys": "Make, list and revoke the keys of programs that use the API.",
-    "connect": "Print what to set in a client, so that it talks to Smart Context.",
+    "trust": "Review what a vault asks for (endpoints, plugins, roles, git), and allow it.",
+    "sessions": "List and end browser sessions; let in another browser.",
+    "keys": "Create, list and revoke the keys of programs that use the API.",
+    "connect": "Print the settings that connect a client to Smart Context.",
     "chats": "List, show, search, import and export chats.",
     "topics": "Show what a chat is about.",
     "filter": "Show what would be sent to the model, and why.",
-    "role": "Show the roles of a chat, or give it one.",
+    "role": "Show the roles of a chat, or set its role.",
     "receipt": "Show what a turn sent, and why; compare and replay turns.",
     "pack": "Pack files, changes and a task into one prompt.",
-    "read": "Print files as assigns, guarded as for a model.",
+    "read": "Print files as assigns, with the same limits as for a model.",
     "contexts": "List, show, build and edit named contexts of notes.",
-    "search": "Find the notes that hold all words.",
+    "search": "Find the notes that contain all words.",
     "links": "List what a note links to.",
     "backlinks": "List the notes that link to a note.",
-    "unresolved": "List links that lead nowhere.",
+    "unresolved": "List links to files that don't exist.",
     "orphans": "List the notes that no other links to.",
     "deadends": "List the notes that link to no other.",
     "outline": "List the headings of a note.",
     "tags": "List the tags of all notes or of one.",
-    "aliases": "List the other names of notes.",
+    "aliases": "List the aliases of notes.",
     "plugins": "List, enable, disable and create plugins.",
     "eval": "Score relevance on dialogue files and on your own chats.",
-    "calibrate": "Fit the scale of similarity to your own chats.",
+    "calibrate": "Fit the similarity scale to your own chats.",
 }
 
 
 class LazyGroup(click.Group):
-    """A group that knows its verbs' names and imports only the one that is used."""
+    """A group that imports only the verb that is used."""
 
     @override
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -27,7 +27,7 @@ def role(page):
 def test_a_role_and_its_files_shape_the_turn_until_it_is_taken_away(new_page, server, endpoint):
     page, other = open_chat(new_page, server, "c1"), open_chat(new_page, server, "c1")
     role(page).select_option("reviewer")
-    expect(page.locator(".role-told")).to_contain_text("Judges a change strictly")
+    expect(page.locator(".role-told")).to_contain_text("Reviews a change strictly")
     field = page.get_by_role("combobox", name="A file or folder that it is about")
     field.fill("Tid")
     expect(page.locator("#role-files option")).to_have_attribute("value", "Tides.md")

@@ -10,7 +10,7 @@ CHAT = "agent-debugging"
 def test_a_role_is_listed_chosen_seen_in_the_prompt_and_taken_away(smart_context, vault):
     code, out, err = smart_context("role", CHAT, "reviewer", "--target", "Start here.md", cwd=vault)
     assert code == 0, err
-    assert "●       reviewer     shipped  Judges a change" in out
+    assert "●       reviewer     shipped  Reviews a change" in out
     assert "It is about Start here.md." in out
     code, out, err = smart_context("filter", CHAT, "-m", "hi", "--show-prompt", cwd=vault)
     assert code == 0, err
@@ -25,7 +25,7 @@ def test_a_role_is_listed_chosen_seen_in_the_prompt_and_taken_away(smart_context
     ("arguments", "code", "words"),
     [
         pytest.param((CHAT, "pirate"), 1, "there is no role 'pirate'", id="unknown"),
-        pytest.param((CHAT, "planner", "--none"), 2, "can't go with a name", id="both"),
+        pytest.param((CHAT, "planner", "--none"), 2, "Use --none without a name", id="both"),
         pytest.param((CHAT, "--target", "a"), 2, "--target needs the NAME", id="no name"),
         pytest.param(("no-such-chat",), 1, "There is no chat", id="no chat"),
     ],

@@ -1,4 +1,4 @@
-"""Asks the running plugins about one chat, from the command line."""
+"""Runs a plugin's command about one chat, from the command line."""
 
 import asyncio
 from pathlib import Path
@@ -18,20 +18,20 @@ def ask_about_chat(
 
     Args:
         root: The vault.
-        command: Its name, such as `smart_context.preview`.
+        command: The command's name, such as `smart_context.preview`.
         chat: The chat's id.
-        may_be_new: Whether a chat that does not exist yet is as good as an empty one.
-        params: What the command takes besides.
+        may_be_new: True if a missing chat counts as an empty one.
+        params: Further parameters of the command.
 
     Raises:
-        CommandFailed: There is no such chat, or the command failed.
-        ChatIdInvalid: It is no chat id.
+        CommandFailed: If the chat does not exist, or the command fails.
+        ChatIdInvalid: If the id is not valid.
     """
     return asyncio.run(_ask(root, command, chat, may_be_new, params))
 
 
 async def existing_chat(store: ChatStore, chat: str) -> ChatId:
-    """The id of a chat that exists; the error names the newest ones."""
+    """Check that a chat exists; the error names the newest ones."""
     chat_id = check_chat_id(chat)
     if not await store.exists(chat_id):
         known = ", ".join(summary.id for summary in (await store.listing.rows())[:5])

@@ -59,7 +59,7 @@ def list_(vault: Path | None, output: str) -> None:
 @vault_option
 @json_format
 def show_(chat: str, vault: Path | None, output: str) -> None:
-    """Print a chat, message by message; with --format json the document itself."""
+    """Print the messages of a chat; with --format json, the whole document."""
     document = asyncio.run(_existing(open_store(vault_root(vault)), chat))
     show(document, output, lambda: as_markdown(document))
 
@@ -69,7 +69,7 @@ def show_(chat: str, vault: Path | None, output: str) -> None:
 @vault_option
 @json_format
 def search(query: str, vault: Path | None, output: str) -> None:
-    """Find messages that hold all words of QUERY, in any chat."""
+    """Find messages that contain all words of QUERY, in all chats."""
     hits = asyncio.run(open_store(vault_root(vault)).listing.search(query))
     rows = [
         {"chat_id": hit.chat_id, "message_id": hit.message_id, "snippet": hit.snippet}
@@ -84,7 +84,7 @@ def search(query: str, vault: Path | None, output: str) -> None:
                 [(r["chat_id"], r["message_id"], r["snippet"]) for r in rows],
             )
             if rows
-            else f"No message holds {query!r}."
+            else f"No message contains {query!r}."
         ),
     )
 
@@ -119,7 +119,7 @@ def import_(file: Path, chat_id: str | None, vault: Path | None) -> None:
 
 
 def as_markdown(document: dict[str, Any]) -> str:
-    """A chat for reading: each message under who said it, when, and its id."""
+    """A chat as Markdown, with role, id and time of each message."""
     title = document.get("title")
     head = [f"# {one_line(title)}"] if isinstance(title, str) and title else []
     return "\n\n".join(
@@ -141,7 +141,7 @@ async def _existing(store: ChatStore, chat: str) -> dict[str, Any]:
 
 async def _store_new(store: ChatStore, chat_id: ChatId, document: dict[str, Any]) -> None:
     if await store.exists(chat_id):
-        raise CommandFailed(f"The vault has a chat {chat_id} already; choose another --chat-id.")
+        raise CommandFailed(f"The vault already has a chat {chat_id}; choose another --chat-id.")
     await store.save(chat_id, document)
 
 

@@ -1,4 +1,4 @@
-"""`smart-context eval` and `calibrate`: how well the filter does, and what similarity means."""
+"""`smart-context eval` and `calibrate`: measures the filter, and fits the similarity scale."""
 
 import asyncio
 import sys
@@ -44,12 +44,12 @@ _AUTO = "auto"
 @click.option(
     "--plot",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write a picture, an .svg file: threshold curve and similarities.",
+    help="Write an .svg picture of the threshold curve and the similarities.",
 )
 @click.option(
     "--cache",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Where vectors are kept for the next time. Default: the user's cache folder.",
+    help="The folder of stored vectors. Default: the user's cache folder.",
 )
 @vault_option
 @json_format
@@ -64,7 +64,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
     vault: Path | None,
     output: str,
 ) -> None:
-    """Score relevance on dialogue FILEs, with the code and the embedding model that chats use.
+    """Score relevance on dialogue FILEs, with the code and embedding model that chats use.
 
     A FILE is JSON of one of five kinds, told apart by its keys: `questions` with evidence,
     `segments` of one subject each, `facts` about a user and what turns need of them, `follow-ups`
@@ -97,8 +97,8 @@ def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
 def calibrate(vault: Path | None, dry_run: bool, output: str) -> None:
     """Fit the scale of similarity to VAULT's own chats, for the embedding model in use.
 
-    0.4 then means: as likely about the topic as not. The scale is stored with its evidence beside
-    the chats, and holds from the next start on. Delete the file to go back.
+    On the new scale, 0.4 means: as likely about the topic as not. The scale is stored next to the
+    chats, and used from the next start on. Delete its file to undo this.
     """
     calibration, path = asyncio.run(_calibrate(vault_root(vault), stores=not dry_run))
     document = {**calibration.to_dict(), "stored": None if path is None else str(path)}
@@ -140,8 +140,8 @@ async def _calibrate(root: Path, *, stores: bool) -> "tuple[Calibration, Path | 
             except NotEnough as missing:
                 raise CommandFailed(
                     f"The chats in {shown(config.memory_dir)} can't calibrate "
-                    f"{parts.models.embedder.name}: {missing}\nNothing was changed. Chat on, or "
-                    "import chats with: smart-context chats import"
+                    f"{parts.models.embedder.name}: {missing}\nNothing was changed. Add chats, or "
+                    "import some with: smart-context chats import"
                 ) from missing
         path = await asyncio.to_thread(store_calibration, config.memory, found) if stores else None
     return found, path
@@ -157,7 +157,7 @@ def _note_restriction(config: VaultConfig) -> None:
 
 
 def _is_no_side_car(path: Path) -> bool:
-    """What lies beside a chat is named like it and passed over, so `.memory/*.json` will do."""
+    """False for the files next to a chat, which begin with its name: `.memory/*.json` works."""
     chat = path.name.partition(".")[0]
     return path.name == f"{chat}.json" or not path.with_name(f"{chat}.json").is_file()
 

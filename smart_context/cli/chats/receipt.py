@@ -32,13 +32,13 @@ _TAKES: Mapping[str, str] = {
 @click.argument("chat")
 @click.argument("turn", required=False)
 @click.option("--list", "lists", is_flag=True, help="List the chat's turns, newest first.")
-@click.option("--diff", metavar="TURN", help="What differs from that turn to this one.")
+@click.option("--diff", metavar="TURN", help="Compare this turn with that one.")
 @click.option(
     "--replay",
     "changes",
     multiple=True,
     metavar="KEY=VALUE",
-    help="What it would have sent otherwise, such as threshold=0.5 or topics=A,B; repeatable.",
+    help="Show the turn with other settings: threshold=0.5, topics=A,B and so on; repeatable.",
 )
 @click.option("--show-prompt", is_flag=True, help="Print the exact messages of the request.")
 @vault_option
@@ -55,8 +55,8 @@ def receipt(  # noqa: PLR0913, PLR0917 - click gives each option
 ) -> None:
     """Show what a turn of CHAT sent to the model, and why.
 
-    TURN is a turn's id, or that of its question or answer; the newest one if it is left out.
-    Nothing is sent or changed, also by --replay.
+    TURN is the id of a turn, of its question or of its answer. Default: the newest turn. Nothing
+    is sent or changed, not even by --replay.
     """
     root = vault_root(vault)
     named: dict[str, Any] = {"turn": turn} if turn else {}
@@ -66,7 +66,9 @@ def receipt(  # noqa: PLR0913, PLR0917 - click gives each option
         return
     if changes:
         if diff:
-            raise click.UsageError("--replay and --diff can't go together; replay shows its own.")
+            raise click.UsageError(
+                "Use either --replay or --diff; --replay shows its own differences."
+            )
         result = ask_about_chat(root, "smart_context.replay", chat, **named, **_settings(changes))
     else:
         compared: dict[str, Any] = {"diff": diff} if diff else {}
@@ -75,7 +77,7 @@ def receipt(  # noqa: PLR0913, PLR0917 - click gives each option
         prompt = result["prompt"]
         if prompt is None:
             raise click.ClickException(
-                "This request was too long to be kept, and chat or notes have changed since."
+                "This request was too long to store, and the chat or notes have changed since."
             )
         show(prompt, output, lambda: _prompt_as_text(prompt))
     elif "diff" in result:

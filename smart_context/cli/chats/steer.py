@@ -13,7 +13,7 @@ from smart_context.text.names import shown
 
 @click.command()
 @click.argument("chat")
-@click.option("--refresh", is_flag=True, help="Find the topics anew and store them.")
+@click.option("--refresh", is_flag=True, help="Find the topics again and store them.")
 @vault_option
 @json_format
 def topics(chat: str, refresh: bool, vault: Path | None, output: str) -> None:
@@ -47,7 +47,7 @@ def filter_(  # noqa: PLR0913, PLR0917 - click gives each option
 ) -> None:
     """Show what CHAT would send to the model, and why, without sending or changing anything.
 
-    Without --topics the selection of the chat page holds, and without --role its role.
+    Without --topics, the topics selected on the chat page are used; without --role, its role.
     """
     wanted: dict[str, Any] = {"message": message}
     if labels:
@@ -74,7 +74,7 @@ def filter_(  # noqa: PLR0913, PLR0917 - click gives each option
 @click.argument("chat")
 @click.argument("name", required=False)
 @click.option("--target", "targets", multiple=True, help="What the turns are about; repeatable.")
-@click.option("--none", "takes_away", is_flag=True, help="Take the role away.")
+@click.option("--none", "takes_away", is_flag=True, help="Remove the role.")
 @vault_option
 @json_format
 def role(
@@ -87,12 +87,14 @@ def role(
 ) -> None:
     """List the roles that CHAT can have, or give it the one called NAME.
 
-    The role's system prompt, files and template shape each turn from then on. Roles of your own
-    lie in roles/<name>.toml.
+    The role's system prompt, files and template are used in all later turns. Your own roles are
+    in roles/<name>.toml.
     """
     root = vault_root(vault)
     if takes_away and (name or targets):
-        raise click.UsageError("--none takes the role away; it can't go with a name or a target.")
+        raise click.UsageError(
+            "Use --none without a name and without --target: it removes the role."
+        )
     if targets and not name:
         raise click.UsageError("--target needs the NAME of a role.")
     if name or takes_away:

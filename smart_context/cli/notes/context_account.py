@@ -1,4 +1,4 @@
-"""What went into a context at each depth, and what stayed out and why, for people and programs."""
+"""The report about a context: its items at each depth, and those left out and why."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -9,13 +9,13 @@ from smart_context.llm.tokens import count_tokens
 from smart_context.text.names import shown
 
 MAX_NAMED = 50
-"""So many names of a kind are told to people; of more, the number."""
+"""The most names of a kind that are shown; of the others, only the number."""
 
 
 def account_of(
     snapshot: Snapshot, compiled: Compiled, options: ContextOptions, model: str
 ) -> dict[str, Any]:
-    """The account as JSON can say it; sizes in characters, and tokens as `model` counts them."""
+    """The report as JSON; sizes in characters, and in tokens as `model` counts them."""
     skipped, truncated = set(compiled.stats.skipped_items), set(compiled.stats.truncated_items)
     return {
         "items": [
@@ -48,7 +48,7 @@ def account_of(
 
 
 def account_as_text(account: dict[str, Any]) -> str:
-    """The account as a table and its remarks."""
+    """The report as a table with remarks."""
     rows = [
         (row["depth"], row["characters"], row["tokens"], _state(row), shown(row["item"]))
         for row in account["items"]
@@ -60,16 +60,14 @@ def account_as_text(account: dict[str, Any]) -> str:
 
 
 def remarks_on(account: dict[str, Any]) -> list[str]:
-    """What stayed out and why, and what is doubtful, one line each."""
+    """The items left out and why, and ambiguous links; one line each."""
     limit = account["max_len"]
     return [
-        *_named(
-            [f"missing: {shown(name)}: nothing there that is text" for name in account["missing"]]
-        ),
+        *_named([f"missing: {shown(name)}: not found, or not text" for name in account["missing"]]),
         *_named([_skipped(row, limit) for row in account["skipped"]]),
         *_named(
             [
-                f"ambiguous: [[{shown(row['link'])}]] in {shown(row['item'])} is taken for "
+                f"ambiguous: [[{shown(row['link'])}]] in {shown(row['item'])} was read as "
                 f"{shown(row['taken'])}, not {', '.join(map(shown, row['or']))}"
                 for row in account["ambiguous"]
             ]
@@ -82,7 +80,7 @@ def remarks_on(account: dict[str, Any]) -> list[str]:
 
 
 def sum_of(account: dict[str, Any]) -> str:
-    """How much it is, in one line."""
+    """The total, in one line."""
     count, out = len(account["items"]), len(account["skipped"])
     limit = f" of {account['max_len']:,}" if account["max_len"] else ""
     left = f", {out:,} skipped" if out else ""
@@ -99,7 +97,7 @@ def _state(row: dict[str, Any]) -> str:
 def _skipped(row: dict[str, Any], limit: int | None) -> str:
     length = "" if row["characters"] is None else f"{row['characters']:,} characters "
     room = "" if limit is None else f" of --max-len {limit:,}"
-    return f"skipped: {shown(row['item'])}: {length}do not fit into what is left{room}"
+    return f"skipped: {shown(row['item'])}: {length}exceed the rest{room}"
 
 
 def _named(lines: Sequence[str]) -> Iterator[str]:

@@ -10,36 +10,43 @@ import click
 from smart_context.errors import CommandFailed
 
 _OPTIONS = (
-    click.option("--depth", "link_depth", type=click.IntRange(0), help="Follow links so far."),
-    click.option("--inlinks/--no-inlinks", default=None, help="Follow links to a note, too."),
+    click.option(
+        "--depth", "link_depth", type=click.IntRange(0), help="Follow links this many steps."
+    ),
+    click.option("--inlinks/--no-inlinks", default=None, help="Also follow links to a note."),
     click.option(
         "--exclude-heading",
         "excluded_headings",
         multiple=True,
         metavar="PATTERN",
-        help="Leave out sections headed so; * is any text. Repeat.",
+        help="Leave out sections with this heading; * is any text. Repeat.",
     ),
-    click.option("--max-len", type=click.IntRange(0), help="Most characters; 0 is no limit."),
-    click.option("--order", type=click.Choice(["shortest", "listed"]), help="Within a depth."),
+    click.option("--max-len", type=click.IntRange(0), help="The most characters; 0 is no limit."),
+    click.option(
+        "--order", type=click.Choice(["shortest", "listed"]), help="The order within a depth."
+    ),
     click.option(
         "--expand-embeds/--no-expand-embeds",
         default=None,
         help="Put the text of ![[embeds]] in their place.",
     ),
     click.option(
-        "--max-links", "max_links_per_item", type=click.IntRange(0), help="Followed from one note."
+        "--max-links",
+        "max_links_per_item",
+        type=click.IntRange(0),
+        help="The most links followed from one note.",
     ),
     click.option(
         "--follow-excluded/--no-follow-excluded",
         "follow_links_in_excluded",
         default=None,
-        help="Follow links in what --exclude-heading left out. Default: yes.",
+        help="Follow links in sections left out by --exclude-heading. Default: yes.",
     ),
     click.option(
         "--template-file",
         type=click.Path(path_type=Path, exists=True, dir_okay=False),
         metavar="FILE",
-        help='JSON by depth, as {"0": {"before": "…", "after": "…"}}; -1 is around all.',
+        help='JSON by depth, as {"0": {"before": "…", "after": "…"}}; -1 wraps the whole.',
     ),
 )
 NAMES = (
@@ -55,14 +62,14 @@ NAMES = (
 
 
 def context_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """All options of a named context; those that were not given are not set."""
+    """Add the options of a named context to a verb; options not given are not set."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
 def options_given(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the verb's options that were given and are a context's, as it takes them.
+    """The given options of a context, as it takes them.
 
     Raises:
         CommandFailed: If the file of templates can't be used.

@@ -22,7 +22,7 @@ from smart_context.errors import CommandFailed, StoreFailed
 from smart_context.text.names import encodable, one_line, shown
 
 LARGE_CHARACTERS = 400_000
-"""From here on, about 100,000 tokens, it is asked whether so much is to be copied."""
+"""About 100,000 tokens: copying more needs a confirmation."""
 
 _NEW: dict[str, Any] = {"context_items": {"Folder/Note.md": True}, "context_opts": {}}
 
@@ -61,7 +61,7 @@ def list_(vault: Path | None, form: str) -> None:
 @vault_option
 @json_format
 def show_(key: str, vault: Path | None, output: str) -> None:
-    """Show what is listed in a context, and its options; `contexts build` gives its text."""
+    """Show the items and options of a context; `contexts build` prints its text."""
     context = _existing(_closed(vault), key)
     document = {
         "key": context.key,
@@ -73,10 +73,16 @@ def show_(key: str, vault: Path | None, output: str) -> None:
 
 @contexts.command(cls=WordCommand)
 @click.argument("items", nargs=-1, metavar="KEY | ITEM...")
-@click.option("--file", "files", multiple=True, metavar="NAME", help="An item, found as links are.")
+@click.option(
+    "--file",
+    "files",
+    multiple=True,
+    metavar="NAME",
+    help="An item, found like the target of a link.",
+)
 @click.option("--path", "paths", multiple=True, metavar="PATH", help="An item by its exact path.")
 @context_options
-@click.option("--dry-run", is_flag=True, help="Print the account of it instead of its text.")
+@click.option("--dry-run", is_flag=True, help="Print a report instead of the text.")
 @click.option("--model", default="", help="Count tokens as this model; else they are estimated.")
 @click.option(
     "-o",
@@ -86,14 +92,14 @@ def show_(key: str, vault: Path | None, output: str) -> None:
     help="Write the text there, not to stdout.",
 )
 @click.option("--copy", "to_clipboard", is_flag=True, help="To the clipboard, not to stdout.")
-@click.option("--yes", is_flag=True, help="Copy without asking, however large it is.")
+@click.option("--yes", is_flag=True, help="Copy without asking, even if it is large.")
 @vault_option
 @json_format
 def build(items: tuple[str, ...], **options: Any) -> None:
-    """Print the text of a named context, or of ITEMs that need not be stored.
+    """Print the text of a named context, or of ITEMs without storing them.
 
-    An ITEM is a note, a folder, `note#Heading` or `note#^block`, relative to the vault. What
-    stays out is said on stderr, why and how much it is.
+    An ITEM is a note, a folder, `note#Heading` or `note#^block`, relative to the vault. Left-out
+    items are reported on stderr, with reason and size.
     """
     with _opened(options["vault"]) as found:
         context = _wanted(found, items, options)
@@ -114,21 +120,23 @@ def build(items: tuple[str, ...], **options: Any) -> None:
     if options["output"] == "text":
         say("\n".join([*remarks_on(account), sum_of(account)]), err=True)
     if not account["items"]:
-        raise CommandFailed("There is nothing in this context, so nothing was written.")
+        raise CommandFailed("This context is empty, so nothing was written.")
     _deliver(compiled.context, account, options)
 
 
 @contexts.command()
 @click.argument("key")
-@click.option("--add", multiple=True, metavar="ITEM", help="List it too; repeat.")
-@click.option("--remove", multiple=True, metavar="ITEM", help="Don't list it any more; repeat.")
+@click.option("--add", multiple=True, metavar="ITEM", help="Add an item; repeat.")
+@click.option("--remove", multiple=True, metavar="ITEM", help="Remove an item; repeat.")
 @context_options
-@click.option("--unset", multiple=True, metavar="OPTION", help="Back to its default; repeat.")
+@click.option(
+    "--unset", multiple=True, metavar="OPTION", help="Reset an option to its default; repeat."
+)
 @vault_option
 def edit(key: str, add: tuple[str, ...], remove: tuple[str, ...], **options: Any) -> None:
-    """Change a named context by options, or in your editor ($EDITOR) if there are none.
+    """Change a named context by options, or without any in your editor ($EDITOR).
 
-    One that does not exist is made. Default options can be set again with --unset max_len.
+    A missing context is created. Reset an option with, for example, --unset max_len.
     """
     found = _closed(options["vault"])
     context = _get(found, key)
@@ -152,7 +160,7 @@ def edit(key: str, add: tuple[str, ...], remove: tuple[str, ...], **options: Any
 @click.argument("key")
 @vault_option
 def delete(key: str, vault: Path | None) -> None:
-    """Delete a named context; the notes in it stay as they are."""
+    """Delete a named context, but not its notes."""
     found = _closed(vault)
     _existing(found, key)
     found.delete(key)
@@ -160,7 +168,7 @@ def delete(key: str, vault: Path | None) -> None:
 
 
 def _closed(vault: Path | None) -> SmartContexts:
-    """The contexts for what needs no index: nothing of the vault is read."""
+    """The contexts, without an index: no notes are read."""
     root = vault_root(vault).resolve()
     return SmartContexts(root, None, read_memory_dir(root))
 
@@ -187,11 +195,11 @@ def _existing(found: SmartContexts, key: str) -> SmartContext:
 
 
 def _wanted(found: SmartContexts, items: Sequence[str], options: dict[str, Any]) -> SmartContext:
-    """The stored context of that key, or one of the items that is not stored."""
+    """The stored context of that key, or else an unstored one of the items."""
     named = [found_as_link(found.index, file) + _part(file) for file in options["files"]]
     listed = [encodable(item) for item in (*items, *named, *options["paths"])]
     if not listed:
-        raise click.UsageError("Name a context, or notes and folders to build one of.")
+        raise click.UsageError("Name a context, or the notes and folders to build one from.")
     if len(listed) == 1 and items and (context := _get(found, items[0])):
         return context
     return SmartContext(found, "", dict.fromkeys(listed, True), {})
@@ -281,7 +289,7 @@ def _copy(text: str, *, is_sure: bool) -> None:
 
     if len(text) > LARGE_CHARACTERS and not is_sure:
         if not sys.stdin.isatty():
-            raise CommandFailed(f"{len(text):,} characters are a lot to copy; repeat with --yes.")
+            raise CommandFailed(f"To copy {len(text):,} characters, repeat with --yes.")
         ask(f"Copy {len(text):,} characters?")
     say(f"Copied by {copy(text)}.", err=True)
 

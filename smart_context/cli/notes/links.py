@@ -1,4 +1,4 @@
-"""What notes link to, their headings and their tags: `smart-context links`, `backlinks` and so on.
+"""Links, headings and tags of notes: `smart-context links`, `backlinks` and so on.
 
 Names and flags are those of Obsidian's own command line: `backlinks file=Home counts`.
 """
@@ -22,27 +22,27 @@ from smart_context.text.names import one_line
 from smart_context.vault.index.vault_index import VaultIndex
 from smart_context.vault.markdown.links import fold, linkpath
 
-_counts = click.option("--counts", is_flag=True, help="Say how often.")
-_total = click.option("--total", is_flag=True, help="Print only how many there are.")
+_counts = click.option("--counts", is_flag=True, help="Show the numbers.")
+_total = click.option("--total", is_flag=True, help="Print only the total.")
 _NOTE = ("file", "path")
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
-    """Of which vault a list is wanted, and how it is to be printed."""
+class LinkListing:
+    """The vault of a list, and the format in which it is printed."""
 
     vault: Path | None
     form: str
     total: bool
 
     def index(self) -> AbstractContextManager[VaultIndex]:
-        """The vault's index as it is now."""
+        """The vault's current index."""
         return opened_index(self.vault)
 
     def show(
         self, columns: Sequence[str], rows: Sequence[Row], as_lines: Sequence[str] | None = None
     ) -> None:
-        """Print the rows, as `as_lines` where people read them, or only how many there are."""
+        """Print the rows (for people, `as_lines`), or only their number."""
         if self.total:
             say(str(len(rows)))
         elif as_lines is None:
@@ -56,7 +56,7 @@ def _listing_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def with_listing(*, vault: Path | None, form: str, total: bool, **others: Any) -> Any:
-        return command(listing=Listing(vault, form, total), **others)
+        return command(listing=LinkListing(vault, form, total), **others)
 
     return _total(vault_option(rows_format(with_listing)))
 
@@ -64,10 +64,10 @@ def _listing_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command(cls=WordCommand, stands_in=_NOTE)
 @note_options
 @_listing_options
-def links(named: Named, listing: Listing) -> None:
+def links(named: Named, listing: LinkListing) -> None:
     """List what a note links to, and the file that each link leads to.
 
-    A link that leads nowhere has no path; where a name could mean more files, they are named.
+    An unresolved link has no path; for an ambiguous one, the other files are listed.
     """
     with listing.index() as index:
         found = dict.fromkeys(
@@ -81,7 +81,7 @@ def links(named: Named, listing: Listing) -> None:
 @note_options
 @_counts
 @_listing_options
-def backlinks(named: Named, listing: Listing, counts: bool) -> None:
+def backlinks(named: Named, listing: LinkListing, counts: bool) -> None:
     """List the notes that link to a note."""
     with listing.index() as index:
         target = named.path_in(index)
@@ -94,10 +94,10 @@ def backlinks(named: Named, listing: Listing, counts: bool) -> None:
 
 @click.command(cls=WordCommand)
 @_counts
-@click.option("--verbose", is_flag=True, help="Name the notes that they are in.")
+@click.option("--verbose", is_flag=True, help="Also list the notes that contain them.")
 @_listing_options
-def unresolved(listing: Listing, counts: bool, verbose: bool) -> None:
-    """List the names in links under which the vault has no file."""
+def unresolved(listing: LinkListing, counts: bool, verbose: bool) -> None:
+    """List the links to files that don't exist."""
     from smart_context.vault import survey  # noqa: PLC0415  each verb loads what it needs
 
     spelled: dict[str, str] = {}
@@ -117,7 +117,7 @@ def unresolved(listing: Listing, counts: bool, verbose: bool) -> None:
 
 @click.command(cls=WordCommand)
 @_listing_options
-def orphans(listing: Listing) -> None:
+def orphans(listing: LinkListing) -> None:
     """List the notes that no other file links to."""
     from smart_context.vault import survey  # noqa: PLC0415  as above
 
@@ -128,7 +128,7 @@ def orphans(listing: Listing) -> None:
 
 @click.command(cls=WordCommand)
 @_listing_options
-def deadends(listing: Listing) -> None:
+def deadends(listing: LinkListing) -> None:
     """List the notes that link to no other file."""
     from smart_context.vault import survey  # noqa: PLC0415  as above
 
@@ -140,7 +140,7 @@ def deadends(listing: Listing) -> None:
 @click.command(cls=WordCommand, stands_in=_NOTE)
 @note_options
 @_listing_options
-def outline(named: Named, listing: Listing) -> None:
+def outline(named: Named, listing: LinkListing) -> None:
     """List the headings of a note."""
     with listing.index() as index:
         read = index.read(named.path_in(index))
@@ -159,7 +159,7 @@ def outline(named: Named, listing: Listing) -> None:
 @_counts
 @click.option("--sort", type=click.Choice(["name", "count"]), default="name", show_default=True)
 @_listing_options
-def tags(named: Named, listing: Listing, counts: bool, sort: str) -> None:
+def tags(named: Named, listing: LinkListing, counts: bool, sort: str) -> None:
     """List the tags, of all notes or of one."""
     from smart_context.vault import survey  # noqa: PLC0415  as above
 
@@ -177,8 +177,8 @@ def tags(named: Named, listing: Listing, counts: bool, sort: str) -> None:
 
 @click.command(cls=WordCommand)
 @_listing_options
-def aliases(listing: Listing) -> None:
-    """List the other names that notes give themselves."""
+def aliases(listing: LinkListing) -> None:
+    """List the aliases of notes."""
     from smart_context.vault import survey  # noqa: PLC0415  as above
 
     with listing.index() as index:
@@ -189,5 +189,5 @@ def aliases(listing: Listing) -> None:
 def _counted(
     name: str, rows: Sequence[tuple[str, int]], *, counts: bool
 ) -> tuple[tuple[str, ...], Sequence[Row]]:
-    """The rows, with how often each is there if that was asked for."""
+    """The columns and rows, with or without counts."""
     return ((name, "count"), rows) if counts else ((name,), [row[:1] for row in rows])

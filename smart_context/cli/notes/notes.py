@@ -1,4 +1,4 @@
-"""The notes of a vault for one verb: its index, opened, and the note that a user names."""
+"""The index of a vault for one verb, and the note that a user names."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -21,7 +21,9 @@ _MAX_NAMED = 5
 
 _NOTE_OPTIONS = (
     click.argument("note", required=False),
-    click.option("--file", metavar="NAME", help="A note by its name, found as a link is."),
+    click.option(
+        "--file", metavar="NAME", help="A note by its name, found like the target of a link."
+    ),
     click.option("--path", metavar="PATH", help="A note by its exact path in the vault."),
 )
 
@@ -30,22 +32,22 @@ _ONE_NOTE = "Name one note: NOTE, file=NAME or path=FOLDER/NOTE.md."
 
 
 class Named(NamedTuple):
-    """How a user named a note: NOTE or `file=`, by which it is found as a link is, or `path=`."""
+    """A note as named by the user: NOTE or `file=`, resolved like a link, or `path=`."""
 
     note: str | None = None
     file: str | None = None
     path: str | None = None
 
     def is_given(self) -> bool:
-        """Whether a note was named at all."""
+        """True if a note was named."""
         return any(self)
 
     def path_in(self, index: VaultIndex) -> str:
         """The path of the note.
 
         Raises:
-            click.UsageError: If none was named, or one in several ways.
-            CommandFailed: If there is no such note; the nearest names are offered.
+            click.UsageError: If no note was named, or one in several ways.
+            CommandFailed: If the note does not exist; suggests similar names.
             PathRefused: If the path leads out of the vault.
         """
         if sum(map(bool, self)) != 1:
@@ -58,12 +60,12 @@ class Named(NamedTuple):
 
 
 def note_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """NOTE, `file=` and `path=`, of which one is given; the command gets them as `named`."""
+    """Add NOTE, `file=` and `path=`, exactly one of which is given; passed as `named`."""
     return _bundled(command, _NOTE_OPTIONS)
 
 
 def note_filter(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`file=` and `path=`, of which one may be given; the command gets them as `named`."""
+    """Add `file=` and `path=`, of which one may be given; passed as `named`."""
     return _bundled(command, _NOTE_OPTIONS[1:])
 
 
@@ -80,9 +82,9 @@ def _bundled(command: Callable[..., Any], options: Iterable[Any]) -> Callable[..
 
 @contextmanager
 def opened_index(vault: Path | None) -> Iterator[VaultIndex]:
-    """The index of a vault as it is now.
+    """The current index of a vault.
 
-    It is kept in the memory folder if there is one; nothing is written to a vault without.
+    It is stored in the memory folder if there is one; otherwise nothing is written.
     """
     root = vault_root(vault)
     index = VaultIndex(root.resolve(), read_memory_dir(root), makes_folder=False)
@@ -97,10 +99,10 @@ def opened_index(vault: Path | None) -> Iterator[VaultIndex]:
 
 
 def found_as_link(index: VaultIndex, name: str) -> str:
-    """The path of the note that a link of that name leads to.
+    """The path of the note that a link with that name leads to.
 
     Raises:
-        CommandFailed: If there is no such note; the nearest names are offered.
+        CommandFailed: If the note does not exist; suggests similar names.
     """
     found = index.names.resolve(name, "")
     if not found.path:
@@ -108,8 +110,8 @@ def found_as_link(index: VaultIndex, name: str) -> str:
     if found.candidates:
         others = ", ".join(shown(other) for other in found.candidates[1 : _MAX_NAMED + 1])
         say(
-            f"{shown(name)!r} is taken for {shown(found.path)}; it could also mean {others}. "
-            "path= names one exactly.",
+            f"{shown(name)!r} was read as {shown(found.path)}; it could also mean {others}. "
+            "Use path= to name one exactly.",
             err=True,
         )
     return found.path
@@ -123,11 +125,11 @@ def _exact(index: VaultIndex, path: str) -> str:
 
 
 def _near(index: VaultIndex, name: str) -> str:
-    import difflib  # noqa: PLC0415  only for what is not there
+    import difflib  # noqa: PLC0415  only for a missing note
 
     names: dict[str, str] = {}
     for path in index.names.all():
         names.setdefault(path.rpartition("/")[2].removesuffix(".md").lower(), path)
     wanted = name.partition("#")[0].rpartition("/")[2].removesuffix(".md").lower()
     near = difflib.get_close_matches(wanted, names, _MAX_NAMED)
-    return f" Near it: {', '.join(shown(names[key]) for key in near)}." if near else ""
+    return f" Similar names: {', '.join(shown(names[key]) for key in near)}." if near else ""

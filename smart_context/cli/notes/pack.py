@@ -1,4 +1,4 @@
-"""`smart-context pack`: files, changes and a task as one prompt, and the account of it."""
+"""`smart-context pack`: files, changes and a task as one prompt, and a report about it."""
 
 import os
 import re
@@ -45,18 +45,23 @@ _OPTIONS = (
     click.option(
         "--role", default="", help="planner, implementer, reviewer, or your own in roles/."
     ),
-    click.option("--task", default="", help="What is to be done; - reads it from stdin."),
+    click.option("--task", default="", help="The task in words; - reads it from stdin."),
     click.option(
-        "--target", "targets", multiple=True, help="A file or folder it is about; repeat."
+        "--target",
+        "targets",
+        multiple=True,
+        help="A file or folder that the task is about; repeat.",
     ),
     click.option("--template", default="", help=f"{', '.join(_TEMPLATES)}. Default: none."),
     click.option("--template-dir", type=_FOLDER, help="Your own versions of these templates."),
     click.option("--token-budget", type=click.IntRange(0), help="Default: the role's."),
     click.option("--model", default="", help="Count tokens as this model; else 4 characters each."),
     click.option("--style", type=click.Choice(STYLES), default=STYLES[0], show_default=True),
-    click.option("--include", multiple=True, metavar="PATTERN", help="Files beside the role's."),
+    click.option(
+        "--include", multiple=True, metavar="PATTERN", help="Files in addition to the role's."
+    ),
     click.option("--exclude", multiple=True, metavar="PATTERN", help="Files to leave out."),
-    click.option("--stdin", "from_stdin", is_flag=True, help="Include the paths on stdin, too."),
+    click.option("--stdin", "from_stdin", is_flag=True, help="Also include the paths on stdin."),
     click.option(
         "--max-file-size",
         metavar="SIZE",
@@ -69,7 +74,7 @@ _OPTIONS = (
         callback=_bytes,
         help="All files together. Default: 10MiB; 0: no limit.",
     ),
-    click.option("--allow-secrets", is_flag=True, help="Pack files with keys or tokens, too."),
+    click.option("--allow-secrets", is_flag=True, help="Also pack files with keys or tokens."),
     click.option(
         "--repomix",
         type=click.Choice(REPOMIX_USES),
@@ -77,7 +82,9 @@ _OPTIONS = (
         show_default=True,
         help="Let Repomix pack the patterns' files: if it is installed, or fetched by npx.",
     ),
-    click.option("--repo", type=_FOLDER, default=".", help="What is packed. Default: this folder."),
+    click.option(
+        "--repo", type=_FOLDER, default=".", help="The folder to pack. Default: this folder."
+    ),
     click.option(
         "-o",
         "--output",
@@ -87,12 +94,12 @@ _OPTIONS = (
     ),
     click.option("--copy", "to_clipboard", is_flag=True, help="To the clipboard, not to stdout."),
     click.option("--token-tree", is_flag=True, help="Show the tokens of each folder and file."),
-    click.option("--fail-over-budget", is_flag=True, help="Rather fail than leave something out."),
+    click.option("--fail-over-budget", is_flag=True, help="Fail instead of leaving something out."),
     click.option(
         "--check",
         type=click.Path(path_type=Path),
         metavar="FILE",
-        help="Say whether it is up to date.",
+        help="Check whether FILE is up to date.",
     ),
     click.option("--format", "form", type=click.Choice(["text", "json"]), default="text"),
 )
@@ -109,10 +116,10 @@ def _with_options(command: Callable[..., None]) -> Callable[..., None]:
 def pack(**options: Any) -> None:
     """Pack files, changes and a task into one prompt.
 
-    The prompt goes to stdout, the account of it to stderr: each section with its tokens, whether
-    it is in, and why not. Paths and patterns are relative to --repo; patterns are those of a
-    .gitignore. With -o FILE, a FILE.sources.json beside it notes what it was made of, and
-    --check FILE says later whether it is out of date (exit code 1).
+    The prompt goes to stdout, a report to stderr: each section with its tokens, whether it is in,
+    and why not. Paths and patterns are relative to --repo; patterns work as in a .gitignore. With
+    -o FILE, the sources are recorded in FILE.sources.json, and --check FILE later tells whether
+    the prompt is out of date (exit code 1).
     """
     if options["check"] is not None:
         _check(options["check"], options)
@@ -122,7 +129,7 @@ def pack(**options: Any) -> None:
     _report(plan, options)
     if options["fail_over_budget"] and not plan.is_whole:
         raise CommandFailed(
-            "Over the budget: not all of what was asked for fits into the token budget of "
+            "Over the budget: the request does not fit into the token budget of "
             f"{plan.token_budget}, so nothing was written. Raise --token-budget, or ask for less."
         )
     _deliver(plan, request, options)
@@ -130,7 +137,7 @@ def pack(**options: Any) -> None:
 
 def _request(options: dict[str, Any]) -> PackRequest:
     if options["from_stdin"] and options["task"] == "-":
-        raise click.UsageError("--stdin and --task - both want stdin; give the task in words.")
+        raise click.UsageError("--stdin and --task - both read stdin; give the task in words.")
     repo: Path = options["repo"].resolve()
     task = _stdin().decode("utf-8", "replace") if options["task"] == "-" else options["task"]
     listed = _listed_paths(repo) if options["from_stdin"] else ()
@@ -165,16 +172,16 @@ def _stdin() -> bytes:
 
 
 def _listed_paths(repo: Path) -> tuple[str, ...]:
-    """The paths on stdin, one a line, or closed by NULs as `git ls-files -z` gives them."""
+    """The paths on stdin, one per line or ended by NULs as from `git ls-files -z`."""
     listed = os.fsdecode(_stdin())
     paths = listed.split("\0") if "\0" in listed else listed.splitlines()
     relative = (_relative(path, repo) for path in paths if path.strip())
-    # Behind `./` a name is a path, also one that begins like a `$NAME` or a `!pattern`.
+    # After `./`, even a name that looks like a `$NAME` or a `!pattern` is a path.
     return tuple(path if path.startswith("/") else f"./{path}" for path in relative)
 
 
 def _relative(path: str, repo: Path) -> str:
-    """An absolute path that is in the repository is meant relative to it."""
+    """Make an absolute path inside the repository relative to it."""
     if os.path.isabs(path):  # noqa: PTH117  by its letters
         relative = os.path.relpath(path, repo)
         path = path if relative.startswith(os.pardir) else relative
@@ -182,7 +189,7 @@ def _relative(path: str, repo: Path) -> str:
 
 
 def _patterns_of(prompt: Path, repo: Path) -> tuple[str, ...]:
-    """What keeps the stored prompt and its record out of the next one."""
+    """Patterns that keep the stored prompt and its record out of the next one."""
     from smart_context.packing.record import record_path  # noqa: PLC0415  only for -o
 
     return tuple(
@@ -243,7 +250,7 @@ def _store(plan: PackPlan, request: PackRequest, target: Path) -> None:
 
     target = target.resolve()
     if target.exists() and not target.is_file():
-        target.write_bytes(_content_of(plan))  # a device or a pipe has nothing beside it
+        target.write_bytes(_content_of(plan))  # a device or a pipe gets no record
         return
     atomic_write(target, _content_of(plan))
     atomic_write(record_path(target), record_file(record_of(request, plan), target))
@@ -257,11 +264,11 @@ def _check(prompt: Path, options: dict[str, Any]) -> None:
     if record.request.repomix != options["repomix"]:
         raise CommandFailed(
             f"{shown(prompt.name)} was packed with --repomix {record.request.repomix}; repeat with "
-            "that, so that no program runs because a file says so."
+            "that option: a file alone may not start a program."
         )
     if not record.request.repo.is_dir():
         repo = shown(record.request.repo)
-        raise CommandFailed(f"{shown(prompt.name)} was made of {repo}, which is gone.")
+        raise CommandFailed(f"{shown(prompt.name)} was made from {repo}, which no longer exists.")
     found = freshness(record, prompt.read_bytes(), _planned(record.request))
     if options["form"] == "json":
         show_json(check_as_document(found))

@@ -1,4 +1,4 @@
-"""`smart-context read`: files as assigns, under the guards that hold for a model."""
+"""`smart-context read`: files as assigns, with the same limits as for a model."""
 
 import asyncio
 from pathlib import Path
@@ -15,9 +15,11 @@ from smart_context.vault.reader import read_include_files, read_requested_files
 @click.command()
 @click.argument("files", nargs=-1, metavar="FILE...")
 @click.option("--include", multiple=True, metavar="FILE", help="Any file; repeat.")
-@click.option("--filter", "glob", help="Only files with a name like this; such as '*.md'.")
-@click.option("--max-files", type=click.IntRange(0), help="Stop when there are so many.")
-@click.option("--max-file-size", type=click.IntRange(0), help="In bytes; larger ones are noted.")
+@click.option("--filter", "glob", help="Only files whose names match, such as '*.md'.")
+@click.option("--max-files", type=click.IntRange(0), help="Stop after this many files.")
+@click.option(
+    "--max-file-size", type=click.IntRange(0), help="In bytes; larger files get a note instead."
+)
 @vault_option
 @json_format
 def read(
@@ -29,11 +31,11 @@ def read(
     vault: Path | None,
     output: str,
 ) -> None:
-    """Print FILEs as assigns, as a model gets them that asks for them.
+    """Print FILEs as assigns, as a model that requests them gets them.
 
-    They are relative to the vault if --vault names it, else to this folder, and are not read if
-    they lead out of the vault; those of --include may, and are not filtered. What can't be read
-    has a note in its place.
+    Paths are relative to the vault if --vault is given, else to this folder. Files outside the
+    vault are only read with --include, which ignores --filter. A note replaces a file that can't
+    be read.
     """
     if not (files or include):
         raise click.UsageError("Name a FILE, or one with --include.")

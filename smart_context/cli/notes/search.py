@@ -1,4 +1,4 @@
-"""`smart-context search`: the notes that hold all words."""
+"""`smart-context search`: the notes that contain all words."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,20 +22,20 @@ _LINE_COLUMNS = 300
 
 @click.command(cls=WordCommand, stands_in=("query",))
 @click.argument("words", nargs=-1)
-@click.option("--query", default="", help="What to look for, in place of WORDS.")
+@click.option("--query", default="", help="The query, instead of WORDS.")
 @click.option("--path", "folder", metavar="FOLDER", default="", help="Only below this folder.")
-@click.option("--limit", type=click.IntRange(1), help="At most so many notes.")
-@click.option("--case", is_flag=True, help="Upper and lower case are different.")
-@click.option("--total", is_flag=True, help="Print only how many notes there are.")
+@click.option("--limit", type=click.IntRange(1), help="The most notes.")
+@click.option("--case", is_flag=True, help="Match case.")
+@click.option("--total", is_flag=True, help="Print only the number of notes.")
 @vault_option
 @rows_format
 def search(
     words: tuple[str, ...], query: str, folder: str, vault: Path | None, **shape: Any
 ) -> None:
-    """Find the notes that hold all WORDS, in their text or their path.
+    """Find the notes that contain all WORDS, in their text or their path.
 
-    In query='…' a "phrase in quotes" is looked for as it is, and notes with a -word are left
-    out. Notes that are named so come first, then those that hold the words most often.
+    In query='…', a "phrase in quotes" is matched exactly, and notes with a -word are left out.
+    Notes with the words in their name come first, then those with the most matches.
     """
     wanted = query_of(query or " ".join(words), is_exact=shape["case"])
     if not wanted.wanted:

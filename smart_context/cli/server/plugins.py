@@ -30,7 +30,7 @@ def plugins() -> None:
 @vault_option
 @json_format
 def list_(vault: Path | None, output: str) -> None:
-    """List the plugins of a vault and what became of each."""
+    """List the plugins of a vault and their states."""
     from smart_context.app.composition import plugin_states  # noqa: PLC0415 - keeps --help fast
 
     rows = asyncio.run(plugin_states(vault_root(vault)))
@@ -48,7 +48,7 @@ def list_(vault: Path | None, output: str) -> None:
 @click.argument("name")
 @vault_option
 def enable(name: str, vault: Path | None) -> None:
-    """Let a plugin run: sets `enabled = true` in .vault.toml."""
+    """Enable a plugin: sets `enabled = true` in .vault.toml."""
     _set_enabled(vault_root(vault), name, enabled=True)
 
 
@@ -56,7 +56,7 @@ def enable(name: str, vault: Path | None) -> None:
 @click.argument("name")
 @vault_option
 def disable(name: str, vault: Path | None) -> None:
-    """Keep a plugin from running: sets `enabled = false` in .vault.toml."""
+    """Disable a plugin: sets `enabled = false` in .vault.toml."""
     _set_enabled(vault_root(vault), name, enabled=False)
 
 
@@ -64,7 +64,7 @@ def disable(name: str, vault: Path | None) -> None:
 @click.argument("name")
 @vault_option
 def new(name: str, vault: Path | None) -> None:
-    """Make a small working plugin in <vault>/plugins/NAME."""
+    """Create a small working plugin in <vault>/plugins/NAME."""
     _check_name(name)
     folder = vault_root(vault) / "plugins" / name
     if folder.exists():
@@ -77,7 +77,7 @@ def new(name: str, vault: Path | None) -> None:
         )
     say(
         f"Made {shown(folder)}\n\nNext:\n"
-        f"  smart-context trust       # plugins are code: say that you trust this vault\n"
+        f"  smart-context trust       # plugins are code: trust this vault first\n"
         f"  smart-context plugins enable {name}\n"
         f"  smart-context serve"
     )
@@ -86,7 +86,7 @@ def new(name: str, vault: Path | None) -> None:
 def _check_name(name: str) -> None:
     if not PLUGIN_NAME.fullmatch(name):
         raise click.BadParameter(
-            f"{name!r}: expected a small letter, then small letters, digits or _ (64 at most).",
+            f"{name!r}: expected lower-case letters, digits and _, a letter first (64 at most).",
             param_hint="NAME",
         )
 

@@ -1,4 +1,4 @@
-"""Puts text on the clipboard, by the command that the platform has for it."""
+"""Copies text to the clipboard, with the platform's command."""
 
 import os
 from collections.abc import Sequence
@@ -22,10 +22,10 @@ _KEPT = ("DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "WSL_*", "WSLENV")
 
 
 def copy(text: str) -> str:
-    """Put a text on the clipboard; gives the name of the command that took it.
+    """Copy a text to the clipboard; returns the name of the command used.
 
     Raises:
-        CommandFailed: If there is no such command, or each of them fails.
+        CommandFailed: If no command is installed, or all fail.
     """
     failures = []
     for command in COMMANDS:
@@ -44,7 +44,7 @@ def copy(text: str) -> str:
 
 
 def _failure(command: Sequence[str], text: str) -> str:
-    """Why the command failed; empty when it did not."""
+    """Why the command failed; empty if it succeeded."""
     outcome = run(
         command,
         folder=Path(os.sep),
@@ -52,7 +52,7 @@ def _failure(command: Sequence[str], text: str) -> str:
         stdin=text.encode("utf-16" if command[0] == "clip.exe" else "utf-8"),
         timeout_s=_TIMEOUT_S,
         max_bytes=0,
-        may_stay=True,  # some of them serve the clipboard from the background
+        may_stay=True,  # some keep serving the clipboard in the background
     )
     if isinstance(outcome, Stopped):
         return outcome.reason

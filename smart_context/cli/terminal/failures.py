@@ -1,4 +1,4 @@
-"""Turns what went wrong into words on stderr and an exit code."""
+"""Turns errors into messages on stderr and exit codes."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,26 +13,26 @@ BAD_USAGE = 2
 
 
 class Failed(click.ClickException):
-    """Words for people on stderr, and exit code 1."""
+    """A message on stderr, and exit code 1."""
 
     exit_code = FAILED
 
 
 class BadUsage(click.ClickException):
-    """Words for people on stderr, and exit code 2."""
+    """A message on stderr, and exit code 2."""
 
     exit_code = BAD_USAGE
 
 
 @contextmanager
 def reported() -> Iterator[None]:
-    """Errors of ours end the program with their words, never with a traceback.
+    """End the program with the message of our errors, never with a traceback.
 
-    Click prints them itself, so they are given to it as `say` would print them.
+    Click prints the messages, so they are escaped here as `say` would escape them.
     """
     try:
         yield
-    except click.UsageError as error:  # a pattern of the shell may have put a stranger's name in it
+    except click.UsageError as error:  # it may quote a hostile file name from a shell pattern
         raise click.UsageError(lines_shown(error.format_message()), error.ctx) from error
     except (ConfigInvalid, ManifestInvalid) as error:
         raise BadUsage(lines_shown(str(error))) from error

@@ -1,4 +1,4 @@
-"""Where the log goes: one line an event on stderr; tracebacks only when they are asked for."""
+"""Writes the log to stderr, one line per event; tracebacks only with --verbose."""
 
 import logging
 import sys
@@ -12,7 +12,7 @@ from smart_context.text.names import one_line
 TRACEBACK_HINT = " (smart-context --verbose … shows where)"
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 LOGGERS = ("smart_context", "asyncio")
-"""Whose lines are shown; asyncio tells of tasks that nobody waited for."""
+"""The loggers that are shown; asyncio reports tasks that nobody awaited."""
 
 _INDENT = "    "
 
@@ -61,5 +61,5 @@ class OneLine(Escaping):
 
 
 def _indented(text: str) -> str:
-    """Lines that can't be taken for the beginning of an event."""
+    """Indent lines, so that none looks like the beginning of an event."""
     return "\n".join(_INDENT + one_line(line) for line in text.split("\n"))

@@ -1,9 +1,8 @@
-"""What the command line prints: the only way to stdout and stderr.
+"""Prints to stdout and stderr; nothing else does.
 
-Names, titles and texts come from strangers, and a terminal obeys what is in them. So everything
-for people is printed with escapes for what a terminal would obey and for what nobody sees; JSON
-has its own escapes. A document that is the result itself (a prompt, a context, an export) goes to
-a file or a pipe as it is, byte for byte.
+Names, titles and texts may contain hostile control characters. So text for people is printed with
+escapes for control and invisible characters; JSON has its own escapes. A document that is the
+result itself (a prompt, a context, an export) is written unchanged to a file or a pipe.
 """
 
 import sys
@@ -40,33 +39,36 @@ def show(result: Any, output: str, as_text: Callable[[], str]) -> None:
 
 def show_json(result: Any) -> None:
     """Print a result for programs."""
-    import json  # noqa: PLC0415  3 ms that text need not pay
+    import json  # noqa: PLC0415  3 ms, only for JSON
 
     click.echo(json_shown(json.dumps(result, ensure_ascii=False, indent=2)))
 
 
 def deliver(document: str) -> None:
-    """Print a document that is the result itself: exactly, unless a terminal is to show it."""
+    """Print a document that is the result itself: unchanged, except on a terminal."""
     if not sys.stdout.isatty():
         _write(document.encode("utf-8", "replace"))
         return
     visible = lines_shown(document)
     _write((visible if visible.endswith("\n") else f"{visible}\n").encode("utf-8", "replace"))
     if visible != document:
-        say("Invisible and control characters are shown as escapes; a file gets them.", err=True)
+        say(
+            "Invisible and control characters are shown as escapes; files get them unchanged.",
+            err=True,
+        )
 
 
 def ask(question: str, *, default: bool = False) -> None:
-    """Go on if the user says yes.
+    """Ask the user to confirm.
 
     Raises:
-        click.Abort: If they don't.
+        click.Abort: If the answer is no.
     """
     click.confirm(lines_shown(question), default=default, abort=True, err=True)
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Columns of equal width; the last one takes the room that is left and is cut to it.
+    """A table; its last column is cut to the width of the terminal.
 
     Wide characters (Chinese, emoji) count as two columns.
     """
@@ -89,7 +91,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 
 def width_of(text: str) -> int:
-    """How many columns a terminal gives a text."""
+    """The width of a text on a terminal, in columns."""
     if text.isascii():
         return len(text)
     return sum(
@@ -103,7 +105,7 @@ def width_of(text: str) -> int:
 
 
 def cut(text: str, columns: int) -> str:
-    """A text that fits, with an ellipsis where something was cut off."""
+    """The text, cut to a number of columns, with an ellipsis if it was cut."""
     if width_of(text) <= columns:
         return text
     kept, used = "", 0
@@ -133,6 +135,6 @@ def _one_line(text: str) -> str:
 def _write(content: bytes) -> None:
     sys.stdout.flush()
     rest = memoryview(content)
-    while rest:  # with PYTHONUNBUFFERED, a pipe takes it in parts
+    while rest:  # with PYTHONUNBUFFERED, a pipe accepts only parts
         rest = rest[sys.stdout.buffer.write(rest) :]
     sys.stdout.flush()

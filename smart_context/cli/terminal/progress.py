@@ -1,4 +1,4 @@
-"""How far long work is, on stderr, for people who wait at a terminal."""
+"""Shows the progress of long work on stderr, if that is a terminal."""
 
 import sys
 import time
@@ -11,10 +11,10 @@ _WIDTH = 24
 
 
 class ProgressBar:
-    """A line that is drawn once the work takes longer than a second, and wiped at its end.
+    """A progress bar, shown after one second and wiped at the end.
 
     Args:
-        what: What is being done, such as `Reading notes`.
+        what: The work, such as `Reading notes`.
     """
 
     def __init__(self, what: str) -> None:
@@ -23,7 +23,7 @@ class ProgressBar:
         self._is_drawn = False
 
     def __call__(self, done: int, total: int) -> None:
-        """Say that so many of so many are done."""
+        """Report progress."""
         now = time.monotonic()
         if now < self._due or not sys.stderr.isatty():
             return
@@ -33,13 +33,13 @@ class ProgressBar:
         draw(f"{self._what} [{bar}] {done:,} of {total:,}")
 
     def wipe(self) -> None:
-        """Take the line away again."""
+        """Remove the line."""
         if self._is_drawn:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
 
 
 def draw(line: str, *, ends: bool = False) -> None:
-    """Draw a line in place of the one that was drawn before; after the last one it `ends`."""
+    """Draw a line over the previous one; `ends` marks the last one."""
     sys.stderr.write("\r" + one_line(line) + ("\n" if ends else ""))
     sys.stderr.flush()

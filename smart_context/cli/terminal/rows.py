@@ -1,4 +1,4 @@
-"""Rows of results, as people and programs want them."""
+"""Prints rows of results, for people and for programs."""
 
 from collections.abc import Callable, Sequence
 
@@ -28,10 +28,10 @@ def print_rows(
     form: str,
     as_text: Callable[[], str] | None = None,
 ) -> None:
-    """Print rows; nothing at all, as text, when there are none.
+    """Print rows; as text, nothing if there are none.
 
-    Text is one row a line, under headings when there are several columns. In TSV, tabs, line
-    ends and backslashes within a cell are escapes; lists are joined by `; `.
+    Text has one row per line, with headings if there are several columns. In TSV, tabs, line ends
+    and backslashes in cells are escaped; lists are joined by `; `.
     """
     if form == "json":
         show_json([dict(zip(columns, row, strict=True)) for row in rows])
@@ -45,7 +45,7 @@ def print_rows(
 
 
 def _as_csv(columns: Sequence[str], rows: Sequence[Row]) -> str:
-    import csv  # noqa: PLC0415  3 ms that the others need not pay
+    import csv  # noqa: PLC0415  3 ms, only for CSV
     import io  # noqa: PLC0415  as above
 
     written = io.StringIO(newline="")

@@ -1,4 +1,4 @@
-"""Which vault a verb is about."""
+"""Finds the vault that a verb is about."""
 
 from pathlib import Path
 
@@ -14,12 +14,12 @@ vault_argument = click.argument(
 vault_option = click.option(
     "--vault",
     type=click.Path(path_type=Path, file_okay=False),
-    help="The vault's folder. Default: the one that you are in.",
+    help="The vault's folder. Default: the one you are in.",
 )
 
 
 def vault_root(named: Path | None) -> Path:
-    """The named folder, else the nearest one upwards with a `.vault.toml`, else this one.
+    """The given folder, else the nearest one upwards with a `.vault.toml`, else this one.
 
     Raises:
         click.BadParameter: If the folder does not exist; exit code 2.

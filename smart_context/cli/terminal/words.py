@@ -1,4 +1,4 @@
-"""Verbs that take `name=value` and flags as words, beside options, as Obsidian's own do."""
+"""Verbs that accept options as words like `name=value`, as Obsidian's command line does."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -10,11 +10,11 @@ from typing_extensions import override
 class WordCommand(click.Command):
     """A command whose options may be written without dashes: `file=Home counts`.
 
-    A bare word is a flag only when no argument can mean it: once one of `stands_in` was given,
-    or once each argument has its word. What comes after `--` is never an option.
+    A bare word is a flag only if it can't be an argument: once an option in `stands_in` was
+    given, or every argument has its word. Words after `--` are never options.
 
     Args:
-        stands_in: Options that stand for the command's arguments.
+        stands_in: Options that replace the command's arguments.
     """
 
     def __init__(self, *args: Any, stands_in: Sequence[str] = (), **kwargs: Any) -> None:
@@ -53,7 +53,7 @@ class WordCommand(click.Command):
                 yield word
 
     def _room(self, words: Sequence[str]) -> float:
-        """How many bare words the arguments take."""
+        """The number of bare words that the arguments take."""
         given = {f"--{word.lstrip('-').partition('=')[0]}" for word in words if "=" in word}
         if self._stands_in & (given | set(words)):
             return 0

@@ -139,7 +139,7 @@ def test_a_dry_run_tells_what_goes_in_at_each_depth_and_what_does_not_and_why(as
     assert account["characters"] == sum(row["characters"] for row in account["items"])
     assert 0 < account["tokens"] < account["characters"]
     code, out, _ = ask("build", *items, "travel/Costs.md", "--dry-run")
-    assert "skipped: travel/Costs.md: 100 characters do not fit" in out
+    assert "skipped: travel/Costs.md: 100 characters exceed the rest" in out
     assert "missing: none" in out
     assert out.splitlines()[-1].startswith("2 items, 1 skipped · ")
 

@@ -108,7 +108,7 @@ def test_the_task_can_come_from_stdin(smart_context, repo):
     assert "## Task\n\nAdd 登录\n" in smart_context("pack", "--task", "-", stdin="Add 登录\n")[1]
     code, _, err = smart_context("pack", "--task", "-", "--stdin", cwd=repo)
     assert code == 2
-    assert "both want stdin" in err
+    assert "both read stdin" in err
 
 
 @pytest.mark.parametrize(
