@@ -1,6 +1,6 @@
 """The vectors of a chat's messages: embedded once, kept beside the chat, warm in memory.
 
-See contract A7. Small chats are one JSON file that is rewritten when something is added. Larger
+See docs/chats.md. Small chats are one JSON file that is rewritten when something is added. Larger
 ones append to a journal beside it, so adding a message costs the same whatever the chat's length;
 `fold` puts both together when the chat is idle.
 """

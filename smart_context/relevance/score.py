@@ -1,4 +1,4 @@
-"""How much each message is about each selected topic: contract A8, step 3, as pure functions."""
+"""How much each message is about each selected topic, as pure functions; see docs/filter.md."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ class Scores:
 
 
 def score_plain(labels: Sequence[str], label_vectors: Matrix, vectors: Matrix) -> Scores:
-    """Raw cosines of bare labels and bare messages: the seed to the letter.
+    """Raw cosines of bare labels and bare messages, the `plain` mode of docs/filter.md.
 
     Args:
         labels: The k labels.

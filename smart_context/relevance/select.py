@@ -1,4 +1,4 @@
-"""Which messages of a chat stay in context, and why: contract A8, steps 2 to 5, as one function."""
+"""Which messages of a chat stay in context, and why, as one function; see docs/filter.md."""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
@@ -40,7 +40,7 @@ class Selection:
     fell_back: bool
 
 
-def select_messages(  # noqa: PLR0913 -- one keyword for each rule of the contract
+def select_messages(  # noqa: PLR0913 -- one keyword for each rule
     messages: Sequence[Message],
     *,
     scores: Scores | NDArray[np.float32] | None,

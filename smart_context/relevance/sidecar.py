@@ -1,4 +1,4 @@
-"""The files that hold a chat's vectors: contract A7's JSON and the journal beside it.
+"""The files of a chat's vectors: the JSON file of docs/chats.md and a journal next to it.
 
 The journal is a line of JSON (version, model, dimensions) and then records: the key's length, a
 checksum, the key, the vector. A record that was cut off by a crash ends the reading, no more.

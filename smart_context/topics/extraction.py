@@ -1,4 +1,4 @@
-"""Topics of a chat as a language model sees them (contract A6), and the values they come in."""
+"""Topics of a chat as a language model sees them, and the values they come in."""
 
 from collections.abc import Sequence
 from typing import Protocol

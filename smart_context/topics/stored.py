@@ -15,7 +15,7 @@ VERSION = 1
 def to_stored(
     extraction: Extraction, previous_sticky: Iterable[MessageId], messages: Sequence[Message]
 ) -> list[JsonObject]:
-    """The `topics` of a chat file as everybody may read them (contract A6).
+    """The public `topics` of a chat file; see docs/chats.md.
 
     The sticky entry comes last, with the ids found earlier and now, chronological, less those
     that are no longer in the chat. Without any it is left out.
