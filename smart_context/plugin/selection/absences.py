@@ -13,13 +13,13 @@ from smart_context.chat.messages import Message, MessageId
 from smart_context.relevance.reasons import Reason, ReasonKind
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Absence:
-    """Why a message is not a candidate.
+    """Why messages are not candidates; shared by all that it applies to, so cheap to count.
 
     Attributes:
         reason: In one of the kinds that people read.
-        is_cleared: The user cleared the chat after it, so there is no summary of it.
+        is_cleared: The user cleared the chat after them, so there is no summary of them.
     """
 
     reason: Reason
@@ -44,15 +44,18 @@ def absences(
     known = {message.id for message in candidates}
     cleared, summarised = _last_places(messages)
     summary = next((message for message in candidates if message.is_summary), None)
-    covered = Reason(kind=ReasonKind.SUMMARISED, detail=_day(summary) if summary else "")
+    reason = Reason(kind=ReasonKind.SUMMARISED, detail=_day(summary) if summary else "")
+    covered, before_clearing = Absence(reason), Absence(reason, is_cleared=True)
     found: dict[MessageId, Absence] = {}
     for place, message in enumerate(messages):
         if message.id in known:
             continue
         if message.error or message.error_code:
             found[message.id] = FAILED
-        elif place <= max(cleared, summarised) or message.is_summary:
-            found[message.id] = Absence(covered, is_cleared=place <= cleared)
+        elif place <= cleared:
+            found[message.id] = before_clearing
+        elif place <= summarised or message.is_summary:
+            found[message.id] = covered
         else:
             found[message.id] = OVER_WINDOW
     return found

@@ -36,7 +36,9 @@ def status_line(view: ChatView, decision: Decision) -> str:
         counted = f"No message matches; {counted}"
     elif sent == total and not view.sidecar.state.active_topics:
         return "All messages in context"
-    endings = Counter(map(_ending, absent.values()))
+    endings: Counter[str] = Counter()
+    for absence, count in Counter(absent.values()).items():
+        endings[_ending(absence)] += count
     endings[OVER_WINDOW] += int(np.count_nonzero(decision.selection.reasons.kinds == _OVER_BUDGET))
     return " · ".join([counted, *(f"{endings[e]} {e}" for e in _ENDINGS if endings[e])])
 
