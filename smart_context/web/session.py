@@ -19,9 +19,9 @@ from smart_context.web.gate.gate import admitted
 from smart_context.web.limits import MAX_RUNNING_COMMANDS, MAX_STALL_S, STOP_GRACE_S
 from smart_context.web.wire.calls import Commands, render_outcome, run_command
 from smart_context.web.wire.frames import (
+    CommandRequest,
     Invalid,
     Notification,
-    Request,
     parse_frame,
     render_error,
 )
@@ -90,7 +90,7 @@ class Session:
         """Send an event to this client only.
 
         Raises:
-            ValueError: If the payload can't be written as JSON.
+            ValueError: If the payload can't be serialised.
         """
         self.put(event_frame(event, payload))
 
@@ -148,12 +148,12 @@ class Session:
                 self._sending_since = None
             self.drained.set()
 
-    async def _answer(self, commands: Commands, frame: Request | Notification) -> None:
+    async def _answer(self, commands: Commands, frame: CommandRequest | Notification) -> None:
         try:
             outcome = await run_command(commands, frame.method, frame.params, Caller(self))
         finally:
             self._slots.release()
-        if isinstance(frame, Request):
+        if isinstance(frame, CommandRequest):
             text, _ = render_outcome(outcome, {"jsonrpc": "2.0", "id": frame.id})
             self.put(Frame(text))
 

@@ -98,7 +98,7 @@ def test_a_second_browser_gets_in_by_a_link_of_its_own(server, chromium, context
     let_in(chromium, server)
     page = context.new_page()
     page.goto(server.link)
-    expect(page.get_by_role("heading")).to_have_text("This start link does not work any more")
+    expect(page.get_by_role("heading")).to_have_text("This start link no longer works")
     page.get_by_role("link").click()
     expect(page.get_by_role("heading")).to_have_text("This browser has not been let in yet")
     page.goto(sessions("link", str(server.vault)))

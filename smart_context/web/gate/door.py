@@ -90,7 +90,7 @@ NO_TOKEN = Refusal(
 )
 USED_LINK = Refusal(
     status=401,
-    title="This start link does not work any more",
+    title="This start link no longer works",
     advice=f"A start link lets in one browser, once, within {LINK_S // 60} minutes. For a new one, "
     "run this in a terminal on the machine that serves the vault.",
     command=NEW_LINK,
@@ -105,12 +105,12 @@ NO_KEY = Refusal(
 )
 WRONG_TOKEN = Refusal(
     status=401,
-    title="The token is not the right one",
+    title="Wrong token",
     advice="Send the token that smart-context was started with as `Authorization: Bearer`.",
 )
 TOO_MANY = Refusal(
     status=429,
-    title="Too many wrong tokens came from this address",
+    title="Too many wrong tokens from this address",
     advice="Wait a few seconds, and try again.",
     retry_after_s=5,
 )

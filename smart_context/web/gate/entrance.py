@@ -1,4 +1,4 @@
-"""The page that a browser gets for its cookie alone: it fetches the asked one with the key.
+"""The page that a browser gets for its cookie alone; it fetches the real one with the key.
 
 A cookie goes to every port of a host, so any program on this machine that a browser visits
 could show it. The key is in storage that only pages of our own origin can read; but a browser

@@ -1,4 +1,4 @@
-"""The gate before everything: checks each request and gives each response its headers."""
+"""The gate: checks every request and adds headers to every response."""
 
 import logging
 from collections.abc import Collection, Mapping

@@ -1,4 +1,4 @@
-"""Answers to requests that come to nothing: a small page for people, JSON for programs."""
+"""Responses to refused requests: a small page for browsers, JSON for programs."""
 
 from collections.abc import Mapping
 from html import escape
@@ -72,7 +72,7 @@ def forward(location: str) -> Response:
 def error_response(
     status: int, code: int, message: str, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """An error as every HTTP answer to a program has it (contract A10)."""
+    """An error as HTTP responses to programs have it."""
     body = render_json({"error": {"code": code, "message": message}})
     return Response(body, status, headers, media_type="application/json")
 

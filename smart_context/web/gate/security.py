@@ -1,7 +1,7 @@
-"""What is refused whoever asks: hosts that are not ours, and requests of other sites. Pure.
+"""Refuses foreign hosts and requests of other sites, whoever asks. Pure.
 
-`Host` first, since a rebound DNS name makes every later check meaningless; then `Origin` and
-`Sec-Fetch-Site`. Who may come in is decided after that, in `door.py`.
+`Host` comes first, since a rebound DNS name makes all later checks meaningless; then `Origin` and
+`Sec-Fetch-Site`. `door.py` decides after that who gets in.
 """
 
 import ipaddress

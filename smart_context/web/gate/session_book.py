@@ -1,4 +1,4 @@
-"""The browsers' sessions of one server, in step with the record in the user's folder."""
+"""The browser sessions of one server, in step with the record in the user's folder."""
 
 import logging
 import secrets

@@ -1,1 +1,1 @@
-"""Sockets and connections: how many may be open, from whom, and for how long."""
+"""Limits on sockets and connections."""

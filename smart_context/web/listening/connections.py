@@ -1,7 +1,7 @@
-"""Which connections are kept: those let in, and strangers while there is room.
+"""Limits on connections: strangers have a deadline, and the oldest makes room for the next.
 
-A connection is a stranger's until a request on it is let in. Strangers have a deadline, and the
-oldest of them makes room for the next, so silent sockets never keep anybody out.
+A connection is a stranger's until a request on it is let in. So silent sockets never keep anybody
+out.
 """
 
 import asyncio
@@ -25,14 +25,14 @@ _FEWEST = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionLimits:
-    """How many connections there may be, and how long they may keep us waiting.
+    """Limits on the number of connections and on waiting for them.
 
     Attributes:
-        total: All at a time.
-        strangers: Those on which no request has been let in.
-        strangers_of_peer: Those of one address.
-        head_s: From acceptance until a request is let in, and for each later request's head.
-        idle_s: Between two requests.
+        total: Most connections at a time.
+        strangers: Most connections on which no request has been let in.
+        strangers_of_peer: Most strangers of one address.
+        head_s: Time until a request is let in, and for each later request head.
+        idle_s: Longest rest between two requests.
     """
 
     total: int
@@ -45,7 +45,7 @@ class ConnectionLimits:
     def within(
         cls, descriptors: int, *, head_s: float = HEAD_DEADLINE_S, idle_s: float = KEEP_ALIVE_S
     ) -> "ConnectionLimits":
-        """Limits for a process that may have this many descriptors open."""
+        """The limits for a process with this many descriptors."""
         spare = max(SPARE_DESCRIPTORS, descriptors // _SPARE_SHARE)
         total = max(_FEWEST, descriptors - spare)
         strangers = min(MAX_STRANGERS, total // 2)
@@ -59,7 +59,7 @@ class ConnectionLimits:
 
 
 class Visitor:
-    """One connection, counted until it leaves."""
+    """One open connection."""
 
     def __init__(self, connections: "Connections", peer: str, close: Callable[[], None]) -> None:
         self._connections = connections
@@ -67,11 +67,11 @@ class Visitor:
         self.close = close
 
     def let_in(self) -> None:
-        """A request on it was let in: it is no stranger any more."""
+        """A request on it was let in: it is a stranger no longer."""
         self._connections.let_in(self)
 
     def leave(self) -> None:
-        """It is closed."""
+        """It has closed."""
         self._connections.leave(self)
 
 
@@ -81,7 +81,7 @@ class Connections:
     def __init__(self, limits: ConnectionLimits) -> None:
         self.limits = limits
         self._deadlines: dict[Visitor, asyncio.TimerHandle] = {}
-        """Of strangers, the oldest first."""
+        """The strangers, oldest first."""
         self._guests: set[Visitor] = set()
         self._by_peer: Counter[str] = Counter()
         self._crowded = Seldom()
@@ -90,11 +90,11 @@ class Connections:
         return len(self._deadlines) + len(self._guests)
 
     def enter(self, peer: str, close: Callable[[], None]) -> Visitor:
-        """Count a new connection; closes the oldest stranger when there are too many.
+        """Count a new connection; closes the oldest stranger if there are too many.
 
         Args:
-            peer: Whose it is.
-            close: Closes it at once. With no stranger left but itself, it is closed too.
+            peer: The name of the other end.
+            close: Closes the connection at once; called too if no other stranger is left.
         """
         visitor = Visitor(self, peer, close)
         loop = asyncio.get_running_loop()
@@ -111,7 +111,7 @@ class Connections:
         return visitor
 
     def make_room(self) -> bool:
-        """Close the oldest stranger. False if there is none."""
+        """Close the oldest stranger; returns False if there is none."""
         oldest = next(iter(self._deadlines), None)
         if oldest is None:
             return False
@@ -119,12 +119,12 @@ class Connections:
         return True
 
     def let_in(self, visitor: Visitor) -> None:
-        """Make a stranger a guest; does nothing for one that has left."""
+        """Make a stranger a guest, if it is still connected."""
         if self._forget(visitor):
             self._guests.add(visitor)
 
     def leave(self, visitor: Visitor) -> None:
-        """Count it no longer."""
+        """Stop counting it."""
         self._forget(visitor)
         self._guests.discard(visitor)
 

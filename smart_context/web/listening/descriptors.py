@@ -1,4 +1,4 @@
-"""How many files and sockets this process may have open."""
+"""The limit of open files and sockets of this process."""
 
 import sys
 
@@ -7,14 +7,14 @@ from smart_context.web.limits import WANTED_DESCRIPTORS
 if sys.platform == "win32":
 
     def raised_limit(wanted: int = WANTED_DESCRIPTORS) -> int:
-        """The wanted number: this system has no limit of its own."""
+        """The wanted number; this system sets no limit."""
         return wanted
 
 else:
     import resource
 
     def raised_limit(wanted: int = WANTED_DESCRIPTORS) -> int:
-        """The limit in force, raised to the wanted one as far as the system allows."""
+        """Raise the limit towards the wanted one; returns the limit in force."""
         limit, ceiling = resource.getrlimit(resource.RLIMIT_NOFILE)
         wanted = wanted if ceiling == resource.RLIM_INFINITY else min(wanted, ceiling)
         if limit == resource.RLIM_INFINITY or limit >= wanted:

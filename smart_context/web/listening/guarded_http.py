@@ -1,7 +1,7 @@
-"""uvicorn's protocol for HTTP, which waits for nobody for ever.
+"""uvicorn's protocol for HTTP, with deadlines.
 
-uvicorn closes a connection that rests after an answer, but neither one on which nothing, or
-half a request, has come, nor one whose client sends the rest of a body byte by byte.
+uvicorn closes a connection that rests after an answer. It waits forever for one on which nothing
+or half a request has come, and for a body that comes byte by byte.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ _EXTENSION = "smart_context.visitor"
 
 
 def let_in(scope: Scope) -> None:
-    """Say that a request was let in; its connection is no stranger's from now on."""
+    """Note that a request was let in; its connection is a stranger's no longer."""
     extensions: MutableMapping[str, Any] = scope.get("extensions") or {}
     tell: Callable[[], None] = extensions.get(_EXTENSION, {}).get("let_in", _nothing)
     tell()
@@ -31,8 +31,8 @@ class GuardedHttp(H11Protocol):
     """One connection, with deadlines. Becomes a `GuardedSocket` when it asks for a WebSocket.
 
     Args:
-        connections: Where it is counted.
-        uvicorn: What uvicorn's protocol is made of.
+        connections: Counts it.
+        uvicorn: The arguments of uvicorn's protocol.
     """
 
     _visitor: Visitor
@@ -68,7 +68,7 @@ class GuardedHttp(H11Protocol):
         self._watch()
 
     def _watch(self) -> None:
-        """Start or stop the deadline: it runs while half of something has come unasked."""
+        """Start or stop the deadline: it runs while a request is incomplete."""
         if not self._is_waiting():
             self._stop_waiting()
         elif self._deadline is None:
@@ -80,7 +80,7 @@ class GuardedHttp(H11Protocol):
             return False
         cycle: RequestResponseCycle | None = self.cycle
         if cycle is not None and not cycle.response_complete:
-            return False  # the app is at work; what it reads of a body has its own deadline
+            return False  # the app is running; it has a deadline of its own for the body
         return self.conn.their_state is h11.SEND_BODY or bool(self.conn.trailing_data[0])
 
     def _stop_waiting(self) -> None:
@@ -101,7 +101,7 @@ class GuardedSocket(SharedFrameProtocol):
 
     Args:
         visitor: The connection.
-        uvicorn: What uvicorn's protocol is made of.
+        uvicorn: The arguments of uvicorn's protocol.
     """
 
     def __init__(self, visitor: Visitor, **uvicorn: Any) -> None:
@@ -122,4 +122,4 @@ class GuardedSocket(SharedFrameProtocol):
 
 
 def _nothing() -> None:
-    """There is nobody to tell."""
+    """Do nothing."""

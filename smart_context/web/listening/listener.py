@@ -1,7 +1,7 @@
-"""A listening socket that asyncio serves, also when the system has no room for more.
+"""A listening socket for asyncio that copes with a system out of descriptors.
 
-asyncio logs a traceback for each connection that it can't take, by the thousand, and then takes
-none for a second. Here it is told instead that nobody is waiting, once there is room again.
+asyncio logs a traceback for each connection that it can't accept, thousands of them, and then
+accepts none for a second. This socket reports instead that nobody is waiting.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ _QUEUE = 2048
 
 
 class Listener(socket.socket):
-    """Listens; its connections are taken by asyncio, which calls `accept`."""
+    """A listening socket; asyncio calls `accept`."""
 
     def __init__(self, family: int, kind: int, protocol: int) -> None:
         super().__init__(family, kind, protocol)
@@ -31,12 +31,12 @@ class Listener(socket.socket):
         self._spare: int | None = os.open(os.devnull, os.O_RDONLY)
 
     def relieve_by(self, make_room: Callable[[], bool]) -> None:
-        """Call this when there is no room for a connection; it says whether it closed one."""
+        """Set what makes room for a connection; it returns True if it closed one."""
         self._make_room = make_room
 
     @override
     def listen(self, backlog: int = _QUEUE, /) -> None:
-        """As asyncio asks for, too; what it names is how many it takes in a row."""
+        """Listen; asyncio calls this too, with the number of connections it accepts in a row."""
         super().listen(_QUEUE)
 
     @override
@@ -58,7 +58,7 @@ class Listener(socket.socket):
         self._let_go()
 
     def _turn_away(self) -> None:
-        """Close the connection that waits; else it would be offered again without end."""
+        """Close the waiting connection, which would be offered again endlessly otherwise."""
         self._let_go()
         with contextlib.suppress(OSError):
             super().accept()[0].close()

@@ -1,4 +1,4 @@
-"""Who is at the other end of a connection, as far as its address tells."""
+"""Names the other end of a connection by its address."""
 
 import ipaddress
 from functools import lru_cache
@@ -9,10 +9,10 @@ _HOME_PREFIX = 64
 
 
 def peer_of(address: object) -> str:
-    """The name under which connections from a socket's address are counted.
+    """The name under which connections from an address are counted.
 
     Args:
-        address: What the socket says of its other end: `(host, port, …)`.
+        address: The socket's other end: `(host, port, …)`.
 
     Returns:
         An IPv4 address, or the /64 network of an IPv6 address, which is one customer's.

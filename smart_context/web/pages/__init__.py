@@ -1,1 +1,1 @@
-"""HTML: the pages, and the parts of them that are rendered again."""
+"""HTML: the pages and their fragments."""

@@ -1,4 +1,4 @@
-"""What a page shows of the files and links that go with a message."""
+"""A message's files and links as a page shows them."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from smart_context.chat.messages import Message
 from smart_context.web.pages.markdown import visible
 
 SHOWN_IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-"""Images that a browser may show in a page; anything else is only ever saved."""
+"""Types of images that a page may show; other files can only be downloaded."""
 
 _KEY = re.compile(r"[0-9a-f]{64}")
 _ADDRESS = re.compile(r"(?:https?://|mailto:|obsidian://)\S+", re.IGNORECASE)
@@ -20,9 +20,9 @@ class AttachedView:
     """A file or a link of a message, as a chip.
 
     Attributes:
-        kind: What it is.
-        name: What the user calls it.
-        address: Where it leads; empty when it leads nowhere that is safe.
+        kind: File, image or link.
+        name: Its name.
+        address: Its address; empty if that is not safe.
     """
 
     kind: Literal["file", "image", "link"]
@@ -31,7 +31,7 @@ class AttachedView:
 
 
 def attached_views(message: Message) -> tuple[AttachedView, ...]:
-    """The chips of a message: its files, then its links; what has no name at all is left out."""
+    """The chips of a message: files, then links; those without a name are left out."""
     return (
         *(_file(entry) for entry in message.files if _name(entry)),
         *(_link(entry) for entry in message.links if _name(entry)),
@@ -47,7 +47,7 @@ def _file(entry: Mapping[str, Any]) -> AttachedView:
 
 def _link(entry: Mapping[str, Any]) -> AttachedView:
     url = str(entry.get("url", ""))
-    # A chat may come from elsewhere: no address in it may run anything.
+    # Chats may come from elsewhere: no address in them may run scripts.
     address = url if _ADDRESS.fullmatch(url) else ""
     return AttachedView(kind="link", name=_name(entry), address=address)
 

@@ -1,7 +1,7 @@
-"""Colours code by classes; only languages that are common in chats, only code of sensible length.
+"""Highlights code in common languages, up to a sensible length.
 
-Pygments' patterns take quadratic time and worse on code that was made for it, and no other thread
-runs meanwhile: a server does this in a child process.
+On hostile code Pygments' patterns take quadratic time or worse and block all threads, so a server
+does this in a child process.
 """
 
 import html
@@ -32,7 +32,7 @@ LANGUAGES = frozenset(
 
 
 def highlight(code: str, language: str) -> str:
-    """Code as HTML with classes for its parts; plain, escaped text for an unknown language."""
+    """Code as HTML with classes for its tokens; escaped text if the language is unknown."""
     if language not in LANGUAGES or len(code) > MAX_HIGHLIGHTED_CHARS:
         return html.escape(code)
     # Pygments takes 60 ms to import, and most chats open without a line of code; it has no types.

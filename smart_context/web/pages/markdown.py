@@ -1,9 +1,8 @@
-"""Turns what was said into HTML that is safe to show.
+"""Renders Markdown to safe HTML.
 
-CommonMark with tables and strikethrough; raw HTML stays text. Nothing remote is loaded: an image
-becomes a link. Formulas stay as they were written. Direction-changing characters are shown by
-their code, so that text can't pretend to be other text. Whatever comes out has been through an
-allow-list (`nh3`) on top of that.
+CommonMark with tables and strikethrough; raw HTML stays text. Nothing remote is loaded: images
+become links. Formulas stay as written. Direction-changing characters are shown by their code, so
+text can't pose as other text. The result passes an allow-list (`nh3`).
 """
 
 import html
@@ -23,10 +22,10 @@ from markdown_it.utils import OptionsDict
 from smart_context.web.pages.highlighting import highlight
 
 MAX_MARKDOWN_CHARS = 200_000
-"""A longer text is shown as it is, unrendered: no message may keep the page from opening."""
+"""Longest text that is rendered; longer ones are shown as written, so any page opens."""
 
 MAX_COLOURED_CHARS = 60_000
-"""The code of a message that is longer in all is shown without colours from there on."""
+"""Most characters of code in a message that are highlighted."""
 
 TOO_LONG = "Shown as plain text: too long to format."
 
@@ -59,23 +58,23 @@ _ATTRIBUTES = {
 
 
 def visible(text: str) -> str:
-    """The text with each direction-changing character replaced by its code, as `⟦U+202E⟧`."""
+    """The text with direction-changing characters replaced by their code, such as `⟦U+202E⟧`."""
     return _DIRECTION_CONTROLS.sub(lambda match: f"⟦U+{ord(match[0]):04X}⟧", text)
 
 
 def uncoloured(code: str, _language: str) -> str:
-    """Code as it was written."""
+    """Code without highlighting."""
     return html.escape(code)
 
 
 def plain(text: str, note: str = "") -> str:
-    """Safe HTML of a text as it was written, behind a note."""
+    """Safe HTML of a text as written, after a note."""
     said = f'<p class="unformatted">{html.escape(note)}</p>' if note else ""
     return f'{said}<div class="plain" dir="auto">{html.escape(text)}</div>'
 
 
 class Markdown:
-    """Renders messages; make one and keep it, building the parser costs milliseconds.
+    """Renders messages; keep it, since building the parser takes milliseconds.
 
     Args:
         colour: Makes HTML of code and its language.
@@ -96,26 +95,26 @@ class Markdown:
         self._parser = parser
 
     def render(self, text: str) -> str:
-        """Safe HTML of a message; empty for nothing but white space."""
+        """Safe HTML of a message; empty for white space."""
         shown = visible(text)
         if len(shown) > MAX_MARKDOWN_CHARS:
             return plain(shown)
         return clean(self.unsafe(shown))
 
     def unsafe(self, text: str) -> str:
-        """HTML that is still to go through `clean`."""
+        """HTML that must still go through `clean`."""
         return str(self._parser.render(text))
 
 
 class _Parser(MarkdownIt):
-    """Takes every link, so that `_tame` can turn the unsafe ones into text."""
+    """Accept every link; `_tame` turns unsafe ones into text."""
 
     def validateLink(self, url: str) -> bool:  # noqa: ARG002, N802  # as the parser has it
         return True
 
 
 def clean(unsafe: str) -> str:
-    """The HTML with only what messages are made of."""
+    """The HTML, with only the elements of messages."""
     return nh3.clean(
         unsafe,
         tags=_TAGS,

@@ -1,8 +1,8 @@
-"""Makes HTML of messages for the pages, so that none keeps a page from opening.
+"""Renders messages for pages within a time limit, so no message keeps a page from opening.
 
-A short message is rendered here. One with code, or a long one, goes to a process that is killed
-when it takes too long; it is then shown without colours, and if that takes too long as well, as
-plain text that says so.
+Short messages are rendered here. Long ones, and those with code, go to a process that is killed
+when it takes too long; the message is then shown without highlighting, or else as plain text with
+a note.
 """
 
 import threading
@@ -27,36 +27,36 @@ Render = Callable[[str], str]
 """Markdown to safe HTML."""
 
 PAGE_S = 5.0
-"""How long the messages of one page may take; the rest is plain text until it is asked again."""
+"""Time to render the messages of a page; the rest is plain text until asked again."""
 
 QUICK_CHARS = 20_000
-"""What of the slowest Markdown takes a quarter of a second; a usual message of it takes 25 ms."""
+"""Longest message rendered here: 0.25 s for the slowest Markdown, 25 ms for usual text."""
 
 _FENCES = ("```", "~~~")
 _LEAST_S = 0.5
 _CHARS_PER_S = 100_000
 _COLOURED_CHARS_PER_S = 400_000
-"""How much processor time a message may take: half a second, and more the longer it is."""
+"""Processor time for a message: half a second, and more for a longer one."""
 
 _BATCH_CHARS = 100_000
-"""How much is sent to the child at once."""
+"""Most characters sent to the child at once."""
 
 _COLOURS_TURN_S = 0.2
-"""How long a message waits for its colours while others are coloured."""
+"""Longest wait for highlighting while other messages are highlighted."""
 
 _LASTING = frozenset({"slow", "memory", "crashed"})
 _MAX_TOO_COSTLY = 2
-"""How many messages of a page may prove too costly to colour; then no other is tried."""
+"""Messages of a page that may be too costly to highlight; then no more are tried."""
 
 _REMEMBERED_CHARS = 32 << 20
 
 
 class MessageHtml:
-    """The HTML of messages, remembered: a page of a chat is asked for again and again.
+    """The HTML of messages, cached, since pages are requested again and again.
 
     Args:
-        child: Where what may take long is rendered; `None` renders everything here.
-        page_s: How long the messages of a page may take.
+        child: A process for rendering that may take long; `None` renders everything here.
+        page_s: Time to render the messages of a page.
     """
 
     def __init__(self, child: Child | None, *, page_s: float = PAGE_S) -> None:
@@ -68,9 +68,9 @@ class MessageHtml:
         self._changing = threading.Lock()
 
     def expect(self, texts: Iterable[str]) -> None:
-        """Colour the code of a page's messages together: asking the child for each takes longer.
+        """Highlight the messages of a page together, which is faster than one by one.
 
-        What can't be done together is left for later, message by message.
+        Messages that fail together are tried one by one later.
         """
         if self.child is None:
             return
@@ -87,11 +87,11 @@ class MessageHtml:
                     self.remember(text, clean(str(unsafe)))
 
     def for_page(self) -> Render:
-        """What renders the messages of one page, in one thread."""
+        """A renderer for the messages of one page, in one thread."""
         return _Page(self).render
 
     def known(self, text: str) -> str | None:
-        """The HTML of a message that was rendered lately."""
+        """The cached HTML of a message."""
         with self._changing:
             made = self._known.get(text)
             if made is not None:
@@ -99,7 +99,7 @@ class MessageHtml:
             return made
 
     def remember(self, text: str, made: str) -> None:
-        """Keep the HTML of a message, and forget what was not asked for longest."""
+        """Cache the HTML of a message, and drop the least recently used."""
         with self._changing:
             if self._known.setdefault(text, made) is not made:
                 return
@@ -110,7 +110,7 @@ class MessageHtml:
 
 
 class _Page:
-    """Renders the messages of a page until its time is over."""
+    """Renders the messages of a page until its time is up."""
 
     def __init__(self, messages: MessageHtml) -> None:
         self._messages = messages
@@ -126,7 +126,7 @@ class _Page:
         return made
 
     def _made(self, text: str) -> tuple[str, bool]:
-        """Safe HTML, and whether it will not be better another time."""
+        """Safe HTML, and True if trying again would not improve it."""
         if len(text) > MAX_MARKDOWN_CHARS:
             return plain(text, TOO_LONG), True
         if self._left <= 0:
@@ -178,17 +178,17 @@ def _has_code(text: str) -> bool:
 
 
 def unsafe_html(text: str, is_coloured: bool) -> str:
-    """In the child: HTML of a message, which the parent cleans as it would a stranger's."""
+    """In the child: HTML of a message, which the parent must clean."""
     return _markdown(is_coloured).unsafe(text)
 
 
 def unsafe_htmls(texts: Sequence[str]) -> list[str]:
-    """In the child: HTML of some messages, their code coloured."""
+    """In the child: HTML of some messages, with highlighted code."""
     return [unsafe_html(text, is_coloured=True) for text in texts]
 
 
 def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
-    """The texts in groups of a sensible length; those that are longer are left out."""
+    """The texts in groups of limited length; longer texts are left out."""
     batch: list[str] = []
     length = 0
     for text in texts:

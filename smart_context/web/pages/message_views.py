@@ -22,7 +22,7 @@ class PieceView:
     Attributes:
         kind: `text`, `image`, `info`, `reasoning` or `tool_call`; anything else is left out.
         html: What to show, safe.
-        title: One line that stands for it when it is folded.
+        title: The line shown while it is folded.
     """
 
     kind: str
@@ -37,12 +37,12 @@ class MessageView:
     Attributes:
         id: Names the message within its chat.
         role: Who spoke, as stored.
-        speaker: Who spoke, for people.
-        parts: What was said, in order.
-        version: Changes when anything that is shown changes.
-        error: Why the answer failed; empty when it did not.
+        speaker: Who spoke, as shown.
+        parts: The pieces, in order.
+        version: Changes when anything shown changes.
+        error: Why the answer failed; empty if it did not.
         is_generating: The answer is still being written.
-        summary: What is told of the older messages that it stands for; `None` if it is no summary.
+        summary: The card of a summary; `None` for other messages.
         created_at: ISO 8601; empty when unknown.
         attached: Its files and links.
     """
@@ -60,10 +60,10 @@ class MessageView:
 
 
 def message_view(message: Message, render: Callable[[str], str]) -> MessageView:
-    """A message ready for the template.
+    """A message, ready for the template.
 
     Args:
-        message: As it is stored.
+        message: The stored message.
         render: Markdown to safe HTML.
     """
     summary, said = summary_view(message) if message.is_summary else (None, message)
@@ -83,14 +83,14 @@ def message_view(message: Message, render: Callable[[str], str]) -> MessageView:
 
 
 def version(message: Message) -> str:
-    """A short mark that changes with what the message shows."""
+    """A short digest of what the message shows."""
     attached = (message.files, message.links)
     shown = (message.role, message.content, message.generating, message.error, *attached)
     return f"{_checksum(repr(shown)):08x}"
 
 
 def digest(messages: Sequence[Message]) -> str:
-    """A short mark that changes when any of these messages changes; cheap for ten thousand."""
+    """A short digest of these messages; cheap for ten thousand."""
     mark = 0
     for message in messages:
         mark = zlib.crc32(f"{message.id}\0{message.text}".encode(errors="replace"), mark)

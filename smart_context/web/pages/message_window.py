@@ -8,13 +8,13 @@ from starlette.datastructures import QueryParams
 from smart_context.chat.messages import Message
 
 PAGE_MESSAGES = 80
-"""How many messages a page opens with, and how many each scroll upwards adds."""
+"""Messages that a page opens with, and that each scroll upwards adds."""
 
 MAX_PAGE_MESSAGES = 400
-"""The most that one request gets, whatever it asks for."""
+"""Most messages of one request."""
 
 _LEAD_IN = 3
-"""How many messages are shown before the one that a link points at."""
+"""Messages shown before the one that a link points to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +23,8 @@ class MessageRun:
 
     Attributes:
         messages: Oldest first.
-        older: How many there are before them.
-        newer: How many there are after them.
+        older: Number of messages before them.
+        newer: Number of messages after them.
     """
 
     messages: tuple[Message, ...]
@@ -33,7 +33,7 @@ class MessageRun:
 
     @property
     def is_newest(self) -> bool:
-        """Nothing comes after it, so new messages may be added to it."""
+        """True if no messages follow, so new ones may be added."""
         return not self.newer
 
 
@@ -43,7 +43,7 @@ def newest(messages: Sequence[Message], limit: int = PAGE_MESSAGES) -> MessageRu
 
 
 def before(messages: Sequence[Message], message_id: str, limit: int = PAGE_MESSAGES) -> MessageRun:
-    """The messages just before one; those before the end if there is no such message."""
+    """The messages just before one, or before the end if that one is missing."""
     end = _position(messages, message_id, default=len(messages))
     return _window(messages, end - limit, end)
 
@@ -55,7 +55,7 @@ def since(messages: Sequence[Message], message_id: str) -> MessageRun:
 
 
 def around(messages: Sequence[Message], message_id: str) -> MessageRun:
-    """A message with a little before it and what comes after, to the end if that is not far."""
+    """A message with a few before it and those after it, to the end if that is near."""
     start = max(0, _position(messages, message_id, default=len(messages)) - _LEAD_IN)
     left = len(messages) - start
     if left <= PAGE_MESSAGES:
@@ -65,7 +65,7 @@ def around(messages: Sequence[Message], message_id: str) -> MessageRun:
 
 
 def chosen(messages: Sequence[Message], message_ids: Sequence[str]) -> MessageRun:
-    """Those of the given ids that exist, in the chat's order."""
+    """The messages of these ids that exist, in the chat's order."""
     wanted = set(message_ids[:MAX_PAGE_MESSAGES])
     return MessageRun(messages=tuple(m for m in messages if m.id in wanted), older=0, newer=0)
 

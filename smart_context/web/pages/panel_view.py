@@ -1,4 +1,4 @@
-"""What the Smart Context panel shows, from what the plugin's commands say (contract A9, A11)."""
+"""The Smart Context panel as pages show it, from the plugin's results."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ class TopicView:
     """A bubble.
 
     Attributes:
-        id: Names the topic, whatever it is called.
-        label: What the topic is called, as the model wrote it.
-        count: How many messages are about it; 0 for a topic that is gone.
+        id: Stays when the topic is renamed.
+        label: The topic's name.
+        count: Number of messages about it; 0 for a topic that is gone.
         is_active: It is picked.
         hue: The number of its colour in `tokens.css`.
     """
@@ -33,11 +33,11 @@ class PanelView:
     Attributes:
         topics: The bubbles, in the order of the extraction.
         gone: Picked topics that the chat no longer has.
-        sticky_count: How many messages are standing instructions.
-        is_on: Whether picking topics narrows the history.
-        status: The plugin's status line; empty while it is not known.
-        message_ids: In context now; `None` when it is not known yet.
-        state: The plugin's own words, for the page's script to go on from.
+        sticky_count: Number of messages with standing instructions.
+        is_on: Picking topics narrows the history.
+        status: The plugin's status line; empty while unknown.
+        message_ids: The messages in context now; `None` while unknown.
+        state: The plugin's result, for the page's script.
     """
 
     topics: tuple[TopicView, ...]
@@ -50,14 +50,14 @@ class PanelView:
 
     @property
     def short_status(self) -> str:
-        """The status for where there is little room: `5 of 14`."""
+        """A short form of the status: `5 of 14`."""
         if self.status.startswith("No message"):
             return "No match"
         return self.status.partition(" messages in context")[0]
 
 
 def panel_view(state: Mapping[str, Any]) -> PanelView:
-    """The panel from the result of `get_topics`, with what `set_filter` returns if it is known."""
+    """The panel from the result of `get_topics`."""
     stored = [topic for topic in state.get("topics", ()) if isinstance(topic, Mapping)]
     named = [topic for topic in stored if not topic.get("sticky")]
     counts = {str(topic["label"]): int(topic.get("count", 0)) for topic in named}

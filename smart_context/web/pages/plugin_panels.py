@@ -1,4 +1,4 @@
-"""Panels of vault plugins: the page that each registered, and the files beside it."""
+"""Serves the panels of vault plugins: their pages, and the files next to them."""
 
 import mimetypes
 from pathlib import PurePosixPath
@@ -13,24 +13,24 @@ from starlette.routing import BaseRoute, Route
 from smart_context.host.panels import PAGE, PanelFiles
 
 FILE_TYPES = frozenset({".js", ".css", ".svg", ".png", ".jpg", ".webp", ".woff2", ".json"})
-"""What a panel's page may load from its folder; its code is not among it."""
+"""Types of files that a panel's page may load; the plugin's code is not among them."""
 
 _HEADERS = {"Cache-Control": "no-cache"}
 _TEXT_TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 _CHANGED = "This plugin's files changed after you trusted them. Review and trust them again."
 
 
-class Panels(Protocol):
-    """What is asked of the host's panels."""
+class PanelPages(Protocol):
+    """What is needed of the host's panels."""
 
     def page(self, panel_id: str) -> str | PanelFiles | None:
-        """The page of a panel, or its files; `None` if it has none of its own."""
+        """The page of a panel, or its files; `None` if it has no page."""
 
 
-def panel_routes(panels: Panels) -> list[BaseRoute]:
-    """`/panels/<plugin>/` and the files beside its page, such as `/panels/<plugin>/panel.js`.
+def panel_routes(panels: PanelPages) -> list[BaseRoute]:
+    """`/panels/<plugin>/` and the files next to its page, such as `/panels/<plugin>/panel.js`.
 
-    The address without the slash works too, but then the page names its files from the top.
+    The address without the slash works too, but then relative names in the page do not.
     """
 
     async def page(request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""What a page shows of compactions: the summaries, and which messages they stand for."""
+"""Summaries as a page shows them, and the messages that they replace."""
 
 import re
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from smart_context.chat.compaction import boundary_of, is_clearing, newest_summa
 from smart_context.chat.messages import Message
 
 _HEADLINE = re.compile(r"\*(Summary of [^\n,]+)(?:, ([^\n]+?))?\.\*\s*\n")
-"""How the product begins its summaries: of how much, and how it was made."""
+"""The first line of the product's summaries: of how much, and by whom."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,9 +16,9 @@ class SummaryView:
     """A summary as a card.
 
     Attributes:
-        title: What it stands for.
-        by: Who wrote it, or how; empty when it does not say.
-        is_cleared: It stands for messages that are not sent in any form.
+        title: What it replaces.
+        by: Who wrote it, or how; empty if unknown.
+        is_cleared: It replaces messages that are no longer sent in any form.
     """
 
     title: str
@@ -28,12 +28,12 @@ class SummaryView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionView:
-    """The compaction that counts in a chat, seen from some of its messages.
+    """The compaction in use, as it applies to some messages of a chat.
 
     Attributes:
-        summary: The id of its summary; empty when there is none.
-        boundary: The id of the last message that the summary stands for.
-        count: How many of those messages, from the first on, are compacted.
+        summary: The id of its summary; empty if there is none.
+        boundary: The id of the last message that the summary replaces.
+        count: Number of those messages that are compacted, from the first on.
     """
 
     summary: str = ""
@@ -42,7 +42,7 @@ class CompactionView:
 
 
 def summary_view(message: Message) -> tuple[SummaryView, Message]:
-    """A summary's card, and the summary without what the card says already."""
+    """A summary's card, and the summary without what the card shows."""
     if is_clearing(message):
         return SummaryView(title="Context cleared here", is_cleared=True), message
     found = _HEADLINE.match(message.text)
@@ -53,7 +53,7 @@ def summary_view(message: Message) -> tuple[SummaryView, Message]:
 
 
 def compaction_view(messages: Sequence[Message], shown: Sequence[Message]) -> CompactionView:
-    """The compaction that counts, as seen from some of a chat's messages.
+    """The compaction in use, as it applies to some messages of a chat.
 
     Args:
         messages: All of the chat.

@@ -1,1 +1,1 @@
-"""Frames of the wire: what comes in, what goes out, in what order."""
+"""Frames of the wire: parsing, results, and the queue of each client."""

@@ -1,4 +1,4 @@
-"""Runs a command for a client and turns what comes of it into JSON, for socket and HTTP alike."""
+"""Runs a command for a client, and serialises the outcome for socket and HTTP."""
 
 import logging
 from collections.abc import Mapping
@@ -21,45 +21,45 @@ from smart_context.web.wire.frames import (
 )
 
 _log = logging.getLogger(__name__)
-_INTERNAL = "the command failed because of a fault in Smart Context; its log says more"
+_INTERNAL = "the command failed because of an error in Smart Context; the log says more"
 
 
 class Commands(Protocol):
     """The commands that clients may run."""
 
     async def call(self, name: str, params: Mapping[str, Any], caller: Caller) -> Mapping[str, Any]:
-        """What the command answers; raises what goes wrong."""
+        """The command's result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a command answered."""
+    """The result of a command."""
 
     value: Any
 
     @property
     def members(self) -> dict[str, Any]:
-        """As it stands in a reply."""
+        """The JSON object in a reply."""
         return {"result": self.value}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """Why a command has no answer: a JSON-RPC code and words for people."""
+    """Why a command failed: a JSON-RPC code and a message for the user."""
 
     code: int
     message: str
 
     @property
     def members(self) -> dict[str, Any]:
-        """As it stands in a reply."""
+        """The JSON object in a reply."""
         return {"error": {"code": self.code, "message": self.message}}
 
 
 async def run_command(
     commands: Commands, name: str, params: Mapping[str, Any], caller: Caller
 ) -> Result | Failure:
-    """What comes of a command; never raises, and never shows a traceback."""
+    """Run a command; never raises, and never shows a traceback."""
     try:
         return Result(await commands.call(name, params, caller))
     except SmartContextError as error:
@@ -72,9 +72,9 @@ async def run_command(
 def render_outcome(
     outcome: Result | Failure, envelope: Mapping[str, Any]
 ) -> tuple[str, Result | Failure]:
-    """The reply's JSON within `envelope`, and the outcome that it tells.
+    """The reply's JSON within `envelope`, and its outcome.
 
-    A result that can't be written as JSON is a fault of the command and is told as one.
+    A result that can't be serialised counts as a failure of the command.
     """
     try:
         return render_json({**envelope, **outcome.members}), outcome

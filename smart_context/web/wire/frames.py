@@ -1,6 +1,6 @@
-"""JSON-RPC 2.0 frames: what a client sent, and what it is answered (contract A10). Pure.
+"""JSON-RPC 2.0 frames: requests, replies and events. Pure.
 
-Any text or bytes give either one frame that can be run or one error, never an exception.
+Any text or bytes parse to a frame or to an error, never to an exception.
 """
 
 import json
@@ -20,11 +20,11 @@ INVALID_PARAMS = -32602
 COMMAND_FAILED = -32603
 
 JsonId = str | int | float | None
-"""What a client may call a request by; it gets it back unchanged."""
+"""A request's id, which the reply repeats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class CommandRequest:
     """A command to run and answer."""
 
     id: JsonId
@@ -34,7 +34,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notification:
-    """A command to run without an answer, whatever happens."""
+    """A command to run without a reply."""
 
     method: str
     params: Mapping[str, Any]
@@ -46,9 +46,9 @@ class Invalid:
 
     Attributes:
         code: The JSON-RPC error code.
-        message: What is wrong, for people.
-        id: The request's id where it could be read, else `None`.
-        is_silent: It was a notification, which gets no reply even so.
+        message: What is wrong, for the user.
+        id: The request's id, if it could be read.
+        is_silent: It was a notification, which gets no reply.
     """
 
     code: int
@@ -58,15 +58,15 @@ class Invalid:
 
 
 class JsonRefused(ValueError):
-    """Bytes that aren't JSON (`PARSE_ERROR`), or JSON we won't take (`INVALID_REQUEST`)."""
+    """Not JSON (`PARSE_ERROR`), or JSON that is refused (`INVALID_REQUEST`)."""
 
     def __init__(self, code: int, message: str) -> None:
         self.code = code
         super().__init__(message)
 
 
-def parse_frame(raw: str | bytes) -> Request | Notification | Invalid:
-    """The frame that a client sent; never raises."""
+def parse_frame(raw: str | bytes) -> CommandRequest | Notification | Invalid:
+    """Parse a client's frame; never raises."""
     try:
         document = read_json(raw)
     except JsonRefused as refused:
@@ -80,7 +80,7 @@ def parse_frame(raw: str | bytes) -> Request | Notification | Invalid:
 
 def _frame_of(  # noqa: PLR0911  (one for each thing that can be wrong)
     document: Mapping[str, Any],
-) -> Request | Notification | Invalid:
+) -> CommandRequest | Notification | Invalid:
     request_id, method = document.get("id"), document.get("method")
     if not _is_id(request_id):
         return _not_a_request(f"`id` must be a string or a number, found {_kind(request_id)}")
@@ -95,20 +95,20 @@ def _frame_of(  # noqa: PLR0911  (one for each thing that can be wrong)
         return Invalid(code=INVALID_PARAMS, message=message, id=request_id, is_silent=is_silent)
     if "id" not in document:
         return Notification(method=method, params=params)
-    return Request(id=request_id, method=method, params=params)
+    return CommandRequest(id=request_id, method=method, params=params)
 
 
 def render_result(request_id: JsonId, result: Any) -> str:
-    """The reply to a request that went well.
+    """The reply to a request that succeeded.
 
     Raises:
-        ValueError: If the result can't be written as JSON.
+        ValueError: If the result can't be serialised.
     """
     return render_json({"jsonrpc": "2.0", "id": request_id, "result": result})
 
 
 def render_error(request_id: JsonId, code: int, message: str) -> str:
-    """The reply to a request that did not go well."""
+    """The reply to a request that failed."""
     error = {"code": code, "message": message}
     return render_json({"jsonrpc": "2.0", "id": request_id, "error": error})
 
@@ -117,16 +117,16 @@ def render_notification(method: str, params: Mapping[str, Any]) -> str:
     """An event, as clients see it.
 
     Raises:
-        ValueError: If the payload can't be written as JSON.
+        ValueError: If the payload can't be serialised.
     """
     return render_json({"jsonrpc": "2.0", "method": method, "params": params})
 
 
 def render_json(document: Any) -> str:
-    """JSON in ASCII, so that its length is its size in bytes and no surrogate can break it.
+    """JSON in ASCII: its length is its size in bytes, and surrogates can't break it.
 
     Raises:
-        ValueError: If the document can't be written as JSON: NaN, an object of ours, a circle.
+        ValueError: If the document has NaN, a cycle, or other objects than JSON's.
     """
     try:
         return json.dumps(document, separators=(",", ":"), allow_nan=False)
@@ -135,14 +135,13 @@ def render_json(document: Any) -> str:
 
 
 def read_json(raw: str | bytes) -> Any:
-    """The document that a stranger's JSON stands for.
+    """Parse untrusted JSON.
 
-    Lone surrogates, which could not be stored, become U+FFFD. Refused are what is not UTF-8,
-    NaN and infinite numbers, an object with the same key twice, nesting deeper than
-    `MAX_JSON_DEPTH`, and more than `MAX_FRAME_BYTES`.
+    Lone surrogates become U+FFFD. Refused are invalid UTF-8, NaN and infinite numbers, duplicate
+    keys, nesting deeper than `MAX_JSON_DEPTH`, and more than `MAX_FRAME_BYTES`.
 
     Raises:
-        JsonRefused: With the JSON-RPC code that fits.
+        JsonRefused: With the JSON-RPC code.
     """
     size = len(raw)
     if size <= MAX_FRAME_BYTES and isinstance(raw, str):
@@ -184,7 +183,7 @@ _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 
 
 def _check_depth(text: str) -> None:
-    """Count how deep the brackets go, before a parser recurses into them."""
+    """Check the nesting before a parser recurses into it."""
     if text.count("[") + text.count("{") <= MAX_JSON_DEPTH:
         return
     brackets = _NOT_BRACKETS.sub("", _STRING.sub("", text)).encode()

@@ -1,8 +1,7 @@
-"""What waits to be sent to one client: bounded, in order, without what is out of date.
+"""The bounded queue of frames for one client, without outdated states. Pure.
 
-A client that reads in time gets every frame as it came. For one that lags (contract A10),
-of each kind of state event only the newest per chat waits, and the pieces of an answer are
-joined; nothing else is dropped or overtaken. Pure: no socket and no clock.
+A client that keeps up gets every frame. For one that lags, only the newest state event of a kind
+per chat waits, and the pieces of an answer are joined; nothing else is dropped or overtaken.
 """
 
 from collections import OrderedDict
@@ -22,20 +21,20 @@ STATE_EVENTS = frozenset(
         "memory.chat_changed",
     }
 )
-"""Events that tell how something is now, so that a newer one says all that an older one said."""
+"""State events: a newer one replaces an older one."""
 
 _ENTRY_BYTES = 256
-"""What an entry of the queue costs beside its text."""
+"""Bytes of an entry of the queue, besides its text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One frame, rendered once for all clients.
+    """One frame, serialised once for all clients.
 
     Attributes:
-        text: The frame as it is sent.
-        replaces: What a newer frame makes an older one superfluous by; `None` if nothing.
-        piece: The frame is a piece of an answer, which can be joined to the one before.
+        text: The frame as sent.
+        replaces: A key; a newer frame with the same key replaces this one. `None`: none does.
+        piece: The piece of an answer in this frame, which can be joined to the one before.
     """
 
     text: str
@@ -48,8 +47,8 @@ class Piece:
     """A run of an answer's characters.
 
     Attributes:
-        answer: Which answer: its chat and message.
-        offset: How many characters of the answer come before.
+        answer: The chat and message of the answer.
+        offset: Number of characters of the answer before these.
         text: The characters.
         payload: The event's other fields.
     """
@@ -61,10 +60,10 @@ class Piece:
 
 
 def event_frame(event: str, payload: Mapping[str, Any]) -> Frame:
-    """The frame of an event, which any number of outboxes can share.
+    """The frame of an event; outboxes can share it.
 
     Raises:
-        ValueError: If the payload can't be written as JSON.
+        ValueError: If the payload can't be serialised.
     """
     text = render_notification(event, payload)
     if event in STATE_EVENTS:
@@ -83,7 +82,7 @@ def _piece_of(payload: Mapping[str, Any]) -> Piece | None:
 
 
 class _Joined:
-    """Pieces of one answer, each beginning where the one before ends."""
+    """Adjoining pieces of one answer."""
 
     __slots__ = ("_frames", "_next_offset", "_pieces", "size")
 
@@ -110,10 +109,10 @@ class _Joined:
 
 
 class Outbox:
-    """The frames that one client has yet to get.
+    """The frames that wait for one client.
 
     Args:
-        max_bytes: How much may wait. A single frame may be larger, if nothing else waits.
+        max_bytes: Most bytes that may wait; a single frame may be larger.
     """
 
     def __init__(self, max_bytes: int = MAX_OUTBOX_BYTES) -> None:
@@ -126,7 +125,7 @@ class Outbox:
         return len(self._queue)
 
     def put(self, frame: Frame) -> bool:
-        """Queue a frame; false if it was not taken because too much waits already."""
+        """Queue a frame; returns False if too much waits already."""
         if frame.replaces is not None:
             self._drop(frame.replaces)
         if self.size > self._max_bytes:
@@ -140,7 +139,7 @@ class Outbox:
         return True
 
     def take(self) -> str | None:
-        """The text of the next frame, which is then no longer here; `None` if none waits."""
+        """Remove the next frame and return its text; `None` if none waits."""
         if not self._queue:
             return None
         _, entry = self._queue.popitem(last=False)
@@ -148,7 +147,7 @@ class Outbox:
         return entry.text if isinstance(entry, Frame) else entry.render()
 
     def _put_fixed(self, frame: Frame) -> None:
-        """Nothing moves across it: later pieces start an entry of their own."""
+        """End joining here: later pieces start a new entry."""
         self._fixed += 1
         self._append(self._fixed, frame, len(frame.text) + _ENTRY_BYTES)
 

@@ -1,8 +1,7 @@
-"""Writes one frame to many sockets without making it anew for each.
+"""Writes one frame to many sockets without building it for each.
 
-ASGI has no word for this, so uvicorn's protocol is given one: an extension of the scope that
-writes bytes that are a WebSocket frame already. Where it is missing, as with another server or
-in tests, frames go the ordinary way.
+ASGI has no message for this, so uvicorn's protocol gets an extension of the scope that writes the
+bytes of a whole WebSocket frame. Without it (other servers, tests), frames go the usual way.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,7 +14,7 @@ from websockets.frames import Frame, Opcode
 EXTENSION = "smart_context.shared_frames"
 
 WriteShared = Callable[[bytes], bool]
-"""Writes a whole frame at once; false, with nothing written, if it would have to wait."""
+"""Write a whole frame; returns False, without writing, if it would have to wait."""
 
 
 def wire_frame(text: str) -> bytes:
@@ -24,17 +23,17 @@ def wire_frame(text: str) -> bytes:
 
 
 def shared_writer(scope: Scope) -> WriteShared:
-    """What writes shared frames to the socket of a scope; never writes where nothing can."""
+    """The writer of shared frames for the socket of a scope; one that refuses by default."""
     extensions: Mapping[str, Any] = scope.get("extensions") or {}
     writer: WriteShared = extensions.get(EXTENSION, {}).get("write", _never)
     return writer
 
 
 class SharedFrameProtocol(WebSocketsSansIOProtocol):
-    """uvicorn's protocol for WebSockets, with the extension. Compression must be off."""
+    """uvicorn's protocol for WebSockets with the extension; compression must be off."""
 
     async def run_asgi(self) -> None:
-        """Serve the app, which finds the extension in its scope."""
+        """Serve the app with the extension in its scope."""
         extensions = self.scope["extensions"]
         if extensions is not None:
             extensions[EXTENSION] = {"write": self.write_shared}

@@ -9,10 +9,10 @@ from smart_context.web.wire.frames import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     PARSE_ERROR,
+    CommandRequest,
     Invalid,
     JsonRefused,
     Notification,
-    Request,
     parse_frame,
     read_json,
     render_error,
@@ -44,7 +44,9 @@ def nested(depth, opening="[", closing="]"):
     ],
 )
 def test_a_request_keeps_its_id(request_id):
-    assert parse_frame(call(id=request_id)) == Request(id=request_id, method="a.b", params={"x": 1})
+    assert parse_frame(call(id=request_id)) == CommandRequest(
+        id=request_id, method="a.b", params={"x": 1}
+    )
 
 
 def test_a_frame_without_id_is_a_notification():
@@ -52,12 +54,12 @@ def test_a_frame_without_id_is_a_notification():
 
 
 def test_params_may_be_left_out():
-    assert parse_frame(call(params=...)) == Request(id=1, method="a.b", params={})
+    assert parse_frame(call(params=...)) == CommandRequest(id=1, method="a.b", params={})
 
 
 def test_bytes_are_read_as_utf_8():
     raw = call(params={"text": "日本語"}).encode()
-    assert parse_frame(raw) == Request(id=1, method="a.b", params={"text": "日本語"})
+    assert parse_frame(raw) == CommandRequest(id=1, method="a.b", params={"text": "日本語"})
 
 
 @pytest.mark.parametrize(
@@ -227,7 +229,7 @@ def test_any_text_gives_one_frame_or_one_error(raw):
         assert set(reply) == {"jsonrpc", "id", "error"}
         assert reply["error"]["code"] in {PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS}
     else:
-        assert isinstance(frame, Request | Notification)
+        assert isinstance(frame, CommandRequest | Notification)
         assert isinstance(frame.params, dict)
 
 
@@ -246,7 +248,7 @@ def test_what_is_taken_is_what_a_json_parser_takes(text):
 def test_a_well_formed_request_comes_through_whole(request_id, params):
     raw = json.dumps(CALL | {"id": request_id, "params": params})
     frame = parse_frame(raw)
-    assert isinstance(frame, Request)
+    assert isinstance(frame, CommandRequest)
     assert frame.id == request_id
     assert json.dumps(frame.params).encode() == json.dumps(read_json(json.dumps(params))).encode()
 
