@@ -1,4 +1,4 @@
-"""The one place that reads and changes the environment."""
+"""Reads and changes the environment; no other module does."""
 
 import os
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ def user_folder(environ: Mapping[str, str], home: Path) -> Path:
 def refuse_onnxruntime_telemetry() -> None:
     """Keep `onnxruntime` from reporting to its maker; call it before the library is imported.
 
-    Its builds write a device id below the home folder and resolve their maker's host as soon as
-    they are imported. Its own `disable_telemetry_events` comes too late for both.
+    On import, its builds write a device id below the home folder and resolve their maker's host.
+    Its own `disable_telemetry_events` comes too late for both.
     """
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # noqa: TID251 - native code reads no other setting

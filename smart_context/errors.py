@@ -6,7 +6,7 @@ SmartContextError
  ├─ PathRefused          a path that would leave the vault: a request, not a bug
  ├─ ChatIdInvalid        a chat id that could not be a file name
  ├─ ChatUnreadable       a chat file that is damaged; it was set aside
- ├─ StoreFailed          the disk said no (full, read-only); the old file is intact
+ ├─ StoreFailed          the disk refused (full, read-only); the old file is intact
  ├─ ModelFailed          a model's endpoint: what it said and what to do
  ├─ RequestTooLong       a request that no model's window takes, however much is left out
  ├─ UnknownCommand       no command of that name
@@ -30,11 +30,11 @@ class SmartContextError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """One thing that is wrong in a file.
+    """A fault in a file.
 
     Attributes:
         message: What was expected and what was found.
-        line: Where, counted from 1; `None` when it can't be told.
+        line: The line, counted from 1; `None` if unknown.
         key: The dotted key, such as `llm.timeout_s`; empty when there is none.
     """
 
@@ -43,7 +43,7 @@ class Fault:
     key: str = ""
 
     def __str__(self) -> str:
-        """As it stands in a list of faults."""
+        """The fault as a line of a list."""
         where = f"line {self.line}: " if self.line else ""
         return f"{where}{self.key + ': ' if self.key else ''}{self.message}"
 
@@ -78,7 +78,7 @@ class ChatUnreadable(SmartContextError):
 
 
 class StoreFailed(SmartContextError):
-    """A file that could not be written; what was there before is still there."""
+    """A file could not be read or written; the old file is intact."""
 
 
 class ModelFailed(SmartContextError):

@@ -1,6 +1,6 @@
-"""Finds the files that are shipped with the package: pages, styles, the manifest.
+"""Finds the files shipped with the package: pages, styles, the manifest.
 
-In a wheel they lie in `smart_context/_assets/`; in a clone and an editable install, beside the
+In a wheel they are in `smart_context/_assets/`; in a clone and an editable install, next to the
 package at the top of the repository.
 """
 

@@ -1,4 +1,4 @@
-"""`.vault.toml`: contract A1, every fault with its line."""
+"""`.vault.toml`: the settings, and every fault with its line."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""What the user has set: `.vault.toml` and `config.toml`, read once and passed on as values."""
+"""The user's settings: `.vault.toml` and `config.toml`, read once and passed on as values."""
 
 from smart_context.config.endpoints import CATEGORIES, Endpoints, EndpointSettings
 from smart_context.config.settings import SettingSpec

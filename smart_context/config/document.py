@@ -16,7 +16,7 @@ MAX_BYTES = 1 << 20
 
 
 class TomlUnreadable(Exception):
-    """The file gives no values at all; `fault` says why."""
+    """The file can't be used; `fault` says why."""
 
     def __init__(self, message: str, line: int | None = None) -> None:
         self.fault = Fault(message=message, line=line)
@@ -25,7 +25,7 @@ class TomlUnreadable(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TomlDocument:
-    """What a TOML file holds.
+    """The content of a TOML file.
 
     Attributes:
         values: Its top-level table.

@@ -1,4 +1,4 @@
-"""Where models are reached: `[llm]` and its categories."""
+"""The endpoints of models: `[llm]` and its categories."""
 
 import re
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ class EndpointSettings:
         timeout_s: Seconds to wait for an answer, or for the next piece of one.
         max_retries: Requests after the first, on 429, 5xx and lost connections.
         context_window: Tokens that the model takes, answer included; `None`: not said.
-        images: Whether the model is shown attached images.
+        images: True to send attached images to the model.
     """
 
     base_url: str
@@ -166,7 +166,7 @@ def _read_key_name(table: Table) -> str:
 
 
 def _looks_random(name: str) -> bool:
-    """Whether it looks like a key rather than a variable's name."""
+    """True if it looks like a key rather than the name of a variable."""
     mixed = name != name.upper() and name != name.lower() and any(map(str.isdigit, name))
     long_run = max(len(run) for run in _UNDERSCORES.split(name))
     return looks_secret(name) or (mixed and long_run >= 16) or long_run >= 32  # noqa: PLR2004 - a word of a variable's name is shorter

@@ -1,7 +1,7 @@
 """Finds the line of every key of a TOML text, so that each fault can name its line.
 
-The parser proper gives values without places. This reader only looks for keys; it expects a
-text that the parser has accepted, and on anything else it stops early rather than fail.
+The TOML parser gives no positions. This reader only looks for keys; it expects valid TOML, and
+stops early on anything else.
 """
 
 import re
@@ -27,7 +27,7 @@ _PLAIN_VALUE = re.compile(r"[^,\]\}\n#]*")
 def lines_of_keys(text: str) -> Mapping[KeyPath, int]:
     """The line, counted from 1, of each key and table of a valid TOML text.
 
-    A key that stands in several places (a table opened twice by dotted keys) has its first line.
+    A key that occurs several times (a table opened twice by dotted keys) has its first line.
     Tables in arrays are found under the array's own name.
     """
     lines: dict[KeyPath, int] = {}

@@ -1,4 +1,4 @@
-"""Settings that a plugin declares in its manifest, and the check of a user's values."""
+"""The settings that a plugin declares in its manifest, and the check of a user's values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class SettingSpec:
 
     Attributes:
         type: `list` is an array of strings.
-        default: What holds when the user sets nothing.
+        default: The value when the user sets none.
         minimum: Smallest number allowed, included.
         maximum: Largest number allowed, included.
         choices: The only values allowed; none: any.
@@ -30,7 +30,7 @@ class SettingSpec:
     description: str = ""
 
     def fault(self, value: object) -> str | None:
-        """What is wrong with a value, or `None`."""
+        """The fault of a value, or `None`."""
         wrong = self._type_fault(value)
         if wrong is None and self.choices and value not in self.choices:
             allowed = " or ".join(repr(choice) for choice in self.choices)

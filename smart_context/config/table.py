@@ -55,7 +55,7 @@ class Table:
         self.faults.add((*self.path, name), message)
 
     def allow(self, names: Collection[str]) -> None:
-        """Note every key that is not among `names`; what an unknown key holds is not shown."""
+        """Note every key that is not among `names`, without its value."""
         for name in self.values:
             if name not in names:
                 self.fault(name, unknown_key(name, names))
@@ -104,7 +104,7 @@ class Table:
 def number_fault(
     value: object, *, minimum: float | None, maximum: float | None, whole: bool
 ) -> str | None:
-    """What is wrong with a number, or `None`; `true` is not a number, nor is `nan`."""
+    """The fault of a number, or `None`; `true` and `nan` are not numbers."""
     kind = "a whole number" if whole else "a number"
     allowed: tuple[type, ...] = (int,) if whole else (int, float)
     limits = _limits(minimum, maximum)
@@ -118,7 +118,7 @@ def number_fault(
 
 
 def unknown_key(name: str, names: Collection[str]) -> str:
-    """Says that a key is unknown, and which one may be meant."""
+    """The fault of an unknown key, with the key that may be meant."""
     close = difflib.get_close_matches(name, names, n=1)
     if close:
         return f"unknown key; did you mean {close[0]!r}?"
@@ -140,7 +140,7 @@ def found(value: object) -> str:
 
 
 def looks_secret(text: str) -> bool:
-    """Whether a text holds what looks like an API key."""
+    """True if a text contains what looks like an API key."""
     return bool(_API_KEY.search(text)) or text.lower().startswith("bearer ")
 
 

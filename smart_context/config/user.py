@@ -1,7 +1,7 @@
 """`config.toml` in the user's configuration folder: settings for all vaults.
 
-What it names needs no trust: it is the user's own file. A vault's settings come before it, but
-endpoints of a vault only once the user trusts them.
+It needs no trust: it is the user's own file. A vault's settings come before it, but a vault's
+endpoints only once the user trusts them.
 """
 
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""`.vault.toml`: the settings of a vault, with every fault at once (contract A1)."""
+"""`.vault.toml`: the settings of a vault; all faults are reported at once."""
 
 import difflib
 import re
@@ -27,17 +27,17 @@ class VaultConfig:
 
     Attributes:
         root: The vault's folder, absolute.
-        name: What the user calls it.
-        memory_dir: Where chats are kept; absolute, inside `root`, no link; may not exist yet.
+        name: The name that the user gave it.
+        memory_dir: The folder of the chats; absolute, inside `root`, not a link; may not exist yet.
         plugins: Settings by plugin id, defaults filled in; each has `enabled`.
         path: The `.vault.toml`; `None` when there is none.
-        named: The endpoints that the vault names. A vault may come from a stranger: nothing is
-            sent to these before the user trusts them.
+        named: The endpoints that the vault names. Nothing is sent to them before the user trusts
+            them.
         chat: Endpoint of the chat model in use; `None`: the embedded one.
         fast: Endpoint of the model that finds topics in use; `None`: the embedded extractor.
         embedding: Endpoint of the embedding model in use; `None`: the embedded one.
         user_roles: The folder of the user's own roles; `None` when it was not asked for.
-        restricted: The categories whose endpoints in `named` are not in use for want of trust.
+        restricted: The categories whose endpoints in `named` are not trusted.
     """
 
     root: Path
@@ -54,7 +54,7 @@ class VaultConfig:
 
     @property
     def memory(self) -> Place:
-        """The memory folder, for opening what is in it."""
+        """The memory folder, for opening files in it."""
         return place_below(self.root, self.memory_dir)
 
 
@@ -92,7 +92,7 @@ def read_config(
 
 
 def read_memory_dir(root: Path) -> Path:
-    """Where the vault at `root` keeps chats, for those who need nothing else of its settings.
+    """The memory folder of the vault at `root`, without reading its other settings.
 
     Raises:
         ConfigInvalid: If `.vault.toml` can't be read, or the folder's name is at fault.
@@ -183,7 +183,7 @@ def _read_plugins(
 def _known_part(
     table: Table, name: str, root: Path, known: Mapping[str, Mapping[str, SettingSpec]]
 ) -> Table:
-    """Of an unknown plugin's table, what can be read."""
+    """The readable settings of an unknown plugin."""
     enabled = Table(
         {key: value for key, value in table.values.items() if key == "enabled"},
         table.path,
@@ -203,7 +203,7 @@ def _known_part(
 
 
 def keys_with_secrets(value: object, path: KeyPath) -> Iterator[KeyPath]:
-    """Where strings stand that look like keys; endpoints look after their own."""
+    """The paths of strings that look like API keys; endpoints check their own."""
     if path[:1] == ("llm",) and path[-1] in {"base_url", "api_key_env"}:
         return
     if isinstance(value, Mapping):

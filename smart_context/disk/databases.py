@@ -1,8 +1,8 @@
-"""SQLite's files in a vault.
+"""Opens SQLite databases in a vault.
 
-SQLite opens files by their path. So what has the names of a database is looked at right before,
-and never opened here: closing it would give up the locks that others of this process hold on it.
-SQLite itself follows no link to the files beside a database.
+SQLite opens files by path. So the files are checked right before, without opening them: closing a
+descriptor would release this process's other locks on the file. SQLite itself follows no links to
+the files beside a database.
 """
 
 import contextlib
@@ -24,16 +24,16 @@ def open_database(
     max_bytes: int | None = None,
     check_same_thread: bool = True,
 ) -> sqlite3.Connection:
-    """A connection to the database in a file, which is made for its owner alone.
+    """A connection to the database in a file; a new file is readable by its owner only.
 
     Args:
         place: The file; its folder is made when it is missing.
-        timeout_s: How long others' locks are waited for.
+        timeout_s: How long to wait for others' locks.
         max_bytes: A larger file is refused.
         check_same_thread: As for `sqlite3.connect`.
 
     Raises:
-        sqlite3.OperationalError: It, or a file beside it, is no plain file, or the system refuses.
+        sqlite3.OperationalError: A file is not a plain file, or the system refuses.
     """
     try:
         with opened(place.parent, make=True) as folder:
@@ -47,7 +47,7 @@ def open_database(
 
 
 def remove_database(place: Place) -> None:
-    """Remove a database that nobody has open.
+    """Remove a database that is not open.
 
     Raises:
         OSError: The system refuses.

@@ -1,4 +1,4 @@
-"""Opening one file: with which flags, what may go wrong, and how it is read."""
+"""Opens and reads a single file: flags, errors, and reading by descriptor."""
 
 import errno
 import os
@@ -17,7 +17,7 @@ OPEN_FLAGS = (
 )
 """Follows no link as the last name, and waits for nothing."""
 
-_SPECIAL = {  # what systems say of a link, a socket, or a pipe that nobody reads
+_SPECIAL = {  # the errors for a link, a socket, or a pipe without a reader
     errno.ELOOP,
     errno.EMLINK,
     errno.ENOTDIR,
@@ -44,7 +44,7 @@ class NotPlain(OSError):
 
 
 class TooLarge(OSError):
-    """A file of more bytes than its reader takes."""
+    """A file with more bytes than its reader accepts."""
 
     def __init__(self, size: int, max_bytes: int) -> None:
         self.size = size
@@ -55,15 +55,15 @@ class TooLarge(OSError):
 
 
 def read_open(descriptor: int, size: int, max_bytes: int) -> bytes:
-    """All that an open file holds, also when it grows meanwhile.
+    """The content of an open file, even if it grows meanwhile.
 
     Args:
-        descriptor: Of the file, from its beginning.
-        size: What its status says.
-        max_bytes: Of a larger file no more than one byte beyond is read.
+        descriptor: The file's descriptor, at its beginning.
+        size: The size in its status.
+        max_bytes: At most one byte more than this is read.
 
     Raises:
-        TooLarge: It holds more.
+        TooLarge: It has more.
         OSError: The system refuses.
     """
     if size > max_bytes:
@@ -94,5 +94,5 @@ def path_of_open(descriptor: int) -> str | None:
 
 
 def explained(error: OSError, path: Path, wanted: str) -> OSError:
-    """The error of opening something, as `NotPlain` where that is what it means."""
+    """The error of opening a file, as `NotPlain` if it means that."""
     return NotPlain(path, wanted) if error.errno in _SPECIAL else error

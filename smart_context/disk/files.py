@@ -1,7 +1,7 @@
-"""Reading and writing whole files so that nobody ever sees half of one.
+"""Reads and writes whole files, so that no reader ever sees half of one.
 
-A file is a path of the user's own, or a place below a trusted folder (`disk/places.py`). What is
-made at a place can be read by its owner alone; what is made at a path is as the umask says.
+A file is a path chosen by the user, or a place below a trusted folder (`disk/places.py`). Files
+made at a place are readable by their owner only; files made at a path follow the umask.
 
 Everything here blocks; callers run it in a worker thread.
 """
@@ -41,7 +41,7 @@ class Signature(NamedTuple):
 
 
 class Conflict(Exception):
-    """The file is no longer the one that the writer has read."""
+    """The file changed since the writer read it."""
 
 
 def signature_of(path: Path | Place) -> Signature | None:
@@ -78,7 +78,7 @@ def signature_in(folder: Folder, name: str) -> Signature | None:
 def read_file(
     path: Path | Place, *, max_bytes: int = MAX_FILE_BYTES
 ) -> tuple[Signature, bytes] | None:
-    """The bytes of a plain file with the state they belong to; `None` when there is no file.
+    """The bytes of a plain file with its state; `None` when there is no file.
 
     Raises:
         StoreFailed: No permission, a failing disk, more than `max_bytes`, or it is a link, a
@@ -118,7 +118,7 @@ def open_file(path: Path | Place, flags: int) -> int:
 
 
 def remove_file(path: Path | Place) -> None:
-    """Remove a file; of a link, the link itself. That there is none is no fault.
+    """Remove a file, or a link itself; does nothing if there is none.
 
     Raises:
         OSError: The system refuses.
@@ -138,7 +138,7 @@ def atomic_write(path: Path | Place, content: bytes) -> Signature:
 
     Raises:
         StoreFailed: The disk is full, read-only or failing, or a link, a folder or a device has
-            that name; what was there is intact.
+            that name; the old file is intact.
     """
     with _replacing(path, content) as new:
         new.take_its_name()
@@ -152,8 +152,8 @@ def replace_unless_changed(
 
     Args:
         path: The file.
-        content: All that it shall hold.
-        expected: The state that `content` was derived from; `None` for "there is no file".
+        content: The new content.
+        expected: The state that `content` was derived from; `None` for no file.
 
     Raises:
         Conflict: Another program has written it since; nothing was changed.
@@ -168,10 +168,10 @@ def replace_unless_changed(
 
 @contextlib.contextmanager
 def locked(folder: Folder) -> Iterator[None]:
-    """Keep other processes of ours out of the folder for the few calls inside.
+    """Keep other processes of ours out of the folder during the `with` block.
 
-    Where the system has no such lock, or another process has held it for two seconds, the
-    calls go ahead without it.
+    If the system has no such lock, or another process has held it for two seconds, the block
+    runs without it.
     """
     if folder.descriptor is None:  # folders can't be locked there
         yield
@@ -184,14 +184,14 @@ def locked(folder: Folder) -> Iterator[None]:
 
 
 def is_temporary(file_name: str) -> bool:
-    """Whether the name is that of a write in progress, or of one that a crash cut short."""
+    """True for the name of a write in progress, or of one that a crash interrupted."""
     return _TEMPORARY.fullmatch(file_name) is not None
 
 
 def sweep(path: Path | Place) -> None:
-    """Remove what writers that were killed more than an hour ago left behind.
+    """Remove temporary files older than an hour, left by killed writers.
 
-    In a folder, and in the folders that are directly in it; no link is followed.
+    Looks in the folder and its direct subfolders; follows no link.
     """
     oldest = time.time() - _STALE_S
     with contextlib.suppress(OSError), opened(folder_of(path)) as folder:
@@ -212,7 +212,7 @@ def _sweep(folder: Folder, oldest: float) -> None:
 
 
 class _New:
-    """A file that was written whole and has its name still to take."""
+    """A file that is completely written but not renamed yet."""
 
     def __init__(self, folder: Folder, name: str, temporary: str, written: Signature) -> None:
         self.folder = folder
@@ -259,8 +259,8 @@ def _temporary(folder: Folder, name: str, mode: int, content: bytes) -> Iterator
 
 
 def _mode_to_keep(folder: Folder, name: str) -> int | None:
-    # A rename needs no right on the file itself, and root needs none at all: whoever marked a
-    # file or its folder read-only is asked for nothing else.
+    # A rename needs no permission on the file itself, and root needs none at all; so check the
+    # mode of a file or folder that was marked read-only.
     _refuse_marked(folder.path, folder.own_status().st_mode)
     try:
         mode = folder.status(name).st_mode
@@ -290,7 +290,7 @@ def _signature(found: os.stat_result) -> Signature:
 
 
 def could_not(verb: str, path: Path | Place, error: OSError) -> StoreFailed:
-    """What users are told when a file could not be `read` or `written`."""
+    """The error for users when a file could not be `read` or `written`."""
     name = shown(path)
     if isinstance(error, NotPlain):
         return StoreFailed(

@@ -1,13 +1,12 @@
-"""Opening what lies below a trusted folder without following a link on the way.
+"""Opens files and folders below a trusted folder without following links.
 
-Each folder is opened by its name in the one above, so a folder that is exchanged for a link
-between two steps redirects nothing. A pipe, a socket or a device is refused and never waited for.
+Each folder is opened by its name in its parent, so replacing a folder by a link between two steps
+redirects nothing. Pipes, sockets and devices are refused and never waited for.
 
     read_inside(root, "templates/a.j2", max_bytes=1 << 20)    the bytes of one file
     with opened(place) as folder: folder.names()              several steps in one folder
 
-What is wrong is an `OSError`: `FileNotFoundError` for what is missing, `NotPlain`, `TooLarge`,
-or what the system says.
+Every failure is an `OSError`: `FileNotFoundError`, `NotPlain`, `TooLarge`, or the system's own.
 
 Not covered: a hard link can't be told from the file itself, and a mount point below the vault is
 the administrator's. Where the system has no `dir_fd` (Windows), each name is looked at right
@@ -48,10 +47,10 @@ _TOP_FLAGS = _FOLDER_FLAGS & ~getattr(os, "O_NOFOLLOW", 0)
 
 
 class Folder:
-    """An open folder: every name is one in it, and no link is followed.
+    """An open folder. Names are relative to it, and links are not followed.
 
     Attributes:
-        descriptor: Of the folder; `None` where folders can't be opened.
+        descriptor: The folder's descriptor; `None` where folders can't be opened.
     """
 
     __slots__ = ("_path", "_prefix", "descriptor")
@@ -102,7 +101,7 @@ class Folder:
             os.close(descriptor)
 
     def status(self, name: str) -> os.stat_result:
-        """The status of whatever has that name, of a link itself; opens nothing.
+        """The status of a file, folder or link (the link itself); opens nothing.
 
         Raises:
             OSError: There is none, or the system refuses.
@@ -114,12 +113,12 @@ class Folder:
         return self.path.stat() if self.descriptor is None else os.fstat(self.descriptor)
 
     def names(self) -> list[str]:
-        """The names in it, in no order; nothing is opened or looked at."""
+        """The names in it, unordered."""
         listed = self._path if self.descriptor is None else self.descriptor
         return os.listdir(listed)  # noqa: PTH208 - a Path can't be made of a descriptor
 
     def entries(self) -> "list[os.DirEntry[str]]":
-        """What is in it, in no order; only names and kinds are known while nobody asks for more."""
+        """The entries in it, unordered; as from `os.scandir`, the status is read on demand."""
         with os.scandir(self._path if self.descriptor is None else self.descriptor) as listing:
             return list(listing)
 
@@ -146,7 +145,7 @@ class Folder:
             raise explained(error, Path(path), "folder") from error
 
     def make_folder(self, name: str) -> None:
-        """Make a folder that only its owner may look into.
+        """Make a folder that only its owner can read.
 
         Raises:
             FileExistsError: Something has that name.
@@ -196,7 +195,7 @@ class Folder:
             os.close(descriptor)
 
     def sync(self) -> None:
-        """Make the names in it durable, where the system can."""
+        """Make changes of its names durable, where the system can."""
         if self.descriptor is not None:
             with contextlib.suppress(OSError):  # some network folders can't; the rename holds
                 os.fsync(self.descriptor)
@@ -230,12 +229,12 @@ def opened(place: Place, *, make: bool = False) -> Folder:
     """Open the folder at a place; its caller closes it, as with `with`.
 
     Args:
-        place: Where.
-        make: Make what is missing of it; `top` as the user's own folder, the rest private.
+        place: The folder.
+        make: Make missing folders: `top` with the user's default mode, the rest private.
 
     Raises:
-        FileNotFoundError: There is none, and it is not to be made.
-        NotPlain: A part of the way is a link or no folder.
+        FileNotFoundError: It is missing and `make` is false.
+        NotPlain: A part of the path is a link, or not a folder.
         OSError: The system refuses.
     """
     folder = _top(place.top, make=make)
@@ -253,13 +252,13 @@ def read_inside(top: Path | Place, relative: str = "", *, max_bytes: int) -> byt
 
     Args:
         top: The trusted folder, or a place below one.
-        relative: The way down, with `/`; a stranger's request goes through `confine` first.
-        max_bytes: Of a larger file nothing is read.
+        relative: The path below it, with `/`; pass untrusted requests through `confine` first.
+        max_bytes: A larger file is not read.
 
     Raises:
-        FileNotFoundError: There is none.
-        NotPlain: It, or a folder on the way, is a link or something else.
-        TooLarge: It holds more than `max_bytes`.
+        FileNotFoundError: It is missing.
+        NotPlain: It is not a plain file, or a folder on the way is a link.
+        TooLarge: It has more than `max_bytes`.
         OSError: The system refuses.
         ValueError: If `relative` is not a path below a folder.
     """
@@ -270,7 +269,7 @@ def read_inside(top: Path | Place, relative: str = "", *, max_bytes: int) -> byt
 
 
 def is_folder(place: Place) -> bool:
-    """Whether there is a folder that can be opened without following a link."""
+    """True if the folder exists and can be opened without following a link."""
     try:
         opened(place).close()
     except OSError:

@@ -6,19 +6,20 @@ import sys
 if sys.platform == "win32":
 
     def try_lock(descriptor: int, *, shared: bool = False) -> bool:  # noqa: ARG001 - as below
-        """There is no such lock here: every process may go ahead."""
+        """Always true: the system has no such lock."""
         return True
 
     def unlock(descriptor: int) -> None:
-        """There is no such lock here."""
+        """Nothing: the system has no such lock."""
 
 else:
     import fcntl
 
     def try_lock(descriptor: int, *, shared: bool = False) -> bool:
-        """Whether the file is ours until it is closed; also where its system has no locks.
+        """Lock the file until it is closed; false if another opener has locked it.
 
-        `False` when another opener has it; with `shared`, only when that one has it for itself.
+        With `shared`, false only if the other lock is exclusive. True where the file system has no
+        locks.
         """
         try:
             fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
@@ -29,6 +30,6 @@ else:
         return True
 
     def unlock(descriptor: int) -> None:
-        """Let others have the file before it is closed."""
+        """Unlock the file before it is closed."""
         with contextlib.suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_UN)

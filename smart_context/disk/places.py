@@ -1,4 +1,4 @@
-"""Names of what lies below a trusted folder."""
+"""Paths below a trusted folder."""
 
 import os
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ _NO_NAMES = frozenset({"", ".", ".."})
 class Place:
     """A file or folder below a folder that is trusted, such as the vault's.
 
-    Whoever opens it (`disk/folders.py`, `disk/files.py`) follows no link below `top`; `top`
-    itself may be a link or lie behind one. What is made on the way is for its owner only.
+    Opening it (`disk/folders.py`, `disk/files.py`) follows no link below `top`; `top` itself may be
+    a link or lie behind one. Folders made on the way are private.
 
     Attributes:
         top: The trusted folder.
@@ -53,20 +53,20 @@ class Place:
 
 
 def place_of(path: Path | Place) -> Place:
-    """The place of a path: its folder is trusted as it is, the file itself may be no link."""
+    """The place of a path: its folder is trusted, the file itself must not be a link."""
     return path if isinstance(path, Place) else Place(path.parent, (path.name,))
 
 
 def folder_of(path: Path | Place) -> Place:
-    """The place of a folder: a path is trusted as it is."""
+    """The place of a folder; a path is trusted."""
     return path if isinstance(path, Place) else Place(path)
 
 
 def place_below(top: Path, folder: Path) -> Place:
     """The place of a folder that the user named, which may be a link or lie behind one.
 
-    A link that stays below `top` is followed here, once. One that leaves it is left in the way,
-    where it is refused. A folder elsewhere is trusted as it is.
+    A link that stays below `top` is followed here, once. One that leaves `top` stays in the
+    path and is refused when opened. A folder elsewhere is trusted.
     """
     if not folder.is_relative_to(top):
         return Place(folder)
@@ -77,5 +77,5 @@ def place_below(top: Path, folder: Path) -> Place:
 
 
 def _is_foreign(relative: str) -> bool:
-    """Whether it holds what separates names, drives or streams on Windows, there."""
+    """True on Windows for a name with a separator of names, drives or streams."""
     return os.sep == "\\" and ("\\" in relative or ":" in relative)

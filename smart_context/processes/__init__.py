@@ -1,1 +1,1 @@
-"""Other processes: a killable child of our own for costly parsing, and other people's programs."""
+"""Other processes: a killable child for costly parsing, and external programs."""

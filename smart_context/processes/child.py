@@ -1,8 +1,8 @@
-"""A killable process of our own for work whose cost is decided by whoever made its input.
+"""A killable child process for work that a hostile input can make expensive.
 
-Parsing an attached file, rendering somebody's template or colouring code takes milliseconds,
-unless the input was made to take hours or all of the memory. In this process it would hold up
-everybody, and nothing could stop it.
+Parsing an attached file, rendering a template or highlighting code takes milliseconds, unless the
+input was made to take hours or all memory. In this process it would block everything, and nothing
+could stop it.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ class Child:
     Args:
         modules: What the process imports before its first job, so that no deadline counts it.
         environ: This program's environment; only what Python itself needs is passed on.
-        memory_bytes: Most memory of a job.
+        memory_bytes: The memory limit of a job.
     """
 
     def __init__(

@@ -53,10 +53,10 @@ def _take_pipes() -> tuple[BinaryIO, BinaryIO]:
 
 
 def _answer_to(job: bytes, large: float) -> bytes:
-    """The result of a job or why there is none, as JSON.
+    """The result of a job, or the reason why there is none, as JSON.
 
-    The parent must not unpickle what a stranger's input may have made of this process. One that
-    has grown large asks to be replaced: the next job would have less memory.
+    Not as a pickle: a hostile input may have taken over this process. A process that has grown
+    large asks to be replaced: the next job would have less memory.
     """
     try:
         work, arguments = pickle.loads(job)  # noqa: S301 - from our own parent
@@ -103,7 +103,7 @@ else:
     from collections.abc import Iterator
 
     def _limit_system(memory_bytes: int) -> None:
-        """No more memory than that, no written file, no network, no other process."""
+        """Limit the memory, and forbid writing files, the network and other processes."""
         sys.addaudithook(_refuse)
         limits = [
             (resource.RLIMIT_AS, _size() + memory_bytes),

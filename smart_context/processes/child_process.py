@@ -1,4 +1,4 @@
-"""The parent's side of one child process: started, asked, killed with its group."""
+"""The parent's side of a child process: starts it, asks it, kills it with its group."""
 
 import contextlib
 import json
@@ -44,12 +44,12 @@ class ChildFailed(SmartContextError):
 
 
 class ChildProcess:
-    """One process; what fails once is dead afterwards.
+    """A child process; dead after its first failure.
 
     Args:
-        modules: What it imports at its start.
+        modules: The modules to import at its start.
         environ: This program's environment.
-        memory_bytes: Most memory of a job.
+        memory_bytes: The memory limit of a job.
 
     Raises:
         ChildFailed: If it can't be started.
@@ -81,7 +81,7 @@ class ChildProcess:
 
     @property
     def pid(self) -> int:
-        """Its number, and that of its group."""
+        """Its process id, and that of its group."""
         return self._process.pid
 
     def is_alive(self) -> bool:

@@ -1,4 +1,4 @@
-"""The child processes of one program, so that no kind of work waits for another's."""
+"""The child processes of this program, one for each kind of work."""
 
 from dataclasses import dataclass, field
 

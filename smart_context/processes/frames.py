@@ -1,4 +1,4 @@
-"""Frames between this program and its child: four bytes of length, then that many bytes."""
+"""Frames between this program and its child: a length in four bytes, then the bytes."""
 
 import struct
 from typing import BinaryIO
@@ -10,7 +10,7 @@ def write_frame(stream: BinaryIO, content: bytes) -> None:
     """Send one frame.
 
     Raises:
-        OSError: If nobody reads it.
+        OSError: The other side is gone.
     """
     stream.write(_LENGTH.pack(len(content)))
     stream.write(content)

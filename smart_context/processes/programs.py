@@ -1,9 +1,9 @@
-"""Runs programs that others wrote: git, npx, pip and the clipboard's command.
+"""Runs external programs: git, npx, pip and the clipboard's command.
 
-No other module does; what is started elsewhere is Python with our own code. A program comes from
-the PATH of the user, never from a folder that somebody else filled, sees few variables of the
-environment, and has no shell and no terminal to read from. It runs in a process group of its own,
-which is killed as a whole when the program ends, takes too long or prints too much.
+No other module does; elsewhere only Python with our own code is started. A program is looked up on
+the user's PATH, never in a vault; it gets few environment variables, no shell and no terminal. It
+runs in its own process group, which is killed when the program ends, takes too long or prints too
+much.
 """
 
 import contextlib
@@ -46,9 +46,9 @@ class Ended:
     """A program that ended by itself.
 
     Attributes:
-        exit_code: Negative: the number of the signal that ended it.
-        stdout: All that it printed.
-        stderr: All of its complaints.
+        exit_code: The exit code; negative for a signal.
+        stdout: Its output.
+        stderr: Its error output.
     """
 
     exit_code: int
@@ -70,7 +70,7 @@ class Stopped:
 def clean_environment(
     environ: Mapping[str, str], *, keep: Sequence[str] = (), away_from: Path | None = None
 ) -> dict[str, str]:
-    """The variables that a program is given, with a PATH on which nobody else puts programs.
+    """The environment of a program, with a PATH of trusted folders.
 
     Args:
         environ: This program's environment.
@@ -176,7 +176,7 @@ class _RunningProgram:
         self._news = threading.Condition()
 
     def outcome(self, timeout_s: float, *, may_stay: bool) -> Ended | Stopped:
-        """How it ends. What it has started is killed too, unless that may stay."""
+        """Its outcome. Processes that it started are killed, too, unless they may stay."""
         self._start_threads()
         is_in_time = self._wait_for({"exit"}, timeout_s)
         if self._is_full or not (is_in_time and may_stay):

@@ -1,9 +1,8 @@
-"""Finds the characters of a text that nobody sees: words can hide in them, or run backwards.
+"""Finds invisible characters in a text, which can hide words or reverse them.
 
-Most of them have a use: they join emoji, shape Persian and Indic words, choose the form of a
-character, keep the punctuation of Hebrew in its place. Which are in use is told by their
-neighbours, with the tables of `text/unicode_tables.py`. A use that changes nothing to be seen is
-none, so a message can't be spelled in it.
+Most such characters have a use: they join emoji, shape Persian and Indic words, select the form of
+a character, keep Hebrew punctuation in place. Their neighbours tell, with the tables of
+`text/unicode_tables.py`. A use without a visible effect does not count: it could spell a message.
 """
 
 import functools
@@ -33,7 +32,7 @@ _TEXT_STYLE, _EMOJI_STYLE, _KEYCAP = "\ufe0e", "\ufe0f", "\u20e3"
 
 
 def hidden_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Where a text holds characters that nobody sees and that are in no use: `(start, end)`."""
+    """The ranges `(start, end)` of invisible characters without a use."""
     # Looking for a single character is several times as fast, and most texts hold none.
     if text.isascii() or (first := _UNSEEN.search(text)) is None:
         return
@@ -46,7 +45,7 @@ def hidden_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _end_of_use(text: str, start: int, end: int, lines: "_Lines") -> int:
-    """Where the use of a run ends and what is hidden begins; `end` if nothing is hidden."""
+    """The position in a run where hidden characters begin; `end` if nothing is hidden."""
     base = _Neighbours(text, start, end)
     position = start
     if _is_selected(base.before, text[position], text[position + 1 : position + 2]):
@@ -61,7 +60,7 @@ def _end_of_use(text: str, start: int, end: int, lines: "_Lines") -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Neighbours:
-    """What stands before and after a run."""
+    """The characters before and after a run."""
 
     text: str
     start: int
@@ -85,7 +84,7 @@ class _Neighbours:
 
     @property
     def separates(self) -> bool:
-        """Whether it is at the edge of a word: inside, a mark of direction turns nothing."""
+        """True at the edge of a word; inside one, a direction mark has no effect."""
         return not (self.before.isalpha() and self.after.isalpha())
 
 
@@ -98,7 +97,7 @@ class _Lines:
         self._left = 0
 
     def may_turn(self, position: int) -> bool:
-        """Whether a mark of direction has a use there: some, in lines from right to left."""
+        """True if a direction mark has a use there: in lines from right to left."""
         if position > self._end:
             start = self._text.rfind("\n", 0, position) + 1
             end = self._text.find("\n", position)
@@ -110,7 +109,7 @@ class _Lines:
 
 
 def _is_selected(before: str, selector: str, after: str) -> bool:
-    """Whether a selector chooses the form of the character before it."""
+    """True if a selector selects the form of the character before it."""
     if selector in {_TEXT_STYLE, _EMOJI_STYLE}:
         if before and before in "0123456789#*":
             return after == _KEYCAP
@@ -171,7 +170,7 @@ def _is_in(table_pattern: str, character: str) -> bool:
 
 @functools.cache
 def _compiled(table_pattern: str) -> re.Pattern[str]:
-    """Compiled once it is needed: most texts hold nothing that is looked up."""
+    """Compiled on first use: most texts don't need it."""
     return re.compile(table_pattern)
 
 

@@ -1,7 +1,7 @@
-"""Names and texts of strangers as they can be shown: nothing in them acts, hides or deceives.
+"""Escapes untrusted names and texts for display, so that nothing in them acts, hides or deceives.
 
-A terminal obeys control characters, and a reader trusts what there is to see. What is dangerous
-becomes an escape, as in Python; words of all languages and emoji stay as they are.
+Terminals obey control characters, and readers trust what they see. Dangerous characters become
+escapes as in Python; words of all languages and emoji stay as they are.
 """
 
 import re
@@ -22,11 +22,11 @@ _JSON_UNSAFE = re.compile(
 
 
 def shown(name: object, *, limit: int | None = MAX_NAME) -> str:
-    """A name on one line, also the spaces at its ends; the middle of a long one is left out.
+    """A name on one line, with the spaces at its ends; a long one is cut in the middle.
 
     Args:
-        name: Of a file, a chat, a role and so on; or a path.
-        limit: Most characters; `None` for all of them, where the name is the result.
+        name: The name of a file, a chat, a role and so on; or a path.
+        limit: The maximum length; `None` for no limit, where the name is the result.
     """
     whole = str(name)
     bare = whole.strip()
@@ -49,12 +49,12 @@ def lines_shown(text: str) -> str:
 
 
 def json_shown(document: str) -> str:
-    """The same JSON document, in which strings hold nothing that a terminal obeys or hides."""
+    """The JSON document with control and hidden characters in strings escaped."""
     return _JSON_UNSAFE.sub(lambda found: _json_escape(found[0]), document)
 
 
 def encodable(path: str) -> str:
-    """A path with what is no UTF-8 in it as escapes, for JSON."""
+    """A path for JSON; bytes that are not UTF-8 become escapes."""
     return path.encode("utf-8", "backslashreplace").decode()
 
 
@@ -76,7 +76,7 @@ def _visible(text: str) -> Iterator[str]:
 
 
 def _is_dangerous(character: str, category: str) -> bool:
-    if category == "Cn":  # letters of a newer Unicode are none of our business
+    if category == "Cn":  # a character of a newer Unicode version
         return ord(character) & 0xFFFE == 0xFFFE or "\ufdd0" <= character <= "\ufdef"  # noqa: PLR2004
     return category in {"Cc", "Cs", "Co", "Zl", "Zp"} or _turns(character)
 

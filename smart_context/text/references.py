@@ -1,4 +1,4 @@
-"""Tells a message that can't be understood without an earlier one: "and the second one?"."""
+"""Recognises messages that refer to an earlier one: "and the second one?"."""
 
 import re
 
@@ -24,10 +24,10 @@ _POINTING = re.compile(
 
 
 def refers_back(text: str) -> bool:
-    """Whether a message of a user's probably refers to what was said before it.
+    """True if a user's message probably refers to earlier messages.
 
-    Short ones that open as a continuation, or use a pronoun. An English "it" of no meaning ("is
-    it raining?") counts too: better a message too many than one that nobody understands.
+    True for short ones that open as a continuation or use a pronoun. An empty "it" ("is it
+    raining?") counts, too: an extra message does less harm than a missing one.
     """
     if not text or len(text) > _LONGEST:
         return False

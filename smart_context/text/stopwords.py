@@ -1,4 +1,4 @@
-"""Words that say nothing about a subject, in seven languages and in Chinese and Japanese."""
+"""Stop words of seven languages and of Chinese and Japanese."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

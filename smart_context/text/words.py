@@ -1,4 +1,4 @@
-"""Words of a text, for matching: one spelling for what people would call the same word."""
+"""Splits texts into normalised words for matching."""
 
 import re
 import unicodedata
@@ -32,12 +32,12 @@ def words(text: str) -> list[str]:
 
 
 def content_words(text: str) -> list[str]:
-    """`words(text)` less those that carry no meaning of their own, in the languages we know."""
+    """The words of a text without stop words."""
     return [stem(word) for word in spelled_words(text) if not is_stop_word(word)]
 
 
 def is_stop_word(word: str) -> bool:
-    """Whether a lower-cased word (not a stem) says nothing about the subject."""
+    """True if a lower-cased word (not a stem) is a stop word."""
     if word in STOP_WORDS:
         return True
     if word.isascii():
@@ -59,7 +59,7 @@ def stem(word: str) -> str:
 
 
 def spelled_words(text: str) -> list[str]:
-    """The words as they stand, but lower-cased and NFKC-normalised; otherwise as in `words`."""
+    """The words lower-cased and NFKC-normalised, without stemming; otherwise as in `words`."""
     if text.isascii():
         return [word for token in _TOKEN.findall(text) for word in _parts(token)]
     spelled: list[str] = []

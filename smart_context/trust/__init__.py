@@ -1,6 +1,6 @@
-"""What a vault may do: what it wants, what the user has granted, and what is off until then.
+"""Trust in a vault: its parts, the user's grants, and what is off until then (docs/security.md).
 
-A vault is a stranger's folder until the user trusts it. Whatever can act for it (plugins, roles and
-templates, endpoints, git) is a part that is pinned to its content: a part that changes is off
-again, the others go on.
+A vault is untrusted until the user says otherwise. Everything that can act for it (plugins, roles
+and templates, endpoints, git) is a part pinned to its content: a part that changes is off again,
+the others stay on.
 """

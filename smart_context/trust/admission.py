@@ -1,4 +1,4 @@
-"""Which endpoints are in use: those that the vault names as far as they are trusted."""
+"""Selects the endpoints in use: a vault's only if they are trusted."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,16 +10,16 @@ from smart_context.trust.parts import Grant, Pin
 def admitted(
     config: VaultConfig, user: UserConfig, grant: Grant, environ: Mapping[str, str]
 ) -> VaultConfig:
-    """The settings with the endpoints that may be asked, each with its key.
+    """The settings with the endpoints in use, each with its key.
 
-    A vault's endpoint comes before the user's own once it is trusted; until then its key is not
+    A trusted endpoint of the vault comes before the user's own. The key of an untrusted one is not
     even looked up. A vault that wants an embedded model gets it.
 
     Args:
-        config: What the vault says.
-        user: What the user has set for all vaults.
-        grant: What the user has granted to this vault.
-        environ: Where keys are.
+        config: The vault's settings.
+        user: The user's settings for all vaults.
+        grant: The user's grant to this vault.
+        environ: The environment with the keys.
     """
     restricted = frozenset(
         category
@@ -45,5 +45,5 @@ def admitted(
 
 
 def endpoint_pin(endpoint: EndpointSettings) -> Pin:
-    """What consent to an endpoint is given to."""
+    """The pin of an endpoint."""
     return Pin("endpoint", endpoint.base_url, endpoint.api_key_env)

@@ -1,7 +1,7 @@
 """Reads the files of a vault that consent is pinned to: all of `plugins/`, and its roles.
 
-No link is followed and no special file is opened. What can't be read is listed as refused, and a
-part with anything refused is not trusted. All of this blocks; run it in a thread.
+Follows no links and opens no special files. Files that can't be read are listed as refused, and a
+part with refused files can't be trusted. Everything here blocks; run it in a thread.
 """
 
 import hashlib
@@ -52,12 +52,12 @@ class RoleFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundFiles:
-    """What lies in a folder, not read yet.
+    """The files in a folder, not read yet.
 
     Attributes:
         folder: The folder.
         stamps: One for each plain file.
-        refused: What is no plain file.
+        refused: Everything else.
     """
 
     folder: Place
@@ -66,19 +66,19 @@ class FoundFiles:
 
 
 def find_plugin_files(root: Path) -> FoundFiles:
-    """All files below `plugins/`, byte code that is never loaded aside."""
+    """All files below `plugins/`, except byte code, which is never loaded."""
     folder = Place(root.resolve()) / PLUGINS_FOLDER
     return _found(folder, _entries_below, max_files=MAX_FILES, max_file_bytes=MAX_FILE_BYTES)
 
 
 def find_role_files(root: Path) -> FoundFiles:
-    """`roles/*.toml` and what lies in `roles/templates/`."""
+    """The files `roles/*.toml` and those in `roles/templates/`."""
     folder = Place(root.resolve()) / ROLES_FOLDER
     return _found(folder, _role_entries, max_files=MAX_ROLE_FILES, max_file_bytes=MAX_ROLE_BYTES)
 
 
 def plugin_files(found: FoundFiles) -> FileSet:
-    """The digests of what was found; contents are not kept."""
+    """The digests of the files."""
     digests: dict[str, str] = {}
     refused = [*found.refused]
     for name, *_ in found.stamps:
@@ -92,7 +92,7 @@ def plugin_files(found: FoundFiles) -> FileSet:
 
 
 def role_files(found: FoundFiles) -> RoleFiles:
-    """The contents of what was found, with their digests."""
+    """The contents of the files, with their digests."""
     contents: dict[str, bytes] = {}
     refused = [*found.refused]
     for name, *_ in found.stamps:
@@ -110,16 +110,16 @@ def file_digest(content: bytes) -> str:
 
 
 def read_pinned(folder: Path, name: str, pinned: Mapping[str, str]) -> bytes:
-    """The bytes of a file that consent is pinned to; those that were compared are those given.
+    """The bytes of a pinned file, exactly those that were compared with the pin.
 
     Args:
-        folder: Where it lies.
+        folder: The file's folder.
         name: Its path below the folder, with `/`.
         pinned: The digest of each file that is trusted, by such a path.
 
     Raises:
-        FileNotFoundError: If it is not among the pinned files.
-        OSError: If it is not the pinned one any more, or can't be read.
+        FileNotFoundError: It is not among the pinned files.
+        OSError: It differs from the pinned file, or can't be read.
     """
     if name not in pinned:
         raise FileNotFoundError(name)
@@ -156,7 +156,7 @@ def _found(
 
 
 def _stamp(name: str, entry: Entry) -> Stamp | None:
-    """The stamp of a plain file; `None` of anything else."""
+    """The stamp of a plain file; `None` for anything else."""
     try:
         status = entry.stat(follow_symlinks=False)
     except OSError:
@@ -189,13 +189,13 @@ def _role_entries(folder: Path, refused: list[str]) -> Iterator[tuple[str, Entry
 
 
 def _is_byte_code(folder: str, entry: Entry) -> bool:
-    """Whether it is what Python leaves behind; our loader takes sources alone."""
+    """True for Python's byte code; our loader reads sources only."""
     is_named_so = folder == _BYTE_CODE_FOLDER and entry.name.endswith(_BYTE_CODE_SUFFIXES)
     return is_named_so and entry.is_file(follow_symlinks=False)
 
 
 def _listed(folder: Path, refused: list[str], name: str) -> list[Entry]:
-    """The entries of a folder, sorted; a link in its place, or what can't be listed, is refused."""
+    """The entries of a folder, sorted; a link, or a folder that can't be listed, is refused."""
     try:
         if folder.is_symlink():
             refused.append(name)

@@ -1,4 +1,4 @@
-"""What a vault wants and what the user has granted, as values; no disk, no clock."""
+"""The parts that a vault wants to use and the user's grants, as values. Pure."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ Kind = Literal["endpoint", "plugins", "roles", "git"]
 
 
 class Pin(NamedTuple):
-    """What consent is given to; another pin is another thing.
+    """The exact content that consent is given to.
 
     Attributes:
         kind: What acts.
@@ -39,16 +39,16 @@ class FileSet:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to trust."""
+        """True if there is nothing to trust."""
         return not (self.files or self.refused)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One thing that acts for a vault; trusted as a whole or not at all.
+    """A part of a vault that can act, trusted as a whole or not at all.
 
     Attributes:
-        pin: What consent is given to.
+        pin: The content that consent is given to.
         used_for: Of an endpoint, the categories of models; of plugins, those that are turned on.
         files: Of plugins and roles.
         is_in_use: Whether something is missing while it is off.
@@ -61,7 +61,7 @@ class Part:
 
     @property
     def id(self) -> str:
-        """Names the part as it is now, on the page and in commands."""
+        """The part's id on the page and in commands; changes with its content."""
         return " ".join(filter(None, self.pin))
 
     @property
@@ -72,22 +72,22 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """What the user has granted to a vault.
+    """The user's grants to a vault.
 
     Attributes:
-        pins: What runs as long as it is just this.
-        granted_at: When consent was given last, as ISO 8601; empty when never.
+        pins: The trusted contents.
+        granted_at: When consent was last given, as ISO 8601; empty for never.
     """
 
     pins: frozenset[Pin] = frozenset()
     granted_at: str = ""
 
     def covers(self, part: Part) -> bool:
-        """Whether the part may act as it is now."""
+        """True if the part is trusted as it is now."""
         return part.pin in self.pins and not part.refused
 
     def was_for(self, part: Part) -> bool:
-        """Whether something of its kind was granted, which is not what is there now."""
+        """True if the part was trusted with another content."""
         return any(pin.kind == part.pin.kind for pin in self.pins) and not self.covers(part)
 
 
@@ -96,24 +96,24 @@ NOTHING_GRANTED = Grant()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """What a vault wants, compared with what it was granted."""
+    """The parts that a vault wants to use, compared with its grants."""
 
     parts: tuple[Part, ...] = ()
     grant: Grant = NOTHING_GRANTED
 
     @property
     def restricted(self) -> tuple[Part, ...]:
-        """What is off."""
+        """The parts that are off."""
         return tuple(part for part in self.parts if not self.grant.covers(part))
 
     @property
     def missed(self) -> tuple[Part, ...]:
-        """What is off and in use."""
+        """The parts that are off although they are in use."""
         return tuple(part for part in self.restricted if part.is_in_use)
 
     @property
     def digest(self) -> str:
-        """Of all that is wanted, so that what is granted is what was reviewed."""
+        """A digest of all parts, so that only what was reviewed is granted."""
         listed = [[*part.pin, *part.refused] for part in self.parts]
         return hashlib.sha256(json.dumps(listed).encode()).hexdigest()
 
@@ -136,13 +136,13 @@ def endpoint_parts(endpoints: Mapping[str, tuple[str, str]]) -> list[Part]:
 def granted_after(
     former: Grant, standing: Standing, chosen: Collection[Part], *, granted_at: str
 ) -> Grant:
-    """The grant once the user has chosen parts; what the vault no longer wants is dropped."""
+    """The grant after the user chose parts; drops parts that the vault no longer has."""
     kept = [part for part in standing.parts if former.covers(part)]
     return Grant(pins=frozenset(part.pin for part in (*kept, *chosen)), granted_at=granted_at)
 
 
 def files_by_folder(names: Sequence[str]) -> Mapping[str, list[str]]:
-    """Paths by their first folder; what lies in none is under an empty name."""
+    """Paths by their first folder; those in none are under an empty name."""
     grouped: dict[str, list[str]] = {}
     for name in names:
         folder, slash, _ = name.partition("/")

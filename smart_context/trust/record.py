@@ -30,16 +30,16 @@ class TrustRecord:
         self.path = path
 
     def granted(self, root: Path) -> Grant:
-        """What the vault at `root` was granted."""
+        """The grant of the vault at `root`."""
         return self.vaults().get(root.resolve(), NOTHING_GRANTED)
 
     def vaults(self) -> Mapping[Path, Grant]:
-        """Every vault that was granted something."""
+        """The grants of all vaults that have any."""
         entries = {Path(root): _grant_of(entry) for root, entry in self._read().items()}
         return {root: grant for root, grant in entries.items() if grant.pins}
 
     def store(self, root: Path, grant: Grant) -> None:
-        """Grant this to the vault at `root`, in place of what it was granted before.
+        """Replace the grant of the vault at `root`.
 
         Raises:
             StoreFailed: If the record can't be written.
@@ -78,7 +78,7 @@ def _opened(folder: Path) -> Folder:
 
 
 def _grant_of(entry: object) -> Grant:
-    """What an entry grants; one of version 1 has the digest of the plugins alone."""
+    """The grant of an entry; in version 1 it has only the digest of the plugins."""
     if not isinstance(entry, dict):
         return NOTHING_GRANTED
     listed = entry.get("parts", [{"kind": "plugins", "digest": entry.get("digest")}])

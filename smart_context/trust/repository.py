@@ -1,4 +1,4 @@
-"""Whether a folder is one that git would take for a repository, told without asking git."""
+"""Recognises git repositories without running git."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ _BARE = ("HEAD", "objects", "refs")
 
 
 def is_repository(root: Path) -> bool:
-    """Whether `root`, or a folder above it, has a `.git` or the shape of a bare repository."""
+    """True if `root`, or a folder above it, has a `.git` or is a bare repository."""
     folder = root.resolve()
     return any(_is_top(above) for above in (folder, *folder.parents))
 

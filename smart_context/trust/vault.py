@@ -1,7 +1,7 @@
-"""What one vault may do now: its files and settings held against the user's record.
+"""Compares a vault's files and settings with the user's record of trust.
 
-Everything here blocks; run it in a thread. The record is read each time, so that consent that is
-given or revoked elsewhere counts at once.
+Everything here blocks; run it in a thread. The record is read each time, so consent given or
+revoked in another process counts at once.
 """
 
 from collections.abc import Mapping
@@ -37,11 +37,11 @@ from smart_context.trust.repository import is_repository
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnRoles:
-    """The roles and templates of a vault, as far as they may be used.
+    """The trusted roles and templates of a vault.
 
     Attributes:
-        names: The files that are there, by their paths below `roles/`.
-        contents: The bytes that consent was given to; empty while they are off.
+        names: All files, by their paths below `roles/`.
+        contents: The trusted bytes; empty while the roles are off.
     """
 
     names: frozenset[str] = frozenset()
@@ -49,16 +49,16 @@ class OwnRoles:
 
     @property
     def are_off(self) -> bool:
-        """Whether there are some that may not be used."""
+        """True if there are roles that may not be used."""
         return bool(self.names) and not self.contents
 
 
 class VaultTrust:
-    """What one vault may do.
+    """The trust in one vault.
 
     Args:
         root: The vault.
-        record: What the user has granted.
+        record: The user's record.
     """
 
     def __init__(self, root: Path, record: TrustRecord) -> None:
@@ -69,11 +69,11 @@ class VaultTrust:
         self._missed_git = False
 
     def grant(self) -> Grant:
-        """What the vault was granted."""
+        """The vault's grant."""
         return self._record.granted(self.root)
 
     def standing(self, config: VaultConfig) -> Standing:
-        """What the vault wants now, compared with what it was granted.
+        """The vault's parts, compared with its grant.
 
         Args:
             config: Its settings.
@@ -105,7 +105,7 @@ class VaultTrust:
         return files if grant.covers(part) else None
 
     def roles(self) -> OwnRoles:
-        """The vault's roles and templates; nothing of them is read while they are off."""
+        """The vault's roles and templates; not read while they are off."""
         found = find_role_files(self.root)
         names = frozenset((*found.refused, *(name for name, *_ in found.stamps)))
         grant = self.grant()
@@ -116,13 +116,13 @@ class VaultTrust:
         return OwnRoles(names=names, contents=read.contents if grant.covers(part) else {})
 
     def allows_git(self) -> bool:
-        """Whether git may be asked about the vault; that somebody wanted to is remembered."""
+        """True if git may run in the vault; a refusal is remembered, to be shown."""
         allowed = Pin("git") in self.grant().pins
         self._missed_git = self._missed_git or not allowed
         return allowed
 
     def trust(self, standing: Standing, parts: tuple[Part, ...]) -> None:
-        """Grant parts of what was reviewed.
+        """Grant the reviewed parts.
 
         Raises:
             TrustRequired: If one of them has files that can't be trusted; names them.
@@ -140,7 +140,7 @@ class VaultTrust:
         self._record.store(self.root, grant)
 
     def revoke(self) -> None:
-        """Grant the vault nothing from now on.
+        """Revoke all grants of the vault.
 
         Raises:
             StoreFailed: If the record can't be written.

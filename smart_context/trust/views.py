@@ -1,6 +1,6 @@
-"""What a vault wants, in words: the same for the page and the command line.
+"""Describes the parts of a vault, for both the page and the command line.
 
-Every name comes from the vault, so each is escaped to one harmless line.
+All names come from the vault, so each is escaped to one harmless line.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ _TITLES = {"plugins": "Plugins", "roles": "Roles and templates", "git": "git"}
 
 
 def standing_view(standing: Standing, root: Path) -> JsonObject:
-    """Everything that the vault wants, with the state of each part, as a JSON object."""
+    """All parts of the vault with their states, as a JSON object."""
     return {
         "vault": _whole(str(root)),
         "digest": standing.digest,
@@ -39,7 +39,7 @@ def standing_view(standing: Standing, root: Path) -> JsonObject:
 
 
 def summary(standing: Standing) -> str:
-    """What is off and missed, in one sentence; empty when nothing is."""
+    """The parts that are off although in use, in one sentence; empty if there are none."""
     missed = standing.missed
     endpoints = sum(part.pin.kind == "endpoint" for part in missed)
     named = "this vault's endpoint" if endpoints == 1 else f"{endpoints} endpoints"
@@ -116,7 +116,7 @@ def _state(part: Part, standing: Standing) -> str:
 
 
 def _whole(name: object) -> str:
-    """A name on one line, however long: what is reviewed is shown in full."""
+    """A name on one line, in full, because it is reviewed."""
     return shown(name, limit=None)
 
 

@@ -37,7 +37,7 @@ class FollowedVault:
         may_keep_words: Asked before the word index is written to disk.
 
     Attributes:
-            index: For work in threads. Using it without `ask` does not start following the vault.
+        index: For work in threads. Using it without `ask` does not start following the vault.
     """
 
     def __init__(

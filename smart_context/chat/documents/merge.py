@@ -59,8 +59,8 @@ def merge(base: Version, theirs: Version, ours: Version) -> Version:
         ours: The version to store.
 
     Returns:
-            The entries in the order of the side that reordered them (ours if both did). Added
-            entries stay after the entry that they were added after.
+        The entries in the order of the side that reordered them (ours if both did). Added
+        entries stay after the entry that they were added after.
     """
     if base.says_the_same(theirs):
         return ours

@@ -72,7 +72,7 @@ def text_of(name: str, content: bytes, clock: Callable[[], float] = time.thread_
         clock: Seconds of processor time.
 
     Raises:
-            CommandFailed: The file has no readable text; says what to do.
+        CommandFailed: The file has no readable text; says what to do.
     """
     form = _format_of(name, content)
     if form is None:
