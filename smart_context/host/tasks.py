@@ -91,4 +91,5 @@ async def _after(former: asyncio.Task[Any], work: Coroutine[Any, Any, T]) -> T:
     finally:
         if not former.done():  # cancelled too; the first must end before the third begins
             await asyncio.wait([former])
+    del former  # the traceback of a cancelled task keeps its locals: else a chain of all tasks
     return await work

@@ -1,7 +1,9 @@
 """Background work with an owner."""
 
 import asyncio
+import gc
 import inspect
+import weakref
 
 import pytest
 
@@ -184,3 +186,20 @@ async def test_work_in_place_of_running_work_is_closed_too_when_the_owner_has_st
     assert inspect.getcoroutinestate(work) == inspect.CORO_CLOSED
     may_end.set()
     await asyncio.wait([former])
+
+
+async def test_work_that_is_replaced_again_and_again_is_not_kept():
+    owner = TaskOwner("test")
+
+    async def work(begun):
+        begun.set()
+        await asyncio.Event().wait()
+
+    replaced = weakref.WeakSet()
+    for _ in range(20):
+        begun = asyncio.Event()
+        replaced.add(owner.latest("key", work(begun)))
+        await begun.wait()
+    gc.collect()
+    assert len(replaced) <= 3
+    await owner.close()
