@@ -4,22 +4,26 @@ import asyncio
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-import numpy as np
-
 from smart_context.chat.messages import Message, MessageId
 from smart_context.errors import ModelFailed
 from smart_context.llm.models import Embedder, Matrix
-from smart_context.text.references import refers_back
-from smart_context.topics.clusters.clustering import clusters
+from smart_context.text.words import UNSPACED_RUN, spelled_words
+from smart_context.topics.clusters.grouping import Subject, ordinary_direction, subjects_of
 from smart_context.topics.clusters.word_vectors import word_vectors
 from smart_context.topics.extraction import ExtractionFailed, with_keywords
-from smart_context.topics.naming.naming import labels_of
+from smart_context.topics.naming.acceptance import is_courtesy
+from smart_context.topics.naming.languages import grammar_of
+from smart_context.topics.naming.naming import Talk, labels_of
 from smart_context.topics.standing.personal import standing_facts
 from smart_context.topics.standing.standing import standing_instructions
 from smart_context.topics.values import MOST_TOPICS, Extraction, Topic
 
-_SMALLEST_SHARE = 0.03
+_SMALLEST_SHARE, _SMALLEST = 0.03, 3
+_UNSPACED_SHARE = 0.3
+_READ_FOR_LANGUAGE, _MOST_READ = 300, 200
 _SPEAKERS = frozenset({"user", "assistant"})
+
+_Entry = tuple[str, tuple[int, ...], str]
 
 
 class EmbeddedTopicExtractor:
@@ -46,20 +50,20 @@ class EmbeddedTopicExtractor:
             return Extraction(sticky_ids=sticky)
         texts = [message.text for message in spoken]
         is_answer = [message.role == "assistant" for message in spoken]
-        goes_on = [message.role == "assistant" or refers_back(message.text) for message in spoken]
         try:
             vectors = await self._embedder.embed(texts)
             facts = await asyncio.to_thread(standing_facts, spoken, vectors)
             sticky = _chronological(messages, {*sticky, *(spoken[place].id for place in facts)})
-            groups = await asyncio.to_thread(_groups, texts, vectors, goes_on)
-            labels = await labels_of(
-                texts,
-                vectors,
-                groups,
-                self._embedder,
-                is_answer=is_answer,
-                previous=previous_labels,
+            goes_on = [
+                message.role == "assistant" or is_courtesy(message.text) for message in spoken
+            ]
+            subjects = await asyncio.to_thread(
+                _subjects, texts, vectors, goes_on, self._embedder.name
             )
+            talk = Talk(
+                texts=texts, vectors=vectors, is_answer=is_answer, speakers=_speakers(spoken)
+            )
+            entries = await self._named(talk, subjects, previous_labels)
         except ModelFailed as failure:
             raise ExtractionFailed(f"{self._embedder.name} did not answer: {failure}") from failure
         topics = tuple(
@@ -67,11 +71,34 @@ class EmbeddedTopicExtractor:
                 label=label,
                 count=len(group),
                 message_ids=tuple(spoken[place].id for place in group),
+                parent_id=parent,
             )
-            for label, group in zip(labels, groups, strict=True)
+            for label, group, parent in entries
         )
         found = Extraction(topics=topics, sticky_ids=sticky)
         return await asyncio.to_thread(with_keywords, found, messages)
+
+    async def _named(
+        self, talk: Talk, subjects: Sequence[Subject], previous: Sequence[str]
+    ) -> list[_Entry]:
+        """Label, positions and the parent's label of each topic; parts follow their whole."""
+        narrow = [part for subject in subjects for part in subject.parts or (subject.places,)]
+        found = await labels_of(talk, narrow, self._embedder, previous=previous)
+        names = dict(zip(narrow, found, strict=True))
+        wide = [subject.places for subject in subjects if subject.parts]
+        if wide:
+            rest = [subject.places for subject in subjects if not subject.parts]
+            taken = tuple(names.values())
+            whole = await labels_of(
+                talk, [*wide, *rest], self._embedder, previous=previous, taken=taken
+            )
+            names.update(zip(wide, whole, strict=False))
+        entries: list[_Entry] = []
+        for subject in subjects:
+            label = names[subject.places]
+            entries.append((label, subject.places, ""))
+            entries += [(names[part], part, label) for part in subject.parts]
+        return entries
 
 
 def _spoken(messages: Sequence[Message], sticky: frozenset[str]) -> list[Message]:
@@ -97,9 +124,40 @@ def _chronological(
     return tuple(message.id for message in messages if message.id in chosen)
 
 
-def _groups(texts: Sequence[str], vectors: Matrix, is_answer: Sequence[bool]) -> list[list[int]]:
-    labels = clusters(vectors, word_vectors(texts), is_answer, most=MOST_TOPICS)
-    groups = [np.flatnonzero(labels == number).tolist() for number in range(labels.max() + 1)]
-    smallest = max(1, round(len(texts) * _SMALLEST_SHARE))
-    large = [group for group in groups if len(group) >= smallest] or groups
-    return sorted(large, key=lambda group: (-len(group), group[0]))[:MOST_TOPICS]
+def _subjects(
+    texts: Sequence[str], vectors: Matrix, goes_on: Sequence[bool], model: str
+) -> list[Subject]:
+    subjects = subjects_of(
+        vectors,
+        word_vectors(texts),
+        goes_on,
+        most=MOST_TOPICS,
+        ordinary=ordinary_direction(model),
+        is_read=_is_read(texts),
+    )
+    smallest = max(1, min(round(len(texts) * _SMALLEST_SHARE), _SMALLEST))
+    large = [subject for subject in subjects if len(subject.places) >= smallest]
+    return [_without_crumbs(subject) for subject in large or subjects]
+
+
+def _without_crumbs(subject: Subject) -> Subject:
+    """The subject without parts of a single message."""
+    parts = tuple(part for part in subject.parts if len(part) > 1)
+    return Subject(places=subject.places, parts=parts if len(parts) > 1 else ())
+
+
+def _is_read(texts: Sequence[str]) -> bool:
+    """Whether the embedded model knows the language: it was trained on English."""
+    unspaced = sum(len(run) for text in texts for run in UNSPACED_RUN.findall(text))
+    if unspaced >= _UNSPACED_SHARE * sum(map(len, texts)):
+        return False
+    beginnings = " ".join(text[:_READ_FOR_LANGUAGE] for text in texts[:_MOST_READ])
+    return grammar_of(beginnings.lower().replace("'", "' ").split()).code == "en"
+
+
+def _speakers(spoken: Sequence[Message]) -> frozenset[str]:
+    """The names of those who speak, lower-cased."""
+    names = (message.extra.get("name") for message in spoken if message.extra)
+    return frozenset(
+        word for name in names if isinstance(name, str) for word in spelled_words(name)
+    )

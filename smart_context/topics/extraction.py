@@ -1,6 +1,7 @@
 """Topics of a chat as a language model sees them, and the values they come in."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from smart_context.chat.messages import Message
@@ -76,12 +77,7 @@ def with_keywords(extraction: Extraction, messages: Sequence[Message]) -> Extrac
     groups = [[places[i] for i in topic.message_ids if i in places] for topic in extraction.topics]
     found = keywords_of([message.text for message in messages], groups)
     topics = tuple(
-        Topic(
-            label=topic.label,
-            count=topic.count,
-            message_ids=topic.message_ids,
-            keywords=keywords,
-        )
+        replace(topic, keywords=keywords)
         for topic, keywords in zip(extraction.topics, found, strict=True)
     )
     return Extraction(topics=topics, sticky_ids=extraction.sticky_ids)

@@ -39,7 +39,11 @@ def with_ids(topics: Sequence[Topic], known: Sequence[Topic] = ()) -> tuple[Topi
         give(place, topic_id)
     for place, topic in enumerate(topics):
         give(place, new_id(topic.label, taken))
-    return tuple(replace(topic, id=given[place]) for place, topic in enumerate(topics))
+    parents = {topic.id or topic.label: given[place] for place, topic in enumerate(topics)}
+    return tuple(
+        replace(topic, id=given[place], parent_id=parents.get(topic.parent_id, ""))
+        for place, topic in enumerate(topics)
+    )
 
 
 def new_id(label: str, taken: Iterable[str]) -> str:

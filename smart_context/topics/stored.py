@@ -21,7 +21,8 @@ def to_stored(
     that are no longer in the chat. Without any it is left out.
     """
     stored: list[JsonObject] = [
-        {"label": topic.label, "count": topic.count} | ({"id": topic.id} if topic.id else {})
+        {"label": topic.label, "count": topic.count}
+        | {key: value for key, value in (("id", topic.id), ("parent_id", topic.parent_id)) if value}
         for topic in extraction.topics
     ]
     sticky = {*previous_sticky, *extraction.sticky_ids}
@@ -49,6 +50,7 @@ def stored_topics(topics: object, members: Iterable[Topic] = ()) -> tuple[Topic,
             known.get(entry["label"], Topic(label=entry["label"], count=0)),
             count=entry["count"] if type(entry.get("count")) is int else 0,
             id=_text(entry.get("id")),
+            parent_id=_text(entry.get("parent_id")),
         )
         for entry in _entries(topics)
         if entry.get("sticky") is not True and isinstance(entry.get("label"), str)
@@ -87,6 +89,7 @@ def to_assignments(topics: Iterable[Topic]) -> JsonObject:
                 "message_ids": list(topic.message_ids),
                 "keywords": list(topic.keywords),
                 "id": topic.id,
+                "parent_id": topic.parent_id,
             }
             for topic in topics
         ],
@@ -104,6 +107,7 @@ def from_assignments(document: object) -> tuple[Topic, ...]:
             message_ids=tuple(map(MessageId, _texts(entry.get("message_ids")))),
             keywords=_texts(entry.get("keywords")),
             id=_text(entry.get("id")),
+            parent_id=_text(entry.get("parent_id")),
         )
         for entry in _entries(document.get("topics"))
         if isinstance(entry.get("label"), str)

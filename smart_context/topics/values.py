@@ -21,6 +21,8 @@ class Topic:
         keywords: Words that set its messages apart, the most telling first.
         id: Names the topic for as long as the chat has it, whatever it is called; empty before it
             has one.
+        parent_id: The id of the wider topic that it is a part of, or its label before it has an
+            id; empty for a topic of its own.
     """
 
     label: str
@@ -28,6 +30,7 @@ class Topic:
     message_ids: tuple[MessageId, ...] = ()
     keywords: tuple[str, ...] = ()
     id: str = ""
+    parent_id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,7 +37,7 @@ export const NOTHING_KNOWN = Object.freeze({
  */
 export function withNews(state, news) {
   const next = { ...state };
-  if (Array.isArray(news.topics)) Object.assign(next, topicsOf(news.topics));
+  if (Array.isArray(news.topics)) Object.assign(next, topicsOf(news.topics, news.active_topics ?? state.active));
   if (Array.isArray(news.active_topics)) {
     next.active = news.active_topics.map(String);
     next.isKnown = true;
@@ -83,12 +83,24 @@ function topicById(keptBy) {
   return new Map(Object.entries(keptBy).flatMap(([label, ids]) => ids.map((id) => [id, label])));
 }
 
-/** @param {any[]} stored */
-function topicsOf(stored) {
+/**
+ * @param {any[]} stored
+ * @param {any[]} active
+ */
+function topicsOf(stored, active) {
   const named = stored.filter((topic) => topic && typeof topic.label === "string");
   const sticky = named.filter((topic) => topic.sticky);
   return {
-    topics: named.filter((topic) => !topic.sticky).map((topic) => ({ ...topic, id: String(topic.id ?? topic.label) })),
+    topics: named.filter((topic) => !topic.sticky && isShown(topic, active)).map((topic) => ({ ...topic, id: String(topic.id ?? topic.label) })),
     stickyCount: sticky.reduce((sum, topic) => sum + (topic.message_ids?.length || topic.count || 0), 0),
   };
+}
+
+/**
+ * Parts of a wider topic have no bubble of their own, unless they are picked.
+ * @param {any} topic
+ * @param {any[]} active
+ */
+function isShown(topic, active) {
+  return !topic.parent_id || active.includes(topic.label);
 }

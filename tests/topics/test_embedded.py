@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -142,4 +144,23 @@ async def test_a_chat_of_ten_thousand_messages_takes_bounded_time():
     words = [f"word{number}" for number in range(400)]
     texts = [" ".join(random.choice(words, 8)) for _ in range(10_000)]
     extraction = await EmbeddedTopicExtractor(FakeEmbedder(dimensions=32)).extract(say(*texts))
-    assert 1 <= len(extraction.topics) <= 8
+    assert 1 <= sum(not topic.parent_id for topic in extraction.topics) <= 8
+
+
+async def test_a_long_chat_of_many_subjects_has_topics_in_topics(embedder):
+    messages, _ = chats.chat(chats.SIX_SUBJECTS)
+    numbered = [
+        replace(message, id=f"{copy}-{message.id}", content=f"{message.text} {word} {word}")
+        for copy, word in enumerate(("glacier", "opera", "satellite"))
+        for message in messages
+    ]
+    topics = (await EmbeddedTopicExtractor(embedder).extract(numbered)).topics
+    wide = [topic for topic in topics if not topic.parent_id]
+    labels = [topic.label for topic in topics]
+    assert len(wide) <= 8
+    assert max(topic.count for topic in wide) <= 0.35 * len(numbered)
+    assert len(labels) == len(set(labels))
+    for topic in topics:
+        if topic.parent_id:
+            (whole,) = (one for one in wide if one.label == topic.parent_id)
+            assert set(topic.message_ids) < set(whole.message_ids)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -57,3 +59,13 @@ def test_new_ids_never_collide():
         taken.add(new_id("Cats", taken))
 
     assert len(taken) == 200
+
+
+def test_a_part_names_its_whole_by_the_id_that_the_whole_gets_and_keeps():
+    whole = Topic(label="Travel", count=4)
+    part = Topic(label="Train Tickets", count=2, parent_id="Travel")
+    found = with_ids((whole, part))
+    assert found[1].parent_id == found[0].id
+    renamed = (replace(found[0], label="Trips"), found[1])
+    assert with_ids(renamed)[1].parent_id == found[0].id
+    assert not with_ids(found[1:])[0].parent_id

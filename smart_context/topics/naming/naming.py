@@ -3,10 +3,13 @@
 import asyncio
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 
 import numpy as np
 
 from smart_context.llm.models import Embedder, Matrix
+from smart_context.text.words import is_stop_word, spelled_words
+from smart_context.topics.naming.acceptance import accepted, is_said
 from smart_context.topics.naming.candidates import (
     Candidate,
     Group,
@@ -22,55 +25,77 @@ from smart_context.topics.stability import reused_labels
 _READ = 120
 _ASKED, _ANSWERED = 1.0, 0.7
 _CONTRAST = 0.3
+_ONE_WORD = 0.12
+"""A name of one word has to be that much better than one of several."""
+
+_PLAIN_WORDS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Talk:
+    """The n messages of a chat, to find names in.
+
+    Attributes:
+        texts: What they say.
+        vectors: Shape (n, d), their embeddings.
+        is_answer: For each message, whether it is an answer: what people ask counts more.
+        speakers: The lower-cased names of those who speak: they name no subject.
+    """
+
+    texts: Sequence[str]
+    vectors: Matrix
+    is_answer: Sequence[bool] = ()
+    speakers: AbstractSet[str] = frozenset()
 
 
 async def labels_of(
-    texts: Sequence[str],
-    vectors: Matrix,
+    talk: Talk,
     groups: Sequence[Sequence[int]],
     embedder: Embedder,
     *,
-    is_answer: Sequence[bool] = (),
     previous: Sequence[str] = (),
+    taken: Sequence[str] = (),
 ) -> list[str]:
     """A label for each group; no two are equal.
 
     Args:
-        texts: The chat's messages.
-        vectors: Shape (n, d), their embeddings.
+        talk: The chat.
         groups: Positions of the messages of each group; none is empty.
         embedder: Made the vectors.
-        is_answer: For each message, whether it is an answer: what people ask counts more.
         previous: Former labels; used again where they fit.
+        taken: Labels of other topics of the chat.
 
     Raises:
         ModelFailed: If the embedder fails.
     """
+    texts, vectors = talk.texts, talk.vectors
     groups = [_evenly(group, _READ) for group in groups]
-    answers = frozenset(place for place, answer in enumerate(is_answer) if answer)
+    free = [label for label in previous if label not in taken]
     centres = _centres(vectors, groups)
     labels = dict[int, str]()
-    if previous:
-        close = await embedder.embed(previous) @ centres.T
-        labels = reused_labels(previous, close, texts, groups)
+    if free:
+        close = await embedder.embed(free) @ centres.T
+        labels = reused_labels(free, close, texts, groups)
     unnamed = [number for number in range(len(groups)) if number not in labels]
-    ranked = await _ranked(texts, groups, unnamed, centres, embedder, answers)
+    ranked = await _ranked(talk, groups, unnamed, centres, embedder)
     for number, candidates in zip(unnamed, ranked, strict=True):
-        labels[number] = _label(candidates, texts[groups[number][0]], labels.values())
+        said = [texts[place] for place in groups[number]]
+        others = (*labels.values(), *taken)
+        labels[number] = _label(candidates, said, others, talk.speakers)
     return [labels[number] for number in range(len(groups))]
 
 
 async def _ranked(
-    texts: Sequence[str],
+    talk: Talk,
     groups: Sequence[Sequence[int]],
     unnamed: Sequence[int],
     centres: Matrix,
     embedder: Embedder,
-    answers: AbstractSet[int],
 ) -> list[list[Candidate]]:
     """For each of the `unnamed` groups its candidates, best first."""
+    answers = frozenset(place for place, answer in enumerate(talk.is_answer) if answer)
     weighed = [_group(groups[number], answers) for number in unnamed]
-    found = await asyncio.to_thread(_found, texts, groups, weighed, answers)
+    found = await asyncio.to_thread(_found, talk, groups, weighed, answers)
     found = await _with_nearness(found, unnamed, centres, embedder)
     pairs = [pairs_of(some, group) for some, group in zip(found, weighed, strict=True)]
     pairs = await _with_nearness(pairs, unnamed, centres, embedder)
@@ -78,12 +103,12 @@ async def _ranked(
 
 
 def _found(
-    texts: Sequence[str],
+    talk: Talk,
     groups: Sequence[Sequence[int]],
     unnamed: Sequence[Group],
     answers: AbstractSet[int],
 ) -> list[list[Candidate]]:
-    phrases = phrases_of(texts, groups, answers) if unnamed else []
+    phrases = phrases_of(talk.texts, groups, answers) if unnamed else []
     return [candidates_of(phrases, group) for group in unnamed]
 
 
@@ -122,13 +147,41 @@ def _group(places: Sequence[int], answers: AbstractSet[int]) -> Group:
     return Group(weights=weights, opening=opening)
 
 
-def _label(candidates: Sequence[Candidate], fallback: str, taken: Iterable[str]) -> str:
-    keys = {label_key(label) for label in taken}
+def _label(
+    candidates: Sequence[Candidate],
+    said: Sequence[str],
+    others: Iterable[str],
+    speakers: AbstractSet[str],
+) -> str:
+    """The best name of several words, or of one if that is much better."""
+    keys = {label_key(label) for label in others}
+    best: tuple[float, str] | None = None
     for candidate in candidates:
-        label = clean_label(candidate.text)
+        score = -rank(candidate)[0]
+        if best is not None and score < best[0] - _ONE_WORD:
+            break
+        is_own = candidate.phrase is not None or "&" in candidate.text
+        if not (is_own or is_said(candidate.text, said)):
+            continue
+        label = accepted(candidate.text, said, speakers)
         if label and label_key(label) not in keys:
-            return label
-    return _numbered(clean_label(fallback) or "Topic", keys)
+            if " " in label or not candidate.is_spaced:
+                return label
+            best = best or (score, label)
+    return best[1] if best else _numbered(_plain_name(said, speakers), keys)
+
+
+def _plain_name(said: Sequence[str], speakers: AbstractSet[str]) -> str:
+    """The first words that say something, where nothing better is to be had."""
+    for text in said:
+        words = [
+            word
+            for word in spelled_words(text)
+            if not is_stop_word(word) and accepted(word, said, speakers)
+        ]
+        if words:
+            return clean_label(" ".join(words[:_PLAIN_WORDS]))
+    return "Topic"
 
 
 def _centres(vectors: Matrix, groups: Sequence[Sequence[int]]) -> Matrix:

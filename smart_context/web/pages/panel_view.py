@@ -59,7 +59,12 @@ class PanelView:
 def panel_view(state: Mapping[str, Any]) -> PanelView:
     """The panel from the result of `get_topics`."""
     stored = [topic for topic in state.get("topics", ()) if isinstance(topic, Mapping)]
-    named = [topic for topic in stored if not topic.get("sticky")]
+    picked = state.get("active_topics") or ()
+    named = [
+        topic
+        for topic in stored
+        if not topic.get("sticky") and (not topic.get("parent_id") or topic["label"] in picked)
+    ]
     counts = {str(topic["label"]): int(topic.get("count", 0)) for topic in named}
     ids = {str(topic["label"]): str(topic["id"]) for topic in named if topic.get("id")}
     active = tuple(str(label) for label in state.get("active_topics") or ())

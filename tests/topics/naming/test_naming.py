@@ -4,7 +4,7 @@ import pytest
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
 from smart_context.topics.embedded import EmbeddedTopicExtractor
 from smart_context.topics.naming.candidates import Group, candidates_of, pairs_of, with_nearness
-from smart_context.topics.naming.naming import labels_of
+from smart_context.topics.naming.naming import Talk, labels_of
 from smart_context.topics.naming.phrases import phrases_of
 from tests.relevance.doubles import FakeEmbedder
 from tests.topics import chats
@@ -105,7 +105,9 @@ def test_where_compounds_are_one_word_nouns_are_joined_by_a_sign():
 async def test_no_two_groups_have_the_same_label():
     texts = ["the bread", "the bread"]
     vectors = np.eye(2, 8, dtype=np.float32)
-    labels = await labels_of(texts, vectors, [[0], [1]], FakeEmbedder(dimensions=8))
+    labels = await labels_of(
+        Talk(texts=texts, vectors=vectors), [[0], [1]], FakeEmbedder(dimensions=8)
+    )
     assert len(set(labels)) == 2
 
 
@@ -113,6 +115,8 @@ async def test_a_former_label_that_fits_is_kept_without_asking_for_others():
     embedder = FakeEmbedder(dimensions=8)
     texts = ["the bread", "some bread"]
     vectors = await embedder.embed(["Good Bread"] * 2)
-    labels = await labels_of(texts, vectors, [[0, 1]], embedder, previous=["Good Bread"])
+    labels = await labels_of(
+        Talk(texts=texts, vectors=vectors), [[0, 1]], embedder, previous=["Good Bread"]
+    )
     assert labels == ["Good Bread"]
     assert embedder.batches[1:] == [["Good Bread"]]

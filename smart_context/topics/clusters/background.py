@@ -1,0 +1,40 @@
+"""Takes away what all messages of a chat have in common."""
+
+import numpy as np
+
+from smart_context.llm.models import Matrix
+
+
+def without_background(vectors: Matrix, limit: float) -> Matrix:
+    """The rows less what all messages of the chat share, as far as they share too much.
+
+    In a language that the model hardly knows, or in a chat about one field, everything is
+    alike; what is left then tells the messages apart. Unit rows.
+
+    Args:
+        vectors: Shape (n, d), unit rows.
+        limit: The mean cosine of two rows from which on they share too much.
+    """
+    mean = vectors.mean(axis=0)
+    if _alikeness(vectors) <= limit:
+        return vectors
+    low, high = 0.0, 1.0
+    for _ in range(12):
+        middle = (low + high) / 2
+        if _alikeness(_unit(vectors - middle * mean)) > limit:
+            low = middle
+        else:
+            high = middle
+    return _unit(vectors - low * mean)
+
+
+def _alikeness(rows: Matrix) -> float:
+    """The mean cosine of two different rows."""
+    count = len(rows)
+    total = rows.sum(axis=0)
+    return (float(total @ total) - count) / max(1, count * (count - 1))
+
+
+def _unit(rows: Matrix) -> Matrix:
+    lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1), dtype=np.float32)

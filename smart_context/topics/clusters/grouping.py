@@ -1,0 +1,154 @@
+"""The subjects of a chat: groups of messages, and groups of these where they are many."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smart_context.llm.models import Matrix
+from smart_context.topics.clusters.background import without_background
+from smart_context.topics.clusters.units import Merge, coarser, merges, unit_rows, units_of
+
+_ORDINARY = Path(__file__).with_name("ordinary.npy")
+_MODELS = frozenset({"all-minilm-l6-v2", "all-minilm", "all-minilm:l6-v2"})
+_PRIOR = 40
+_ALIKE, _BONUS = 0.25, 0.3
+_WORDS, _WORDS_UNREAD = 0.8, 1.0
+_ALIKENESS, _ALIKENESS_UNREAD = 0.35, 0.1
+_SHORT, _BESIDE = 4, 0.11
+_LONG, _LARGEST = 60, 0.35
+_MOST_UNITS, _MOST_GROUPS = 2_500, 64
+
+Vector = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """Something that a chat is about.
+
+    Attributes:
+        places: The positions of its messages, ascending.
+        parts: The narrower subjects that it is made of; none if it is one.
+    """
+
+    places: tuple[int, ...]
+    parts: tuple[tuple[int, ...], ...] = ()
+
+
+@cache
+def ordinary_direction(model: str) -> Vector | None:
+    """The mean vector of everyday messages, if it is known for the embedding model.
+
+    `python -m tests.benchmarks.fit_relevance` makes the file.
+    """
+    if model.lower().rsplit("/", 1)[-1] not in _MODELS:
+        return None
+    return np.asarray(np.load(_ORDINARY, allow_pickle=False), dtype=np.float32)
+
+
+def subjects_of(
+    vectors: Matrix,
+    lexical: Matrix,
+    is_answer: Sequence[bool],
+    *,
+    most: int,
+    ordinary: Vector | None = None,
+    is_read: bool = True,
+) -> list[Subject]:
+    """The subjects of a chat, the largest first.
+
+    A question with its answers is not divided. In a long chat no subject has more than 35 % of the
+    messages. More subjects than `most` are put together; a subject is then made of parts.
+
+    Args:
+        vectors: Shape (n, d), the messages' embeddings, unit rows.
+        lexical: Shape (n, e), their words as vectors.
+        is_answer: For each message, whether it answers the one before.
+        most: So many subjects at most.
+        ordinary: The mean vector of everyday messages.
+        is_read: Whether the embedding model knows the language of the chat.
+    """
+    count = len(vectors)
+    if not count:
+        return []
+    rows = _rows(vectors, lexical, ordinary, is_read=is_read)
+    units = coarser(units_of(is_answer), rows, _MOST_UNITS)
+    directions = unit_rows(rows, units)
+    sizes = np.bincount(units)
+    largest = math.inf if count < _LONG else math.floor(_LARGEST * count)
+    found = merges(directions, _BONUS, sizes=sizes.tolist(), most=largest)
+    alike = sum(merge.alike >= _ALIKE for merge in found)
+    cut = max(alike, len(sizes) - _MOST_GROUPS)
+    beside = _offshoots(_roots(found[:cut], len(sizes)), directions, sizes, largest)
+    wide = _groups(_roots((*found[: max(cut, len(sizes) - most)], *beside), len(sizes)), units)
+    narrow = _groups(_roots((*found[:cut], *beside), len(sizes)), units)
+    if len(narrow) <= most:
+        wide = narrow
+    elif count < _LONG:
+        narrow = wide
+    subjects = [_subject(group, narrow) for group in wide]
+    return sorted(subjects, key=lambda subject: (-len(subject.places), subject.places))
+
+
+def _rows(vectors: Matrix, lexical: Matrix, ordinary: Vector | None, *, is_read: bool) -> Matrix:
+    """Unit rows of meaning and words, less what ordinary messages and those of the chat share."""
+    prior = np.zeros(vectors.shape[1], dtype=np.float32) if ordinary is None else ordinary
+    mean = (vectors.sum(axis=0) + _PRIOR * prior) / (len(vectors) + _PRIOR)
+    limit, weight = (_ALIKENESS, _WORDS) if is_read else (_ALIKENESS_UNREAD, _WORDS_UNREAD)
+    centred = without_background(_unit(vectors - mean), limit)
+    return _unit(np.hstack([centred, lexical * np.float32(weight)]))
+
+
+def _roots(found: Sequence[Merge], count: int) -> NDArray[np.intp]:
+    """The group of each of `count` units when these joins are made."""
+    root = np.arange(count)
+    for merge in found:
+        root[root == root[merge.gone]] = root[merge.kept]
+    return root
+
+
+def _offshoots(
+    root: NDArray[np.intp], rows: Matrix, sizes: NDArray[np.intp], largest: float
+) -> list[Merge]:
+    """Joins of short groups with the one in or beside which they stand, if they are a bit alike."""
+    root = root.copy()
+    found: list[Merge] = []
+    held = np.bincount(root, sizes, len(root))
+    for group in sorted(set(root.tolist()), key=lambda g: (held[g], g)):
+        if held[group] > _SHORT:
+            break
+        units = np.flatnonzero(root == group)
+        if sizes[units].sum() > _SHORT:  # others may have joined it by now
+            continue
+        near = np.concatenate((units - 1, units + 1)).clip(0, len(root) - 1)
+        others = sorted(set(root[near].tolist()) - {group})
+        fits = [o for o in others if sizes[(root == o) | (root == group)].sum() <= largest]
+        links = [float((rows[units] @ rows[root == other].T).mean()) for other in fits]
+        if links and max(links) >= _BESIDE:
+            kept = fits[int(np.argmax(links))]
+            found.append(Merge(kept=kept, gone=group, alike=max(links)))
+            root[units] = kept
+    return found
+
+
+def _groups(root: NDArray[np.intp], units: NDArray[np.intp]) -> list[tuple[int, ...]]:
+    """Positions of the messages of each group, from the groups of the units."""
+    labels = root[units]
+    return [tuple(np.flatnonzero(labels == label).tolist()) for label in np.unique(labels)]
+
+
+def _subject(group: tuple[int, ...], narrow: Sequence[tuple[int, ...]]) -> Subject:
+    held = frozenset(group)
+    parts = sorted(
+        (part for part in narrow if part[0] in held), key=lambda part: (-len(part), part)
+    )
+    return Subject(places=group, parts=tuple(parts) if len(parts) > 1 else ())
+
+
+def _unit(rows: Matrix) -> Matrix:
+    lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1), dtype=np.float32)

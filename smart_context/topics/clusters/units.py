@@ -1,0 +1,108 @@
+"""Groups a chat's messages by subject: a question with its answers is a unit, units are joined.
+
+Average link over rows without what all chats share; neighbours in time are a little more alike.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smart_context.llm.models import Matrix
+
+Labels = NDArray[np.intp]
+_NEVER = np.float32(-9)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Merge:
+    """Two groups that become one.
+
+    Attributes:
+        kept: The number of the first one; the joined group goes by it.
+        gone: The number of the other.
+        alike: How alike they are on average.
+    """
+
+    kept: int
+    gone: int
+    alike: float
+
+
+def units_of(is_answer: Sequence[bool]) -> Labels:
+    """Shape (n,): the number of each message's unit; answers belong to what they answer."""
+    begins = [not answer for answer in is_answer]
+    return np.asarray(np.maximum(np.cumsum(begins) - 1, 0), dtype=np.intp)
+
+
+def coarser(units: Labels, rows: Matrix, most: int) -> Labels:
+    """At most that many units: those that are most like the one before are part of it."""
+    count = int(units[-1]) + 1 if len(units) else 0
+    if count <= most:
+        return units
+    directions = unit_rows(rows, units)
+    alike = np.einsum("ij,ij->i", directions[1:], directions[:-1])
+    begins = np.zeros(count, dtype=np.bool_)
+    begins[1 + np.argsort(alike, kind="stable")[: most - 1]] = True
+    return np.asarray(np.cumsum(begins)[units], dtype=np.intp)
+
+
+def unit_rows(rows: Matrix, units: Labels) -> Matrix:
+    """Shape (u, d): the mean direction of each unit's rows."""
+    begins = np.flatnonzero(np.diff(units, prepend=-1))
+    return _unit(np.add.reduceat(rows, begins, axis=0))
+
+
+def merges(
+    rows: Matrix, bonus: float, *, sizes: Sequence[int], most: float = np.inf
+) -> list[Merge]:
+    """The joins by average link, the most alike first, until one group is left or none may join.
+
+    Args:
+        rows: Shape (u, d), unit rows in order of time.
+        bonus: How much more alike neighbours in time are taken to be.
+        sizes: How many messages each row is of.
+        most: No group gets more messages than that.
+    """
+    count = len(rows)
+    links = _first_links(rows, bonus)
+    places = np.arange(count)
+    nearest = links.argmax(axis=1) if count else places
+    best = links[places, nearest]
+    weights = np.ones(count)
+    held = np.array(sizes, dtype=np.int64)
+    is_gone = np.zeros(count, dtype=np.bool_)
+    found: list[Merge] = []
+    while count > 1 and best.max() > _NEVER:
+        one, other = sorted((int(best.argmax()), int(nearest[best.argmax()])))
+        found.append(Merge(kept=one, gone=other, alike=float(links[one, other])))
+        share = np.float32(weights[one] / (weights[one] + weights[other]))
+        joined = share * links[one] + (1 - share) * links[other]
+        weights[one] += weights[other]
+        held[one] += held[other]
+        is_gone[other] = True
+        joined[is_gone | (held + held[one] > most)] = _NEVER
+        joined[one] = _NEVER
+        links[one] = links[:, one] = joined
+        links[other] = links[:, other] = _NEVER
+        stale = np.flatnonzero((nearest == one) | (nearest == other) | (places == one))
+        nearest[stale] = links[stale].argmax(axis=1)
+        best[stale] = links[stale, nearest[stale]]
+        better = joined > best
+        nearest[better], best[better] = one, joined[better]
+    return found
+
+
+def _first_links(rows: Matrix, bonus: float) -> Matrix:
+    links = np.asarray(rows @ rows.T, dtype=np.float32)
+    places = np.arange(len(rows))
+    links[places[1:], places[:-1]] += np.float32(bonus)
+    links[places[:-1], places[1:]] += np.float32(bonus)
+    np.fill_diagonal(links, _NEVER)
+    return links
+
+
+def _unit(rows: Matrix) -> Matrix:
+    lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1), dtype=np.float32)

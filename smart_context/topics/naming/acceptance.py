@@ -1,0 +1,118 @@
+"""Which names may be shown: whole words of the chat, and never a speaker or a courtesy."""
+
+import re
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from functools import cache
+from pathlib import Path
+
+from smart_context.text.words import UNSPACED_RUN
+from smart_context.topics.naming.labels import clean_label
+
+_FILE = Path(__file__).with_name("courtesies.txt")
+_BETWEEN = re.compile(r"[\s&,!?;:/]+")
+_POSSESSIVE = re.compile("['\u2019]s?$")
+_HIRAGANA_EDGES = re.compile("^[\u3040-\u309f\u30fc]+|[\u3040-\u309f]+$")
+_KATAKANA = "\u30a0-\u30ff"
+_COUNTED = re.compile("^[家个哪间这那几些](?=[\u3400-\u9fff]{2})")
+_SHORTEST_NICKNAME = 3
+_LONGEST_WORDS = 4
+_SHORTEST_UNSPACED = 2
+
+
+def accepted(text: str, texts: Sequence[str], speakers: AbstractSet[str]) -> str:
+    """The label that a name makes; empty if it would be none.
+
+    Args:
+        text: A phrase of the chat, or two with `&` between.
+        texts: The messages that it is to name.
+        speakers: The lower-cased names of those who speak.
+    """
+    parts = [_whole(part.strip(), texts) for part in text.split(" & ")]
+    label = clean_label(" & ".join(parts))
+    words = [word for word in _BETWEEN.split(label.lower().replace("\u2019", "'")) if word]
+    if not all(parts) or not label or len(words) > _LONGEST_WORDS:
+        return ""
+    if any(_is_courtesy(word) or _is_speaker(word, speakers) for word in words):
+        return ""
+    return label
+
+
+def is_courtesy(text: str) -> bool:
+    """Whether a message says nothing but a greeting, thanks, or the like."""
+    if UNSPACED_RUN.search(text):
+        return len(text) <= _LONGEST_UNSPACED and _without_courtesies(text)
+    words = [word for word in _BETWEEN.split(text.lower().replace("\u2019", "'")) if word]
+    plain = [word.strip(".()\"'\u3002\uff0c\uff01\u2026") for word in words]
+    return (
+        len(plain) <= _LONGEST_COURTESY
+        and any(map(_is_courtesy, plain))
+        and all(_is_courtesy(word) or word in _FILLING for word in plain if word)
+    )
+
+
+def is_said(text: str, texts: Sequence[str]) -> bool:
+    """Whether the words are somewhere side by side."""
+    return any(text.lower() in said.lower() for said in texts)
+
+
+_LONGEST_COURTESY = 12
+_LONGEST_UNSPACED, _LITTLE = 24, 4
+_FILLING = frozenset(
+    (
+        *("a", "all", "and", "for", "have", "help", "i", "is", "it", "much", "my", "of", "so"),
+        *("that", "the", "this", "to", "very", "was", "you", "your", "day", "one", "are", "be"),
+        *("too", "then", "well", "again", "now", "idea", "really", "will", "do", "need", "its"),
+        *("sehr", "vielen", "dank", "das", "ist", "alles", "für", "die", "hilfe", "beaucoup"),
+        *("pour", "votre", "aide", "muchas", "por", "su", "ayuda", "la", "tu", "bien"),
+    )
+)
+
+
+def _without_courtesies(text: str) -> bool:
+    """Whether next to nothing is left of a text without spaces when its courtesies are gone."""
+    rest = text
+    for each in _courtesies():
+        if UNSPACED_RUN.match(each):
+            rest = rest.replace(each, "")
+    return rest != text and sum(map(len, UNSPACED_RUN.findall(rest))) <= _LITTLE
+
+
+def _is_courtesy(word: str) -> bool:
+    if word in _courtesies():
+        return True
+    return bool(UNSPACED_RUN.search(word)) and any(
+        each in word for each in _courtesies() if UNSPACED_RUN.match(each)
+    )
+
+
+@cache
+def _courtesies() -> frozenset[str]:
+    lines = _FILE.read_text(encoding="utf-8").splitlines()
+    return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
+
+
+def _is_speaker(word: str, speakers: AbstractSet[str]) -> bool:
+    """Whether it is a speaker's name, or what it is shortened to."""
+    name = _POSSESSIVE.sub("", word)
+    return any(
+        name == speaker or (len(name) >= _SHORTEST_NICKNAME and speaker.startswith(name))
+        for speaker in speakers
+    )
+
+
+def _whole(part: str, texts: Sequence[str]) -> str:
+    """The part cut or extended to whole words where the script has no spaces between them."""
+    if not UNSPACED_RUN.search(part):
+        return part
+    trimmed = _COUNTED.sub("", _HIRAGANA_EDGES.sub("", part))
+    if len(trimmed) < _SHORTEST_UNSPACED:
+        return ""
+    pattern = re.compile(
+        (f"[{_KATAKANA}]*" if re.match(f"[{_KATAKANA}]", trimmed) else "")
+        + re.escape(trimmed)
+        + (f"[{_KATAKANA}]*" if re.search(f"[{_KATAKANA}]$", trimmed) else "")
+    )
+    found = (match for text in texts if (match := pattern.search(text)))
+    first = next(found, None)
+    return first.group() if first else trimmed

@@ -1,0 +1,54 @@
+import pytest
+
+from smart_context.topics.naming.acceptance import accepted, is_courtesy, is_said
+
+SAID = ["Evan, congrats on the New York Subway!", "カップヌードルとルールの話です", "哪家餐馆好？"]
+SPEAKERS = frozenset({"evan", "melanie"})
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("new york subway", "New York Subway"),
+        ("subway & rules", "Subway & Rules"),
+        ("Congrats Evan", ""),
+        ("Evan's Subway", ""),
+        ("Mel & Subway", ""),
+        ("Melody", "Melody"),
+        ("thanks", ""),
+        ("How's Subway", ""),
+        ("のルール", "ルール"),
+        ("カップヌ", "カップヌードル"),
+        ("家餐馆", "餐馆"),
+        ("です", ""),
+        ("好的", ""),
+        ("谢谢你", ""),
+        ("merci beaucoup", ""),
+        ("Danke", ""),
+        ("one two three four five", ""),
+        ("", ""),
+    ],
+)
+def test_a_label_is_a_subject_in_whole_words(text, label):
+    assert accepted(text, SAID, SPEAKERS) == label
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Thank you so much for your help!", True),
+        ("ok, bye", True),
+        ("哇，真是太棒了，谢谢你呀！", True),
+        ("好的，我想去青年餐厅吃饭，帮我查询下他家的推荐菜是什么？", False),
+        ("Thanks! How do I prune tomatoes?", False),
+        ("tomatoes", False),
+        ("", False),
+    ],
+)
+def test_a_courtesy_says_nothing_else(text, expected):
+    assert is_courtesy(text) is expected
+
+
+def test_words_count_as_said_together_when_they_stand_side_by_side():
+    assert is_said("york subway", SAID)
+    assert not is_said("subway york", SAID)
