@@ -24,6 +24,7 @@ from smart_context.gateway.edge.upstream import Call, Upstream
 from smart_context.gateway.requests.body import BodyRefused, read_body
 from smart_context.gateway.requests.outgoing import Kind
 from smart_context.gateway.turns.chats import ChatFinder, FoundChat
+from smart_context.gateway.turns.document import ChatsTakenUp
 from smart_context.gateway.turns.endings import Endings
 from smart_context.gateway.turns.exchange import Exchange, ExchangeParts
 from smart_context.gateway.turns.incoming import PATHS, Incoming, RecentLists, read_incoming
@@ -243,6 +244,7 @@ def make_gateway(host: Host, key_of: KeyOf) -> Gateway:
     pipeline = Pipeline(host.bus, lambda: host.models, services.tool_support, services.completion)
     parts = ExchangeParts(
         store=host.store,
+        chats=ChatsTakenUp(host.store),
         pipeline=pipeline,
         finder=ChatFinder(host.store),
         emit=host.emit,

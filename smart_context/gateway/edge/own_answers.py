@@ -44,7 +44,7 @@ class OwnAnswers:
     ) -> None:
         """Answer with the embedded responder, as a turn of the request's chat."""
         sent = await exchange.begin()
-        prompt = _prompt(incoming, [json.loads(item) for item in sent.items])
+        prompt = _prompt(incoming, [json.loads(item) for item in sent.items()])
         gathered = Gathered()
         is_stopped, error = False, ""
         own = OwnAnswer(kind=incoming.kind, model=EMBEDDED, created=int(time.time()))

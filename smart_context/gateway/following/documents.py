@@ -1,6 +1,7 @@
 """Writes what a client's list means into its chat's document: pure changes."""
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from smart_context.chat.clients import CUT
@@ -11,6 +12,8 @@ from smart_context.values import JsonObject
 
 BRANCHES = "branches"
 MAX_BRANCHES = 20
+
+_NO_NAMES: Mapping[int, str] = MappingProxyType({})
 
 NewId = Callable[[], str]
 
@@ -23,6 +26,7 @@ def follow(
     new_id: NewId,
     now: str,
     is_retry: bool = False,
+    names: Mapping[int, str] = _NO_NAMES,
 ) -> list[str]:
     """Make the document's messages those of the client's list; gives the ids of the units.
 
@@ -34,6 +38,7 @@ def follow(
         new_id: Names new messages and branches.
         now: When they are made.
         is_retry: The client asks again because an answer did not come: it is not kept.
+        names: The ids of new messages that have one already, by unit.
     """
     entries = _entries(document)
     messages, matching = plan
@@ -50,7 +55,14 @@ def follow(
                 entries[piece][CUT] = True
             made.append(entries[piece])
             continue
-        entry = _entry(piece[0], units, entries, matching, branches, new_id, now)
+        at = piece[0]
+        place = matching.places[at]
+        if place is not None:
+            entry = _known(entries[place], units[at], is_rewritten=at in matching.rewritten)
+        elif at in names:
+            entry = units[at].stored(names[at], now)
+        else:
+            entry = _from_branch(branches, units[at]) or units[at].stored(new_id(), now)
         made.append(entry)
         ids.append(entry["id"])
     for run in reversed(matching.left):
@@ -62,22 +74,10 @@ def follow(
     return ids
 
 
-def _entry(
-    at: int,
-    units: Sequence[Unit],
-    entries: Sequence[JsonObject],
-    matching: Matching,
-    branches: list[JsonObject],
-    new_id: NewId,
-    now: str,
-) -> JsonObject:
-    place = matching.places[at]
-    if place is None:
-        return _from_branch(branches, units[at]) or units[at].stored(new_id(), now)
-    entry = entries[place]
+def _known(entry: JsonObject, unit: Unit, *, is_rewritten: bool) -> JsonObject:
     entry.pop(CUT, None)
-    if at in matching.rewritten:
-        entry["content"] = units[at].stored(entry["id"], now)["content"]
+    if is_rewritten:
+        entry["content"] = unit.stored(entry["id"], "")["content"]
     return entry
 
 

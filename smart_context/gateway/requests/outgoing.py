@@ -1,7 +1,7 @@
 """What is sent on: the body as it came, without what is left out. Pure."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,13 +18,13 @@ class Outgoing:
 
     Attributes:
         text: The body.
-        items: The messages or items in it, as JSON texts.
-        is_changed: It is not what came.
+        count: How many messages or items are in it.
+        items: Gives them as JSON texts.
     """
 
     text: str
-    items: tuple[str, ...]
-    is_changed: bool
+    count: int
+    items: Callable[[], Sequence[str]]
 
 
 def kept_units(units: Sequence[Unit], ids: Sequence[str], kept: Collection[str]) -> list[int]:
@@ -79,11 +79,10 @@ def outgoing(
         brought_back: Messages that the client no longer sends, by the unit that they go before.
         system: The text of the role and the contexts; empty if none is given.
     """
-    listed = body.listed
-    every = [] if listed is None else body.item_texts(range(len(listed.items)))
-    if listed is None and isinstance(body.get("input"), str):
-        span = body.fields["input"]
-        every = [f'{{"role":"user","content":{body.text[span.start : span.end]}}}']
+    if len(kept) == len(units) and not (brought_back or system):
+        size = sum(unit.size for unit in units)
+        return Outgoing(text=body.text, count=size, items=lambda: _every(body))
+    every = _every(body)
     items = [*_items(kind, units, every, kept, brought_back)]
     changes: dict[str, str] = {}
     if system and kind == "chat":
@@ -93,7 +92,17 @@ def outgoing(
     if items != every:
         changes["messages" if kind == "chat" else "input"] = f"[{','.join(items)}]"
     text = body.spliced(changes) if changes else body.text
-    return Outgoing(text=text, items=tuple(items), is_changed=bool(changes))
+    return Outgoing(text=text, count=len(items), items=lambda: items)
+
+
+def _every(body: Body) -> list[str]:
+    """All messages or items that came, as texts."""
+    if body.listed is not None:
+        return body.item_texts(range(len(body.listed.items)))
+    if isinstance(body.get("input"), str):
+        span = body.fields["input"]
+        return [f'{{"role":"user","content":{body.text[span.start : span.end]}}}']
+    return []
 
 
 def _items(

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from cachetools import LRUCache
+
 from smart_context.chat.clients import CUT, SOURCE
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.chat.store import ChatStore
 from smart_context.gateway.answers.gathered import Choice, Gathered
 from smart_context.gateway.following.documents import append_answer, follow, put_answer
-from smart_context.gateway.following.matching import ISSUED, keys_of, matched
+from smart_context.gateway.following.matching import ISSUED, Matching, keys_of, matched
 from smart_context.gateway.identity.issued import IssuedAnswer, answer_of
 from smart_context.gateway.turns.chats import FoundChat
 from smart_context.gateway.turns.incoming import Incoming
@@ -42,49 +44,148 @@ class Followed:
     question: Message | None
 
 
-async def take_up(store: ChatStore, incoming: Incoming, chat: FoundChat, model: str) -> Followed:
-    """Make the chat's document follow a request, and add the answer that is to come.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakingUp:
+    """How a chat takes up a request.
 
-    Raises:
-        SmartContextError: If the disk refuses, or the chat can't be read.
+    Attributes:
+        store: The chats.
+        incoming: The request.
+        chat: The chat.
+        model: Who is asked.
+        stored: The chat's messages before.
+        matching: What the request's list means for them.
+        answer_id: The answer's message.
+        names: The ids of new messages, by unit.
     """
-    answer_id = new_id()
-    ids: list[str] = []
-    stored = await store.messages(chat.id)
-    plan = stored, matched(incoming.units, stored, keys_of(stored))
 
-    def change(document: JsonObject) -> None:
-        now = timestamp()
-        if not document["messages"]:
-            _describe(document, incoming, chat)
-        if incoming.is_held:
-            ids[:] = _add(document, incoming, now)
-        else:
-            retry = incoming.is_retry
-            ids[:] = follow(document, incoming.units, plan, new_id=new_id, now=now, is_retry=retry)
-        append_answer(
-            document,
-            {
-                "id": answer_id,
-                "role": "assistant",
-                "content": "",
-                "created_at": now,
-                "generating": True,
-                ISSUED: model,
-            },
+    store: ChatStore
+    incoming: Incoming
+    chat: FoundChat
+    model: str
+    stored: tuple[Message, ...]
+    matching: Matching
+    answer_id: str
+    names: Mapping[int, str]
+
+    @property
+    def goes_on(self) -> bool:
+        """The client has added to the end and changed nothing: all is known before it is stored."""
+        count = len(self.stored)
+        return (
+            not self.incoming.is_held
+            and count > 0
+            and self.incoming.question <= count < len(self.incoming.units)
+            and self.matching.places[:count] == tuple(range(count))
+            and not self.matching.rewritten
+            and not any(message.generating for message in self.stored)
         )
 
-    await store.update(chat.id, change)
-    messages = await store.messages(chat.id)
-    by_id = {message.id: message for message in messages}
-    asked = ids[incoming.question] if ids else ""
-    return Followed(
-        chat_id=ChatId(chat.id),
-        answer_id=MessageId(answer_id),
-        ids=tuple(ids),
-        messages=tuple(m for m in messages if not (m.generating or m.extra.get(CUT))),
-        question=by_id.get(MessageId(asked)),
-    )
+    def foreseen(self) -> Followed:
+        """The chat as it will be, if it `goes_on`."""
+        ids = [
+            self.names[at] if place is None else self.stored[place].id
+            for at, place in enumerate(self.matching.places)
+        ]
+        now = timestamp()
+        new = [
+            Message.from_dict(self.incoming.units[at].stored(message_id, now))
+            for at, message_id in sorted(self.names.items())
+        ]
+        messages = (*self.stored, *new)
+        return Followed(
+            chat_id=ChatId(self.chat.id),
+            answer_id=MessageId(self.answer_id),
+            ids=tuple(ids),
+            messages=messages,
+            question=messages[self.incoming.question],
+        )
+
+    async def write(self) -> Followed:
+        """Make the chat's document follow the request, and add the answer that is to come.
+
+        Raises:
+            SmartContextError: If the disk refuses, or the chat can't be read.
+        """
+        ids: list[str] = []
+
+        def change(document: JsonObject) -> None:
+            ids[:] = self._change(document)
+
+        await self.store.update(self.chat.id, change)
+        messages = await self.store.messages(self.chat.id)
+        asked = ids[self.incoming.question] if ids else ""
+        return Followed(
+            chat_id=ChatId(self.chat.id),
+            answer_id=MessageId(self.answer_id),
+            ids=tuple(ids),
+            messages=tuple(m for m in messages if not (m.generating or m.extra.get(CUT))),
+            question=next((m for m in reversed(messages) if m.id == asked), None),
+        )
+
+    def _change(self, document: JsonObject) -> list[str]:
+        now, incoming = timestamp(), self.incoming
+        if not document["messages"]:
+            _describe(document, incoming, self.chat)
+        if incoming.is_held:
+            ids = _add(document, incoming, now)
+        else:
+            ids = follow(
+                document,
+                incoming.units,
+                (self.stored, self.matching),
+                new_id=new_id,
+                now=now,
+                is_retry=incoming.is_retry,
+                names=self.names if self.goes_on else {},
+            )
+        answer = {"id": self.answer_id, "role": "assistant", "content": "", "created_at": now}
+        append_answer(document, {**answer, "generating": True, ISSUED: self.model})
+        return ids
+
+
+class ChatsTakenUp:
+    """Finds out how chats take up requests; remembers what their messages say.
+
+    Args:
+        store: The chats.
+    """
+
+    def __init__(self, store: ChatStore) -> None:
+        self._store = store
+        self._keys: LRUCache[str, tuple[tuple[Message, ...], list[bytes]]] = LRUCache(64)
+
+    async def plan(self, incoming: Incoming, chat: FoundChat, model: str) -> TakingUp:
+        """How a chat takes up a request; writes nothing.
+
+        Raises:
+            SmartContextError: If the chat can't be read.
+        """
+        stored = await self._store.messages(chat.id)
+        matching = matched(incoming.units, stored, self._keys_of(chat.id, stored))
+        new = [at for at, place in enumerate(matching.places) if place is None]
+        return TakingUp(
+            store=self._store,
+            incoming=incoming,
+            chat=chat,
+            model=model,
+            stored=stored,
+            matching=matching,
+            answer_id=new_id(),
+            names={at: new_id() for at in new},
+        )
+
+    def _keys_of(self, chat_id: str, stored: tuple[Message, ...]) -> list[bytes]:
+        """The keys of messages, of which nearly all were there before."""
+        known, keys = self._keys.get(chat_id, ((), []))
+        same = 0
+        for message, before in zip(stored, known, strict=False):
+            if message is not before:
+                break
+            same += 1
+        keys = [*keys[:same], *keys_of(stored[same:])]
+        self._keys[chat_id] = stored, keys
+        return keys
 
 
 def answers_of(

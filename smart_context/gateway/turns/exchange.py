@@ -4,7 +4,6 @@ import asyncio
 import json
 import logging
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -16,12 +15,13 @@ from smart_context.gateway.answers.gathered import Gathered
 from smart_context.gateway.requests.outgoing import Outgoing, kept_units, outgoing
 from smart_context.gateway.turns.chats import ChatFinder, FoundChat
 from smart_context.gateway.turns.document import (
+    ChatsTakenUp,
     Followed,
+    TakingUp,
     answers_of,
     issued_answers,
     new_id,
     put_answers,
-    take_up,
 )
 from smart_context.gateway.turns.endings import Endings
 from smart_context.gateway.turns.incoming import Incoming
@@ -61,6 +61,7 @@ class ExchangeParts:
 
     Attributes:
         store: The chats.
+        chats: Finds out how chats take up requests.
         pipeline: Takes a turn through its phases.
         finder: Knows which chat got which answers.
         emit: Tells clients of the page.
@@ -68,6 +69,7 @@ class ExchangeParts:
     """
 
     store: ChatStore
+    chats: ChatsTakenUp
     pipeline: Pipeline
     finder: ChatFinder
     emit: Emit
@@ -121,6 +123,10 @@ class Exchange:
         self._endpoint = endpoint
         self._followed: Followed | None = None
         self._length = 0
+        self._untold: list[str] = []
+        self._is_written = False
+        self._writing: asyncio.Task[None] | None = None
+        self._sent: Outgoing | None = None
         self._out = incoming.item_count
         self._ending: asyncio.Future[None] | None = None
         self.turn: Turn | None = None
@@ -143,21 +149,51 @@ class Exchange:
             return as_it_came
         if incoming.is_aside:
             self.turn = self._aside(chat)
-            self.turn.sent = _sent(as_it_came)
+            self._sent = as_it_came
             return as_it_came
-        followed = self._followed = await take_up(self._parts.store, incoming, chat, self._model)
-        question = followed.question
-        if question is None:
-            return as_it_came
-        self.turn = await self._turn(followed, question)
-        self._tell(CHAT_STARTED, {"message_id": followed.answer_id})
+        return await self._taken_up(chat) or as_it_came
+
+    async def _taken_up(self, chat: FoundChat) -> Outgoing | None:
+        """What goes on of a turn; `None` if nothing is asked."""
+        incoming = self._incoming
+        plan = await self._parts.chats.plan(incoming, chat, self._model)
+        if plan.goes_on:
+            followed = self._followed = plan.foreseen()
+        else:
+            followed = self._followed = await plan.write()
+        if followed.question is None:
+            return None
+        self.turn = await self._turn(followed, followed.question)
         if incoming.is_off or incoming.is_held:
-            self.turn.sent = _sent(as_it_came)
-            return as_it_came
-        sent = await self._narrowed(self.turn, followed)
-        self._out = len(sent.items)
-        self.turn.sent = _sent(sent)
-        return sent
+            every = range(len(incoming.units))
+            body, units = incoming.body, incoming.units
+            self._sent = outgoing(incoming.kind, body, units, every, brought_back={})
+        else:
+            self._sent = await self._narrowed(self.turn, followed)
+        self._out = self._sent.count
+        if plan.goes_on:
+            self._writing = asyncio.create_task(self._write(plan))
+        else:
+            self._written()
+        return self._sent
+
+    async def _write(self, plan: TakingUp) -> None:
+        """Store what is new while the provider answers; a disk that refuses is told at the end."""
+        ending = self._parts.endings.begin(self._incoming.key)
+        try:
+            await plan.write()
+        except SmartContextError as error:
+            _logger.warning("chat %s: the question is not saved: %s", plan.chat.id, error)
+        finally:
+            ending.set_result(None)
+        self._written()
+
+    def _written(self) -> None:
+        """Clients of the page can be told: they find the answer's place in the chat."""
+        self._is_written = True
+        if self._followed is not None:
+            self._tell(CHAT_STARTED, {"message_id": self._followed.answer_id})
+            self.arrived("")
 
     def headers(self) -> list[tuple[bytes, bytes]]:
         """What our answer carries: the chat, the turn, how much came and how much went on."""
@@ -171,8 +207,13 @@ class Exchange:
 
     def arrived(self, text: str) -> None:
         """Tell clients of the page what has come of the answer."""
+        self._untold.append(text)
+        if not self._is_written:
+            return
+        text = "".join(self._untold)
+        self._untold.clear()
         offset, self._length = self._length, self._length + len(text)
-        if self._followed is not None:
+        if self._followed is not None and text:
             told = {"message_id": self._followed.answer_id, "offset": offset, "text": text}
             self._tell(CHAT_TOKEN, told)
 
@@ -197,12 +238,16 @@ class Exchange:
         turn, gathered = self.turn, outcome.gathered
         if turn is None:
             return None
+        if self._sent is not None:
+            turn.sent = await asyncio.to_thread(_values, self._sent)
         turn.usage = gathered.usage
         turn.error, turn.error_code = outcome.error or gathered.error, outcome.error_code
         turn.stopped = outcome.is_stopped
         if self._followed is None:
             await self._parts.pipeline.publish(PIPELINE_END, turn)
             return None
+        if self._writing is not None:
+            await asyncio.wait([self._writing])
         turn.response = gathered.first.text or None
         answers = answers_of(gathered, self._followed, turn, model=self._model)
         await self._save(turn, answers)
@@ -291,12 +336,10 @@ def brought_back(
     return back
 
 
-def _sent(sent: Outgoing) -> tuple[JsonObject, ...]:
+def _values(sent: Outgoing) -> tuple[JsonObject, ...]:
     """The messages or items as values, for the receipt."""
-    values = [json.loads(item) for item in sent.items]
-    with suppress(RecursionError):
-        return tuple(value for value in values if isinstance(value, dict))
-    return ()
+    values = [json.loads(item) for item in sent.items()]
+    return tuple(value for value in values if isinstance(value, dict))
 
 
 async def finished(work: Any) -> None:
