@@ -53,6 +53,7 @@ ALLOWED = {
     "packing/roles.py": "the names of roles; each is read as a place",
     "packing/templates/templates.py": "files of the package",
     "relevance/weights.py": "files of the package",
+    "topics/naming/acceptance.py": "a file of the package",
     "trust/files.py": "lists what is to be trusted, links as links",
     "trust/record.py": "the user's config folder",
     "vault/guarded/files.py": "reads nothing of what it opened unless it is where it was asked for",
