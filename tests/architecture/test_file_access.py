@@ -53,6 +53,8 @@ ALLOWED = {
     "packing/roles.py": "the names of roles; each is read as a place",
     "packing/templates/templates.py": "files of the package",
     "relevance/weights.py": "files of the package",
+    "text/word_lists.py": "files of the package",
+    "topics/naming/languages.py": "a file of the package",
     "topics/naming/acceptance.py": "a file of the package",
     "trust/files.py": "lists what is to be trusted, links as links",
     "trust/record.py": "the user's config folder",

@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from smart_context.text.stopwords import PARTICLES
 from smart_context.text.words import UNSPACED_RUN
 from smart_context.topics.naming.keyphrases import Phrase
-from smart_context.topics.naming.weak_words import WEAK_WORDS_OF
+from smart_context.topics.naming.weak_words import weak_words_of
 
 _FEWEST, _MOST = 2, 6
 _REPEATED, _WHOLE = 0.8, 0.6
@@ -96,7 +96,7 @@ def _repeated(found: Mapping[str, AbstractSet[int]]) -> Iterator[str]:
     inside: dict[str, set[int]] = {}
     repeated = (piece for piece, places in found.items() if len(places) > 1)
     for piece in sorted(repeated, key=lambda piece: (-len(piece), piece)):
-        is_word = piece not in WEAK_WORDS_OF["zh"] and not _has_loose_verb(piece, found)
+        is_word = piece not in weak_words_of()["zh"] and not _has_loose_verb(piece, found)
         if is_word and inside.get(piece) != found[piece]:
             yield piece
         for part in _pieces(piece):

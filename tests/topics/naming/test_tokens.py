@@ -1,11 +1,11 @@
 import pytest
 
-from smart_context.topics.naming.languages import GRAMMARS
+from smart_context.topics.naming.languages import grammars
 from smart_context.topics.naming.tokens import NUMBER, Kind, plain_text, runs_of, tokens_of
 
 
 def naming(code, text):
-    tokens = tokens_of(plain_text(text, 999), GRAMMARS[code])
+    tokens = tokens_of(plain_text(text, 999), grammars()[code])
     return [" ".join(token.text for token in tokens[a:b]) for a, b in runs_of(tokens)]
 
 
@@ -29,17 +29,17 @@ def test_words_that_may_name_something(code, text, expected):
 
 
 def test_a_french_question_shows_its_verb():
-    verbs = [t.text for t in tokens_of("Existe-t-il une aide ?", GRAMMARS["fr"]) if t.is_verb]
+    verbs = [t.text for t in tokens_of("Existe-t-il une aide ?", grammars()["fr"]) if t.is_verb]
     assert verbs == ["Existe"]
 
 
 def test_numbers_are_all_the_same():
-    tokens = tokens_of("3.11 or 20kg", GRAMMARS["en"])
+    tokens = tokens_of("3.11 or 20kg", grammars()["en"])
     assert [t.text for t in tokens if t.lower == NUMBER] == ["3.11", "20kg"]
 
 
 def test_every_text_begins_and_ends_with_breaks():
-    tokens = tokens_of("bread", GRAMMARS["en"])
+    tokens = tokens_of("bread", grammars()["en"])
     assert [t.kind for t in tokens] == [*[Kind.BREAK] * 2, Kind.NAMING, *[Kind.BREAK] * 2]
 
 
