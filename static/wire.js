@@ -80,7 +80,7 @@ export class Wire {
   call(method, params = {}) {
     return new Promise((resolve, reject) => {
       if (!this.#socket || !this.isOpen || this.#socket.readyState > OPEN) {
-        reject(new WireError("There is no connection to the server. It will be tried again by itself."));
+        reject(new WireError("Can’t reach the server. Try again once it is back."));
         return;
       }
       const id = this.#nextId++;
@@ -118,7 +118,7 @@ export class Wire {
     this.#pending.clear();
     this.#become("lost");
     for (const { reject } of pending) {
-      reject(new WireError("The connection was lost before the server answered."));
+      reject(new WireError("The connection was lost before the server answered. Check whether it was done."));
     }
     this.#timer = setTimeout(() => this.connect(), waitMs(this.#attempt, this.#random()));
   }

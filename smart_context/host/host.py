@@ -186,6 +186,7 @@ class Host:
     async def stop(self) -> None:
         """Stop answers and plugins and save what arrived; takes at most five seconds."""
         self.services.children.close()
+        self.services.panels.close()
         async with self._changing:
             await self.turns.close(TURNS_STOP_S)
             try:

@@ -113,6 +113,10 @@ class Panels:
         """The page of a panel, or its file; `None` if the web layer has the page."""
         return self._pages.get(panel_id)
 
+    def close(self) -> None:
+        """Tell clients nothing from now on: the server ends, which turns no plugin off."""
+        self._emit = lambda _event, _payload: None
+
     def _remove(self, panel_id: str) -> None:
         self._pages.pop(panel_id, None)
         if self._panels.pop(panel_id, None) is not None:

@@ -1,36 +1,37 @@
 // @ts-check
-/** Says that the connection is lost, and that it is being tried again. */
+/** Tells that the server can't be reached, in one place, with a way to try again now. */
 
 import { Wire } from "../wire.js";
 
 const PATIENCE_MS = 700;
-const MANY_ATTEMPTS = 4;
 
-/** The page's one socket, with a bar that appears when it is lost. Call `connect()` when ready. */
+/** The page's one socket, with a notice that appears when it is lost. Call `connect()` when ready. */
 export function pageWire() {
   const address = new URL("/ws", location.href);
   address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
   const wire = new Wire(address.href);
-  const bar = /** @type {HTMLElement} */ (document.querySelector(".connection"));
+  const notice = /** @type {HTMLElement} */ (document.querySelector(".connection"));
+  const words = document.createElement("span");
+  const retry = document.createElement("button");
+  retry.type = "button";
+  retry.textContent = "Retry now";
+  retry.addEventListener("click", () => wire.connect());
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let waiting;
+  const show = () => {
+    notice.replaceChildren(words, retry);
+    notice.hidden = false;
+    // Said once it is there: what appears together with its region is not read out.
+    words.textContent = "Can’t reach the server. Retrying…";
+  };
   wire.onStatus((status, attempt) => {
     clearTimeout(waiting);
     document.documentElement.dataset.wire = status;
-    if (status === "open") bar.hidden = true;
-    else waiting = setTimeout(() => show(bar, attempt), attempt > 1 ? 0 : PATIENCE_MS);
+    if (status === "open") notice.hidden = true;
+    else waiting = setTimeout(show, attempt > 1 ? 0 : PATIENCE_MS);
   });
   const now = () => document.visibilityState === "visible" && wire.connect();
   addEventListener("online", now);
   document.addEventListener("visibilitychange", now);
   return wire;
-}
-
-/** @param {HTMLElement} bar @param {number} attempt */
-function show(bar, attempt) {
-  bar.textContent =
-    attempt < MANY_ATTEMPTS
-      ? "Connection lost – reconnecting…"
-      : "Connection lost – still trying. If the server runs, reload this page.";
-  bar.hidden = false;
 }

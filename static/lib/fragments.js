@@ -9,16 +9,35 @@ import { keyHeaders } from "../key.js";
  * @returns {Promise<HTMLElement>}
  */
 export async function fetchFragment(address) {
-  const text = await fetchText(address);
-  // A parsed document runs no script and loads nothing, unlike assigning HTML to an element.
-  const root = new DOMParser().parseFromString(text, "text/html").body.firstElementChild;
-  if (!(root instanceof HTMLElement)) throw new Error("The server sent an empty page.");
-  return /** @type {HTMLElement} */ (document.adoptNode(root));
+  return parsed(await fetchText(address));
+}
+
+/**
+ * The first element of what the server makes of a value.
+ * @param {string} address
+ * @param {unknown} value
+ * @returns {Promise<HTMLElement>}
+ */
+export async function postForFragment(address, value) {
+  return parsed(await request(address, { method: "POST", body: JSON.stringify(value) }));
 }
 
 /** @param {string} address @returns {Promise<string>} */
 export async function fetchText(address) {
-  const response = await fetch(address, { headers: { Accept: "text/html", ...keyHeaders() } });
+  return request(address, {});
+}
+
+/** @param {string} address @param {RequestInit} options @returns {Promise<string>} */
+async function request(address, options) {
+  const response = await fetch(address, { ...options, headers: { Accept: "text/html", ...keyHeaders() } });
   if (!response.ok) throw new Error((await response.text()).slice(0, 300) || `The server answered ${response.status}.`);
   return response.text();
+}
+
+/** @param {string} text */
+function parsed(text) {
+  // A parsed document runs no script and loads nothing, unlike assigning HTML to an element.
+  const root = new DOMParser().parseFromString(text, "text/html").body.firstElementChild;
+  if (!(root instanceof HTMLElement)) throw new Error("The server sent an empty page.");
+  return /** @type {HTMLElement} */ (document.adoptNode(root));
 }

@@ -19,17 +19,24 @@ export function reconcile(list, fresh, isLive) {
     shown.delete(message.dataset.messageId);
     const stays = old && (isSame(old, message) || (isLive(old) && "generating" in message.dataset));
     const place = stays ? old : message;
-    if (old && old === next) next = /** @type {HTMLElement | null} */ (next.nextElementSibling);
+    if (old && old === next) next = nextMessage(next);
     if (old && !stays) old.remove();
-    if (!stays || old.nextElementSibling !== next) list.insertBefore(place, next);
+    if (!stays || nextMessage(old) !== next) list.insertBefore(place, next);
     if (!stays) added.push(message);
   }
   while (next) {
-    const following = /** @type {HTMLElement | null} */ (next.nextElementSibling);
+    const following = nextMessage(next);
     next.remove();
     next = following;
   }
   return added;
+}
+
+/** The message after one; lines of folded runs may be between. @param {HTMLElement} message */
+function nextMessage(message) {
+  let next = /** @type {HTMLElement | null} */ (message.nextElementSibling);
+  while (next && !("messageId" in next.dataset)) next = /** @type {HTMLElement | null} */ (next.nextElementSibling);
+  return next;
 }
 
 /** @param {ParentNode} parent @returns {HTMLElement[]} */

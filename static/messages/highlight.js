@@ -1,22 +1,45 @@
 // @ts-check
-/** Marks the messages that are in context, as the panel tells the page. */
+/** Marks the messages that are in context, as the panel tells the page, and folds the others. */
+
+import { messagesIn } from "../lib/reconcile.js";
+import { Folds } from "./folds.js";
+import { Reading } from "./reading.js";
+
+/** An answer that is being written is among the last messages. */
+const NEWEST = 8;
+
+/** @typedef {import("../cloud/topic-state.js").PanelState} PanelState */
 
 export class Highlight {
   #list;
+  #folds;
+  #reading;
   /** @type {ReadonlySet<string> | null} */
   #ids = null;
-  /** @type {import("../cloud/topic-state.js").PanelState | null} */
+  /** @type {PanelState | null} */
   #state = null;
   /** The newest message that was there when the panel spoke: it said nothing of later ones. */
   #newestKnown = "";
   #isDue = false;
+  /** What was asked and answered while the page looked on: it is not folded away under the reader's eyes. @type {Set<string>} */
+  #fresh = new Set();
 
-  /** @param {HTMLElement} list  The element that holds the messages. */
-  constructor(list) {
+  /**
+   * @param {HTMLElement} list  The element that holds the messages.
+   * @param {import("./scroll.js").Scroll} scroll
+   * @param {(id: string) => Promise<void>} fetchUntil  Puts older messages on the page, up to that one.
+   */
+  constructor(list, scroll, fetchUntil) {
     this.#list = list;
+    this.#reading = new Reading(scroll, fetchUntil);
+    this.#folds = new Folds((line) => {
+      const { top } = line.getBoundingClientRect();
+      this.#show();
+      scroll.hold(line, top);
+    });
   }
 
-  /** Listens for the panel's word. */
+  /** Listens for the panel's word, and shows what the page begins with. */
   start() {
     document.addEventListener("smart_context.highlight", (event) => {
       this.#ids = new Set(/** @type {CustomEvent} */ (event).detail?.message_ids ?? []);
@@ -28,6 +51,7 @@ export class Highlight {
       if (!this.#state?.messageIds) this.#ids = null;
       this.show();
     });
+    this.show();
   }
 
   /**
@@ -39,38 +63,71 @@ export class Highlight {
     this.#isDue = true;
     queueMicrotask(() => {
       this.#isDue = false;
+      const place = this.#reading.place();
       this.#show();
+      this.#reading.go(place, this.#state, this.#messages());
     });
+  }
+
+  /** Opens the run that hides a message. @param {HTMLElement} message */
+  reveal(message) {
+    this.#folds.reveal(message);
+    this.#show();
   }
 
   #show() {
     const ids = this.#ids;
     const messages = this.#messages();
-    const end = messages.findIndex((message) => message.dataset.messageId === this.#newestKnown) + 1;
-    const known = new Set(messages.slice(0, end || messages.length));
+    this.#notice(messages);
+    const known = new Set(messages.slice(0, this.#endOfKnown(messages)));
     /** @param {HTMLElement} message */
     const isOut = (message) => ids !== null && known.has(message) && !ids.has(message.dataset.messageId ?? "");
-    // What a summary stands for is out whatever is picked.
+    // What a summary replaces is out whatever is picked.
     const isNarrowed = messages.some((message) => isOut(message) && !("compacted" in message.dataset));
     this.#list.closest("main")?.toggleAttribute("data-filtered", isNarrowed);
     const hues = this.#huesOfPicked();
+    /** @type {Set<HTMLElement>} */
+    const unsent = new Set();
     for (const message of messages) {
       const id = message.dataset.messageId ?? "";
       const isInside = ids !== null && ids.has(id);
       const isCompacted = "compacted" in message.dataset && !isInside && !this.#staysAnyway(id);
+      const isUnsent = isOut(message) || isCompacted;
+      if (isUnsent && mayFold(message)) unsent.add(message);
       show(message, {
         isInside,
-        isOut: isOut(message) || isCompacted,
+        isOut: isUnsent,
         hue: isInside ? (hues.get(id) ?? hues.get("")) : undefined,
         words: this.#wordsFor(id, isOut(message), isCompacted),
         isPinned: this.#state?.pinned.has(id) ?? false,
         isHidden: this.#state?.hidden.has(id) ?? false,
       });
     }
+    if (this.#reading.isNewPick(this.#state)) {
+      this.#folds.foldAll();
+      this.#fresh.clear();
+    }
+    this.#folds.show(messages, (message) => unsent.has(message) && !this.#fresh.has(message.dataset.messageId ?? "") && !this.#state?.fellBack);
+  }
+
+  /**
+   * Before which message the panel's word ends. It says nothing of an answer that is being written,
+   * and its question is sent whatever is picked.
+   * @param {readonly HTMLElement[]} messages
+   */
+  #endOfKnown(messages) {
+    const newest = messages.findIndex((message) => message.dataset.messageId === this.#newestKnown) + 1;
+    const question = underWay(messages);
+    return Math.min(newest || messages.length, question);
+  }
+
+  /** Notes which turn is under way. @param {readonly HTMLElement[]} messages */
+  #notice(messages) {
+    for (const { dataset } of messages.slice(underWay(messages))) this.#fresh.add(dataset.messageId ?? "");
   }
 
   #messages() {
-    return /** @type {HTMLElement[]} */ ([...this.#list.querySelectorAll("[data-message-id]")]);
+    return messagesIn(this.#list);
   }
 
   /** The hue of the topic that keeps each message; under "" that of the only one picked, if that is all we know. */
@@ -92,7 +149,7 @@ export class Highlight {
     return hues;
   }
 
-  /** Whether it is sent even if a summary stands for it. @param {string} id */
+  /** Whether it is sent even if a summary replaces it. @param {string} id */
   #staysAnyway(id) {
     return Boolean(this.#state?.pinned.has(id) || this.#state?.sticky.has(id));
   }
@@ -105,6 +162,24 @@ export class Highlight {
     if (isCompacted) return "compacted";
     return isOut ? "left out" : "";
   }
+}
+
+/** The place of the question that is being answered; the end if none is. @param {readonly HTMLElement[]} messages */
+function underWay(messages) {
+  let at = messages.length - 1;
+  while (at >= 0 && !("generating" in messages[at].dataset) && messages.length - at < NEWEST) at -= 1;
+  if (at < 0 || !("generating" in messages[at].dataset)) return messages.length;
+  return at > 0 && messages[at - 1].dataset.role === "user" ? at - 1 : at;
+}
+
+/**
+ * Whether a message that is not sent may be folded: summaries and failed answers have buttons that
+ * are needed, unless a later summary replaces them.
+ * @param {HTMLElement} message
+ */
+function mayFold({ dataset }) {
+  if ("editing" in dataset || "generating" in dataset) return false;
+  return "compacted" in dataset || !("isSummary" in dataset || "failed" in dataset);
 }
 
 /** @typedef {{ isInside: boolean, isOut: boolean, hue?: string, words: string, isPinned: boolean, isHidden: boolean }} Looks */

@@ -120,26 +120,32 @@ export class MessageList {
     await this.sync();
   }
 
-  /** Adds the messages before those on the page, without moving what is being read. */
-  async loadOlder() {
+  /**
+   * Adds messages before those on the page, without moving what is being read.
+   * @param {number} [limit]  At most so many; 0: the usual number.
+   */
+  async loadOlder(limit = 0) {
     if (this.#isLoadingOlder || !Number(this.#list.dataset.older)) return;
     const first = /** @type {HTMLElement | null} */ (this.#scroll.querySelector("[data-message-id]"));
     if (!first) return;
     this.#isLoadingOlder = true;
     try {
       const id = encodeURIComponent(first.dataset.messageId ?? "");
-      const older = await fetchFragment(`${this.#address}/messages?before=${id}`);
+      const older = await fetchFragment(`${this.#address}/messages?before=${id}${limit ? `&limit=${limit}` : ""}`);
       const messages = messagesIn(older);
-      const { top } = first.getBoundingClientRect();
+      const anchor = /** @type {HTMLElement} */ (this.#scroll.querySelector("[data-message-id]:not([data-folded])") ?? first);
+      const { top } = anchor.getBoundingClientRect();
       older.classList.add("chunk");
       first.parentElement?.before(older);
       // Its height is remembered, so that it keeps its place while it is out of sight.
-      older.style.setProperty("--chunk-height", `${older.offsetHeight}px`);
+      const height = older.offsetHeight;
+      older.dataset.messageHeight = String(height / messages.length);
+      older.style.setProperty("--chunk-height", `${height}px`);
       older.toggleAttribute("data-settled", true);
       this.#list.dataset.older = older.dataset.older;
       this.#onChange(messages);
       this.#showOlder();
-      this.#keepInPlace(first, top);
+      this.#keepInPlace(anchor, top);
     } finally {
       this.#isLoadingOlder = false;
     }

@@ -38,6 +38,17 @@ def lit(page):
     )
 
 
+def folds(page):
+    """The lines that runs of messages are folded into."""
+    return page.locator("main .fold")
+
+
+def unfold(page):
+    """Show every message that is not sent."""
+    for line in folds(page).all():
+        line.click()
+
+
 def send(page, text):
     """Send a message once the answer before it is whole."""
     expect(page.locator(".composer .stop")).to_be_hidden()

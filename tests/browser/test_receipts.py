@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.checker import STILL, assert_accessible
-from tests.browser.steps import asked, bubble, lit, open_chat, pick, send, status
+from tests.browser.steps import asked, bubble, lit, open_chat, pick, send, status, unfold
 from tests.product.test_filter_over_the_wire import MIXED, TOPICS
 from tests.vaults import write_chat
 
@@ -98,6 +98,7 @@ def test_each_message_says_why_it_is_in_or_out(new_page, server):
     page = open_chat(new_page, server)
     pick(page, "cats sleep")
     expect(message(page, "m0")).to_have_attribute("data-mark", "in")
+    unfold(page)
     expect(message(page, "m2")).to_have_attribute("data-mark", "out")
     why = message(page, "m2").locator(".why")
     expect(why).to_have_text(re.compile(r"^out: \d\.\d\d below 0\.50 · \d+ tokens$"))
@@ -116,6 +117,7 @@ def test_pin_and_hide_by_key_and_range_and_back_again(new_page, server):
     page = open_chat(new_page, server)
     pick(page, "cats sleep")
     expect(status(page)).to_have_text("3 of 6 messages in context")
+    unfold(page)
     message(page, "m2").get_by_role("button", name="Copy").focus()
     page.keyboard.press("p")
     expect(status(page)).to_have_text("4 of 6 messages in context")
@@ -242,6 +244,7 @@ def test_what_is_opened_on_the_way_has_no_fault_that_a_program_finds(
         contrast="more",  # else bubbles that are not picked are dimmed to 40 %, as seed 002 has it
         viewport={"width": width, "height": 800},
     )
+    unfold(page)
     expect(page.locator(".why").last).to_have_text(re.compile("^(in|out): "))
     if width < 1000:
         page.get_by_role("button", name="Smart Context panel").click()

@@ -42,6 +42,7 @@ class MessageView:
         version: Changes when anything shown changes.
         error: Why the answer failed; empty if it did not.
         is_generating: The answer is still being written.
+        is_stopped: The user stopped the answer; its text ends in the middle.
         summary: The card of a summary; `None` for other messages.
         created_at: ISO 8601; empty when unknown.
         attached: Its files and links.
@@ -54,6 +55,7 @@ class MessageView:
     version: str
     error: str
     is_generating: bool
+    is_stopped: bool
     summary: SummaryView | None
     created_at: str
     attached: tuple[AttachedView, ...]
@@ -76,6 +78,7 @@ def message_view(message: Message, render: Callable[[str], str]) -> MessageView:
         version=version(message),
         error=visible(message.error),
         is_generating=message.generating,
+        is_stopped=message.extra.get("stopped") is True,
         summary=summary,
         created_at=message.created_at,
         attached=attached_views(message),
@@ -85,8 +88,9 @@ def message_view(message: Message, render: Callable[[str], str]) -> MessageView:
 def version(message: Message) -> str:
     """A short digest of what the message shows."""
     attached = (message.files, message.links)
-    shown = (message.role, message.content, message.generating, message.error, *attached)
-    return f"{_checksum(repr(shown)):08x}"
+    is_stopped = message.extra.get("stopped") is True
+    shown = (message.role, message.content, message.generating, message.error, is_stopped)
+    return f"{_checksum(repr((*shown, *attached))):08x}"
 
 
 def digest(messages: Sequence[Message]) -> str:

@@ -1,11 +1,12 @@
 """The pages, and the fragments that scripts fetch: HTML made on the server.
 
     /                               the newest chat
-    /new                            a new chat
+    /new                            a new chat; /chats/{id}?new until its first message is sent
     /chats                          the list of chats, as a fragment
     /chats/{id}                     one chat with the panel next to it
     /chats/{id}/messages            messages, as a fragment
     /chats/{id}/text?message=       one message as it was written
+    /markdown                       parts of an answer that is being written, as HTML
     /chats/{id}/turns/{turn}        the receipt of one turn: ?diff= compares it, ?replay= replays it
     /panels/smart_context?chat_id=  the panel alone
     /contexts?chat=                 a new named context
@@ -36,6 +37,7 @@ from smart_context.values import JsonObject
 from smart_context.web.gate.gate import admitted
 from smart_context.web.limits import MAX_UPLOAD_BYTES
 from smart_context.web.pages import message_views, turn_view
+from smart_context.web.pages.live_markdown import LiveMarkdown
 from smart_context.web.pages.message_html import MessageHtml
 from smart_context.web.pages.message_window import window_asked_for
 from smart_context.web.pages.smart_context import SmartContextCommands
@@ -44,6 +46,9 @@ from smart_context.web.pages.summary_views import compaction_view
 from smart_context.web.pages.templates import NO_STORE, PageTemplates
 
 _LISTED_CHATS = 500
+_UNKNOWN_CHAT = (
+    "There is no chat at this address. It may have been deleted, or the link is incomplete."
+)
 
 
 class PageHost(Protocol):
@@ -76,6 +81,7 @@ def page_routes(host: PageHost, child: Child | None = None) -> list[BaseRoute]:
         Route("/chats/{chat_id}/messages", pages.messages),
         Route("/chats/{chat_id}/text", pages.text),
         Route("/chats/{chat_id}/turns/{turn}", pages.turn),
+        Route("/markdown", LiveMarkdown().answer, methods=["POST"]),
         Route("/panels/smart_context", pages.panel),
         Route("/contexts", pages.contexts),
         Route("/contexts/{key:path}", pages.contexts),
@@ -96,7 +102,7 @@ class _Pages:
         return RedirectResponse(f"/chats/{newest}" if newest else "/new", status_code=303)
 
     async def new_chat(self, _request: Request) -> Response:
-        return RedirectResponse(f"/chats/{new_chat_id()}", status_code=303)
+        return RedirectResponse(f"/chats/{new_chat_id()}?new", status_code=303)
 
     async def chat(self, request: Request) -> Response:
         chat_id = request.path_params["chat_id"]
@@ -108,6 +114,9 @@ class _Pages:
             self._plugin.panel(chat_id, document.get("topics")),
             self._store.listing.rows(),
         )
+        is_known = any(chat.id == chat_id for chat in chats)
+        if not is_known and not messages["total"] and "new" not in request.query_params:
+            return await self._failed(_UNKNOWN_CHAT, title="Chat not found")
         return await self._page(
             "chat.html",
             chat_id=chat_id,
@@ -213,12 +222,12 @@ class _Pages:
         try:
             return await self._store.load(check_chat_id(chat_id)), ""
         except ChatIdInvalid:
-            return None, "There is no chat at this address. The list of chats has them all."
+            return None, _UNKNOWN_CHAT
         except SmartContextError as error:
             return None, str(error)
 
-    async def _failed(self, problem: str) -> Response:
-        return await self._page("failed.html", status_code=404, problem=problem)
+    async def _failed(self, problem: str, title: str = "") -> Response:
+        return await self._page("failed.html", status_code=404, problem=problem, title=title)
 
 
 def _is_chat_id(text: str) -> bool:

@@ -1,0 +1,31 @@
+// @ts-check
+/** Finds the messages that the reader sees, without measuring those that they don't. */
+
+const STEP_PX = 24;
+
+/**
+ * The messages in view, that in the middle first, each with its place in the window.
+ * @param {HTMLElement} scroll
+ * @returns {{ message: HTMLElement, top: number }[]}
+ */
+export function messagesInView(scroll) {
+  const { top, bottom, left, width } = scroll.getBoundingClientRect();
+  const middle = (top + bottom) / 2;
+  /** @type {Set<HTMLElement>} */
+  const found = new Set();
+  for (let y = top + 1; y < bottom; y += STEP_PX) {
+    const message = document.elementFromPoint(left + width / 2, y)?.closest("[data-message-id]");
+    if (message instanceof HTMLElement) found.add(message);
+  }
+  const seen = [...found].map((message) => ({ message, rect: message.getBoundingClientRect() }));
+  const distance = (/** @type {DOMRect} */ rect) => Math.max(rect.top - middle, middle - rect.bottom, 0);
+  seen.sort((a, b) => distance(a.rect) - distance(b.rect));
+  return seen.map(({ message, rect }) => ({ message, top: rect.top }));
+}
+
+/** Whether some of the message is in view. @param {HTMLElement} scroll @param {HTMLElement} message */
+export function isInView(scroll, message) {
+  const view = scroll.getBoundingClientRect();
+  const { top, bottom, height } = message.getBoundingClientRect();
+  return height > 0 && bottom > view.top + STEP_PX && top < view.bottom - STEP_PX;
+}

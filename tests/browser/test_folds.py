@@ -1,0 +1,160 @@
+"""What is not sent folds away, and the reader is where they want to be."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.steps import bubble, folds, open_chat, pick, send, status, unfold
+from tests.vaults import about, write_chat
+
+pytestmark = pytest.mark.browser
+
+CATS, BOATS = "cats sleep", "boats sail"
+TEXTS = [f"number{n} {f'{(CATS, BOATS)[30 <= n < 34]} ' * 60}" for n in range(60)]
+TOPICS = [{"label": CATS, "count": 56}, {"label": BOATS, "count": 4}]
+
+
+@pytest.fixture
+def server(configured, serve):
+    folder = configured()
+    write_chat(folder, "mixed", about(*TEXTS), topics=TOPICS, title="Cats and boats")
+    return serve(folder)
+
+
+def top(page, message_id):
+    return page.locator(f"#m-{message_id}").evaluate("e => e.getBoundingClientRect().top")
+
+
+def read(page, message_id, block="center"):
+    """Scroll to a message as a reader would, and wait until nothing moves."""
+    page.locator("#scroll").dispatch_event("wheel")
+    page.locator(f"#m-{message_id}").evaluate("(e, block) => e.scrollIntoView({ block })", block)
+    frames = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    for _ in range(4):
+        page.evaluate(frames)
+
+
+def shown(page):
+    return page.eval_on_selector_all(
+        "[data-message-id]",
+        "all => all.filter(e => e.offsetParent).map(e => e.dataset.messageId)",
+    )
+
+
+def test_runs_that_are_not_sent_fold_into_one_line_each_and_open_again(new_page, server):
+    page = open_chat(new_page, server)
+    expect(folds(page)).to_have_count(0)
+    pick(page, BOATS)
+    expect(status(page)).to_have_text("4 of 60 messages in context")
+    lines = page.locator("main").get_by_role("button", name=re.compile("not sent"))
+    expect(lines).to_have_text(["30 messages not sent · Show", "26 messages not sent · Show"])
+    assert page.locator("[data-message-id] .fold").count() == 0
+    assert page.locator("[data-message-id]").count() == 60
+    assert shown(page) == ["m30", "m31", "m32", "m33"]
+
+    first = lines.first
+    expect(first).to_have_attribute("aria-expanded", "false")
+    first.focus()
+    place = first.bounding_box()["y"]
+    first.press("Enter")
+    expect(first).to_have_attribute("aria-expanded", "true")
+    assert shown(page)[:2] == ["m0", "m1"]
+    assert abs(first.bounding_box()["y"] - place) <= 1
+    first.press("Enter")
+    expect(first).to_have_text("30 messages not sent · Show")
+    assert len(shown(page)) == 4
+
+
+def test_a_pick_goes_to_the_topic_and_taking_it_back_gives_the_old_place_back(new_page, server):
+    page = open_chat(new_page, server)
+    read(page, "m8")
+    before = top(page, "m8")
+    pick(page, BOATS)
+    expect(folds(page)).to_have_count(2)
+    expect(page.locator("#m-m30")).to_be_in_viewport()
+    pick_again = page.locator(".bubble", has_text=BOATS)
+    pick_again.click()
+    expect(folds(page)).to_have_count(0)
+    expect(page.locator("#m-m8")).to_be_in_viewport()
+    assert abs(top(page, "m8") - before) <= 40
+
+
+def test_from_the_end_and_back_to_the_end(new_page, server):
+    page = open_chat(new_page, server)
+    expect(page.locator("#m-m59")).to_be_in_viewport()
+    pick(page, BOATS)
+    expect(page.locator("#m-m33")).to_be_in_viewport()
+    bubble(page, BOATS).focus()
+    page.keyboard.press("Escape")
+    expect(page.locator("#m-m59")).to_be_in_viewport()
+
+
+@pytest.mark.parametrize("message_id", ["m30", "m31", "m33"])
+@pytest.mark.parametrize("block", ["center", "start", "end"])
+def test_a_kept_message_that_is_read_stays_where_it_is(new_page, server, message_id, block):
+    page = open_chat(new_page, server, viewport={"width": 1280, "height": 420})
+    read(page, message_id, block)
+    before = top(page, message_id)
+    pick(page, BOATS)
+    expect(folds(page)).to_have_count(2)
+    page.wait_for_function("() => !document.querySelector('[data-waiting]')")
+    assert abs(top(page, message_id) - before) <= 40
+
+
+def test_on_fallback_nothing_folds(new_page, server):
+    server.ask("smart_context.set_filter", chat_id="mixed", topics=["quantum physics"])
+    page = open_chat(new_page, server)
+    expect(status(page)).to_have_text("No message matches; all 60 messages in context")
+    expect(folds(page)).to_have_count(0)
+
+
+def test_hidden_and_cleared_messages_fold_too(new_page, server):
+    server.ask("smart_context.hide", chat_id="mixed", message_ids=["m57", "m58"])
+    page = open_chat(new_page, server)
+    expect(folds(page)).to_have_text(["2 messages not sent · Show"])
+    send(page, "/clear")
+    expect(status(page)).to_have_text(re.compile("before the clearing"))
+    expect(folds(page)).to_have_text(["60 messages not sent · Show"])
+    expect(page.locator(".summary-card")).to_be_visible()
+    page.get_by_role("button", name=re.compile("^Undo “")).click()
+    expect(folds(page)).to_have_text(["2 messages not sent · Show"])
+
+
+def test_what_was_just_answered_is_not_folded_away(new_page, server):
+    page = open_chat(new_page, server)
+    pick(page, BOATS)
+    expect(status(page)).to_have_text("4 of 60 messages in context")
+    send(page, "cats again?")
+    expect(page.locator(".message").last).to_contain_text("You said: cats again?")
+    expect(status(page)).to_have_text("4 of 62 messages in context")
+    expect(page.locator(".message").last).to_be_visible()
+    expect(folds(page).last).to_have_text("26 messages not sent · Show")
+    page.reload()
+    expect(folds(page).last).to_have_text("28 messages not sent · Show")
+
+
+def test_a_link_to_a_message_ends_there_even_if_it_is_folded(new_page, server):
+    page = open_chat(new_page, server)
+    expect(page.locator("#m-m59")).to_be_in_viewport()
+    page.goto(f"{server.origin}/chats/mixed?at=m12#m-m12")
+    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    expect(page.locator("#m-m12")).to_be_in_viewport()
+    pick(page, BOATS)
+    expect(folds(page)).to_have_count(2)
+    page.evaluate("location.hash = '#m-m50'")
+    expect(page.locator("#m-m50")).to_be_in_viewport()
+    unfold(page)
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    expect(page.locator("#m-m50")).to_be_in_viewport()
+
+
+def test_a_search_hit_ends_at_its_message(new_page, server):
+    page = open_chat(new_page, server)
+    page.get_by_role("searchbox", name="Search chats").fill("number7 ")
+    page.locator(".hits a").first.click()
+    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    expect(page.locator("#m-m7")).to_be_in_viewport()
+    page.evaluate("() => new Promise((done) => setTimeout(done, 300))")
+    expect(page.locator("#m-m7")).to_be_in_viewport()

@@ -1,0 +1,108 @@
+"""An answer is watched while it is being written, stopped, and found again after a reload."""
+
+import re
+import threading
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.steps import open_chat, pick, send, status
+from tests.fake_openai import held
+from tests.product.test_filter_over_the_wire import MIXED, TOPICS
+from tests.vaults import read_chat, write_chat
+
+pytestmark = pytest.mark.browser
+
+ANSWER = "## Knots\n\nA **bowline** holds.\n\n* one\n* two\n\n```py\nknot = tie()\n"
+
+
+@pytest.fixture
+def server(configured, serve):
+    folder = configured()
+    write_chat(folder, "mixed", MIXED, topics=TOPICS, title="Cats and boats")
+    return serve(folder)
+
+
+@pytest.fixture
+def gate():
+    """Lets the answer go on; in any case when the test is over."""
+    gate = threading.Event()
+    yield gate
+    gate.set()
+
+
+def answer(page):
+    return page.locator(".message").last
+
+
+def hold(endpoint, text, gate):
+    """Let the next answer come word by word, and not end."""
+    endpoint.reply_with(held(text, gate, after=len(held(text, gate).parts)))
+
+
+def test_a_growing_answer_is_rendered_and_in_full_ink(new_page, server, endpoint, gate):
+    page = open_chat(new_page, server)
+    pick(page, "cats sleep")
+    expect(status(page)).to_have_text("3 of 6 messages in context")
+    hold(endpoint, ANSWER, gate)
+    send(page, "How do I tie a knot?")
+
+    shown = answer(page)
+    expect(shown.locator(".body strong")).to_have_text("bowline")
+    expect(shown.locator(".body li")).to_have_text(["one", "two"])
+    expect(shown.locator(".body pre code")).to_contain_text("knot = tie()")
+    expect(shown.get_by_role("heading", name="Knots")).to_be_visible()
+    assert "**" not in shown.inner_text()
+    question = page.locator(".message").nth(-2)
+    for message in (question, shown):
+        expect(message).not_to_have_class(re.compile("left-out"))
+        expect(message.locator(".marks")).to_have_text("")
+        expect(message).to_be_visible()
+    ink = "element => getComputedStyle(element).color"
+    assert shown.locator(".body").evaluate(ink) == page.locator("body").evaluate(ink)
+
+    gate.set()
+    expect(page.locator("[data-generating]")).to_have_count(0)
+    expect(answer(page).locator(".body strong")).to_have_text("bowline")
+    expect(answer(page)).to_be_visible()  # though the filter leaves it out of the next turn
+
+
+def test_what_is_complete_is_not_rendered_again(new_page, server, endpoint, gate):
+    text = "".join(f"Paragraph {n} has *some* words.\n\n" for n in range(400)) + "The end"
+    asked = []
+    page = open_chat(new_page, server)
+    page.on("request", lambda r: asked.append(r.post_data or "") if "/markdown" in r.url else None)
+    hold(endpoint, text, gate)
+    send(page, "Tell me a lot")
+
+    expect(answer(page).locator("em")).to_have_count(400)
+    expect(answer(page).locator("p", has_text="The end")).to_be_visible()
+    first = answer(page).locator("p").first.element_handle()
+    assert sum(map(len, asked)) < 4 * len(text)
+    gate.set()
+    expect(page.locator("[data-generating]")).to_have_count(0)
+    assert not first.evaluate("element => element.isConnected")
+    expect(answer(page).locator("em")).to_have_count(400)
+
+
+def test_an_answer_under_way_is_shown_after_a_reload(new_page, server, endpoint, gate):
+    hold(endpoint, ANSWER, gate)
+    page = open_chat(new_page, server)
+    send(page, "How do I tie a knot?")
+    expect(answer(page).locator("strong")).to_have_text("bowline")
+    page.reload()
+    expect(answer(page).locator("strong")).to_have_text("bowline")
+    expect(answer(page)).to_have_attribute("data-generating", "")
+
+
+def test_a_stopped_answer_says_so_also_after_a_reload(new_page, server, endpoint, gate):
+    hold(endpoint, ANSWER, gate)
+    page = open_chat(new_page, server)
+    send(page, "How do I tie a knot?")
+    expect(answer(page).locator("strong")).to_have_text("bowline")
+    page.get_by_role("button", name="Stop the answer").click()
+    for _ in range(2):
+        expect(answer(page).locator(".stopped")).to_have_text("Stopped")
+        expect(answer(page).locator("strong")).to_have_text("bowline")
+        page.reload()
+    assert read_chat(server.vault, "mixed")["messages"][-1]["stopped"] is True
