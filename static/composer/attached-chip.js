@@ -26,7 +26,7 @@ export function showChip(chip, attached) {
   text(chip, ".chip-name", name);
   text(chip, ".chip-size", kind === "link" || isAmiss ? "" : sizeInWords(size));
   text(chip, ".attaching-told", visible(attached.told));
-  text(chip, ".chip-remove span", `Take ${name} away`);
+  text(chip, ".chip-remove span", `Remove ${name}`);
   text(chip, ".attaching-again span", `Try ${name} again`);
   chip.title = [visible(stored?.url ?? name), attached.told].filter(Boolean).join("\n");
   picture(chip, kind === "link" ? "link" : isPicture(stored) ? "" : "file", stored?.storage_key ?? "");

@@ -61,8 +61,8 @@ export function isPicture(stored) {
  */
 export function holdReason(attached) {
   const failed = attached.filter(({ state }) => state === "failed" || state === "refused");
-  if (failed.length === 1) return `“${failed[0].name}” could not be attached. Take it away to send the message without it.`;
-  if (failed.length) return `${failed.length} files could not be attached. Take them away to send the message without them.`;
+  if (failed.length === 1) return `“${failed[0].name}” could not be attached. Remove it to send the message without it.`;
+  if (failed.length) return `${failed.length} files could not be attached. Remove them to send the message without them.`;
   const left = attached.filter(({ state }) => state === "sending").length;
   return left ? `Still attaching ${left === 1 ? "1 file" : `${left} files`}; it takes a moment.` : "";
 }

@@ -67,7 +67,6 @@ export class SlashMenu {
     for (const option of this.#all()) option.setAttribute("aria-selected", String(option === options[place]));
     if (options[place]) this.#box.setAttribute("aria-activedescendant", options[place].id);
     else this.#box.removeAttribute("aria-activedescendant");
-    this.#box.setAttribute("aria-expanded", String(options.length > 0));
   }
 
   #all() {

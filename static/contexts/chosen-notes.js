@@ -37,6 +37,6 @@ function chipOf(key) {
   chip.dataset.key = key;
   chip.title = visible(key);
   /** @type {HTMLElement} */ (chip.querySelector(".chip-name")).textContent = visible(name);
-  /** @type {HTMLElement} */ (chip.querySelector(".visually-hidden")).textContent = `Take ${visible(name)} away`;
+  /** @type {HTMLElement} */ (chip.querySelector(".visually-hidden")).textContent = `Remove ${visible(name)}`;
   return chip;
 }

@@ -22,7 +22,7 @@ export function chipOf(chip, chatId) {
   /** @type {HTMLElement} */ (made.querySelector(".chip-words")).textContent = words;
   made.title = words;
   made.toggleAttribute("data-warns", warns);
-  /** @type {HTMLElement} */ (made.querySelector(".chip-remove span")).textContent = `Take ${name} away`;
+  /** @type {HTMLElement} */ (made.querySelector(".chip-remove span")).textContent = `Remove ${name}`;
   return made;
 }
 

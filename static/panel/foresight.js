@@ -5,7 +5,9 @@ import { startMarking } from "./marking.js";
 import { Peek, peekAtBubbles } from "./peek.js";
 import { RolePicker } from "./role-picker.js";
 import { SendBar } from "./send-bar.js";
+import { startStanding } from "./standing.js";
 import { startThreshold } from "./threshold.js";
+import { TopicCard } from "./topic-card.js";
 import { startTopicEditor } from "./topic-editor.js";
 
 /**
@@ -23,7 +25,9 @@ export function startForesight({ root, wire, chatId, panel, box, attached = () =
   /** @param {string} selector */
   const find = (selector) => /** @type {HTMLElement} */ (root.querySelector(selector));
   const peek = new Peek(find(".peek"), wire, chatId);
-  peekAtBubbles(find("bubble-cloud"), peek, () => panel.state.active);
+  const card = new TopicCard(find(".topic-card"), wire, chatId);
+  peekAtBubbles(find("bubble-cloud"), peek, card, () => panel.state.active);
+  startStanding(/** @type {HTMLDetailsElement} */ (find(".always")), wire, chatId);
   startThreshold(find(".threshold"), wire, chatId, peek);
   startTopicEditor(find(".edit-topics"), wire, chatId, panel);
   startMarking({ list: document.querySelector(".measure"), root, wire, chatId, panel });

@@ -19,12 +19,13 @@ export function startMarking({ list, root, wire, chatId, panel }) {
 
   const undo = async () => {
     try {
-      const { undone, left } = await wire.call("smart_context.undo", { chat_id: chatId });
+      const before = panel.state.hidden.size;
+      const { undone, left, hidden } = await wire.call("smart_context.undo", { chat_id: chatId });
       button.hidden = left === 0;
-      toast(undone ? `Undone: ${undone}.` : "There is nothing to undo.", { label: "Dismiss", act: () => {} });
+      toast(undoneInWords(undone, (hidden?.length ?? 0) - before), { label: "Dismiss", act: () => {} });
       await panel.refresh();
     } catch (error) {
-      toast(`It could not be undone: ${reasonOf(error)}`);
+      toast(`Undo failed: ${reasonOf(error)}`);
     }
   };
 
@@ -65,6 +66,17 @@ export function startMarking({ list, root, wire, chatId, panel }) {
   wire.on("smart_context.filter_changed", (news) => {
     if (news.chat_id === chatId && typeof news.undo_steps === "number") button.hidden = news.undo_steps === 0;
   });
+}
+
+/** What was undone, for people. @param {string} undone @param {number} hidden  How many more messages are hidden now. */
+export function undoneInWords(undone, hidden) {
+  if (!undone) return "Nothing to undo.";
+  if (undone === "hidden messages") {
+    const words = Math.abs(hidden) === 1 ? "Message" : `${Math.abs(hidden)} messages`;
+    return `${words} ${hidden < 0 ? "unhidden" : "hidden again"}.`;
+  }
+  const name = { "the topics": "Topics", "the filter": "Filter", "pinned messages": "Pins", "the threshold": "Strictness", "the contexts": "Contexts", "the role": "Role" }[undone];
+  return `${name ?? "Choice"} restored.`;
 }
 
 /** The ids of two messages and of all between them. @param {HTMLElement} list @param {string} one @param {string} other */

@@ -7,12 +7,12 @@
  * The parts that cost something, in the order in which they are sent.
  * @param {Record<string, number>} tokens  By part.
  * @param {Record<string, string>} names  What people read for each part, in this order.
- * @param {number | null} room  The model's window; null: not known, the parts share the whole bar.
+ * @param {number} unfiltered  What would be sent without a filter: the whole bar.
  * @returns {Part[]}  Shares are from 0 to 1 and together at most 1.
  */
-export function partsOf(tokens, names, room) {
+export function partsOf(tokens, names, unfiltered) {
   const total = Object.values(tokens).reduce((sum, count) => sum + count, 0);
-  const whole = Math.max(room ?? 0, total, 1);
+  const whole = Math.max(unfiltered, total, 1);
   return Object.entries(names)
     .map(([part, name]) => ({ part, name, tokens: tokens[part] ?? 0 }))
     .filter((entry) => entry.tokens > 0)
@@ -20,15 +20,43 @@ export function partsOf(tokens, names, room) {
 }
 
 /**
- * `1,240 tokens · 1 % of 128,000`.
+ * The parts with the messages split by topic, the largest first; what belongs to none comes last.
+ * @param {readonly Part[]} parts
+ * @param {Record<string, number>} byTopic  Tokens by label.
+ * @returns {(Part & { topic?: string })[]}
+ */
+export function withTopics(parts, byTopic) {
+  return parts.flatMap((part) => {
+    if (part.part !== "history") return [part];
+    const topics = Object.entries(byTopic).sort(([, a], [, b]) => b - a);
+    const shown = topics.map(([topic, tokens]) => ({ ...part, topic, name: topic, tokens, share: (part.share * tokens) / part.tokens }));
+    const rest = part.tokens - shown.reduce((sum, { tokens }) => sum + tokens, 0);
+    return rest > 0 ? [...shown, { ...part, name: topics.length ? "Other messages" : part.name, tokens: rest, share: (part.share * rest) / part.tokens }] : shown;
+  });
+}
+
+/**
+ * `404 of 1,588 tokens · 75 % less`; without a filter `1,588 tokens`.
+ * @param {number} tokens
+ * @param {number} unfiltered
+ */
+export function totalInWords(tokens, unfiltered) {
+  if (unfiltered <= tokens) return `${counted(tokens)} ${tokens === 1 ? "token" : "tokens"}`;
+  return `${counted(tokens)} of ${counted(unfiltered)} tokens · ${percent(1 - tokens / unfiltered)} less`;
+}
+
+/**
+ * `1 % of the model’s 128,000 tokens`; empty if that is not known.
  * @param {number} tokens
  * @param {number | null} room
  */
-export function totalInWords(tokens, room) {
-  const words = `${counted(tokens)} ${tokens === 1 ? "token" : "tokens"}`;
-  if (!room) return words;
-  const percent = (100 * tokens) / room;
-  return `${words} · ${percent > 0 && percent < 1 ? "under 1" : Math.round(percent)} % of ${counted(room)}`;
+export function windowInWords(tokens, room) {
+  return room ? `${percent(tokens / room)} of the model’s ${counted(room)} tokens` : "";
+}
+
+/** @param {number} share */
+function percent(share) {
+  return share > 0 && share < 0.01 ? "under 1 %" : `${Math.round(100 * share)} %`;
 }
 
 /**

@@ -6,6 +6,7 @@ import { changeInWords } from "./parts.js";
 import { visible } from "../lib/text.js";
 
 const HOVER_MS = 90;
+const LONG_PRESS_MS = 450;
 
 /** @typedef {{ words: string, params: Record<string, unknown> }} Question */
 
@@ -51,27 +52,39 @@ export class Peek {
 }
 
 /**
- * Peeks at what picking a bubble changes, while it is hovered or focused.
+ * Tells what picking a bubble changes, while the pointer or the focus is on it. Once it is picked
+ * nothing is told until the pointer comes again: its own undo is not what anybody asks for then.
  * @param {HTMLElement} cloud
  * @param {Peek} peek
+ * @param {import("./topic-card.js").TopicCard} card
  * @param {() => readonly string[]} picked
  */
-export function peekAtBubbles(cloud, peek, picked) {
+export function peekAtBubbles(cloud, peek, card, picked) {
   /** @type {Element | null} */
   let over = null;
-  /** @param {Event} event */
-  const look = (event) => {
-    const bubble = event.target instanceof Element ? event.target.closest(".bubble") : null;
+  /** @type {Element | null} */
+  let spent = null;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let press;
+  /** @param {EventTarget | null} target */
+  const bubbleAt = (target) => (target instanceof Element ? target.closest(".bubble:not([data-leaving])") : null);
+  /** @param {Element | null} bubble */
+  const enter = (bubble) => {
     if (!bubble || bubble === over || bubble.matches(":disabled *")) return;
     over = bubble;
-    ask(bubble);
+    if (bubble !== spent) ask(bubble);
+  };
+  const end = () => {
+    over = null;
+    spent = null;
+    peek.end();
+    card.hide();
   };
   /** @param {Event} event */
   const leave = (event) => {
+    clearTimeout(press);
     const next = /** @type {PointerEvent | FocusEvent} */ (event).relatedTarget;
-    if (!over || (next instanceof Node && over.contains(next))) return;
-    over = null;
-    peek.end();
+    if (over && !(next instanceof Node && over.contains(next))) end();
   };
   /** @param {Element} bubble */
   const ask = (bubble) => {
@@ -80,12 +93,32 @@ export function peekAtBubbles(cloud, peek, picked) {
     const isPicked = now.includes(label);
     const topics = isPicked ? now.filter((one) => one !== label) : [...now, label];
     peek.ask({ words: `${isPicked ? "Without " : ""}${visible(label)}`, params: { topics } });
+    card.show(/** @type {HTMLElement} */ (bubble), label);
   };
-  cloud.addEventListener("pointerover", look);
-  cloud.addEventListener("focusin", look);
+  cloud.addEventListener("pointerover", (event) => event.pointerType !== "touch" && enter(bubbleAt(event.target)));
+  cloud.addEventListener("focusin", (event) => event.target instanceof Element && event.target.matches(":focus-visible") && enter(bubbleAt(event.target)));
   cloud.addEventListener("pointerout", leave);
   cloud.addEventListener("focusout", leave);
-  document.addEventListener("panel-changed", () => over?.isConnected && ask(over));
+  cloud.addEventListener("change", (event) => {
+    spent = bubbleAt(event.target);
+    peek.end();
+    card.hide();
+  });
+  // A long press looks; the click that ends it picks nothing.
+  let isLong = false;
+  cloud.addEventListener("pointerdown", (event) => {
+    isLong = false;
+    if (event.pointerType !== "touch") return;
+    press = setTimeout(() => {
+      isLong = true;
+      enter(bubbleAt(event.target));
+    }, LONG_PRESS_MS);
+  });
+  cloud.addEventListener("pointerup", () => clearTimeout(press));
+  cloud.addEventListener("click", (event) => isLong && event.preventDefault(), { capture: true });
+  cloud.addEventListener("contextmenu", (event) => isLong && event.preventDefault());
+  document.addEventListener("pointerdown", (event) => event.pointerType === "touch" && over && !over.contains(/** @type {Node} */ (event.target)) && end());
+  document.addEventListener("panel-changed", () => over?.isConnected && over !== spent && ask(over));
 }
 
 /** @param {string} text */

@@ -102,7 +102,7 @@ export class RolePicker {
     chip.dataset.key = path;
     chip.title = visible(path);
     /** @type {HTMLElement} */ (chip.querySelector(".chip-name")).textContent = name;
-    /** @type {HTMLElement} */ (chip.querySelector(".visually-hidden")).textContent = `Take ${name} away`;
+    /** @type {HTMLElement} */ (chip.querySelector(".visually-hidden")).textContent = `Remove ${name}`;
     return chip;
   }
 

@@ -3,7 +3,8 @@
 
 import { ExactText } from "./exact-text.js";
 import { newest } from "../lib/newest.js";
-import { counted, partsOf, totalInWords } from "./parts.js";
+import { hueOf } from "../cloud/hues.js";
+import { counted, partsOf, totalInWords, windowInWords, withTopics } from "./parts.js";
 
 const TYPING_MS = 120;
 
@@ -14,6 +15,8 @@ export class SendBar {
   #box;
   #attached;
   #wish;
+  /** @type {ReadonlyMap<string, string>} */
+  #topicIds = new Map();
 
   /**
    * @param {HTMLElement} root  The `.sends` section.
@@ -34,7 +37,12 @@ export class SendBar {
   start() {
     const refresh = () => this.refresh();
     this.#box?.addEventListener("input", refresh);
-    for (const event of ["panel-changed", "attachments-changed"]) document.addEventListener(event, refresh);
+    document.addEventListener("attachments-changed", refresh);
+    document.addEventListener("panel-changed", (event) => {
+      const { topics } = /** @type {CustomEvent<import("../cloud/topic-state.js").PanelState>} */ (event).detail;
+      this.#topicIds = new Map(topics.map(({ label, id }) => [label, id]));
+      refresh();
+    });
     for (const event of ["smart_context.contexts_changed", "memory.chat_changed"]) {
       this.#wire.on(event, (news) => (news.chat_id ?? this.#chatId) === this.#chatId && refresh());
     }
@@ -55,16 +63,17 @@ export class SendBar {
   }
 
   /** @param {any} news */
-  #show({ tokens, parts: byPart, part_names: names, window: room, unseen, model }) {
-    const parts = partsOf(byPart, names, room);
-    const total = totalInWords(tokens, room);
+  #show({ tokens, unfiltered, by_topic: byTopic, parts: byPart, part_names: names, window: room, unseen }) {
+    const parts = partsOf(byPart, names, unfiltered);
+    const pieces = withTopics(parts, byTopic);
+    const total = totalInWords(tokens, unfiltered);
     this.#root.removeAttribute("data-unknown");
     this.#root.toggleAttribute("data-over", Boolean(room) && tokens > room);
     this.#find(".sends-total").textContent = total;
-    this.#find(".sends-total").title = room ? `The window of ${model}` : "";
+    this.#find(".sends-window").textContent = windowInWords(tokens, room);
     const bar = this.#find(".sends-bar");
-    bar.setAttribute("aria-label", [total, ...parts.map(({ name, tokens: count }) => `${name} ${counted(count)}`)].join(", "));
-    bar.replaceChildren(...parts.map(({ part, share }) => segment(part, share)));
+    bar.setAttribute("aria-label", [total, ...pieces.map(({ name, tokens: count }) => `${name} ${counted(count)}`)].join(", "));
+    bar.replaceChildren(...pieces.map((piece) => this.#segment(piece)));
     this.#find(".sends-parts").replaceChildren(...parts.map(row));
     this.#showUnseen(unseen);
   }
@@ -79,18 +88,20 @@ export class SendBar {
     if (words) words.textContent = `Not visible, but sent: ${told.join("; ")}.`;
   }
 
+  /** @param {import("./parts.js").Part & { topic?: string }} part */
+  #segment({ part, topic, name, tokens, share }) {
+    const piece = document.createElement("span");
+    if (!topic) piece.dataset.part = part;
+    piece.title = `${name}: ${counted(tokens)}`;
+    if (topic) piece.dataset.hue = String(hueOf(this.#topicIds.get(topic) ?? topic));
+    piece.style.setProperty("--share", String(share));
+    return piece;
+  }
+
   /** @param {string} selector */
   #find(selector) {
     return /** @type {HTMLElement} */ (this.#root.querySelector(selector));
   }
-}
-
-/** @param {string} part @param {number} share */
-function segment(part, share) {
-  const piece = document.createElement("span");
-  piece.dataset.part = part;
-  piece.style.setProperty("--share", String(share));
-  return piece;
 }
 
 /** @param {import("./parts.js").Part} part */

@@ -27,7 +27,7 @@ export function startThreshold(root, wire, chatId, peek) {
     try {
       await wire.call("smart_context.set_threshold", { chat_id: chatId, threshold });
     } catch (error) {
-      toast(`The threshold could not be set: ${reasonOf(error)}`);
+      toast(`The strictness could not be set: ${reasonOf(error)}`);
     } finally {
       isMoving = false;
       peek.end();

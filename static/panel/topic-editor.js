@@ -41,7 +41,7 @@ export function startTopicEditor(root, wire, chatId, panel) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const label = field.value.trim();
-    if (label && (await change("add_topic", { label, select: true }))) field.value = "";
+    if (label && (await change("add_topic", { label }))) field.value = "";
   });
   list.addEventListener("change", (event) => {
     const input = /** @type {HTMLInputElement} */ (event.target);

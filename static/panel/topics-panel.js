@@ -126,7 +126,7 @@ export class TopicsPanel {
     this.#find("[data-panel=clear]").hidden = state.active.length === 0;
     const similarity = /** @type {HTMLInputElement} */ (this.#find("[data-panel=similarity]"));
     similarity.checked = state.isOn;
-    this.#find("[data-switch-hint]").textContent = state.isOn ? "Bubbles pick what is sent" : "Off: everything is sent";
+    this.#find(".switch-row").title = state.isOn ? "Picked topics decide what is sent" : "Off: everything is sent";
     const line = this.#find(".status");
     if (state.status && line.textContent !== state.status) line.textContent = state.status;
     this.#root.toggleAttribute("data-filtered", isFiltered(state));

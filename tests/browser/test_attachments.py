@@ -126,10 +126,10 @@ def test_what_was_taken_away_is_not_sent_and_the_focus_stays(new_page, server, e
     page = open_chat(new_page, server)
     pick(page, text_file("one.txt", "First."), text_file("two.txt", "Second."))
     is_ready(page, "two.txt")
-    page.get_by_role("button", name="Take one.txt away").press("Enter")
+    page.get_by_role("button", name="Remove one.txt").press("Enter")
     expect(chips(page)).to_have_count(1)
     expect(counted(page)).to_be_visible()
-    expect(page.get_by_role("button", name="Take two.txt away")).to_be_focused()
+    expect(page.get_by_role("button", name="Remove two.txt")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_role("textbox", name="Message")).to_be_focused()
     expect(page.get_by_role("status").filter(has_text="two.txt is taken away")).to_have_count(1)
@@ -223,7 +223,7 @@ def test_what_cannot_be_attached_says_why_and_holds_the_message(new_page, server
     expect(page.get_by_role("alert")).to_contain_text("2 files could not be attached")
     expect(page.get_by_role("textbox", name="Message")).to_have_value("And?")
     for name in ("film.txt", "blob.bin"):
-        page.get_by_role("button", name=f"Take {name} away").click()
+        page.get_by_role("button", name=f"Remove {name}").click()
     page.get_by_role("textbox", name="Message").press("Enter")
     answered(page, "And?")
     assert "Fine." in asked(endpoint)[-1]

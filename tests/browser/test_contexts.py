@@ -103,7 +103,7 @@ def test_a_chip_takes_its_context_out_of_the_chat(new_page, server, endpoint):
     server.ask("smart_context.save_context", key="House", items=["Home/"])
     server.ask("smart_context.attach_context", chat_id="mixed", key="House")
     page = open_chat(new_page, server)
-    page.get_by_role("button", name="Take House away").click()
+    page.get_by_role("button", name="Remove House").click()
     expect(page.locator(".composer .chip")).to_have_count(0)
     expect(page.get_by_role("button", name="Attach", exact=True)).to_be_focused()
     send(page, "and now?")
@@ -168,7 +168,7 @@ def test_the_keyboard_does_it_all(new_page, server):
     expect(tick(page, "Home/")).to_be_focused()
     page.keyboard.press("ArrowLeft")
     expect(tick(page, "Home/Inverter.md")).to_be_hidden()
-    page.get_by_role("button", name="Take Inverter away").press("Enter")
+    page.get_by_role("button", name="Remove Inverter").press("Enter")
     expect(page.get_by_text("Nothing goes in yet.")).to_be_visible()
     expect(page.get_by_role("searchbox", name="Search notes")).to_be_focused()
 

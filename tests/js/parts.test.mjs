@@ -1,34 +1,47 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newest } from "../../static/lib/newest.js";
-import { changeInWords, partsOf, totalInWords } from "../../static/panel/parts.js";
+import { changeInWords, partsOf, totalInWords, windowInWords, withTopics } from "../../static/panel/parts.js";
 
 const NAMES = { system: "System prompt", contexts: "Notes", history: "Messages", message: "This message" };
 const TOKENS = { history: 300, message: 100, system: 0, contexts: 600 };
 
-test("parts stand in the order in which they are sent, without those that cost nothing", () => {
-  assert.deepEqual(partsOf(TOKENS, NAMES, null).map(({ part }) => part), ["contexts", "history", "message"]);
+test("parts are in the order in which they are sent, without those that cost nothing", () => {
+  assert.deepEqual(partsOf(TOKENS, NAMES, 1000).map(({ part }) => part), ["contexts", "history", "message"]);
 });
 
-test("without a window the parts share the whole bar", () => {
-  assert.deepEqual(partsOf(TOKENS, NAMES, null).map(({ share }) => share), [0.6, 0.3, 0.1]);
+test("without a filter the parts share the whole bar", () => {
+  assert.deepEqual(partsOf(TOKENS, NAMES, 1000).map(({ share }) => share), [0.6, 0.3, 0.1]);
 });
 
-test("with a window they take their share of it, and never more than the bar", () => {
+test("with a filter they take their share of what would be sent without it", () => {
   assert.deepEqual(partsOf(TOKENS, NAMES, 10_000).map(({ share }) => share), [0.06, 0.03, 0.01]);
-  const over = partsOf(TOKENS, NAMES, 500).reduce((sum, { share }) => sum + share, 0);
-  assert.ok(Math.abs(over - 1) < 1e-9);
 });
 
-for (const [tokens, room, words] of /** @type {const} */ ([
-  [1, null, "1 token"],
-  [1240, null, "1,240 tokens"],
-  [1240, 128_000, "1,240 tokens · under 1 % of 128,000"],
-  [64_000, 128_000, "64,000 tokens · 50 % of 128,000"],
-  [0, 128_000, "0 tokens · 0 % of 128,000"],
+test("messages are split by topic, the largest first, and no share is lost", () => {
+  const parts = partsOf(TOKENS, NAMES, 1000);
+  const split = withTopics(parts, { cats: 50, boats: 150 });
+  assert.deepEqual(split.map(({ name, tokens }) => [name, tokens]), [
+    ["Notes", 600], ["boats", 150], ["cats", 50], ["Other messages", 100], ["This message", 100],
+  ]);
+  assert.ok(Math.abs(split.reduce((sum, { share }) => sum + share, 0) - 1) < 1e-9);
+  assert.deepEqual(withTopics(parts, {}), parts);
+});
+
+for (const [tokens, unfiltered, words] of /** @type {const} */ ([
+  [1, 1, "1 token"],
+  [1588, 1588, "1,588 tokens"],
+  [404, 1588, "404 of 1,588 tokens · 75 % less"],
+  [9990, 10_000, "9,990 of 10,000 tokens · under 1 % less"],
 ])) {
-  test(`${tokens} of ${room} is told as ${words}`, () => assert.equal(totalInWords(tokens, room), words));
+  test(`${tokens} of ${unfiltered} is told as ${words}`, () => assert.equal(totalInWords(tokens, unfiltered), words));
 }
+
+test("the window is named when it is known", () => {
+  assert.equal(windowInWords(1240, null), "");
+  assert.equal(windowInWords(1240, 128_000), "under 1 % of the model’s 128,000 tokens");
+  assert.equal(windowInWords(64_000, 128_000), "50 % of the model’s 128,000 tokens");
+});
 
 for (const [change, words] of /** @type {const} */ ([
   [{ messages: 4, tokens: 812, added_count: 4, removed_count: 0 }, "+4 messages, +812 tokens"],

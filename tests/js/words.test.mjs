@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fit, roomFor } from "../../static/cloud/fit.js";
 import { fnv1a, hueOf } from "../../static/cloud/hues.js";
+import { undoneInWords } from "../../static/panel/marking.js";
 import { messagesCounted, reasonOf, visible } from "../../static/lib/text.js";
 
 test("a hash is the one that the server computes", () => {
@@ -53,4 +54,11 @@ test("a bubble grows for its label, but not for ever", () => {
   assert.equal(roomFor("Tax", 30), 30);
   assert.ok(roomFor("Python Async Debugging", 30) > 30);
   assert.equal(roomFor("x".repeat(200), 30), 48);
+});
+
+test("an undo says what is back", () => {
+  assert.equal(undoneInWords("hidden messages", -1), "Message unhidden.");
+  assert.equal(undoneInWords("hidden messages", 3), "3 messages hidden again.");
+  assert.equal(undoneInWords("the filter", 0), "Filter restored.");
+  assert.equal(undoneInWords("", 0), "Nothing to undo.");
 });

@@ -148,3 +148,20 @@ def test_topics_by_hand_outlive_an_extraction(server, client, endpoint, chat):
     undone = client.call("smart_context.undo", chat_id=chat)
     assert undone["undone"] == "the topics"
     assert [t["label"] for t in undone["topics"]] == ["Felines", "Boats Sail", "Weather"]
+
+
+def test_a_preview_compares_with_what_is_sent_without_a_filter(client, chat):
+    everything = client.call("smart_context.preview", chat_id=chat)
+    assert everything["unfiltered"] == everything["tokens"]
+    shown = client.call("smart_context.preview", chat_id=chat, topics=["cats sleep"])
+    assert shown["tokens"] < shown["unfiltered"] == everything["tokens"]
+    assert 0 < shown["by_topic"]["cats sleep"] <= shown["parts"]["history"]
+
+
+def test_a_topic_is_described_by_its_messages(client, chat):
+    card = client.call("smart_context.describe_topic", chat_id=chat, label="cats sleep")
+    shown = client.call("smart_context.preview", chat_id=chat, topics=["cats sleep"])
+    assert card["tokens"] == shown["by_topic"]["cats sleep"]
+    assert [sample["id"] for sample in card["samples"]] == ["m0", "m1"]
+    nothing = client.call("smart_context.describe_topic", chat_id=chat, label="quantum physics")
+    assert (nothing["messages"], nothing["samples"]) == (0, [])

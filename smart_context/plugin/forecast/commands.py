@@ -15,6 +15,7 @@ from smart_context.plugin.forecast.costs import PART_NAMES
 from smart_context.plugin.forecast.forecasts import Forecast, Forecasts, difference
 from smart_context.plugin.forecast.plans import RequestPlanner
 from smart_context.plugin.forecast.rows import candidate_rows, rows_by_id
+from smart_context.plugin.forecast.topic_cards import topic_card
 from smart_context.plugin.model_in_use import ModelInUse
 from smart_context.plugin.selection.selector import protected_ids
 from smart_context.plugin.selection.status_line import status_line
@@ -53,7 +54,11 @@ class PreviewCommands:
 
     def commands(self) -> Mapping[str, CommandHandler]:
         """The commands by name."""
-        return {"preview": self.preview, "reasons": self.reasons}
+        return {
+            "preview": self.preview,
+            "reasons": self.reasons,
+            "describe_topic": self.describe_topic,
+        }
 
     async def preview(  # noqa: PLR0913, PLR0917 - a parameter for each thing that may differ
         self,
@@ -106,6 +111,10 @@ class PreviewCommands:
             "threshold": forecast.decision.selection.reasons.threshold,
         }
 
+    async def describe_topic(self, chat_id: str, label: str) -> JsonObject:
+        """What picking a topic alone would keep: number, tokens, dates and three samples."""
+        return topic_card(await self._forecasts.forecast(check_chat_id(chat_id), [label]))
+
     async def _own_forecast(self, chat_id: ChatId, draft: Message, attached: str) -> Forecast:
         """What would be sent of a chat under its own choices."""
         forecast = await self.forecasts.forecast(chat_id)
@@ -136,6 +145,8 @@ class PreviewCommands:
         window = self.model.window()
         return {
             "tokens": tokens.total,
+            "unfiltered": tokens.total + forecast.left_out_tokens,
+            "by_topic": forecast.tokens_by_topic,
             "parts": tokens.to_dict(),
             "part_names": dict(PART_NAMES),
             "model": self.model.name(),

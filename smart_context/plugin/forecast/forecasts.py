@@ -7,8 +7,9 @@ import asyncio
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 
+import numpy as np
 from cachetools import LRUCache
 
 from smart_context.chat.messages import ChatId, Message, MessageId
@@ -24,7 +25,10 @@ from smart_context.plugin.forecast.hidden_text import (
 )
 from smart_context.plugin.selection.chat_filter import ChatFilter, with_selection
 from smart_context.plugin.selection.selector import ChatView, ContextSelector, Decision
+from smart_context.relevance.reasons import KINDS, ReasonKind
 from smart_context.values import CountTokens, JsonObject
+
+_BY_TOPIC = KINDS.index(ReasonKind.TOPIC)
 
 MAX_FORECASTS = 48
 MAX_PLACES = 50
@@ -40,7 +44,7 @@ Wish = tuple[tuple[str, ...] | None, float | None]
 """Topics and threshold instead of the chat's own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Forecast:
     """What would be sent of a chat, and what that costs.
 
@@ -55,6 +59,39 @@ class Forecast:
     decision: Decision
     costs: Costs
     tokens: TokensByPart
+
+    @cached_property
+    def kept_by_topic(self) -> list[tuple[int, str]]:
+        """The positions of the messages that a picked topic keeps, each with the topic."""
+        reasons = self.decision.selection.reasons
+        if reasons.found is None or self.decision.selection.fell_back:
+            return []
+        positions = np.flatnonzero(reasons.kinds == _BY_TOPIC)
+        return list(zip(positions.tolist(), reasons.found.topics_of(positions), strict=True))
+
+    @cached_property
+    def tokens_by_topic(self) -> dict[str, int]:
+        """The tokens that are sent of each topic's messages.
+
+        A message counts for the topic that keeps it, or else for the one that it was found for.
+        """
+        known = {
+            message_id: topic.label
+            for topic in self.view.sidecar.topics
+            for message_id in topic.message_ids
+        }
+        reasons, kept = self.decision.selection.reasons, dict(self.kept_by_topic)
+        tokens: dict[str, int] = {}
+        for position in np.flatnonzero(reasons.is_in).tolist():
+            label = kept.get(position) or known.get(reasons.ids[position])
+            if label:
+                tokens[label] = tokens.get(label, 0) + int(self.costs.tokens[position])
+        return tokens
+
+    @cached_property
+    def left_out_tokens(self) -> int:
+        """The tokens of the messages that are not sent."""
+        return int(self.costs.tokens[~self.decision.selection.reasons.is_in].sum())
 
     def without(self, left_out: Collection[MessageId], count_tokens: CountTokens) -> "Forecast":
         """The forecast without messages that do not fit into the model's window."""

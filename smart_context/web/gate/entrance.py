@@ -38,6 +38,7 @@ ENTRANCE = f"""<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta name="color-scheme" content="light dark">
+<link rel="preload" as="font" type="font/woff2" href="/static/fonts/inter-latin.woff2" crossorigin>
 {_PRELOADS}
 <noscript>Smart Context needs JavaScript: a script fetches its pages with a key.</noscript>
 <script src="/static/enter.js"></script>
