@@ -113,7 +113,7 @@ class PreviewCommands:
 
     async def describe_topic(self, chat_id: str, label: str) -> JsonObject:
         """What picking a topic alone would keep: number, tokens, dates and three samples."""
-        return topic_card(await self._forecasts.forecast(check_chat_id(chat_id), [label]))
+        return topic_card(await self.forecasts.forecast(check_chat_id(chat_id), [label]))
 
     async def _own_forecast(self, chat_id: ChatId, draft: Message, attached: str) -> Forecast:
         """What would be sent of a chat under its own choices."""
