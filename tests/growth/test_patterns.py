@@ -24,7 +24,6 @@ PASSED_ON = {
 """How patterns are used that a module hands to a function, or looks up; by default to search."""
 
 BOUNDED = {
-    "text.references": 160,
     "topics.standing.personal._NOTED": 120,
     "topics.standing.personal": 200,
     "topics.standing": 600,

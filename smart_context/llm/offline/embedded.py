@@ -74,11 +74,6 @@ class EmbeddedEmbedder:
         """`embedded/all-MiniLM-L6-v2`."""
         return NAME
 
-    @property
-    def dimension(self) -> int:
-        """384."""
-        return DIMENSION
-
     async def embed(self, texts: Sequence[str]) -> Matrix:
         """Shape (len(texts), 384), one unit-length row per text, in order.
 

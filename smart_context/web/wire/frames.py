@@ -98,15 +98,6 @@ def _frame_of(  # noqa: PLR0911  (one for each thing that can be wrong)
     return CommandRequest(id=request_id, method=method, params=params)
 
 
-def render_result(request_id: JsonId, result: Any) -> str:
-    """The reply to a request that succeeded.
-
-    Raises:
-        ValueError: If the result can't be serialised.
-    """
-    return render_json({"jsonrpc": "2.0", "id": request_id, "result": result})
-
-
 def render_error(request_id: JsonId, code: int, message: str) -> str:
     """The reply to a request that failed."""
     error = {"code": code, "message": message}

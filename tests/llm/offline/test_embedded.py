@@ -57,7 +57,7 @@ async def test_rows_are_float32_of_unit_length_in_the_order_of_the_texts(embedde
     texts = [" ".join(SENTENCES[:count]) for count in (4, 1, 3, 2)] * 9
     together = await embedder.embed(texts)
     assert together.dtype == np.float32
-    assert together.shape == (36, embedder.dimension)
+    assert together.shape == (36, 384)
     np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, atol=1e-5)
     alone = await embedder.embed([texts[2]])
     np.testing.assert_allclose(together[2], alone[0], atol=1e-4)
