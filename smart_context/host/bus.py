@@ -1,7 +1,7 @@
 """Carries events to plugins and clients.
 
-The `EventBus` runs the handlers of plugins, one after another. The `Relay` tells clients at once
-and in order, and passes the same events to the bus right after.
+The `EventBus` runs the handlers of plugins, one after another. The `EventRelay` tells clients at
+once and in order, and passes the same events to the bus right after.
 """
 
 import asyncio
@@ -116,7 +116,7 @@ class EventBus:
             _logger.exception("%s: a handler of %s was cancelled by itself", name, owner)
 
 
-class Relay:
+class EventRelay:
     """Calls clients at once; plugins, being async, get their events from a queue.
 
     Args:

@@ -13,7 +13,7 @@ from smart_context.chat.messages import ChatId, Message
 from smart_context.chat.store import ChatStore
 from smart_context.config import VaultConfig
 from smart_context.errors import CommandFailed, Fault
-from smart_context.host.bus import HANDLER_TIMEOUT_S, EventBus, Listener, Relay, event_name
+from smart_context.host.bus import HANDLER_TIMEOUT_S, EventBus, EventRelay, Listener, event_name
 from smart_context.host.commands.chat import ChatCommands
 from smart_context.host.commands.compaction import Compactions
 from smart_context.host.commands.files import FileCommands
@@ -122,7 +122,7 @@ class Host:
         self.services = services = Services(
             current=self._current,
             bus=bus,
-            relay=Relay(bus),
+            relay=EventRelay(bus),
             commands=CommandRegistry(),
             panels=Panels(self.emit),
             store=store,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from smart_context.chat.files.file_store import FileStore
 from smart_context.chat.store import ChatStore
 from smart_context.config import VaultConfig
-from smart_context.host.bus import EventBus, Relay
+from smart_context.host.bus import EventBus, EventRelay
 from smart_context.host.commands.registry import CommandRegistry
 from smart_context.host.models import HistoryBuilder, Models
 from smart_context.host.panels import Panels
@@ -46,7 +46,7 @@ class Services:
 
     current: CurrentSettings
     bus: EventBus
-    relay: Relay
+    relay: EventRelay
     commands: CommandRegistry
     panels: Panels
     store: ChatStore

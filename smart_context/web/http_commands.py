@@ -34,7 +34,7 @@ async def healthz(request: Request) -> Response:  # noqa: ARG001  (an endpoint h
     return PlainTextResponse("ok\n", headers={"Cache-Control": "no-store"})
 
 
-class Gateway:
+class HttpCommands:
     """`POST /api/commands/<name>`: a JSON object in, `{"result": …}` or `{"error": …}` out."""
 
     def __init__(self, commands: Commands) -> None:

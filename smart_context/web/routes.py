@@ -21,7 +21,7 @@ from smart_context.web.gate.headers import security_headers
 from smart_context.web.gate.refusals import refuse
 from smart_context.web.gate.security import Refusal
 from smart_context.web.gate.visits import Visit
-from smart_context.web.http_commands import Gateway, healthz
+from smart_context.web.http_commands import HttpCommands, healthz
 from smart_context.web.session import Sessions
 
 _log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ class Closing(Protocol):
 Listener = Callable[[str, dict[str, Any]], None]
 
 
-class Host(session.Host, Protocol):
+class WebHost(session.SessionHost, Protocol):
     """What the web application needs of the host."""
 
     def on_event(self, listener: Listener) -> Callable[[], None]:
@@ -53,7 +53,7 @@ class Host(session.Host, Protocol):
 
 
 def create_web_app(
-    host: Host,
+    host: WebHost,
     *,
     access: Access,
     allowed_hosts: Collection[str] = (),
@@ -95,7 +95,7 @@ def create_web_app(
     app = Starlette(
         routes=[
             Route(OPEN_PATH, healthz, methods=["GET"]),
-            Route("/api/commands/{name:path}", Gateway(host.commands).run, methods=["POST"]),
+            Route("/api/commands/{name:path}", HttpCommands(host.commands).run, methods=["POST"]),
             WebSocketRoute("/ws", sessions),
             *pages,
         ],

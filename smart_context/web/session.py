@@ -37,7 +37,7 @@ Run = Callable[[Coroutine[Any, Any, None]], None]
 """Runs a command in the background."""
 
 
-class Host(Protocol):
+class SessionHost(Protocol):
     """What the socket needs of the host."""
 
     @property
@@ -121,7 +121,7 @@ class Session:
         if not self.gone.done():
             self.gone.set_result(None)
 
-    async def read(self, host: Host, run: Run) -> None:
+    async def read(self, host: SessionHost, run: Run) -> None:
         """Run the client's requests until it disconnects."""
         while (message := await self._receive())["type"] == "websocket.receive":
             frame = parse_frame(_content_of(message))
@@ -175,7 +175,7 @@ class Sessions:
         max_stall_s: Longest wait for a client that does not read at all.
     """
 
-    def __init__(self, host: Host, *, max_stall_s: float = MAX_STALL_S) -> None:
+    def __init__(self, host: SessionHost, *, max_stall_s: float = MAX_STALL_S) -> None:
         self._host = host
         self._max_stall_s = max_stall_s
         self._sessions: set[Session] = set()
@@ -270,7 +270,7 @@ class Sessions:
             _log.exception("Parting from a client failed")
 
 
-async def _serve(session: Session, host: Host, run: Run) -> None:
+async def _serve(session: Session, host: SessionHost, run: Run) -> None:
     """Read and write until either ends, or the client lags too far behind."""
     ends = [
         asyncio.create_task(session.read(host, run)),

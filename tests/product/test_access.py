@@ -1,4 +1,4 @@
-"""Who may come in, and what is refused (contract A10, A11; DESIGN: security)."""
+"""Who may come in, and what is refused (docs/security.md)."""
 
 import http.cookiejar
 import json

@@ -1,4 +1,4 @@
-"""Seed 002 from end to end: pick topics, send, and look at what the endpoint received."""
+"""The filter from end to end: pick topics, send, and look at what the endpoint received."""
 
 import json
 import threading

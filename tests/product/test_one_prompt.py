@@ -1,4 +1,4 @@
-"""One path to the model: what is shown is, byte for byte, what the endpoint receives (issue 4).
+"""One path to the model: what is shown is, byte for byte, what the endpoint receives.
 
 Everything that shapes a prompt is on at once: a filter, standing instructions, a pin, a named
 context, attached files, a role with its template and files, a summary and tools.

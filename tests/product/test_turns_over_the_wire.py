@@ -1,4 +1,4 @@
-"""A turn from end to end (contract A4): what is saved, told and asked on good days and bad ones."""
+"""A turn from end to end: what is saved, told and asked on good days and bad ones."""
 
 import itertools
 import json

@@ -32,7 +32,7 @@ class Commands(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class CallResult:
     """The result of a command."""
 
     value: Any
@@ -58,10 +58,10 @@ class Failure:
 
 async def run_command(
     commands: Commands, name: str, params: Mapping[str, Any], caller: Caller
-) -> Result | Failure:
+) -> CallResult | Failure:
     """Run a command; never raises, and never shows a traceback."""
     try:
-        return Result(await commands.call(name, params, caller))
+        return CallResult(await commands.call(name, params, caller))
     except SmartContextError as error:
         return Failure(code=_code_of(error), message=str(error))
     except Exception:  # noqa: BLE001 - a fault of one command must not end the connection
@@ -70,8 +70,8 @@ async def run_command(
 
 
 def render_outcome(
-    outcome: Result | Failure, envelope: Mapping[str, Any]
-) -> tuple[str, Result | Failure]:
+    outcome: CallResult | Failure, envelope: Mapping[str, Any]
+) -> tuple[str, CallResult | Failure]:
     """The reply's JSON within `envelope`, and its outcome.
 
     A result that can't be serialised counts as a failure of the command.

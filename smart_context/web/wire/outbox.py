@@ -39,11 +39,11 @@ class Frame:
 
     text: str
     replaces: Hashable = None
-    piece: "Piece | None" = None
+    piece: "TextPiece | None" = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class TextPiece:
     """A run of an answer's characters.
 
     Attributes:
@@ -73,12 +73,12 @@ def event_frame(event: str, payload: Mapping[str, Any]) -> Frame:
     return Frame(text)
 
 
-def _piece_of(payload: Mapping[str, Any]) -> Piece | None:
+def _piece_of(payload: Mapping[str, Any]) -> TextPiece | None:
     offset, text = payload.get("offset"), payload.get("text")
     if not isinstance(offset, int) or not isinstance(text, str):
         return None
     answer = (str(payload.get("chat_id")), str(payload.get("message_id")))
-    return Piece(answer=answer, offset=offset, text=text, payload=dict(payload))
+    return TextPiece(answer=answer, offset=offset, text=text, payload=dict(payload))
 
 
 class _Joined:
@@ -86,13 +86,13 @@ class _Joined:
 
     __slots__ = ("_frames", "_next_offset", "_pieces", "size")
 
-    def __init__(self, frame: Frame, piece: Piece) -> None:
+    def __init__(self, frame: Frame, piece: TextPiece) -> None:
         self._frames = [frame]
         self._pieces = [piece]
         self._next_offset = piece.offset + len(piece.text)
         self.size = len(frame.text) + _ENTRY_BYTES
 
-    def join(self, frame: Frame, piece: Piece) -> bool:
+    def join(self, frame: Frame, piece: TextPiece) -> bool:
         if piece.offset != self._next_offset:
             return False
         self._frames.append(frame)
@@ -151,7 +151,7 @@ class Outbox:
         self._fixed += 1
         self._append(self._fixed, frame, len(frame.text) + _ENTRY_BYTES)
 
-    def _put_piece(self, frame: Frame, piece: Piece) -> None:
+    def _put_piece(self, frame: Frame, piece: TextPiece) -> None:
         key = (piece.answer, self._fixed)
         waiting = self._queue.get(key)
         if isinstance(waiting, _Joined):

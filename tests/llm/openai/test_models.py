@@ -150,7 +150,7 @@ async def test_an_answer_without_a_finish_reason_is_whole_when_it_ends_with_done
     assert [piece.text for piece in await collected(chat.stream(ASK))] == ["fine"]
 
 
-# Retries (contract A4)
+# Retries
 
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 529])
