@@ -8,6 +8,7 @@ import "./cloud/bubble-cloud-define.js";
 import { ChatContexts } from "./contexts/chat-contexts.js";
 import { ChatList } from "./messages/chat-list.js";
 import { Compaction, markCompacted } from "./messages/compaction.js";
+import { startContinueHere } from "./messages/continue-here.js";
 import { Composer } from "./composer/composer.js";
 import { pageWire } from "./frame/connection.js";
 import { Highlight } from "./messages/highlight.js";
@@ -85,6 +86,8 @@ function goToTarget() {
   highlight.reveal(target);
   scroll.show(target);
 }
+
+startContinueHere(wire, chatId);
 
 /** @param {string} words */
 function announce(words) {

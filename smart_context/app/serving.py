@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from smart_context.app.browsers import session_file
+from smart_context.app.client_commands import ClientCommands
 from smart_context.app.client_keys import key_file
 from smart_context.app.composition import composed, make_host, read_vault, settings_files
 from smart_context.app.following import Follower, stamps_of
@@ -58,6 +59,7 @@ async def serve_vault(
         follower = Follower(vault_host, stamps, replaced)
         TrustCommands(vault_host, follower).register()
         gateway = make_gateway(vault_host, lambda scope: admitted(scope).key)
+        ClientCommands(vault_host, gateway.activity).register()
         pages = [
             *page_routes(vault_host, vault_host.services.children.texts),
             *panel_routes(vault_host.panels),

@@ -5,16 +5,7 @@ from typing import Any
 
 from smart_context.chat.compaction import compaction_points
 from smart_context.chat.history import ContextBuilderOptions, build_context
-from smart_context.chat.messages import Message
-
-SOURCE = "source"
-"""Names the program, its id of the chat, and the key it came in by."""
-
-CUT = "cut"
-"""Marks a message that the program has stopped sending, from the front of its list."""
-
-STAYS = "stays"
-"""Marks a message that goes with every request: a system message, or one that nobody knows."""
+from smart_context.chat.messages import CUT, SOURCE, Message
 
 _KEEP_ALL_ROUNDS = -1
 

@@ -24,6 +24,15 @@ ROLES: frozenset[str] = frozenset(get_args(Role))
 Part = Mapping[str, Any]
 """A piece of a message: `{"type": "text" | "image" | "info" | "reasoning" | "tool_call", …}`."""
 
+SOURCE = "source"
+"""Names the program, its id of the chat, and the key it came in by."""
+
+CUT = "cut"
+"""Marks a message that the program has stopped sending, from the front of its list."""
+
+STAYS = "stays"
+"""Marks a message that goes with every request: a system message, or one that nobody knows."""
+
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _WRITTEN_WHEN_SET = ("created_at", "generating", "error", "error_code", "is_summary")
 _USUAL = frozenset({"id", "role", "content", "created_at"})

@@ -15,6 +15,7 @@ class Row:
     message_count: int = 0
     updated_at: str = ""
     preview: str = ""
+    client: str = ""
 
 
 @dataclass

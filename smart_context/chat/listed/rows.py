@@ -8,7 +8,7 @@ from typing import Any
 
 from smart_context.chat.documents.document import Version
 from smart_context.chat.ids import chat_id_of
-from smart_context.chat.messages import ChatId, Message
+from smart_context.chat.messages import SOURCE, ChatId, Message
 from smart_context.disk.files import Signature
 from smart_context.disk.json_file import read_object, write_object
 from smart_context.disk.places import Place
@@ -36,6 +36,7 @@ class ChatRow:
         message_count: The number of messages.
         updated_at: When the last message was written, else when the file was; ISO 8601 in UTC.
         preview: The beginning of the last message that has text, on one line.
+        client: The program whose chat it is; empty for a chat of ours.
     """
 
     id: ChatId
@@ -43,6 +44,7 @@ class ChatRow:
     message_count: int
     updated_at: str
     preview: str
+    client: str = ""
 
 
 def row_of(chat_id: ChatId, version: Version, signature: Signature) -> ChatRow:
@@ -53,6 +55,7 @@ def row_of(chat_id: ChatId, version: Version, signature: Signature) -> ChatRow:
         message_count=sum(type(entry.value) is dict for entry in version.entries),
         updated_at=_updated_at(version, signature),
         preview=_preview(version),
+        client=_client(version),
     )
 
 
@@ -93,9 +96,9 @@ def write_index(folder: Place, rows: Mapping[ChatId, tuple[Signature, ChatRow]])
 
 
 def _indexed(name: str, row: Any) -> tuple[ChatId, tuple[Signature, ChatRow]]:
-    mtime_ns, size, inode, title, message_count, updated_at, preview = row
+    mtime_ns, size, inode, title, message_count, updated_at, preview, client = row
     chat_id = chat_id_of(f"{name}.json")
-    texts = (title, updated_at, preview)
+    texts = (title, updated_at, preview, client)
     numbers = (mtime_ns, size, inode, message_count)
     if (
         chat_id is None
@@ -109,8 +112,15 @@ def _indexed(name: str, row: Any) -> tuple[ChatId, tuple[Signature, ChatRow]]:
         message_count=message_count,
         updated_at=updated_at,
         preview=preview,
+        client=client,
     )
     return chat_id, (Signature(mtime_ns, size, inode), kept)
+
+
+def _client(version: Version) -> str:
+    source = version.other.get(SOURCE)
+    client = source.get("client") if isinstance(source, Mapping) else None
+    return _cut(_on_one_line(client[:_LOOKED_AT]), TITLE_LENGTH) if isinstance(client, str) else ""
 
 
 def _updated_at(version: Version, signature: Signature) -> str:

@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from smart_context.config import EndpointSettings
 from smart_context.errors import ChatIdInvalid, SmartContextError
+from smart_context.gateway.activity import Activity
 from smart_context.gateway.edge.embeddings import embedded_vectors
 from smart_context.gateway.edge.errors import GatewayError
 from smart_context.gateway.edge.models import endpoint_for, known_models, model_view, models_view
@@ -50,6 +51,9 @@ class Gateway:
         parts: What exchanges are made with.
         key_of: The name of the key that a request was let in by.
         upstream: The connections to providers.
+
+    Attributes:
+        activity: What clients have done.
     """
 
     def __init__(
@@ -61,6 +65,7 @@ class Gateway:
         self._upstream = upstream or Upstream()
         self._own = OwnAnswers(host)
         self._recent = RecentLists()
+        self.activity = Activity()
         self._stopping = asyncio.Event()
         self._running: set[asyncio.Task[Any]] = set()
 
@@ -132,6 +137,7 @@ class Gateway:
                 return
             endpoint = endpoint_for(self._host.config, incoming.model)
             chat = await self._chat_of(incoming)
+            asked = self.activity.asked(key, incoming.client, chat.id if chat else "")
             exchange = Exchange(
                 self._parts,
                 incoming,
@@ -144,6 +150,8 @@ class Gateway:
                 await self._own.offline(exchange, incoming, presence, send)
             else:
                 await provide(self._upstream, exchange, incoming, endpoint, presence, send)
+            if exchange.turn is not None:
+                asked.error = exchange.turn.error
         finally:
             presence.close()
 

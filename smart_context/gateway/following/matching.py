@@ -4,8 +4,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from smart_context.chat.clients import CUT
-from smart_context.chat.messages import Message
+from smart_context.chat.messages import CUT, Message
 from smart_context.gateway.requests.units import Unit, key_of, spoken_text
 
 ISSUED = "model"

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from smart_context.chat.clients import STAYS
-from smart_context.chat.messages import Message, Part, Role
+from smart_context.chat.messages import STAYS, Message, Part, Role
 from smart_context.gateway.requests.body import BodyRefused
 from smart_context.values import JsonObject
 

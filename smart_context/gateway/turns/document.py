@@ -8,8 +8,7 @@ from typing import Any
 
 from cachetools import LRUCache
 
-from smart_context.chat.clients import CUT, SOURCE
-from smart_context.chat.messages import ChatId, Message, MessageId
+from smart_context.chat.messages import CUT, SOURCE, ChatId, Message, MessageId
 from smart_context.chat.store import ChatStore
 from smart_context.gateway.answers.gathered import Choice, Gathered
 from smart_context.gateway.following.documents import append_answer, follow, put_answer

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from smart_context.chat.clients import STAYS
-from smart_context.chat.messages import ChatId, Message, MessageId
+from smart_context.chat.messages import STAYS, ChatId, Message, MessageId
 from smart_context.errors import SmartContextError
 from smart_context.plugin.choices.sidecar_files import ChatSidecar
 from smart_context.plugin.choices.state import FilterState

@@ -25,6 +25,7 @@ SHEETS = (
     "sends",
     "turn",
     "trust",
+    "clients",
     "print",
 )
 """The style sheets of our pages, in order."""

@@ -9,6 +9,7 @@
     /markdown                       parts of an answer that is being written, as HTML
     /chats/{id}/turns/{turn}        the receipt of one turn: ?diff= compares it, ?replay= replays it
     /panels/smart_context?chat_id=  the panel alone
+    /clients                        connecting other programs, and their keys
     /contexts?chat=                 a new named context
     /contexts/{key}?chat=           a named context, to view and change
     /static/…                       styles and scripts
@@ -83,6 +84,7 @@ def page_routes(host: PageHost, child: Child | None = None) -> list[BaseRoute]:
         Route("/chats/{chat_id}/turns/{turn}", pages.turn),
         Route("/markdown", LiveMarkdown().answer, methods=["POST"]),
         Route("/panels/smart_context", pages.panel),
+        Route("/clients", pages.clients),
         Route("/contexts", pages.contexts),
         Route("/contexts/{key:path}", pages.contexts),
         Route("/favicon.ico", favicon),
@@ -123,6 +125,7 @@ class _Pages:
             title=next((chat.title for chat in chats if chat.id == chat_id), ""),
             chats=chats[:_LISTED_CHATS],
             panel=panel,
+            client=next((chat.client for chat in chats if chat.id == chat_id), ""),
             max_file_bytes=MAX_UPLOAD_BYTES,
             **messages,
             **await self._system(),
@@ -193,6 +196,10 @@ class _Pages:
             chats=chats[:_LISTED_CHATS],
             **await self._system(),
         )
+
+    async def clients(self, _request: Request) -> Response:
+        view = await self._plugin.ask("system.clients", {})
+        return await self._page("clients.html", view=view, **await self._system())
 
     async def _system(self) -> dict[str, Any]:
         """What the frame of each page shows of the server."""

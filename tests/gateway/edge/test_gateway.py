@@ -5,6 +5,7 @@ import json
 import socket
 import struct
 import threading
+import time
 
 import pytest
 
@@ -348,3 +349,50 @@ def test_without_a_provider_texts_are_embedded_here(offline):
     assert list(struct.unpack(f"<{len(raw) // 4}f", raw)) == pytest.approx(plain[0]["embedding"])
     refused = offline.request("POST", "/v1/embeddings", {"input": [[1, 2]]})
     assert (refused.status, refused.json["error"]["param"]) == (400, "input")
+
+
+# What the page shows of clients
+
+
+def test_the_list_and_the_page_name_the_client(server, client):
+    chat = client.chat(user("Hello page"), headers={"User-Agent": "opencode/1.0"}).chat
+    (row,) = [r for r in server.ask("memory.list_chats")["chats"] if r["id"] == chat]
+    assert row["client"] == "opencode"
+    status, page = server.request("GET", f"/chats/{chat}")
+    assert status == 200
+    assert "data-continue-here" in page
+    assert "opencode" in page
+
+
+def test_a_clients_chat_is_continued_in_a_copy(server, client):
+    chat = client.chat(system("s"), user("Hello copy")).chat
+    made = server.ask("memory.copy_chat", chat_id=chat)["chat_id"]
+    copy = server.ask("memory.load_chat", chat_id=made)
+    assert "source" not in copy
+    assert copy["continued_from"] == chat
+    assert [m["content"] for m in copy["messages"][:2]] == ["s", "Hello copy"]
+    assert "data-continue-here" not in server.request("GET", f"/chats/{made}")[1]
+
+
+def test_a_client_gets_a_key_and_loses_it(server, client):
+    key = server.ask("system.new_client_key", client="opencode")["key"]
+    held = ApiClient(server, key)
+    assert held.chat(user("hi"), headers={"User-Agent": "opencode/1.0"}).status == 200
+    assert held.request("POST", "/api/commands/memory.list_chats", {}).status == 401
+    shown = server.ask("system.clients")
+    assert "opencode" in shown["keys"]
+    assert ("opencode", "opencode") in [(c["key"], c["client"]) for c in shown["clients"]]
+    server.ask("system.revoke_client_key", client="opencode")
+    deadline = time.monotonic() + 5
+    while held.chat(user("hi")).status == 200:
+        assert time.monotonic() < deadline
+    assert server.request("GET", "/clients")[0] == 200
+
+
+def test_two_keys_never_share_a_chat_by_answers(server, client, provider):
+    other = ApiClient(server, server.ask("system.new_client_key", client="other")["key"])
+    provider.reply_with(ANSWER)
+    first = client.chat(user("Who lit the lamp, again?"))
+    asked = [user("Who lit the lamp, again?"), assistant(ANSWER), user("And then?")]
+    assert other.chat(*asked).chat != first.chat
+    assert client.chat(*asked).chat == first.chat

@@ -1,0 +1,82 @@
+"""What the page asks about clients of the API: keys, how to connect, what they did, copies."""
+
+import asyncio
+import secrets
+
+from smart_context.app.client_keys import base_url, key_file
+from smart_context.chat.ids import check_chat_id, new_chat_id
+from smart_context.chat.messages import CUT, SOURCE, STAYS
+from smart_context.errors import CommandFailed
+from smart_context.gateway.activity import Activity
+from smart_context.gateway.connecting import CLIENTS
+from smart_context.host.host import Host
+from smart_context.values import JsonObject
+
+_NOT_COPIED = (SOURCE, "branches", "removed")
+
+
+class ClientCommands:
+    """What the page asks about clients of the API.
+
+    Args:
+        host: The host that is served.
+        activity: What clients have done.
+    """
+
+    def __init__(self, host: Host, activity: Activity) -> None:
+        self._host = host
+        self._activity = activity
+
+    def register(self) -> None:
+        """Make the commands callable."""
+        commands = self._host.commands
+        commands.register("system.clients", self.clients)
+        commands.register("system.new_client_key", self.new_client_key)
+        commands.register("system.revoke_client_key", self.revoke_client_key)
+        commands.register("memory.copy_chat", self.copy_chat)
+
+    async def clients(self) -> JsonObject:
+        """List the keys, the clients that have asked, and how to connect others."""
+        keys = await asyncio.to_thread(lambda: key_file().read().keys)
+        address = await asyncio.to_thread(base_url)
+        model = self._host.config.chat.model if self._host.config.chat else "embedded/passages"
+        return {
+            "base_url": address,
+            "keys": sorted(keys),
+            "clients": self._activity.all(),
+            "setups": [
+                {
+                    "client": client,
+                    "name": setup.name,
+                    "where": setup.where.replace("{key}", "KEY"),
+                    "lines": setup.filled(address, "KEY", model),
+                    "chat_id": setup.chat_id,
+                }
+                for client, setup in CLIENTS.items()
+            ],
+        }
+
+    async def new_client_key(self, client: str) -> JsonObject:
+        """Make a key for a client; it is shown this once."""
+        return {"client": client, "key": await asyncio.to_thread(key_file().new, client)}
+
+    async def revoke_client_key(self, client: str) -> JsonObject:
+        """Take a client's key away."""
+        await asyncio.to_thread(key_file().revoke, client)
+        return await self.clients()
+
+    async def copy_chat(self, chat_id: str) -> JsonObject:
+        """Copy a client's chat into a chat of your own, to continue it here."""
+        document = await self._host.store.load(check_chat_id(chat_id))
+        entries = [entry for entry in document["messages"] if not entry.get("generating")]
+        if not entries:
+            raise CommandFailed(f"chat {chat_id!r} has no messages to continue from")
+        copy = {name: value for name, value in document.items() if name not in _NOT_COPIED}
+        copy["messages"] = [
+            {name: value for name, value in entry.items() if name not in {CUT, STAYS}}
+            for entry in entries
+        ]
+        copy["continued_from"] = chat_id
+        made = new_chat_id()
+        await self._host.store.save(made, copy, reader=secrets.token_hex(4))
+        return {"chat_id": made}
