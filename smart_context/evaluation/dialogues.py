@@ -13,10 +13,12 @@ class Question:
     Attributes:
         text: The free-text topic.
         evidence: The messages that answer it; at least one.
+        is_trap: It asks what the dialogue does not say, or says of somebody else.
     """
 
     text: str
     evidence: frozenset[MessageId]
+    is_trap: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

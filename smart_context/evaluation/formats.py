@@ -32,6 +32,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 Entry = Mapping[str, Any]
 
 _SESSION = re.compile(r"session_(\d+)")
+_TRAP = 5
 _EVIDENCE = re.compile(r"[^\s;,]+")
 
 
@@ -107,7 +108,11 @@ def _questions(entry: Entry, name: str) -> Dialogue:
     )
     present = {message.id for message in messages}
     asked = (
-        Question(text=question["question"], evidence=found)
+        Question(
+            text=question["question"],
+            evidence=found,
+            is_trap=question.get("category") == _TRAP,
+        )
         for question in entry["qa"]
         if (found := _evidence(question.get("evidence") or ()) & present)
     )

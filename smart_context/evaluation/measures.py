@@ -1,6 +1,6 @@
 """What is measured, as values that add up, and their means."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
@@ -86,6 +86,50 @@ class Sample:
     belongs: NDArray[np.bool_]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a free-text topic finds that the dialogue speaks of.
+
+    Attributes:
+        match: What reaches the threshold, beside what belongs.
+        is_found: Whether anything reaches it.
+        evidence: The share of what belongs among all that is sent.
+        tokens: The share of the tokens that are sent.
+        baselines: The share of what belongs that simple ways find with as many tokens.
+        hits: How many of what belongs are among the best, at each of `DEPTHS`.
+        wanted: How many belong.
+        is_trap: Whether the question is left out of pooled figures.
+    """
+
+    match: Match
+    is_found: bool
+    evidence: float
+    tokens: float
+    baselines: Mapping[str, float]
+    hits: tuple[int, ...]
+    wanted: int
+    is_trap: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """Found topics beside the subjects of a dialogue.
+
+    Attributes:
+        adjusted_rand: 1 for the same groups, 0 for what chance gives.
+        coverage: For each subject the F1 of the topic that fits it best, mean.
+        topics_each: How many topics there are for each subject.
+        largest: The share of the messages that the largest topic has.
+        is_single: Whether there is one topic.
+    """
+
+    adjusted_rand: float
+    coverage: float
+    topics_each: float
+    largest: float
+    is_single: bool
+
+
 @dataclass(kw_only=True)
 class Findings:
     """All that was found on some dialogues.
@@ -100,6 +144,9 @@ class Findings:
         follow_ups: For selections with a follow-up or what it refers to: `found` counts those
             with the follow-up, `wanted` those with what it refers to, `right` those with both.
         samples: What the picture shows.
+        asked: For each free-text topic that the dialogue speaks of, what it finds.
+        absent: For each that it never speaks of, whether it finds nothing.
+        agreements: For each dialogue of known subjects, how the topics fit them.
     """
 
     dialogues: int = 0
@@ -110,6 +157,9 @@ class Findings:
     sticky: Counts = Counts()
     follow_ups: Counts = Counts()
     samples: list[Sample] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
+    absent: list[bool] = field(default_factory=list)
+    agreements: list[Agreement] = field(default_factory=list)
 
     def add(self, other: "Findings") -> None:
         """Take in those of other dialogues."""
@@ -121,6 +171,9 @@ class Findings:
         self.sticky += other.sticky
         self.follow_ups += other.follow_ups
         self.samples += other.samples
+        self.asked += other.asked
+        self.absent += other.absent
+        self.agreements += other.agreements
 
 
 def recalls_of(scores: NDArray[np.float32], evidence: Sequence[int]) -> tuple[float, ...]:

@@ -1,6 +1,6 @@
 """The result of a measurement, for programs and for people."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from smart_context.evaluation.formats import Kind
@@ -11,6 +11,24 @@ _ROWS = (
     ("dialogues", ("dialogues",)),
     ("messages", ("messages",)),
     *((f"evidence recall @{depth}", ("evidence_recall", str(depth))) for depth in DEPTHS),
+    *((f"  pooled, without traps @{depth}", ("evidence_pooled", str(depth))) for depth in DEPTHS),
+    ("topics looked for", ("asked", "count")),
+    ("at the threshold: precision", ("asked", "precision")),
+    ("  recall", ("asked", "recall")),
+    ("  F1", ("asked", "f1")),
+    ("  found anything", ("asked", "found")),
+    ("  evidence sent", ("asked", "evidence")),
+    ("  share of tokens sent", ("asked", "tokens")),
+    ("with as many tokens: newest", ("asked", "newest")),
+    ("  BM25", ("asked", "bm25")),
+    ("  cosine", ("asked", "cosine")),
+    ("  BM25, cosine and neighbours", ("asked", "both")),
+    ("absent topics that find nothing", ("absent", "share")),
+    ("found topics, adjusted Rand", ("agreement", "adjusted_rand")),
+    ("  coverage", ("agreement", "coverage")),
+    ("  topics for each subject", ("agreement", "topics_each")),
+    ("  one topic only", ("agreement", "single")),
+    ("  largest bubble's share", ("agreement", "largest")),
     ("same-topic precision", ("same_topic", "precision")),
     ("same-topic recall", ("same_topic", "recall")),
     ("same-topic F1", ("same_topic", "f1")),
@@ -51,6 +69,10 @@ def as_json(measured: Measured) -> JsonObject:
         "dialogues": findings.dialogues,
         "messages": findings.messages,
         "evidence_recall": _recalls(findings),
+        "evidence_pooled": _pooled(findings),
+        "asked": _asked(findings),
+        "absent": _absent(findings),
+        "agreement": _agreements(findings),
         "same_topic": None
         if match is None
         else {
@@ -78,6 +100,58 @@ def _recalls(findings: Findings) -> JsonObject | None:
     return {
         "questions": len(findings.recalls),
         **{str(depth): mean for depth, mean in zip(DEPTHS, means, strict=True)},
+    }
+
+
+def _pooled(findings: Findings) -> JsonObject | None:
+    """Hits of all questions together: those with much evidence count for more."""
+    counted = [asked for asked in findings.asked if not asked.is_trap]
+    wanted = sum(asked.wanted for asked in counted)
+    if not wanted:
+        return None
+    hits = (sum(depth) for depth in zip(*(asked.hits for asked in counted), strict=True))
+    return {str(depth): found / wanted for depth, found in zip(DEPTHS, hits, strict=True)}
+
+
+def _asked(findings: Findings) -> JsonObject | None:
+    count = len(findings.asked)
+    if not count:
+        return None
+
+    def mean(values: Iterable[float]) -> float:
+        return sum(values) / count
+
+    return {
+        "count": count,
+        "precision": mean(asked.match.precision for asked in findings.asked),
+        "recall": mean(asked.match.recall for asked in findings.asked),
+        "f1": mean(asked.match.f1 for asked in findings.asked),
+        "found": mean(asked.is_found for asked in findings.asked),
+        "evidence": mean(asked.evidence for asked in findings.asked),
+        "tokens": mean(asked.tokens for asked in findings.asked),
+        **{
+            name: mean(asked.baselines[name] for asked in findings.asked)
+            for name in findings.asked[0].baselines
+        },
+    }
+
+
+def _absent(findings: Findings) -> JsonObject | None:
+    count = len(findings.absent)
+    return {"count": count, "share": sum(findings.absent) / count} if count else None
+
+
+def _agreements(findings: Findings) -> JsonObject | None:
+    count = len(findings.agreements)
+    if not count:
+        return None
+    return {
+        "dialogues": count,
+        "adjusted_rand": sum(each.adjusted_rand for each in findings.agreements) / count,
+        "coverage": sum(each.coverage for each in findings.agreements) / count,
+        "topics_each": sum(each.topics_each for each in findings.agreements) / count,
+        "single": sum(each.is_single for each in findings.agreements) / count,
+        "largest": max(each.largest for each in findings.agreements),
     }
 
 

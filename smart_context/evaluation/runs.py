@@ -16,6 +16,7 @@ from smart_context.evaluation.trial import Trial
 from smart_context.llm.models import Embedder
 from smart_context.plugin.settings import FilterSettings
 from smart_context.relevance.calibrate import Scale
+from smart_context.relevance.judging import Judge
 from smart_context.topics.embedded import EmbeddedTopicExtractor
 
 Progress = Callable[[str, int, int], None]
@@ -61,6 +62,7 @@ async def measured_files(
     settings: FilterSettings,
     *,
     scale: Scale | None = None,
+    judge: Judge | None = None,
     cache: Path | None = None,
     on_progress: Progress | None = None,
 ) -> Result:
@@ -71,6 +73,7 @@ async def measured_files(
         embedder: Of the vault.
         settings: The filter's.
         scale: Of the embedding model; `None` as the plugin without a calibration.
+        judge: Says what is about a topic; `None` as the plugin.
         cache: Where vectors are kept; `None` keeps none.
         on_progress: Told after each dialogue.
 
@@ -90,6 +93,7 @@ async def measured_files(
                         EmbeddedTopicExtractor,
                         settings,
                         scale=scale,
+                        judge=judge,
                         scratch=Path(scratch),
                     )
                     findings.add(await trial.measure(dialogue))

@@ -5,15 +5,19 @@ nothing is measured that a user would not meet.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.errors import ModelFailed
+from smart_context.evaluation.agreement import agreement
+from smart_context.evaluation.baselines import Baselines
 from smart_context.evaluation.dialogues import Dialogue
 from smart_context.evaluation.measures import (
+    Agreement,
+    Asked,
     Counts,
     Findings,
     Kept,
@@ -30,6 +34,7 @@ from smart_context.plugin.settings import FilterSettings
 from smart_context.plugin.topics.updates import ChatEmbedder
 from smart_context.relevance.cache import EmbeddingCache
 from smart_context.relevance.calibrate import Scale
+from smart_context.relevance.judging import Judge
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.relevance.select import ROUNDING
 from smart_context.topics.extraction import TopicExtractor
@@ -50,6 +55,7 @@ class Trial:
         extractor: Gives the topic extractor for a chat's embedder.
         settings: The filter's.
         scale: Of the embedding model; `None` as the plugin without a calibration.
+        judge: Says what is about a topic; `None` as the plugin.
         scratch: A folder for vectors, thrown away later.
     """
 
@@ -60,12 +66,14 @@ class Trial:
         settings: FilterSettings,
         *,
         scale: Scale | None,
+        judge: Judge | None,
         scratch: Path,
     ) -> None:
         self._embedder = embedder
         self._extractor = extractor
         self._settings = settings
         self._scale = scale
+        self._judge = judge
         self._scratch = scratch
 
     async def measure(self, dialogue: Dialogue) -> Findings:
@@ -78,14 +86,19 @@ class Trial:
         subject = self._subject(dialogue)
         findings = Findings(dialogues=1, messages=len(dialogue.messages))
         await self._ask(subject, findings)
-        if dialogue.segments or dialogue.refers_to or dialogue.facts or dialogue.is_own:
+        subjects = dialogue.groups or dialogue.segments
+        if subjects or dialogue.refers_to or dialogue.facts or dialogue.is_own:
             extraction = await subject.extract(self._extractor)
             await self._select(subject, extraction, findings)
+            if subjects:
+                findings.agreements.append(_agreement(dialogue, extraction, subjects))
         return findings
 
     def _subject(self, dialogue: Dialogue) -> "_Subject":
         cache = EmbeddingCache(lambda chat_id: self._scratch / f"{chat_id}.json", self._embedder)
-        scorer = RelevanceScorer(cache, mode=self._settings.relevance, scale=self._scale)
+        scorer = RelevanceScorer(
+            cache, mode=self._settings.relevance, scale=self._scale, judge=self._judge
+        )
         selector = ContextSelector(scorer, self._settings, _log)
         return _Subject(dialogue, cache, selector)
 
@@ -94,9 +107,28 @@ class Trial:
             decision = await subject.decide(question.text)
             places = [subject.places[i] for i in sorted(question.evidence)]
             sample = subject.sample(decision, question.evidence)
-            findings.recalls.append(recalls_of(sample.scores, places))
+            recalls, kept = recalls_of(sample.scores, places), subject.kept(decision)
+            findings.recalls.append(recalls)
             findings.samples.append(sample)
-            findings.kept.append(subject.kept(decision))
+            findings.kept.append(kept)
+            chosen = frozenset() if kept.fell_back else by_similarity(decision)
+            findings.asked.append(
+                Asked(
+                    match=Counts.of(chosen, question.evidence).match,
+                    is_found=not kept.fell_back,
+                    evidence=Counts.of(
+                        frozenset(decision.selection.kept), question.evidence
+                    ).match.recall,
+                    tokens=kept.tokens / max(kept.total, 1),
+                    baselines=await subject.baselines(question.text, places, kept.tokens),
+                    hits=tuple(round(recall * len(places)) for recall in recalls),
+                    wanted=len(places),
+                    is_trap=question.is_trap,
+                )
+            )
+        for label in subject.dialogue.absent:
+            decision = await subject.decide(label)
+            findings.absent.append(decision.selection.fell_back)
 
     async def _select(
         self, subject: "_Subject", extraction: Extraction, findings: Findings
@@ -108,10 +140,9 @@ class Trial:
         for topic in extraction.topics:
             decision = await subject.decide(topic.label, extraction)
             findings.kept.append(subject.kept(decision))
-            chosen = by_similarity(decision)
             if dialogue.segments:
+                chosen = by_similarity(decision)
                 gold = dialogue.segments[best_match(chosen, dialogue.segments)]
-                findings.matches.append(Counts.of(chosen, gold).match)
                 findings.samples.append(subject.sample(decision, gold))
             for asked, before in dialogue.refers_to.items():
                 findings.follow_ups += _together(decision, asked, before)
@@ -147,6 +178,19 @@ class _Subject:
         self._selector = selector
         self._tokens = {m.id: count_tokens(m.text, None) for m in dialogue.messages}
         self._total = sum(self._tokens.values())
+        self._simple: Baselines | None = None
+
+    async def baselines(self, text: str, places: Sequence[int], budget: int) -> Mapping[str, float]:
+        """What simple ways find with as many tokens."""
+        (query,) = await self._cache.queries([text])
+        if self._simple is None:
+            messages = self.dialogue.messages
+            self._simple = Baselines.of(
+                [message.text for message in messages],
+                await self._cache.vectors(_CHAT, messages),
+                [self._tokens[message.id] for message in messages],
+            )
+        return self._simple.recalls(text, query, places, budget)
 
     async def extract(self, extractor: Callable[[Embedder], TopicExtractor]) -> Extraction:
         messages = self.dialogue.messages
@@ -197,6 +241,15 @@ def by_similarity(decision: Decision) -> frozenset[MessageId]:
         return frozenset(reasons.ids)
     reaching = np.flatnonzero(reasons.found.best >= reasons.threshold - ROUNDING)
     return frozenset(reasons.ids[int(place)] for place in reaching)
+
+
+def _agreement(
+    dialogue: Dialogue, extraction: Extraction, subjects: Sequence[frozenset[MessageId]]
+) -> Agreement:
+    wholes = {topic.parent_id for topic in extraction.topics}
+    narrow = [frozenset(t.message_ids) for t in extraction.topics if t.label not in wholes]
+    wide = [frozenset(t.message_ids) for t in extraction.topics if not t.parent_id]
+    return agreement([message.id for message in dialogue.messages], narrow, wide, subjects)
 
 
 def _together(decision: Decision, asked: MessageId, before: frozenset[MessageId]) -> Counts:

@@ -8,12 +8,39 @@ from typing import Literal
 
 from smart_context.chat.messages import Message, MessageId
 from smart_context.evaluation.dialogues import Dialogue, Question
+from smart_context.evaluation.formats import Kind
 from smart_context.text.words import content_words
 
 Order = Literal["in a row", "returning"]
 
 SUBJECTS = 6
+_MANY, _MOST_ABSENT, _SEED = 72, 40, 7
 _LABELS = Path(__file__).with_name("absent_labels.txt")
+
+
+def as_chats(
+    name: str, kind: Kind, dialogues: Sequence[Dialogue]
+) -> list[tuple[str, Kind, list[Dialogue]]]:
+    """What is measured of a file, under a name each.
+
+    Dialogues of a `typed` file are put together to chats of six subjects, in a row and each
+    returning, to one chat of up to 72, and stand alone; questions are asked with absent ones.
+    """
+    if kind == "questions":
+        pick = random.Random(_SEED)  # noqa: S311 -- a choice that can be repeated
+        labels = absent_labels()
+        asked = [with_absent(d, pick.sample(labels, len(labels)), _MOST_ABSENT) for d in dialogues]
+        return [(name, kind, asked)]
+    if kind != "typed":
+        return [(name, kind, list(dialogues))]
+    many = min(_MANY, len(dialogues))
+    chats = {
+        "in a row": chats_of(dialogues, "in a row"),
+        "returning": chats_of(dialogues, "returning"),
+        f"{many} subjects": chats_of(dialogues, "in a row", subjects=many, absent=_MOST_ABSENT),
+        "one subject": chats_of(dialogues, "in a row", subjects=1),
+    }
+    return [(f"{name}: {order}", kind, found) for order, found in chats.items() if found]
 
 
 def absent_labels() -> tuple[str, ...]:
@@ -28,7 +55,7 @@ def chats_of(
     subjects: int = SUBJECTS,
     rounds: int = 1,
     absent: int = 8,
-    seed: int = 7,
+    seed: int = _SEED,
 ) -> list[Dialogue]:
     """Chats of that many dialogues each; every dialogue is in one chat of each round.
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from smart_context.llm.models import Matrix
 from smart_context.relevance.background import Floats
 from smart_context.relevance.calibrate import MINILM, PROBABLY, SCALES, Scale
 from smart_context.relevance.features import CHAT_FEATURES, FEATURES, with_products
-from smart_context.relevance.weights import Weights, read_weights
+from smart_context.relevance.weights import FILE, Weights, read_weights
 
 _CLIP = np.float32(6)
 _TINY = 1e-12
@@ -57,17 +58,18 @@ class Judge:
         return np.interp(cosines, own, known).astype(np.float32)
 
 
-def judge_for(model: str, scale: Scale | None = None) -> Judge | None:
+def judge_for(model: str, scale: Scale | None = None, weights: Path = FILE) -> Judge | None:
     """The judge that comes with the package, if it is for that model.
 
     Args:
         model: The embedding model's name.
         scale: What its cosines mean, if that was calibrated.
+        weights: The file of the weights.
     """
     if model.lower().rsplit("/", 1)[-1] not in SCALES:
         return None
-    weights = read_weights()
-    return Judge(weights=weights, null_labels=weights.null_labels, scale=scale)
+    fitted = read_weights(weights)
+    return Judge(weights=fitted, null_labels=fitted.null_labels, scale=scale)
 
 
 def presence(whole: Mapping[str, float], weights: Weights) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from smart_context.chat.messages import Message, MessageId
 from smart_context.errors import ModelFailed
 from smart_context.llm.models import Embedder, Matrix
+from smart_context.text.references import refers_back
 from smart_context.text.words import UNSPACED_RUN, spelled_words
 from smart_context.topics.clusters.grouping import Subject, ordinary_direction, subjects_of
 from smart_context.topics.clusters.word_vectors import word_vectors
@@ -54,9 +55,7 @@ class EmbeddedTopicExtractor:
             vectors = await self._embedder.embed(texts)
             facts = await asyncio.to_thread(standing_facts, spoken, vectors)
             sticky = _chronological(messages, {*sticky, *(spoken[place].id for place in facts)})
-            goes_on = [
-                message.role == "assistant" or is_courtesy(message.text) for message in spoken
-            ]
+            goes_on = _goes_on(spoken)
             subjects = await asyncio.to_thread(
                 _subjects, texts, vectors, goes_on, self._embedder.name
             )
@@ -138,6 +137,19 @@ def _subjects(
     smallest = max(1, min(round(len(texts) * _SMALLEST_SHARE), _SMALLEST))
     large = [subject for subject in subjects if len(subject.places) >= smallest]
     return [_without_crumbs(subject) for subject in large or subjects]
+
+
+def _goes_on(spoken: Sequence[Message]) -> list[bool]:
+    """For each message whether it belongs to the one before.
+
+    That is an answer, a courtesy, or what somebody adds to a message of their own.
+    """
+    return [
+        message.role == "assistant"
+        or is_courtesy(message.text)
+        or (place > 0 and spoken[place - 1].role == "user" and refers_back(message.text))
+        for place, message in enumerate(spoken)
+    ]
 
 
 def _without_crumbs(subject: Subject) -> Subject:

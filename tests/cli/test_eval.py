@@ -30,7 +30,7 @@ def test_eval_prints_json_for_programs_and_draws_a_picture(smart_context, tmp_pa
     assert code == 0
     assert (found["threshold"], found["mode"]) == (0.3, "enriched")
     assert found["files"][0]["dialogues"] == 1
-    assert found["files"][0]["same_topic"]["f1"] > 0.5
+    assert found["files"][0]["agreement"]["coverage"] > 0.5
     assert (tmp_path / "out.svg").read_text(encoding="utf-8").startswith("<svg")
 
 

@@ -40,8 +40,38 @@ async def test_evidence_of_questions_is_found(tmp_path):
 
 async def test_topics_are_matched_with_segments(tmp_path):
     _, found = await measured(tmp_path, SEGMENTS)
-    assert found["same_topic"] == {"precision": 1, "recall": 1, "f1": 1, "topics": 2}
+    assert found["agreement"] == {
+        "dialogues": 1,
+        "adjusted_rand": 1,
+        "coverage": 1,
+        "topics_each": 1,
+        "single": 0,
+        "largest": 0.5,
+    }
+    assert found["same_topic"] is None
     assert found["selections"]["fallback_share"] == 0
+
+
+async def test_topics_are_matched_with_groups_that_return(tmp_path):
+    spoken = SEGMENTS[0]["utterances"]
+    groups = [{"utterances": [*spoken, *spoken[:2]], "groups": [[0, 1, 4, 5], [2, 3]]}]
+    _, found = await measured(tmp_path, groups)
+    assert found["agreement"]["adjusted_rand"] == 1
+
+
+async def test_a_question_is_answered_at_the_threshold_beside_simple_ways(tmp_path):
+    _, found = await measured(tmp_path, QUESTIONS, recent_messages=0)
+    assert found["asked"]["count"] == 1
+    assert found["asked"]["evidence"] >= found["asked"]["recall"] > 0
+    assert set(found["asked"]) >= {"newest", "bm25", "cosine", "both", "precision", "f1"}
+    assert 0 < found["asked"]["tokens"] <= 1
+
+
+async def test_pooled_recall_leaves_traps_out(tmp_path):
+    trap = QUESTIONS[0]["qa"][0] | {"category": 5}
+    _, found = await measured(tmp_path, [QUESTIONS[0] | {"qa": [trap]}])
+    assert found["evidence_recall"]["questions"] == 1
+    assert found["evidence_pooled"] is None
 
 
 async def test_facts_that_turns_need_are_sticky(tmp_path):

@@ -17,6 +17,7 @@ from smart_context.disk.files import atomic_write
 from smart_context.environment import environment
 from smart_context.errors import CommandFailed
 from smart_context.evaluation.formats import KINDS, read_dialogues
+from smart_context.evaluation.parts import PARTS, Part, part_of
 from smart_context.text.names import shown
 
 if TYPE_CHECKING:  # numpy and the models are imported when a verb is used
@@ -42,6 +43,18 @@ _AUTO = "auto"
 )
 @click.option("--limit", type=click.IntRange(1), help="Only the first N dialogues of each file.")
 @click.option(
+    "--part",
+    type=click.Choice(PARTS),
+    default="all",
+    show_default=True,
+    help="Only the dialogues that weights are fitted to, chosen by, or reported on.",
+)
+@click.option(
+    "--weights",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="Judge with these instead of the package's, such as weights fitted without a part.",
+)
+@click.option(
     "--plot",
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write an .svg picture of the threshold curve and the similarities.",
@@ -59,6 +72,8 @@ def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
     threshold: float,
     mode: str,
     limit: int | None,
+    part: Part,
+    weights: Path | None,
     plot: Path | None,
     cache: Path | None,
     vault: Path | None,
@@ -66,24 +81,27 @@ def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
 ) -> None:
     """Score relevance on dialogue FILEs, with the code and embedding model that chats use.
 
-    A FILE is JSON of one of five kinds, told apart by its keys: `questions` with evidence,
-    `segments` of one subject each, `facts` about a user and what turns need of them, `follow-ups`
-    and what they refer to, or a `chat` of yours: then every fifth message in turn is taken from
-    its topic, and should come back to it.
+    A FILE is JSON of one of seven kinds, told apart by its keys: `questions` with evidence,
+    `typed` dialogues of one named subject each, which are put together to chats of several,
+    `segments` or `groups` of one subject each, `facts` about a user and what turns need of them,
+    `follow-ups` and what they refer to, or a `chat` of yours: then every fifth message in turn is
+    taken from its topic, and should come back to it.
 
     Topics are found offline. The embedding model is that of the vault you are in, or of --vault.
     """
     if plot is not None and plot.suffix.lower() != ".svg":
         raise BadUsage(f"--plot {shown(plot)}: expected a name that ends in .svg.")
+    from smart_context.evaluation.typed import as_chats  # noqa: PLC0415 - see above
     from smart_context.plugin.settings import FilterSettings  # noqa: PLC0415 - see above
 
     chosen = next((known for known in KINDS if known == kind), None)
     read: list[Read] = []
     for path in filter(_is_no_side_car, files):
         found, dialogues = read_dialogues(path, chosen)
-        read.append((path.name, found, dialogues[:limit]))
+        read += as_chats(path.name, found, part_of(dialogues, part)[:limit])
     settings = FilterSettings.from_mapping({"similarity_threshold": threshold, "relevance": mode})
-    result = asyncio.run(_measure(vault_root(vault), read, settings, cache or _cache_folder()))
+    folder = cache or _cache_folder()
+    result = asyncio.run(_measure(vault_root(vault), read, settings, folder, weights))
     if plot is not None:
         atomic_write(plot.absolute(), result.picture().encode())
     document = result.to_dict()
@@ -106,11 +124,16 @@ def calibrate(vault: Path | None, dry_run: bool, output: str) -> None:
 
 
 async def _measure(
-    root: Path, files: "list[Read]", settings: "FilterSettings", cache: Path
+    root: Path,
+    files: "list[Read]",
+    settings: "FilterSettings",
+    cache: Path,
+    weights: Path | None,
 ) -> "Result":
     from smart_context.app.composition import composed, read_vault  # noqa: PLC0415
     from smart_context.evaluation.runs import measured_files  # noqa: PLC0415
     from smart_context.relevance.fitting import stored_scale  # noqa: PLC0415
+    from smart_context.relevance.judging import judge_for  # noqa: PLC0415
 
     config = read_vault(root)
     _note_restriction(config)
@@ -121,6 +144,7 @@ async def _measure(
             embedder,
             settings,
             scale=stored_scale(config.memory, embedder.name),
+            judge=None if weights is None else judge_for(embedder.name, weights=weights),
             cache=cache,
             on_progress=_progress if sys.stderr.isatty() else None,
         )

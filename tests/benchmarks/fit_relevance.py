@@ -1,0 +1,382 @@
+"""Fits the weights by which messages are judged, and the mean of everyday messages.
+
+    OMP_NUM_THREADS=1 python -m tests.benchmarks.fit_relevance DATA [--without report] [--into DIR]
+
+DATA holds `locomo_dev.json` (LoCoMo, dialogues 1 to 5), `mtb_dev.json` (MT-Bench-101, with a name
+typed by hand for each dialogue), `cast2020.json` (TREC CAsT) and `ikat2023_dev.json` (TREC iKAT).
+Writes `weights.npz` for smart_context/relevance and `ordinary.npy` for topics/clusters.
+With `--without report` three fifths of the dialogues are fitted to, so that
+`smart-context eval --part report --weights` says something about dialogues that nobody has seen;
+the weights of the package are fitted to all.
+"""
+
+import argparse
+import asyncio
+import random
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from smart_context.evaluation.dialogues import Question
+from smart_context.evaluation.formats import read_dialogues
+from smart_context.evaluation.parts import part_of
+from smart_context.evaluation.remembered import RememberingEmbedder
+from smart_context.evaluation.typed import absent_labels, chats_of, with_absent
+from smart_context.llm.offline.embedded import EmbeddedEmbedder
+from smart_context.relevance.background import BackgroundMaker
+from smart_context.relevance.features import CHAT_FEATURES, with_products
+from smart_context.relevance.judging import Judge, posterior_features, ranking
+from smart_context.relevance.lexical import ChatWords
+from smart_context.relevance.looking import ChatLook, looks_of, seen
+from smart_context.relevance.vectors import unit
+from smart_context.relevance.weights import Weights, null_labels, write_weights
+from smart_context.text.words import content_words
+
+# How much each kind of chat counts for presence, for ranking, and for the posterior.
+COUNTS = {
+    "long": (200, 700, 500),
+    "long, no times": (200, 700, 500),
+    "in a row": (200, 200, 330),
+    "returning": (150, 250, 330),
+    "two": (60, 40, 60),
+    "three": (60, 60, 60),
+    "one": (40, 0, 20),
+    "many": (250, 400, 330),
+    "cast": (40, 30, 23),
+    "ikat": (40, 30, 20),
+}
+SHARES = {"present": 1.5, "blind": 0.15, "absent": 0.6, "near": 0.4, "other": 0.02}
+HIDDEN, SEEDS, EPOCHS, BATCHES, RATE, DROP, DECAY, CLIP = 16, 2, 25, 8, 0.01, 0.2, 1e-3, 6
+
+
+@dataclass
+class Row:
+    """One label in one chat: all that is looked at, and which messages are about it."""
+
+    kind: str
+    features: np.ndarray
+    whole: dict
+    gold: np.ndarray | None
+
+
+def read(data, name, part):
+    return part_of(read_dialogues(data / f"{name}.json")[1], part)
+
+
+def chats(data, part):
+    """The chats to fit to, by kind."""
+    typed = read(data, "mtb_dev", part)
+    long = read(data, "locomo_dev", part)
+    pick = random.Random(5)
+    labels = [*absent_labels(), *(d.questions[0].text for d in read(data, "mtb_dev", "all"))]
+    long = [with_absent(d, pick.sample(labels, len(labels)), 60) for d in long]
+    many = min(50, len(typed))
+    found = {
+        "long": long,
+        "long, no times": [timeless(dialogue) for dialogue in long],
+        "in a row": chats_of(typed, "in a row", rounds=3, absent=12),
+        "returning": chats_of(typed, "returning", rounds=3, absent=12, seed=8),
+        "two": chats_of(typed, "in a row", rounds=2, subjects=2, absent=6, seed=9),
+        "one": chats_of(typed, "in a row", subjects=1, absent=8, seed=10),
+        "three": chats_of(typed, "returning", subjects=3, absent=8, seed=10),
+        "many": chats_of(typed, "in a row", subjects=many, rounds=2, absent=40, seed=11)
+        + chats_of(typed, "returning", subjects=many, absent=40, seed=12),
+        "cast": chats_of(titled(data, "cast2020"), "in a row", subjects=12, rounds=2, absent=20),
+        "ikat": chats_of(
+            titled(data, "ikat2023_dev"), "returning", subjects=5, rounds=3, absent=12
+        ),
+    }
+    return found, labels
+
+
+def timeless(dialogue):
+    return replace(
+        dialogue, messages=tuple(replace(message, created_at="") for message in dialogue.messages)
+    )
+
+
+def titled(data, name):
+    """Each title once, its dialogue without the facts ahead of it."""
+    found = {}
+    for dialogue in read(data, name, "all"):
+        title = dialogue.name.removeprefix("Finding a ").removeprefix("Buying a ")
+        messages = tuple(m for m in dialogue.messages if not m.id.startswith("fact"))
+        question = Question(text=title, evidence=frozenset(m.id for m in messages))
+        found.setdefault(
+            title, replace(dialogue, messages=messages, questions=(question,), facts=None)
+        )
+    return list(found.values())
+
+
+def near_misses(chat, labels, most, pick):
+    """Labels of other subjects that share a word with the chat."""
+    own = {question.text for question in chat.questions}
+    used = {word for message in chat.messages for word in content_words(message.text)}
+    near = [
+        label
+        for label in pick.sample(labels, len(labels))
+        if label not in own and not used.isdisjoint(content_words(label))
+    ]
+    return near[:most]
+
+
+def others_questions(chat, all_chats, pick):
+    """Questions of other long dialogues, put to the speakers of this one."""
+    if not chat.messages[0].extra:
+        return []
+    names = speakers(chat)
+    asked = [
+        question.text.replace(one, names[0]).replace(two, names[1])
+        for other in all_chats
+        if speakers(other) != names
+        for one, two in [speakers(other)]
+        for question in other.questions
+    ]
+    return pick.sample(asked, min(60, len(asked)))
+
+
+def speakers(chat):
+    return sorted({message.extra["name"] for message in chat.messages})
+
+
+class Looker:
+    """Makes the rows of a chat, with the product's own code."""
+
+    def __init__(self, embedder, loop):
+        self.embedder, self.loop = embedder, loop
+        self.judge = Judge(weights=None, null_labels=self.embed(null_labels()))
+
+    def embed(self, texts):
+        rows = self.loop.run_until_complete(self.embedder.embed([text[:8000] for text in texts]))
+        return unit(rows * np.array([[bool(text.strip())] for text in texts]))
+
+    def rows(self, chat, more):
+        vectors = self.embed([message.text for message in chat.messages])
+        words = ChatWords()
+        words.place(chat.messages)
+        background = BackgroundMaker(self.judge.null_labels).background(chat.messages, vectors)
+        look = ChatLook(vectors=vectors, background=background, words=words)
+        gold = {question.text: question.evidence for question in chat.questions}
+        asked = [("present", text) for text in gold] + [("absent", text) for text in chat.absent]
+        found = []
+        for begin in range(0, len(asked := asked + more), 64):
+            some = asked[begin : begin + 64]
+            labels = [text for _, text in some]
+            looks = looks_of(labels, self.embed(labels), look, self.judge)
+            for (kind, text), (first, features) in zip(
+                some, seen(looks, vectors, self.judge), strict=True
+            ):
+                belongs = (
+                    np.array([message.id in gold[text] for message in chat.messages])
+                    if kind == "present"
+                    else None
+                )
+                found.append(Row(kind, features.astype(np.float16), first.whole, belongs))
+        return found
+
+
+def all_rows(data, part, looker):
+    by_kind, labels = chats(data, part)
+    pick = random.Random(5)
+    rows = {}
+    for kind, some in by_kind.items():
+        most = 60 if kind.startswith("long") else 30 if kind == "many" else 8
+        rows[kind] = [
+            row
+            for chat in some
+            for row in looker.rows(
+                chat,
+                [("near", text) for text in near_misses(chat, labels, most, pick)]
+                + [("other", text) for text in others_questions(chat, some, pick)],
+            )
+        ]
+        print(f"{kind}: {len(some)} chats, {len(rows[kind])} labels", flush=True)
+    return rows
+
+
+def logistic(values, right, weights, ridge, rounds=30):
+    """Coefficients and the constant, by Newton's method."""
+    x = np.c_[values, np.ones(len(values))].astype(np.float64)
+    found, penalty = np.zeros(x.shape[1]), np.eye(x.shape[1]) * ridge
+    penalty[-1, -1] = 1e-6
+    for _ in range(rounds):
+        p = 1 / (1 + np.exp(-np.clip(x @ found, -30, 30)))
+        slope = x.T @ (weights * (p - right)) + penalty @ found
+        bend = (x * (weights * p * (1 - p) + 1e-9)[:, None]).T @ x + penalty
+        step = np.linalg.solve(bend, slope)
+        found -= step
+        if abs(step).max() < 1e-6:
+            break
+    return found
+
+
+def fit_presence(rows):
+    values, right, weights = [], [], []
+
+    def add(whole, kind, weight):
+        values.append(with_products(whole))
+        right.append(kind in {"present", "blind"})
+        weights.append(weight * SHARES[kind])
+
+    for kind, some in rows.items():
+        for row in some:
+            weight = COUNTS[kind][0] / sum(other.kind == row.kind for other in some)
+            add(row.whole, row.kind, weight)
+            if row.kind == "present":  # as if the chat used none of the label's words
+                add(
+                    row.whole | dict.fromkeys(("coverage", "lexical_best", "lexical_around"), 0.0),
+                    "blind",
+                    weight,
+                )
+    return logistic(np.array(values), np.array(right, float), np.array(weights), 3.0)
+
+
+class Ranks:
+    """All messages of all labels that a chat speaks of, for a softmax over each chat."""
+
+    def __init__(self, rows):
+        some = [(kind, row) for kind in rows for row in rows[kind] if row.kind == "present"]
+        counts = {kind: sum(each == kind for each, _ in some) for kind in rows}
+        self.lengths = np.array([row.features.shape[1] for _, row in some])
+        self.begins = np.r_[0, np.cumsum(self.lengths)[:-1]]
+        x = np.concatenate([row.features.T for _, row in some]).astype(np.float32)
+        self.mean, self.spread = x.mean(0), x.std(0) + 1e-4
+        self.x = np.clip((x - self.mean) / self.spread, -CLIP, CLIP)
+        self.gold = np.concatenate([row.gold for _, row in some])
+        self.weight = np.array([COUNTS[k][1] / counts[k] for k, _ in some], np.float32)
+        self.told = np.array(
+            [[1, r.whole["words"], r.whole["size"] - 1] for _, r in some], np.float32
+        )
+        self.chat = np.array(
+            [[*(r.whole[name] for name in CHAT_FEATURES), 1] for _, r in some], np.float32
+        )
+
+
+def fit_ranking(ranks, seed):
+    """Linear and hidden weights by Adam: the softmax over a chat puts its mass on the gold."""
+    random_ = np.random.default_rng(seed)
+    f, c = ranks.x.shape[1], ranks.chat.shape[1]
+    middle, scale = ranks.chat.mean(0), ranks.chat.std(0) + 1e-3
+    middle[-1], scale[-1] = 0, 1
+    chat = (ranks.chat - middle) / scale
+    values = [
+        np.zeros((3, f), np.float32),
+        random_.normal(0, 1 / np.sqrt(f), (HIDDEN, f)).astype(np.float32),
+        np.zeros((HIDDEN, c), np.float32),
+        random_.normal(0, 0.05, HIDDEN).astype(np.float32),
+    ]
+    first, second = [0 * v for v in values], [0 * v for v in values]
+    steps, size = 0, -(-len(ranks.lengths) // BATCHES)
+    for epoch in range(EPOCHS):
+        order = random_.permutation(len(ranks.lengths))
+        for begin in range(0, len(order), size):
+            chosen = order[begin : begin + size]
+            mask = ((random_.random(f) > DROP) / (1 - DROP)).astype(np.float32)
+            slopes = slopes_of(ranks, values, chosen, chat, mask)
+            steps += 1
+            for number, raised in enumerate(slopes):
+                slope = raised - DECAY * values[number]
+                first[number] = 0.9 * first[number] + 0.1 * slope
+                second[number] = 0.99 * second[number] + 0.01 * slope**2
+                step = (first[number] / (1 - 0.9**steps)) / (
+                    np.sqrt(second[number] / (1 - 0.99**steps)) + 1e-8
+                )
+                values[number] = values[number] + RATE * (1 - epoch / EPOCHS) * step
+    linear, hidden, hidden_chat, out = values
+    hidden_chat /= scale
+    hidden_chat[:, -1] -= (hidden_chat * middle)[:, :-1].sum(1)
+    return linear, hidden, hidden_chat, out
+
+
+def slopes_of(ranks, values, chosen, chat, mask):
+    """What raises the likelihood of the gold, for a batch of labels."""
+    linear, hidden, hidden_chat, out = values
+    lengths = ranks.lengths[chosen]
+    places = np.concatenate(
+        [np.arange(b, b + n) for b, n in zip(ranks.begins[chosen], lengths, strict=True)]
+    )
+    begins = np.r_[0, np.cumsum(lengths)[:-1]]
+    group = np.repeat(np.arange(len(chosen)), lengths)
+    x, gold = ranks.x[places] * mask, ranks.gold[places].astype(np.float32)
+    weight = (ranks.weight[chosen] / ranks.weight[chosen].sum())[group]
+    seen_ = np.tanh(x @ hidden.T + (chat[chosen] @ hidden_chat.T)[group])
+    told = ranks.told[chosen][group]
+    score = ((x @ linear.T) * told).sum(1) + seen_ @ out
+    mass = np.exp(score - np.maximum.reduceat(score, begins)[group])
+    mass /= np.add.reduceat(mass, begins)[group]
+    wanted = gold / np.maximum(np.add.reduceat(gold, begins), 1)[group]
+    error = ((wanted - mass) * weight).astype(np.float32)
+    inner = np.outer(error, out) * (1 - seen_**2)
+    return [
+        (told * error[:, None]).T @ x,
+        inner.T @ x,
+        np.add.reduceat(inner, begins, axis=0).T @ chat[chosen],
+        seen_.T @ error,
+    ]
+
+
+def fit_posterior(rows, weights):
+    values, right, counts = [], [], []
+    for kind, some in rows.items():
+        present = [row for row in some if row.kind == "present"]
+        for row in present:
+            features = row.features.astype(np.float32)
+            ranks = ranking(features, row.whole, weights)
+            values.append(posterior_features(features, row.whole, ranks).T)
+            right.append(row.gold)
+            counts.append(np.full(len(row.gold), COUNTS[kind][2] / len(present)))
+    x = np.concatenate(values).astype(np.float64)
+    mean, spread = x.mean(0), x.std(0) + 1e-6
+    found = logistic((x - mean) / spread, np.concatenate(right), np.concatenate(counts), 5.0)
+    slopes = found[:-1] / spread
+    return np.r_[slopes, found[-1] - mean @ slopes]
+
+
+def fit(rows, nulls):
+    """All weights."""
+    ranks = Ranks(rows)
+    nets = [fit_ranking(ranks, seed) for seed in range(SEEDS)]
+    linear, hidden, hidden_chat, out = zip(*nets, strict=True)
+    weights = Weights(
+        null_labels=nulls,
+        presence=fit_presence(rows).astype(np.float32),
+        mean=ranks.mean,
+        spread=ranks.spread,
+        linear=sum(linear) / SEEDS,
+        hidden=np.concatenate(hidden),
+        hidden_chat=np.concatenate(hidden_chat),
+        hidden_out=np.concatenate(out) / SEEDS,
+        posterior=np.zeros(1, np.float32),
+    )
+    return replace(weights, posterior=fit_posterior(rows, weights).astype(np.float32))
+
+
+def ordinary(data, looker):
+    """The mean vector of messages to an assistant and of messages between two people."""
+    means = [
+        looker.embed([m.text for d in read(data, name, part) for m in d.messages]).mean(0)
+        for name, part in (("mtb_dev", "fit"), ("locomo_dev", "all"))
+    ]
+    return (sum(means) / len(means)).astype(np.float32)
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("data", type=Path)
+    options.add_argument("--without", choices=["report"])
+    options.add_argument("--into", type=Path, default=Path())
+    options.add_argument("--cache", type=Path, help="where vectors are kept for the next time")
+    given = options.parse_args()
+    embedder = RememberingEmbedder(EmbeddedEmbedder(), given.cache)
+    with asyncio.Runner() as runner:
+        looker = Looker(embedder, runner.get_loop())
+        rows = all_rows(given.data, "fit" if given.without else "all", looker)
+        mean = ordinary(given.data, looker)
+        embedder.keep()
+    write_weights(fit(rows, looker.judge.null_labels), given.into / "weights.npz")
+    np.save(given.into / "ordinary.npy", mean)
+
+
+if __name__ == "__main__":
+    main()
