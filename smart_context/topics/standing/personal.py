@@ -23,12 +23,22 @@ _NOTED = re.compile(
     re.IGNORECASE,
 )
 _NEAREST = 3
-_NEAR = 0.22
+_NEAR = 0.237
 _AT_ONCE = 256
 _TINY = np.float32(1e-9)
 _ASKS = re.compile("[?\uff1f\u061f`]|```|https?://")
 
 _LASTING = re.compile("|".join(f"(?:{phrase})" for phrase in LASTING))
+_FIRST_PERSON = re.compile(
+    r"\b(?:i|i'm|i've|i'd|my|me|mine|we|we're|we've|our|us|ich|mein\w*|mir|mich|wir|unser\w*|je"
+    r"|mon|ma|mes|nous|notre|nos|yo|mi|mis|soy|tengo|vivo|nosotros|nuestr\w*)\b|\bj'|^bought\b|我"
+)
+_DIAGNOSED = re.compile(
+    r"\b(?:i|my \w+)(?: am|'m| was|'ve been| have been| has been| is)? (?:recently |just |also )?"
+    r"diagnosed (?:with|as)\b|\b(?:i|my \w+) (?:suffer|suffers|am suffering) from\b"
+    r"|\bbei mir wurde [^.]{1,80} diagnostiziert|\bon m'a diagnostiqué|\bme han diagnosticado"
+    r"|我(?:被)?(?:确诊|患有)"
+)
 _TOLD = re.compile("|".join(f"(?:{phrase})" for phrase in TOLD))
 _PASSING = re.compile("|".join(f"(?:{phrase})" for phrase in PASSING))
 
@@ -38,24 +48,40 @@ def personal_statements(messages: Sequence[Message]) -> list[int]:
 
     Tastes, traits, health, home and family count wherever they are said. What somebody has, did
     or bought counts only in a note that nobody answered at length: most who mention it want help
-    with it.
+    with it. In several messages in a row, all that somebody says of themselves counts.
     """
     found: list[int] = []
     for place, message in enumerate(messages):
         if message.role != "user":
             continue
         text = message.text
-        if len(text) <= _LONGEST and is_personal(text, is_note=_is_note(messages, place)):
+        rest = messages[place + 1 : place + 2]
+        is_one_of_several = bool(rest) and rest[0].role == "user"
+        is_note = is_one_of_several or _is_note(messages, place)
+        if len(text) <= _LONGEST and (
+            is_personal(text, is_note=is_note)
+            or (is_one_of_several and _is_about_oneself(_plain(text)))
+        ):
             found.append(place)
     return found
 
 
 def is_personal(text: str, *, is_note: bool = False) -> bool:
     """Whether a text states something lasting about its author; `is_note`: or a deed of theirs."""
-    lowered = " ".join(text.lower().replace("\u2019", "'").split())
+    lowered = _plain(text)
     if _ASKS.search(lowered) or _PASSING.search(lowered):
         return False
-    return bool(_LASTING.match(lowered) or (is_note and _TOLD.match(lowered)))
+    is_about_author = _LASTING.match(lowered) or _DIAGNOSED.search(lowered)
+    return bool(is_about_author or (is_note and _TOLD.match(lowered)))
+
+
+def _is_about_oneself(plain: str) -> bool:
+    """Whether a message among several in a row states anything about its author."""
+    return bool(_FIRST_PERSON.search(plain)) and not (_ASKS.search(plain) or _PASSING.search(plain))
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.lower().replace("\u2019", "'").split())
 
 
 def standing_facts(spoken: Sequence[Message], vectors: Matrix) -> frozenset[int]:

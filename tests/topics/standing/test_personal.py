@@ -149,3 +149,25 @@ async def test_neither_its_own_answer_nor_other_facts_make_a_fact_stand():
 def test_a_hostile_text_is_read_in_no_time():
     assert not is_personal("i " * 50_000 + "like " * 50_000)
     assert not is_personal("my younger " * 20_000)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I am diagnosed with diabetes.",
+        "I've been diagnosed with asthma",
+        "My son was diagnosed with ADHD.",
+        "I suffer from migraines.",
+        "我患有糖尿病。",
+    ],
+)
+def test_a_diagnosis_is_a_fact_wherever_it_is_said(text):
+    assert is_personal(text)
+
+
+def test_in_several_messages_in_a_row_all_that_somebody_says_of_themselves_counts():
+    texts = ["The gym near my place closed.", "Rain is likely.", "Where do I run?", "Ok."]
+    said = [Message(id=MessageId(f"m{n}"), role="user", content=t) for n, t in enumerate(texts)]
+    assert personal_statements(said) == [0]
+    answer = Message(id=MessageId("a"), role="assistant", content="There are others in town.")
+    assert personal_statements([said[0], answer, *said[1:]]) == []
