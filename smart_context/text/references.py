@@ -1,0 +1,34 @@
+"""Recognises messages that refer to an earlier one: "and the second one?"."""
+
+import re
+
+_LONGEST = 160
+
+_OPENING = re.compile(
+    r"\W*(?:(?:and|or|but|what about|how about|why(?: not)?\W*$|how so|like what|which (?:one|of)"
+    r"|such as|for example|tell me more|more|others?|anything else|what else|und|oder|aber"
+    r"|was ist mit|wie wäre|welche[rs]? davon|warum\W*$|et|ou|mais|pourquoi\W*$|qu'en est-il"
+    r"|y|pero|qué tal|por qué\W*$)(?!\w)"
+    r"|那么?|还有|還有|为什么\W*$|其他|それ|その|では|그럼|그리고)",
+    re.IGNORECASE,
+)
+_POINTING = re.compile(
+    r"\b(?:it|its|they|them|their|theirs|this|that|those|these|he|she|him|her|his|hers|one|ones"
+    r"|the (?:first|second|third|last|latter|former|other|others|same|next|previous|two|both)"
+    r"|es|ihn|ihm|ihnen|sein[es]?|diese[rsnm]?|jene[rsnm]?|dessen|deren|davon|dafür|damit|dazu"
+    r"|da(?:ran|rauf|rüber|gegen)|ça|cela|celui|celle|ceux|celles|ils|elles|leur|ello|ellos|ellas"
+    r"|eso|esto|esos|estos|aquello)\b"
+    r"|它|他们|她们|它们|這個|这个|那个|那個|这些|那些|これ|それ|あれ|그것|이것|저것",
+    re.IGNORECASE,
+)
+
+
+def refers_back(text: str) -> bool:
+    """True if a user's message probably refers to earlier messages.
+
+    True for short ones that open as a continuation or use a pronoun. An empty "it" ("is it
+    raining?") counts, too: an extra message does less harm than a missing one.
+    """
+    if not text or len(text) > _LONGEST:
+        return False
+    return bool(_OPENING.match(text) or _POINTING.search(text))
