@@ -3,6 +3,7 @@
 import pytest
 
 from smart_context.packing.secret_scan import find_secret, find_secrets, secret_in
+from smart_context.topics.naming.acceptance import accepted
 from smart_context.vault.guarded.ignore import parse_ignore
 from smart_context.vault.markdown.canvas import canvas_outline
 from smart_context.vault.markdown.front_matter import links_in_properties, names_in, properties_of
@@ -51,6 +52,10 @@ def ignored_deep(text):
     """A path that grows held against hostile patterns."""
     rules = parse_ignore("*a*b*c*d\n**/a/**/b/**/c\n/a/*/b/**\n[!a]*[b-z]*\n")
     return rules.verdict(text)
+
+
+def label_of(text):
+    return accepted(text[:200], [text], frozenset({"ann"}))
 
 
 def secrets_in_many(text):
@@ -169,6 +174,7 @@ PROPERTIES = (
             ),
             *(repeated("a", before='="'), repeated("sk-", before="1A ")),
         ),
+        *cases(label_of, "a ", "ア", "アイ", "漢字", "の", "a & "),
         *cases(secrets_in_many, "sk-", '="aaaaaaaaaaaaaaaaaaaaaaaa" '),
         *cases(
             secrets_of_environment,

@@ -20,6 +20,7 @@ _MOST_CHARACTERS = 1000
 _METADATA = ("chat_id", "session_id", "conversation_id", "thread_id")
 _TASK = "### Task:"
 _TITLE = re.compile(r"\btitles?\b", re.IGNORECASE)
+_ASKS = re.compile(r"\b(?:generate|create|write|output|make)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +105,5 @@ def is_aside(units: Sequence[Unit], body: Body, given: GivenId | None) -> bool:
 def _asks_for_title(text: str) -> bool:
     beginning = text[:400]
     return bool(_TITLE.search(beginning)) and (
-        "title generator" in beginning.lower()
-        or bool(re.search(r"\b(generate|create|write|output|make)\b", beginning, re.IGNORECASE))
+        "title generator" in beginning.lower() or bool(_ASKS.search(beginning))
     )

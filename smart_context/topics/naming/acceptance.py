@@ -14,6 +14,7 @@ _BETWEEN = re.compile(r"[\s&,!?;:/]+")
 _POSSESSIVE = re.compile("['\u2019]s?$")
 _HIRAGANA_EDGES = re.compile("^[\u3040-\u309f\u30fc]+|[\u3040-\u309f]+$")
 _KATAKANA = "\u30a0-\u30ff"
+_KATAKANA_FIRST, _KATAKANA_LAST = re.compile(f"[{_KATAKANA}]"), re.compile(f"[{_KATAKANA}]$")
 _COUNTED = re.compile("^[家个哪间这那几些](?=[\u3400-\u9fff]{2})")
 _SHORTEST_NICKNAME = 3
 _LONGEST_WORDS = 4
@@ -109,9 +110,9 @@ def _whole(part: str, texts: Sequence[str]) -> str:
     if len(trimmed) < _SHORTEST_UNSPACED:
         return ""
     pattern = re.compile(
-        (f"[{_KATAKANA}]*" if re.match(f"[{_KATAKANA}]", trimmed) else "")
+        (f"[{_KATAKANA}]*" if _KATAKANA_FIRST.match(trimmed) else "")
         + re.escape(trimmed)
-        + (f"[{_KATAKANA}]*" if re.search(f"[{_KATAKANA}]$", trimmed) else "")
+        + (f"[{_KATAKANA}]*" if _KATAKANA_LAST.search(trimmed) else "")
     )
     found = (match for text in texts if (match := pattern.search(text)))
     first = next(found, None)
