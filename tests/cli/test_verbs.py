@@ -26,7 +26,7 @@ def test_the_version_is_that_of_the_package(smart_context):
 def test_chats_are_listed_newest_first_for_people_and_for_programs(smart_context, vault):
     code, out, _ = smart_context("chats", "list", cwd=vault)
     assert code == 0
-    assert out.splitlines()[1].startswith("short-story")
+    assert out.splitlines()[1].startswith("year-of-projects")
     code, out, _ = smart_context("chats", "list", "--vault", vault, "--format", "json")
     rows = json.loads(out)
     assert {row["chat_id"]: row["messages"] for row in rows}["year-of-projects"] >= 40

@@ -126,6 +126,7 @@ class _Pages:
             chats=chats[:_LISTED_CHATS],
             panel=panel,
             client=next((chat.client for chat in chats if chat.id == chat_id), ""),
+            has_guide=document.get("guide") is True and panel is not None,
             max_file_bytes=MAX_UPLOAD_BYTES,
             **messages,
             **await self._system(),

@@ -58,7 +58,7 @@ async def test_a_vault_without_chats_starts_with_a_new_one():
         response = await client.get("/", follow_redirects=True)
 
     assert re.fullmatch(r"/chats/[0-9a-f]{16}", response.url.path)
-    assert "Your first chat" in response.text
+    assert "Welcome to Smart Context" in response.text
     assert "All messages in context" in response.text
 
 

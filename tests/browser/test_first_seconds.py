@@ -1,0 +1,52 @@
+"""What somebody sees who opens the demonstration, or a vault without chats."""
+
+import pytest
+from playwright.sync_api import expect
+
+from smart_context.cli.server.serve import demo_vault
+from tests.browser.checker import STILL, assert_accessible
+from tests.browser.steps import open_page, status
+
+pytestmark = pytest.mark.browser
+
+
+def test_the_demonstration_guides_through_three_steps_of_the_users_own(new_page, serve):
+    with demo_vault() as root:
+        page = open_page(new_page, serve(root), "/")
+        assert page.locator(".message").count() >= 20
+        assert page.locator(".bubble").count() >= 5
+        expect(page.locator("#side")).to_be_visible()
+        guide = page.get_by_role("region", name="See what a model is sent")
+        step = guide.locator("li[aria-current=step]")
+        expect(step).to_contain_text("Pick a topic")
+        page.locator(".bubble").first.click()
+        expect(step).to_contain_text("See what is sent")
+        expect(status(page)).to_contain_text(" of 60 messages in context")
+        page.get_by_role("button", name="Show the exact text").click()
+        page.get_by_role("dialog").get_by_role("button", name="Close").click()
+        expect(step).to_contain_text("Ask")
+        page.get_by_role("textbox", name="Message").fill("How large should the battery be?")
+        page.keyboard.press("Enter")
+        expect(guide).to_be_hidden()
+        page.reload()
+        expect(page.locator(".bubble").first).to_be_visible()
+        expect(guide).to_be_hidden()
+
+
+def test_the_guide_can_be_sent_away(new_page, serve):
+    with demo_vault() as root:
+        page = open_page(new_page, serve(root), "/", viewport={"width": 360, "height": 740})
+        guide = page.get_by_role("region", name="See what a model is sent")
+        guide.get_by_role("button", name="Show the topics").click()
+        expect(page.locator("#side")).to_be_visible()
+        page.keyboard.press("Escape")
+        guide.get_by_role("button", name="Close the guide").click()
+        expect(guide).to_be_hidden()
+
+
+def test_a_vault_without_chats_says_what_can_be_done(new_page, configured, serve):
+    page = open_page(new_page, serve(configured()), "/", **STILL)
+    starts = page.get_by_role("list", name="What you can do")
+    for title in ("Ask your notes", "Import chats", "Connect a model", "Connect a client"):
+        expect(starts.get_by_text(title)).to_be_visible()
+    assert_accessible(page)
