@@ -33,6 +33,9 @@ CUT = "cut"
 STAYS = "stays"
 """Marks a message that goes with every request: a system message, or one that nobody knows."""
 
+EXTRACTED = "extracted"
+"""The key of answers that quote passages because no chat model was configured."""
+
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _WRITTEN_WHEN_SET = ("created_at", "generating", "error", "error_code", "is_summary")
 _USUAL = frozenset({"id", "role", "content", "created_at"})
@@ -136,6 +139,11 @@ class Message:
         return "\n".join(
             _text(part.get("text")) for part in self.content if part.get("type") == "text"
         )
+
+    @property
+    def is_extracted(self) -> bool:
+        """True for an answer that only quotes passages: not a subject of the chat."""
+        return self.extra.get(EXTRACTED) is True
 
     def with_content(self, content: str | Iterable[Part]) -> "Message":
         """The same message saying something else."""

@@ -37,6 +37,7 @@ class Turn:
         was_cut: The history was cut to keep within the window, by a plugin or by the host.
         abort_reason: Why a handler aborted the turn; empty if none did.
         stopped: The user stopped it.
+        is_extracted: The answer quotes passages; no chat model is configured.
         error: Why it failed, for the user; empty if it did not.
         error_code: The endpoint's HTTP status, where there was one.
         client: The request of another program that this turn is; `None` for a turn of the page.
@@ -65,6 +66,7 @@ class Turn:
         self.was_cut = False
         self.abort_reason = ""
         self.stopped = False
+        self.is_extracted = False
         self.error = ""
         self.error_code = 0
         self.client: ClientRequest | None = None

@@ -142,7 +142,8 @@ class Compactions:
         self, chat_id: ChatId, former: Message | None, said: Sequence[Message]
     ) -> JsonObject:
         known = former.text if former and former.text != CLEARED else ""
-        text = await self._digest(said, known) if said else ""
+        own = [message for message in said if not message.is_extracted]
+        text = await self._digest(own, known) if said else ""
         return await self._put(chat_id, former, said, text, "compacted")
 
     async def _put(

@@ -76,7 +76,8 @@ class Pipeline:
             return
         turn.window = self._completion.window
         turn.request = await self._completion.with_images(turn.request)
-        model = self._models().chat
+        models = self._models()
+        model, turn.is_extracted = models.chat, models.chat_is_embedded
         rounds = Rounds(model, turn, self._support, on_text=on_text, on_step=on_step)
         turn.response = await rounds.answer()
 

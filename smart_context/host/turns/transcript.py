@@ -5,7 +5,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from smart_context.chat.answers.journal import Arrived
-from smart_context.chat.messages import Message, MessageId, Part, give_ids, messages_of
+from smart_context.chat.messages import (
+    EXTRACTED,
+    Message,
+    MessageId,
+    Part,
+    give_ids,
+    messages_of,
+)
 from smart_context.errors import CommandFailed
 from smart_context.host.turn import Turn
 from smart_context.values import JsonObject
@@ -43,7 +50,10 @@ def answer_of(turn: Turn, *, arrived: str, created_at: str) -> Message:
         created_at=created_at,
         error=turn.error,
         error_code=turn.error_code,
-        extra={"stopped": True} if turn.stopped else {},
+        extra={
+            **({"stopped": True} if turn.stopped else {}),
+            **({EXTRACTED: True} if turn.is_extracted else {}),
+        },
     )
 
 

@@ -143,5 +143,7 @@ class TopicUpdates:
 
 
 def _readable(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The messages that are neither unfinished nor failed."""
-    return tuple(m for m in messages if not (m.generating or m.error or m.error_code))
+    """The messages that say something of their own: not unfinished, failed or extracted."""
+    return tuple(
+        m for m in messages if not (m.generating or m.error or m.error_code or m.is_extracted)
+    )

@@ -1,0 +1,34 @@
+"""Answers that only quote passages are marked, and are no subject of the chat."""
+
+import json
+
+import pytest
+
+from tests.serving import serving
+from tests.vaults import read_chat
+
+QUESTION = "When do cats sleep in winter, and why do cats sleep so long?"
+
+
+@pytest.fixture
+def offline(vault):
+    (vault / "Cats.md").write_text("# Cats\n\nCats sleep long in winter, near the stove.\n")
+    with serving(vault) as server:
+        yield server
+
+
+def test_offline_answers_are_marked_and_shape_neither_topics_nor_titles_nor_summaries(offline):
+    for _ in range(2):
+        offline.ask("chat.send", chat_id="c", message=QUESTION, stream=False)
+    answers = read_chat(offline.vault, "c")["messages"][1::2]
+    assert [answer["extracted"] for answer in answers] == [True, True]
+
+    offline.ask("smart_context.refresh_topics", chat_id="c", wait=True)
+    title = offline.ask("memory.list_chats")["chats"][0]["title"]
+    summary_id = offline.ask("chat.compact", chat_id="c")["message_id"]
+    stored = read_chat(offline.vault, "c")
+    summary = next(m for m in stored["messages"] if m["id"] == summary_id)["content"]
+    shown = json.dumps([stored["topics"], title, summary])
+    assert "cats" in shown.lower()
+    for words in ("chat model", "configured", "smart-context init", "vault.toml"):
+        assert words not in shown.lower()
