@@ -35,7 +35,6 @@ import { startTrust } from "./frame/trust.js";
 import { VaultPicker } from "./composer/vault-picker.js";
 
 const SETTLE_MS = 120;
-const MOST_AT_ONCE = 400;
 
 /** @param {string} selector */
 const find = (selector) => /** @type {HTMLElement} */ (document.querySelector(selector));
@@ -57,7 +56,7 @@ const messages = new MessageList(find("#scroll"), chatId, (added) => {
   highlight.show();
   composer.setAnswering(messages.isAnswering);
 }, async () => (await wire.call("chat.open", { chat_id: chatId })).answering?.text ?? "");
-const highlight = new Highlight(measure, scroll, fetchUntil);
+const highlight = new Highlight(measure, scroll, async (id) => isDetached || messages.loadUntil(id));
 const reasons = panel && new Reasons(measure, wire, chatId);
 const compaction = new Compaction(wire, chatId, (done) => {
   announce(done);
@@ -70,23 +69,6 @@ const composer = new Composer(form, chatId, attachments, {
   stop: () => wire.call("chat.stop", { chat_id: chatId }),
   run: (command) => compaction.run(command),
 });
-
-/** Puts older messages on the page, up to one of them. @param {string} id */
-async function fetchUntil(id) {
-  while (!document.getElementById(`m-${id}`) && !isDetached) {
-    const count = messagesIn(measure).length;
-    await messages.loadOlder(MOST_AT_ONCE);
-    if (messagesIn(measure).length === count) return;
-  }
-}
-
-/** Goes to the message that the address names, wherever it is hidden. */
-function goToTarget() {
-  const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  if (!(target instanceof HTMLElement)) return;
-  highlight.reveal(target);
-  scroll.show(target);
-}
 
 startContinueHere(wire, chatId);
 
@@ -224,10 +206,12 @@ startTrust(wire);
 startModels(wire);
 new SidePanels(find("#side"), chatId).start(wire);
 scroll.start(() => isDetached || messages.loadOlder().catch((error) => toast(reasonOf(error))));
-addEventListener("hashchange", goToTarget);
+addEventListener("hashchange", () => highlight.goToTarget());
 queueMicrotask(() => {
-  goToTarget();
-  measure.toggleAttribute("data-ready", true);
+  highlight.goToTarget();
+  // By the third frame those in view have their true height.
+  const frame = () => new Promise(requestAnimationFrame);
+  frame().then(frame).then(frame).then(() => measure.toggleAttribute("data-ready", true));
 });
 wire.connect();
 if (matchMedia("(hover: hover)").matches && !location.hash) composer.focus();

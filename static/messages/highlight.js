@@ -27,7 +27,7 @@ export class Highlight {
   /**
    * @param {HTMLElement} list  The element that holds the messages.
    * @param {import("./scroll.js").Scroll} scroll
-   * @param {(id: string) => Promise<void>} fetchUntil  Puts older messages on the page, up to that one.
+   * @param {(id: string) => Promise<unknown>} fetchUntil  Puts older messages on the page, up to that one.
    */
   constructor(list, scroll, fetchUntil) {
     this.#list = list;
@@ -69,10 +69,13 @@ export class Highlight {
     });
   }
 
-  /** Opens the run that hides a message. @param {HTMLElement} message */
-  reveal(message) {
-    this.#folds.reveal(message);
+  /** Goes to the message that the address names, wherever it is hidden. */
+  goToTarget() {
+    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!(target instanceof HTMLElement)) return;
+    this.#folds.reveal(target);
     this.#show();
+    this.#reading.show(target);
   }
 
   #show() {

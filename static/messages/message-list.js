@@ -6,6 +6,7 @@ import { LiveAnswer } from "./live-answer.js";
 import { messagesIn, reconcile } from "../lib/reconcile.js";
 
 const SETTLING_FRAMES = 5;
+const MOST_AT_ONCE = 400;
 
 export class MessageList {
   #scroll;
@@ -148,6 +149,14 @@ export class MessageList {
       this.#keepInPlace(anchor, top);
     } finally {
       this.#isLoadingOlder = false;
+    }
+  }
+
+  /** Adds older messages, up to one of them. @param {string} id */
+  async loadUntil(id) {
+    for (let older = ""; !this.#element(id) && older !== this.#list.dataset.older; ) {
+      older = this.#list.dataset.older ?? "";
+      await this.loadOlder(MOST_AT_ONCE);
     }
   }
 

@@ -14,10 +14,15 @@ export class Reading {
   /** Where they were before the first pick. @type {Place | null} */
   #old = null;
 
-  /** @param {import("./scroll.js").Scroll} scroll @param {(id: string) => Promise<void>} fetchUntil */
+  /** @param {import("./scroll.js").Scroll} scroll @param {(id: string) => Promise<unknown>} fetchUntil */
   constructor(scroll, fetchUntil) {
     this.#scroll = scroll;
     this.#fetchUntil = fetchUntil;
+  }
+
+  /** @param {HTMLElement} message */
+  show(message) {
+    this.#scroll.show(message);
   }
 
   place() {

@@ -30,17 +30,13 @@ SHEETS = (
 )
 """The style sheets of our pages, in order."""
 
-_PRELOADS = "\n".join(
-    f'<link rel="preload" as="style" href="/static/css/{name}.css">' for name in SHEETS
-)
-
-ENTRANCE = f"""<!doctype html>
+ENTRANCE = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="color-scheme" content="light dark">
 <link rel="preload" as="font" type="font/woff2" href="/static/fonts/inter-latin.woff2" crossorigin>
-{_PRELOADS}
+<link rel="preload" as="style" href="/static/joined/pages.css">
 <noscript>Smart Context needs JavaScript: a script fetches its pages with a key.</noscript>
 <script src="/static/enter.js"></script>
 """

@@ -12,6 +12,7 @@
     /clients                        connecting other programs, and their keys
     /contexts?chat=                 a new named context
     /contexts/{key}?chat=           a named context, to view and change
+    /static/joined/{name}                  all styles, or all scripts of a page, as one file
     /static/…                       styles and scripts
 
 Everything is readable before any script runs. Messages and labels are escaped or sanitised here;
@@ -35,9 +36,11 @@ from smart_context.host.commands.registry import CommandRegistry
 from smart_context.processes.child import Child
 from smart_context.resources import asset
 from smart_context.values import JsonObject
+from smart_context.web.gate.entrance import SHEETS
 from smart_context.web.gate.gate import admitted
 from smart_context.web.limits import MAX_UPLOAD_BYTES
 from smart_context.web.pages import message_views, turn_view
+from smart_context.web.pages.bundles import Bundles
 from smart_context.web.pages.live_markdown import LiveMarkdown
 from smart_context.web.pages.message_html import MessageHtml
 from smart_context.web.pages.message_window import window_asked_for
@@ -74,6 +77,8 @@ def page_routes(host: PageHost, child: Child | None = None) -> list[BaseRoute]:
         child: A process for rendering that may take long; `None` renders everything here.
     """
     pages = _Pages(host, child)
+    scripts = [f"{name}-page.js" for name in ("chat", "contexts", "panel", "turn")]
+    bundles = Bundles(asset("static"), sheets=SHEETS, scripts=scripts)
     return [
         Route("/", pages.home),
         Route("/new", pages.new_chat),
@@ -88,6 +93,7 @@ def page_routes(host: PageHost, child: Child | None = None) -> list[BaseRoute]:
         Route("/contexts", pages.contexts),
         Route("/contexts/{key:path}", pages.contexts),
         Route("/favicon.ico", favicon),
+        Route("/static/joined/{name}", bundles.answer),
         Mount("/static", CheckedFiles(directory=asset("static")), name="static"),
     ]
 

@@ -9,7 +9,6 @@ from starlette.responses import HTMLResponse, Response
 from smart_context import __version__
 from smart_context.chat.messages import Message
 from smart_context.resources import asset
-from smart_context.web.gate.entrance import SHEETS
 from smart_context.web.pages import message_views, panel_view
 from smart_context.web.pages.markdown import visible
 from smart_context.web.pages.message_html import MessageHtml
@@ -54,5 +53,4 @@ def _environment() -> jinja2.Environment:
     templates.filters["view"] = _view
     templates.filters["messages"] = panel_view.messages_counted
     templates.globals["version"] = __version__
-    templates.globals["sheets"] = SHEETS
     return templates

@@ -1,0 +1,41 @@
+"""How a page loads: few requests, and nothing that moves after it is seen."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.steps import folds, open_chat, status
+from tests.vaults import about, write_chat
+
+pytestmark = pytest.mark.browser
+
+MOST_REQUESTS = 20
+MOST_SHIFT = 0.01
+SHIFTS = """new Promise((done) => {
+    const seen = new PerformanceObserver(() => {});
+    seen.observe({ type: "layout-shift", buffered: true });
+    const shifts = seen.takeRecords().filter((shift) => !shift.hadRecentInput);
+    done(shifts.reduce((sum, shift) => sum + shift.value, 0));
+})"""
+
+
+@pytest.fixture
+def server(configured, serve):
+    folder = configured()
+    texts = [f"{('cats sleep', 'boats sail')[n % 5 == 0]} number{n}" for n in range(60)]
+    topics = [{"label": "cats sleep", "count": 48}, {"label": "boats sail", "count": 12}]
+    write_chat(folder, "mixed", about(*texts), topics=topics, title="Cats and boats")
+    return serve(folder)
+
+
+def test_a_reload_takes_few_requests_and_moves_nothing(new_page, server):
+    server.ask("smart_context.set_filter", chat_id="mixed", topics=["boats sail"])
+    page = open_chat(new_page, server)
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    expect(status(page)).to_contain_text("12 of 60")
+    expect(folds(page).first).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    assert len(asked) <= MOST_REQUESTS, asked
+    assert page.evaluate(SHIFTS) <= MOST_SHIFT
