@@ -66,10 +66,35 @@ function build() {
     const mine = ++wish;
     try {
       const shown = await call("preview_context", { items, options: options.read() });
-      if (mine === wish) preview.show(shown);
+      if (mine !== wish) return;
+      preview.show(shown);
+      await lookFurther(mine, shown);
     } catch (error) {
       if (mine === wish) preview.fail(reasonOf(error));
     }
+  }
+
+  /** Tells what one step further would add. @param {number} mine @param {any} shown */
+  async function lookFurther(mine, shown) {
+    const line = /** @type {HTMLElement} */ (document.querySelector(".depth-next"));
+    if (!items.length) line.textContent = "";
+    if (!items.length) return;
+    const set = options.read();
+    const depth = (set.link_depth ?? 0) + 1;
+    const next = await call("preview_context", { items, options: { ...set, link_depth: depth } });
+    if (mine === wish) line.textContent = nextStep(depth, shown, next);
+  }
+
+  /** @param {number} depth @param {any} now @param {any} next */
+  function nextStep(depth, now, next) {
+    const notes = countOf(next) - countOf(now);
+    if (notes <= 0) return `Step ${depth} would add nothing.`;
+    return `Step ${depth} would add ${plural(notes, "note")} · ${plural(Math.max(0, next.tokens - now.tokens), "token")}`;
+  }
+
+  /** @param {{ depths: { count: number }[] }} shown */
+  function countOf({ depths }) {
+    return depths.reduce((sum, { count }) => sum + count, 0);
   }
 
   async function search() {

@@ -25,10 +25,20 @@ export class ContextOptionsForm {
     this.#around = around;
     this.#onChange = onChange;
     form.addEventListener("input", (event) => {
-      const field = /** @type {HTMLElement} */ (event.target);
-      if (field instanceof HTMLTextAreaElement) fit(field);
-      if (field.id === "link_depth") this.#showDepths();
+      if (event.target instanceof HTMLTextAreaElement) fit(event.target);
       this.#onChange();
+    });
+    // The stepper is outside of the form that it belongs to.
+    const depth = this.#field("link_depth");
+    depth.addEventListener("input", () => {
+      this.#showDepths();
+      this.#onChange();
+    });
+    depth.parentElement?.addEventListener("click", (event) => {
+      const step = event.target instanceof Element ? event.target.closest("[data-step]") : null;
+      if (!(step instanceof HTMLElement)) return;
+      depth.value = String(Math.max(0, (Math.floor(Number(depth.value)) || 0) + Number(step.dataset.step)));
+      depth.dispatchEvent(new Event("input"));
     });
     form.addEventListener("submit", (event) => event.preventDefault());
     this.#showDepths();

@@ -82,7 +82,7 @@ export class ContextPreview {
 
 /** @param {Preview} preview @param {number} notes */
 function totalOf(preview, notes) {
-  if (!notes) return [element("span", "aside", "Nothing goes in yet.")];
+  if (!notes) return [element("span", "aside", "Nothing selected yet.")];
   const tokens = element("strong", "", counted(preview.tokens));
   return [tokens, element("span", "", ` ${preview.tokens === 1 ? "token" : "tokens"}`), element("span", "aside", ` · ${plural(preview.characters, "character")} · ${plural(notes, "note")}`)];
 }

@@ -99,6 +99,21 @@ def test_the_compiled_text_is_shown_without_what_is_left_out(new_page, server):
     expect(page.locator(".finding[data-kind=excluded]")).to_have_count(1)
 
 
+def test_the_stepper_tells_what_one_step_further_would_add(new_page, server):
+    page = open_builder(new_page, server, viewport={"width": 360, "height": 740})
+    unfold(page, "Home/")
+    tick(page, "Home/Solar roof.md").check()
+    expect(page.locator(".depth-next")).to_have_text(
+        re.compile(r"^Step 1 would add 1 note · \d+ tokens$")
+    )
+    page.get_by_role("button", name="One step more").click()
+    expect(page.get_by_role("heading", name="1 link away")).to_be_visible()
+    expect(page.locator(".depth-next")).to_have_text("Step 2 would add nothing.")
+    attach = page.get_by_role("button", name="Attach")
+    attach.scroll_into_view_if_needed()
+    assert attach.bounding_box()["x"] + attach.bounding_box()["width"] <= 360
+
+
 def test_a_chip_takes_its_context_out_of_the_chat(new_page, server, endpoint):
     server.ask("smart_context.save_context", key="House", items=["Home/"])
     server.ask("smart_context.attach_context", chat_id="mixed", key="House")
@@ -169,7 +184,7 @@ def test_the_keyboard_does_it_all(new_page, server):
     page.keyboard.press("ArrowLeft")
     expect(tick(page, "Home/Inverter.md")).to_be_hidden()
     page.get_by_role("button", name="Remove Inverter").press("Enter")
-    expect(page.get_by_text("Nothing goes in yet.")).to_be_visible()
+    expect(page.get_by_text("Nothing selected yet.")).to_be_visible()
     expect(page.get_by_role("searchbox", name="Search notes")).to_be_focused()
 
 
