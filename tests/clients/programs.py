@@ -1,0 +1,156 @@
+"""Real clients of the API. To install them: python -m tests.clients.programs."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.patience import PATIENCE_S
+from tests.serving import TOKEN
+
+CACHE = Path.home() / ".cache/smart-context-clients"
+FOLDER = Path(os.environ.get("SMART_CONTEXT_CLIENTS") or CACHE)
+MODEL = "gpt-4o"
+NODE_PACKAGES = ("openai", "ai", "@ai-sdk/openai", "@openai/codex")
+
+OPENAI_NODE = """
+import OpenAI from "openai";
+const [base, key, history] = process.argv.slice(2);
+const client = new OpenAI({ baseURL: base, apiKey: key });
+const stream = await client.chat.completions.create({
+  model: "gpt-4o", messages: JSON.parse(history), stream: true,
+});
+for await (const chunk of stream) process.stdout.write(chunk.choices[0]?.delta?.content ?? "");
+"""
+AI_SDK = """
+import { createOpenAI } from "@ai-sdk/openai";
+import { streamText } from "ai";
+const [base, key, history] = process.argv.slice(2);
+const model = createOpenAI({ baseURL: base, apiKey: key })("gpt-4o");
+process.stdout.write(await streamText({ model, messages: JSON.parse(history) }).text);
+"""
+OPENAI_PYTHON = """
+import json, sys
+from openai import OpenAI
+base, key, history = sys.argv[1:]
+client = OpenAI(base_url=base, api_key=key)
+with client.chat.completions.stream(model="gpt-4o", messages=json.loads(history)) as stream:
+    print(stream.get_final_completion().choices[0].message.content, end="")
+"""
+
+
+@dataclass
+class Client:
+    """A client in a home of its own, which keeps its history, or is given it."""
+
+    base_url: str
+    home: Path
+    turns: int = 0
+
+    def __post_init__(self):
+        self.history = []
+
+    def run(self, *command):
+        done = subprocess.run(
+            [str(part) for part in command],
+            capture_output=True,
+            check=False,
+            text=True,
+            cwd=self.home,
+            stdin=subprocess.DEVNULL,
+            timeout=PATIENCE_S * 2,
+            env={
+                **os.environ,
+                "HOME": str(self.home),
+                "XDG_CONFIG_HOME": str(self.home / ".config"),
+                "LLM_USER_PATH": str(self.home / "llm"),
+                "SMART_CONTEXT_KEY": TOKEN,
+            },
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def ask(self, question):
+        self.turns += 1
+        self.history.append({"role": "user", "content": question})
+        answer = self.answer(question)
+        self.history.append({"role": "assistant", "content": answer})
+        return answer
+
+    def answer(self, question):
+        raise NotImplementedError
+
+
+class OpenaiPython(Client):
+    needs = Path(sys.executable)
+
+    def answer(self, question):
+        return self.run(
+            sys.executable, "-c", OPENAI_PYTHON, self.base_url, TOKEN, json.dumps(self.history)
+        )
+
+
+class OpenaiNode(Client):
+    needs = FOLDER / "node_modules/openai"
+    script = OPENAI_NODE
+
+    def answer(self, question):
+        script = FOLDER / f"{type(self).__name__}.mjs"
+        script.write_text(self.script, encoding="utf-8")
+        return self.run("node", script, self.base_url, TOKEN, json.dumps(self.history))
+
+
+class AiSdk(OpenaiNode):
+    needs = FOLDER / "node_modules/@ai-sdk/openai"
+    script = AI_SDK
+
+
+class Llm(Client):
+    needs = FOLDER / "venv/bin/llm"
+
+    def answer(self, question):
+        folder = self.home / "llm"
+        if not folder.exists():
+            folder.mkdir()
+            model = f"- model_id: smart-context\n  model_name: {MODEL}\n"
+            model += f"  api_base: {self.base_url}\n  api_key_name: smart-context\n"
+            (folder / "extra-openai-models.yaml").write_text(model, encoding="utf-8")
+            (folder / "keys.json").write_text(json.dumps({"smart-context": TOKEN}), "utf-8")
+        how = ["-m", "smart-context"] if self.turns == 1 else ["-c"]
+        return self.run(self.needs, *how, question)
+
+
+class Codex(Client):
+    needs = FOLDER / "node_modules/.bin/codex"
+
+    def answer(self, question):
+        folder = self.home / ".codex"
+        if not folder.exists():
+            folder.mkdir()
+            settings = f"""
+model = "{MODEL}"
+model_provider = "smart-context"
+[model_providers.smart-context]
+name = "Smart Context"
+base_url = "{self.base_url}"
+env_key = "SMART_CONTEXT_KEY"
+wire_api = "responses"
+"""
+            (folder / "config.toml").write_text(settings, encoding="utf-8")
+        how = ["exec"] if self.turns == 1 else ["exec", "resume", "--last"]
+        return self.run(self.needs, *how, "--skip-git-repo-check", question)
+
+
+def install():
+    """Install the clients that are not here yet."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    subprocess.run([sys.executable, "-m", "venv", str(FOLDER / "venv")], check=True)
+    subprocess.run([str(FOLDER / "venv/bin/pip"), "install", "-q", "llm"], check=True)
+    subprocess.run(["npm", "init", "-y"], cwd=FOLDER, check=True, capture_output=True)
+    subprocess.run(["npm", "install", "--silent", *NODE_PACKAGES], cwd=FOLDER, check=True)
+
+
+if __name__ == "__main__":
+    install()
