@@ -33,6 +33,24 @@ def test_a_screen_has_no_fault_that_a_program_finds(new_page, demo, path):
     assert_accessible(open_page(new_page, demo, path, **STILL))
 
 
+WIDTH_OF_TITLE = """title => {
+  const text = document.createRange();
+  text.selectNodeContents(title);
+  return text.getBoundingClientRect().width;
+}"""
+
+
+def test_text_keeps_its_font_when_the_colours_change(new_page, demo):
+    page = open_page(new_page, demo, "/chats/year-of-projects", color_scheme="light")
+    title = page.locator("h1").first
+    before = title.evaluate(WIDTH_OF_TITLE)
+    page.emulate_media(color_scheme="dark")
+    page.evaluate(
+        "async () => { await document.fonts.ready; await new Promise(requestAnimationFrame); }"
+    )
+    assert title.evaluate(WIDTH_OF_TITLE) == before
+
+
 @pytest.fixture
 def used_chat(demo):
     """A chat with files and a link that was compacted."""
