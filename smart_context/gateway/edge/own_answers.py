@@ -146,6 +146,18 @@ def _rest(answer: Message | None, said: str) -> str:
     return answer.text.removeprefix(said) if answer.text.startswith(said) else ""
 
 
+async def give_text(
+    text: str, incoming: Incoming, presence: Presence, send: Send, headers: Headers
+) -> None:
+    """Send a text as the answer, in the shape that was asked for."""
+    own = OwnAnswer(kind=incoming.kind, model=incoming.model, created=int(time.time()))
+    await presence.during(_give(own, _one(text), incoming, 0, send, headers))
+
+
+async def _one(text: str) -> AsyncIterator[str]:
+    yield text
+
+
 async def _give(
     own: OwnAnswer,
     pieces: AsyncIterator[str],

@@ -8,17 +8,18 @@ from starlette.types import Send
 from smart_context.config import EndpointSettings
 from smart_context.gateway.answers.gathered import Gathered
 from smart_context.gateway.edge.errors import GatewayError, with_hint
+from smart_context.gateway.edge.own_answers import give_text
 from smart_context.gateway.edge.presence import Presence, Unwanted
 from smart_context.gateway.edge.relay import RawHeaders, Relay, end, read_all
 from smart_context.gateway.edge.upstream import Call, Upstream
-from smart_context.gateway.turns.exchange import Exchange, Outcome, finished
+from smart_context.gateway.turns.exchange import Exchange, Outcome, TurnAborted, finished
 from smart_context.gateway.turns.incoming import PATHS, Incoming
 
 MAX_SHORT_BYTES = 8 << 20
 SAVED_WITHIN_S = 1.0
 """How long the end of a body waits until the answer is saved."""
 
-_ERROR, _NOT_FOUND = 400, 404
+_ERROR, _NOT_FOUND, _ABORTED = 400, 404, 422
 _NO_RESPONSES = (
     "This provider may not know the Responses API; set the client to chat completions, or use "
     "a provider that has it."
@@ -34,8 +35,12 @@ class _Ending:
     status: int = 0
     is_stopped: bool = False
     needs_end: bool = False
+    text: str = ""
 
     def outcome(self) -> Outcome:
+        if self.text:
+            self.gathered.first.texts.append(self.text)
+            self.gathered.is_whole = True
         error = self.error
         if self.status and not error and not self.gathered.error:
             error = f"The provider answered with status {self.status}."
@@ -57,17 +62,24 @@ async def provide(
     send: Send,
 ) -> None:
     """Send a request on and its answer back; what comes of it is kept in the chat."""
-    sent = await exchange.begin()
-    call = Call(
-        endpoint=endpoint,
-        method="POST",
-        path=PATHS[incoming.kind],
-        body=sent.text.encode("utf-8", "surrogatepass"),
-        headers=incoming.headers,
-    )
     ending = _Ending(Gathered())
     try:
+        sent = await exchange.begin()
+        if exchange.turn is not None and exchange.turn.response is not None:
+            text = ending.text = exchange.turn.response
+            await give_text(text, incoming, presence, send, exchange.headers())
+            return
+        call = Call(
+            endpoint=endpoint,
+            method="POST",
+            path=PATHS[incoming.kind],
+            body=sent.text.encode("utf-8", "surrogatepass"),
+            headers=incoming.headers,
+        )
         await _ask(upstream, call, exchange, incoming, presence, send, ending)
+    except TurnAborted as aborted:
+        refused = GatewayError(_ABORTED, str(aborted), code="aborted_by_plugin")
+        await send_whole(send, refused.status, refused.body(), exchange.headers())
     except GatewayError as refused:
         ending.error, ending.status = str(refused), refused.status
         await send_whole(send, refused.status, refused.body(), exchange.headers())

@@ -197,7 +197,8 @@ def _take(waiting: deque[int] | None, after: int) -> int | None:
 def order(matching: Matching, count: int) -> list[int | tuple[int]]:
     """The places of the chat's messages in their new order: `(unit,)` for a unit's message.
 
-    A cut message stays before the message that it came before.
+    A message that stays without being sent keeps its place: before the message that it came
+    before, and before what is new at the end.
 
     Args:
         matching: What the list means.
@@ -205,8 +206,10 @@ def order(matching: Matching, count: int) -> list[int | tuple[int]]:
     """
     cut = deque(sorted(matching.cut))
     ordered: list[int | tuple[int]] = []
+    known = [at for at, place in enumerate(matching.places) if place is not None]
+    last = known[-1] if known else -1
     for at, place in enumerate(matching.places):
-        while cut and place is not None and cut[0] < place:
+        while cut and (at > last or (place is not None and cut[0] < place)):
             ordered.append(cut.popleft())
         ordered.append((at,))
     ordered.extend(place for place in cut if place < count)

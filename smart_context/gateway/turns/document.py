@@ -276,4 +276,5 @@ def _add(document: JsonObject, incoming: Incoming, now: str) -> list[str]:
 
 
 def _notice(turn: Turn) -> str | tuple[JsonObject, ...]:
-    return "" if turn.error else ({"type": "info", "text": NOTHING_CAME},)
+    words = turn.abort_reason or NOTHING_CAME
+    return "" if turn.error else ({"type": "info", "text": words},)

@@ -33,6 +33,7 @@ from smart_context.host.events import (
     PIPELINE_CONTEXT,
     PIPELINE_END,
     PIPELINE_INPUT,
+    PIPELINE_LLM,
     PIPELINE_PROMPT,
     PIPELINE_START,
 )
@@ -42,7 +43,7 @@ from smart_context.host.turn import Turn
 from smart_context.host.turns.pipeline import Pipeline
 from smart_context.values import JsonObject
 
-_PHASES = (PIPELINE_START, PIPELINE_INPUT, PIPELINE_CONTEXT, PIPELINE_PROMPT)
+_PHASES = (PIPELINE_START, PIPELINE_INPUT, PIPELINE_CONTEXT, PIPELINE_PROMPT, PIPELINE_LLM)
 _ASIDE_TEXT = "An aside of the client."
 
 _logger = logging.getLogger(__name__)
@@ -93,6 +94,10 @@ class Outcome:
     is_stopped: bool = False
 
 
+class TurnAborted(Exception):
+    """A plugin has ended the turn; the text is its reason."""
+
+
 class Exchange:
     """A request and its answer.
 
@@ -126,6 +131,7 @@ class Exchange:
         self._untold: list[str] = []
         self._is_written = False
         self._writing: asyncio.Task[None] | None = None
+        self._unwritten: TakingUp | None = None
         self._sent: Outgoing | None = None
         self._out = incoming.item_count
         self._ending: asyncio.Future[None] | None = None
@@ -136,6 +142,7 @@ class Exchange:
 
         Raises:
             SmartContextError: If the chat can't be written.
+            TurnAborted: If a plugin says that nothing is to be sent.
         """
         incoming, chat = self._incoming, self._chat
         as_it_came = outgoing(
@@ -164,6 +171,7 @@ class Exchange:
         if followed.question is None:
             return None
         self.turn = await self._turn(followed, followed.question)
+        self._unwritten = plan if plan.goes_on else None
         if incoming.is_off or incoming.is_held:
             every = range(len(incoming.units))
             body, units = incoming.body, incoming.units
@@ -171,11 +179,16 @@ class Exchange:
         else:
             self._sent = await self._narrowed(self.turn, followed)
         self._out = self._sent.count
-        if plan.goes_on:
-            self._writing = asyncio.create_task(self._write(plan))
-        else:
-            self._written()
+        self._start_writing()
         return self._sent
+
+    def _start_writing(self) -> None:
+        """Store the question, if that is not done yet, while the provider answers."""
+        plan, self._unwritten = self._unwritten, None
+        if plan is not None:
+            self._writing = asyncio.create_task(self._write(plan))
+        elif not self._is_written:
+            self._written()
 
     async def _write(self, plan: TakingUp) -> None:
         """Store what is new while the provider answers; a disk that refuses is told at the end."""
@@ -246,9 +259,11 @@ class Exchange:
         if self._followed is None:
             await self._parts.pipeline.publish(PIPELINE_END, turn)
             return None
+        if self._writing is None:
+            self._start_writing()  # it ended before anything was sent
         if self._writing is not None:
             await asyncio.wait([self._writing])
-        turn.response = gathered.first.text or None
+        turn.response = gathered.first.text or turn.response
         answers = answers_of(gathered, self._followed, turn, model=self._model)
         await self._save(turn, answers)
         if not turn.error:
@@ -290,6 +305,8 @@ class Exchange:
     async def _narrowed(self, turn: Turn, followed: Followed) -> Outgoing:
         for phase in _PHASES:
             await self._parts.pipeline.publish(phase, turn)
+            if turn.aborted:
+                raise TurnAborted(turn.abort_reason)
         incoming, ids = self._incoming, followed.ids
         return outgoing(
             incoming.kind,

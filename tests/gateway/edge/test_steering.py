@@ -212,3 +212,50 @@ def test_items_of_responses_are_filtered_by_their_units(server, provider):
     sent = [r for r in provider.requests if r.path == "/responses"][-1].body["input"]
     assert sent == [*items[:3], NEXT]
     assert answer.headers["x-smart-context-out"] == "4"
+
+
+def test_what_was_compacted_is_replaced_by_its_summary(chat):
+    said = chat.send(*TALK, NEXT).text
+    chat.server.ask("chat.clear_context", chat_id=chat.name)
+    chat.send(*TALK, NEXT, assistant(said), user("And now?"))
+    texts = [m["content"] for m in chat.sent]
+    assert texts[0] == "Be kind."
+    assert texts[-1] == "And now?"
+    assert LAMPS not in texts
+    assert not chat.server.ask("memory.load_chat", chat_id=chat.name).get("branches")
+
+
+PLUGIN = """
+class Plugin:
+    async def on_load(self, context):
+        context.subscribe("pipeline.input", self.check)
+        context.subscribe("pipeline.llm", self.answer)
+
+    async def check(self, turn):
+        if "secret" in turn.message:
+            turn.abort("Secrets stay here.")
+
+    async def answer(self, turn):
+        if "ping" in turn.message:
+            turn.response = "pong"
+"""
+
+
+def test_plugins_can_end_or_answer_a_clients_turn(tmp_path):
+    def settings(text):
+        folder = tmp_path / "vault" / "plugins" / "guard"
+        folder.mkdir(parents=True)
+        (folder / "main.py").write_text(PLUGIN, encoding="utf-8")
+        manifest = 'id = "guard"\nname = "Guard"\nversion = "1.0.0"\nmin_host_version = "0.1.0"\n'
+        manifest += 'description = "x"\nentry = "main:Plugin"\n'
+        manifest += 'subscribes = ["pipeline.input", "pipeline.llm"]\ncommands = []\n'
+        (folder / "plugin.toml").write_text(manifest, encoding="utf-8")
+        return f"{text}\n[plugins.guard]\nenabled = true\n"
+
+    with provided_vault(tmp_path, settings=settings) as (server, provider):
+        client = ApiClient(server)
+        refused = client.chat(user("My secret"))
+        assert refused.status == 422
+        assert "Secrets stay here." in refused.json["error"]["message"]
+        assert client.chat(user("ping")).text == "pong"
+        assert not provider.chat_requests
