@@ -29,6 +29,7 @@ import { Scroll } from "./messages/scroll.js";
 import { SidePanels } from "./panel/side-panels.js";
 import { reasonOf, visible } from "./lib/text.js";
 import { toast } from "./lib/toasts.js";
+import { startMap } from "./messages/topic-map.js";
 import { shortStatus } from "./cloud/topic-state.js";
 import { TopicsPanel } from "./panel/topics-panel.js";
 import { startTrust } from "./frame/trust.js";
@@ -207,6 +208,7 @@ startModels(wire);
 new SidePanels(find("#side"), chatId).start(wire);
 scroll.start(() => isDetached || messages.loadOlder().catch((error) => toast(reasonOf(error))));
 addEventListener("hashchange", () => highlight.goToTarget());
+startMap({ scroll, wire, chatId, highlight, load: async (id) => isDetached || messages.loadUntil(id) });
 queueMicrotask(() => {
   highlight.goToTarget();
   // By the third frame those in view have their true height.

@@ -115,3 +115,13 @@ function showLine(line, { messages, isOpen }) {
   if (line.textContent !== words) line.textContent = words;
   line.setAttribute("aria-expanded", String(isOpen));
 }
+
+/**
+ * Whether a message that is not sent may be folded: summaries and failed answers have buttons that
+ * are needed, unless a later summary replaces them.
+ * @param {HTMLElement} message
+ */
+export function mayFold({ dataset }) {
+  if ("editing" in dataset || "generating" in dataset) return false;
+  return "compacted" in dataset || !("isSummary" in dataset || "failed" in dataset);
+}

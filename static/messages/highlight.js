@@ -2,7 +2,7 @@
 /** Marks the messages that are in context, as the panel tells the page, and folds the others. */
 
 import { messagesIn } from "../lib/reconcile.js";
-import { Folds } from "./folds.js";
+import { Folds, mayFold } from "./folds.js";
 import { Reading } from "./reading.js";
 
 /** An answer that is being written is among the last messages. */
@@ -72,10 +72,21 @@ export class Highlight {
   /** Goes to the message that the address names, wherever it is hidden. */
   goToTarget() {
     const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (!(target instanceof HTMLElement)) return;
-    this.#folds.reveal(target);
-    this.#show();
-    this.#reading.show(target);
+    if (target instanceof HTMLElement) this.goTo(target);
+  }
+
+  /** Goes to a message, wherever it is hidden. @param {HTMLElement} message */
+  goTo(message) {
+    if (message.hasAttribute("data-folded")) {
+      this.#folds.reveal(message);
+      this.#show();
+    }
+    this.#reading.show(message);
+  }
+
+  /** Goes to the next message that is sent. @param {1 | -1} step */
+  step(step) {
+    this.#reading.step(step, this.#messages());
   }
 
   #show() {
@@ -167,24 +178,6 @@ export class Highlight {
   }
 }
 
-/** The place of the question that is being answered; the end if none is. @param {readonly HTMLElement[]} messages */
-function underWay(messages) {
-  let at = messages.length - 1;
-  while (at >= 0 && !("generating" in messages[at].dataset) && messages.length - at < NEWEST) at -= 1;
-  if (at < 0 || !("generating" in messages[at].dataset)) return messages.length;
-  return at > 0 && messages[at - 1].dataset.role === "user" ? at - 1 : at;
-}
-
-/**
- * Whether a message that is not sent may be folded: summaries and failed answers have buttons that
- * are needed, unless a later summary replaces them.
- * @param {HTMLElement} message
- */
-function mayFold({ dataset }) {
-  if ("editing" in dataset || "generating" in dataset) return false;
-  return "compacted" in dataset || !("isSummary" in dataset || "failed" in dataset);
-}
-
 /** @typedef {{ isInside: boolean, isOut: boolean, hue?: string, words: string, isPinned: boolean, isHidden: boolean }} Looks */
 
 /** What was last shown of a message: most of ten thousand don't change at a click. @type {WeakMap<Element, Looks>} */
@@ -211,4 +204,12 @@ function show(message, looks) {
 /** @param {HTMLElement} message @param {string} action @param {boolean} isPressed */
 function press(message, action, isPressed) {
   message.querySelector(`.actions [data-action=${action}]`)?.setAttribute("aria-pressed", String(isPressed));
+}
+
+/** The place of the question that is being answered; the end if none is. @param {readonly HTMLElement[]} messages */
+function underWay(messages) {
+  let at = messages.length - 1;
+  while (at >= 0 && !("generating" in messages[at].dataset) && messages.length - at < NEWEST) at -= 1;
+  if (at < 0 || !("generating" in messages[at].dataset)) return messages.length;
+  return at > 0 && messages[at - 1].dataset.role === "user" ? at - 1 : at;
 }

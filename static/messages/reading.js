@@ -5,6 +5,9 @@
 /** @typedef {import("./scroll.js").Place} Place */
 
 import { isInView } from "./messages-in-view.js";
+import { LEAD_IN } from "./scroll.js";
+
+const NEAR_PX = 4;
 
 export class Reading {
   #scroll;
@@ -23,6 +26,17 @@ export class Reading {
   /** @param {HTMLElement} message */
   show(message) {
     this.#scroll.show(message);
+  }
+
+  /** Goes to the next message that is sent. @param {1 | -1} step @param {readonly HTMLElement[]} messages */
+  step(step, messages) {
+    const view = this.#scroll.element.getBoundingClientRect();
+    const line = view.top + LEAD_IN * view.height;
+    const sent = messages.filter((message) => isDrawn(message) && !message.classList.contains("left-out"));
+    const next = firstBelow(sent, line + NEAR_PX);
+    const before = firstBelow(sent, line - NEAR_PX) - 1;
+    const goal = sent[step > 0 ? next : before];
+    if (goal) this.#scroll.show(goal);
   }
 
   place() {
@@ -98,6 +112,17 @@ export class Reading {
     const message = document.getElementById(`m-${id}`);
     if (message && picked === this.#picked) this.#scroll.show(message);
   }
+}
+
+/** The first of these messages whose top is below a line, by halves. @param {readonly HTMLElement[]} messages @param {number} line */
+function firstBelow(messages, line) {
+  let [low, high] = [0, messages.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (messages[middle].getBoundingClientRect().top > line) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 /**

@@ -5,7 +5,8 @@ import { messagesInView } from "./messages-in-view.js";
 
 const NEAR_PX = 80;
 const SETTLING_FRAMES = 5;
-const LEAD_IN = 0.2;
+/** How far down the window a message is put that is gone to. */
+export const LEAD_IN = 0.2;
 const NOWHERE = -1000;
 const SCROLLED_BY_HAND = ["wheel", "touchstart", "pointerdown", "keydown"];
 

@@ -158,3 +158,30 @@ def test_a_search_hit_ends_at_its_message(new_page, server):
     expect(page.locator("#m-m7")).to_be_in_viewport()
     page.evaluate("() => new Promise((done) => setTimeout(done, 300))")
     expect(page.locator("#m-m7")).to_be_in_viewport()
+
+
+def test_the_map_shows_the_chat_and_leads_through_it(new_page, server):
+    page = open_chat(new_page, server)
+    shown = page.get_by_role("navigation", name=re.compile("^Map"))
+    expect(shown.locator("rect")).to_have_count(60)
+    box, main = shown.bounding_box(), page.locator("main").bounding_box()
+    assert box["width"] <= 80
+    assert abs(box["x"] + box["width"] - main["x"] - main["width"]) <= 1
+    shown.click(position={"x": 5, "y": box["height"] * 10.5 / 60})
+    expect(page.locator("#m-m10")).to_be_in_viewport()
+
+    pick(page, BOATS)
+    expect(shown.locator("rect[data-sent]")).to_have_count(4)
+    assert shown.locator("rect[data-sent]").first.get_attribute("data-hue")
+    read(page, "m30", "start")
+    shown.focus()
+    for key, message_id in (("ArrowDown", "m31"), ("ArrowDown", "m32"), ("ArrowUp", "m31")):
+        page.keyboard.press(key)
+        page.wait_for_function(
+            """id => {
+                const { top, height } = document.getElementById("scroll").getBoundingClientRect();
+                const place = document.getElementById(`m-${id}`).getBoundingClientRect().top;
+                return Math.abs(place - top - 0.2 * height) < 30;
+            }""",
+            arg=message_id,
+        )

@@ -1,4 +1,4 @@
-"""The command that finds the topics of a chat."""
+"""Commands that find the topics of a chat, and say where in it they are."""
 
 from asyncio import Task
 from collections.abc import Callable, Coroutine, Hashable, Mapping
@@ -14,7 +14,7 @@ from smart_context.values import JsonObject
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionCommands:
-    """Starts extractions on demand.
+    """Starts extractions on demand, and places topics.
 
     Attributes:
         topics: Finds the topics of chats.
@@ -28,7 +28,7 @@ class ExtractionCommands:
 
     def commands(self) -> Mapping[str, CommandHandler]:
         """The commands by name."""
-        return {"refresh_topics": self.refresh_topics}
+        return {"refresh_topics": self.refresh_topics, "topic_map": self.topic_map}
 
     async def refresh_topics(self, chat_id: str, wait: bool = False) -> JsonObject:
         """Find the topics of a chat now, in the background unless asked to wait."""
@@ -38,3 +38,20 @@ class ExtractionCommands:
             await task
             return await self.chat_filter.topics(checked)
         return {"state": "running"}
+
+    async def topic_map(self, chat_id: str) -> JsonObject:
+        """Where each topic is in a chat: the ids of all messages, and places among them."""
+        view = await self.chat_filter.view(check_chat_id(chat_id))
+        place_of = {message.id: place for place, message in enumerate(view.messages)}
+        return {
+            "chat_id": chat_id,
+            "message_ids": list(place_of),
+            "topics": [
+                {
+                    "id": topic.id,
+                    "label": topic.label,
+                    "places": [place_of[i] for i in topic.message_ids if i in place_of],
+                }
+                for topic in view.sidecar.topics
+            ],
+        }
