@@ -132,7 +132,7 @@ function huesOfTopics() {
 /** @param {import("./map-rows.js").Row} row @param {number} at @param {string | undefined} hue */
 function rect({ isSent }, at, hue) {
   const shape = document.createElementNS(SVG, "rect");
-  for (const [name, value] of Object.entries({ y: at, width: 1, height: 0.8 })) shape.setAttribute(name, String(value));
+  for (const [name, value] of Object.entries({ y: at, width: 1, height: 1.03 })) shape.setAttribute(name, String(value));
   if (hue !== undefined) shape.dataset.hue = hue;
   shape.toggleAttribute("data-sent", isSent);
   return shape;
