@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,18 +13,23 @@ from smart_context.chat.store import ChatStore
 from smart_context.disk.json_file import read_object
 from smart_context.disk.places import Place
 from smart_context.errors import ChatUnreadable
-from smart_context.llm.models import Embedder
+from smart_context.evaluation.judge_fitting import KnownChat, fitted_judge
+from smart_context.evaluation.typed import absent_labels
+from smart_context.llm.models import Embedder, Matrix
 from smart_context.plugin.choices.sidecar_files import MAX_BYTES, MEMBERS_SUFFIX
 from smart_context.plugin.topics.updates import ChatEmbedder
 from smart_context.relevance.cache import EmbeddingCache
 from smart_context.relevance.fitting import Calibration, fitted
 from smart_context.relevance.vectors import similarities, unit
+from smart_context.relevance.weights import null_labels
+from smart_context.text.words import content_words
 from smart_context.topics.embedded import EmbeddedTopicExtractor
 from smart_context.topics.stored import from_assignments
 from smart_context.topics.values import Topic
 
 FEWEST_MESSAGES = 6
 MOST_CHATS = 200
+_ABSENT = 16
 _WIDEST = 0.5
 """A topic with more of its chat's messages says nothing about what sets it apart."""
 
@@ -35,12 +40,13 @@ class _Pairs:
     others: list[float]
     chats: int = 0
     topics: int = 0
+    known: list[KnownChat] = field(default_factory=list)
 
 
 async def calibrated(
     store: ChatStore, embedder: Embedder, scratch: Path, *, now: datetime | None = None
 ) -> Calibration:
-    """The scale of the embedding model that fits the newest 200 chats best; changes nothing.
+    """The scale and judge that fit the model to the newest 200 chats best; changes nothing.
 
     Topics are those kept beside each chat; a chat without is sorted offline.
 
@@ -64,7 +70,7 @@ async def calibrated(
             continue
         if len(messages) >= FEWEST_MESSAGES:
             await _add(pairs, store, cache, ChatId(summary.id), messages)
-    return fitted(
+    found = fitted(
         pairs.about,
         pairs.others,
         model=embedder.name,
@@ -72,6 +78,9 @@ async def calibrated(
         topics=pairs.topics,
         now=now or datetime.now(UTC),
     )
+    nulls = await cache.queries(null_labels())
+    judge = await asyncio.to_thread(fitted_judge, pairs.known, nulls, found.scale)
+    return replace(found, judge=judge)
 
 
 async def _add(
@@ -89,6 +98,7 @@ async def _add(
     known = np.array([message.id in member_ids for message in messages])
     labels = await cache.queries([topic.label for topic in topics])
     vectors = await cache.vectors(chat_id, messages)
+    pairs.known.append(await _known(cache, messages, vectors, topics, labels))
     before = pairs.topics
     for topic, label in zip(topics, labels, strict=True):
         members = np.array([message.id in topic.message_ids for message in messages])
@@ -98,6 +108,26 @@ async def _add(
             pairs.others += close[known & ~members].tolist()
             pairs.topics += 1
     pairs.chats += pairs.topics > before
+
+
+async def _known(
+    cache: EmbeddingCache,
+    messages: Sequence[Message],
+    vectors: Matrix,
+    topics: Sequence[Topic],
+    labels: Matrix,
+) -> KnownChat:
+    used = {word for message in messages for word in content_words(message.text)}
+    free = [label for label in absent_labels() if used.isdisjoint(content_words(label))]
+    absent = free[:: max(1, len(free) // _ABSENT)][:_ABSENT]
+    return KnownChat(
+        messages=messages,
+        vectors=vectors,
+        topics=topics,
+        labels=labels,
+        absent=absent,
+        absent_labels=await cache.queries(absent),
+    )
 
 
 def _says_something(message: Message) -> bool:

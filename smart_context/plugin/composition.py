@@ -41,7 +41,7 @@ from smart_context.plugin.topics.commands import ExtractionCommands
 from smart_context.plugin.topics.editing import TopicEditing
 from smart_context.plugin.topics.updates import TopicUpdates
 from smart_context.relevance.cache import EmbeddingCache
-from smart_context.relevance.fitting import stored_scale
+from smart_context.relevance.fitting import stored_judge, stored_scale
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.topics.embedded import EmbeddedTopicExtractor
 from smart_context.topics.extraction import LlmTopicExtractor, TopicExtractor
@@ -146,7 +146,8 @@ async def _filtering(
     embedder = context.models.embedder
     cache = EmbeddingCache(partial(context.chats.place, suffix="embeddings.json"), embedder)
     scale = await asyncio.to_thread(stored_scale, context.chats.home, embedder.name)
-    scorer = RelevanceScorer(cache, mode=settings.relevance, scale=scale)
+    judge = await asyncio.to_thread(stored_judge, context.chats.home, embedder.name)
+    scorer = RelevanceScorer(cache, mode=settings.relevance, scale=scale, judge=judge)
     budget = WindowBudget(window=model.window, contexts=settings.context_budget_tokens)
     selector = ContextSelector(scorer, settings, context.logger, budget)
     roles = RoleSources(context.trust, partial(_user_roles, context))

@@ -123,14 +123,9 @@ class BackgroundMaker:
             near = self._as_embedded(block @ self._columns)
             usual.append(near.mean(axis=1)[: end - begin])
             peaks.append(near[: end - begin].max(axis=0))
-            links.append(
-                np.stack(
-                    [
-                        np.einsum("ij,ij->i", block, whole[_REACH - step : len(whole) - step])
-                        for step in range(1, _REACH + 1)
-                    ]
-                )[:, : end - begin]
-            )
+            before = [whole[_REACH - step : len(whole) - step] for step in range(1, _REACH + 1)]
+            linked = np.stack([np.einsum("ij,ij->i", block, rows) for rows in before])
+            links.append(self._as_embedded(linked)[:, : end - begin])
         self._usual = np.concatenate(usual)
         self._links = np.concatenate(links, axis=1)
         self._peaks = np.vstack([self._peaks[: first // BLOCK], *peaks])

@@ -6,11 +6,12 @@ by the model's name or estimated from the chat.
 
 import json
 import logging
-from collections.abc import Mapping
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +20,9 @@ from smart_context.disk.folders import read_inside
 from smart_context.disk.json_file import write_object
 from smart_context.disk.places import Place, folder_of
 from smart_context.relevance.calibrate import Scale
+from smart_context.relevance.judging import Judge
+from smart_context.relevance.vectors import unit
+from smart_context.relevance.weights import null_labels, read_weights
 
 FILE_NAME = ".calibration.json"
 QUANTILES = (5, 25, 50, 75, 95)
@@ -26,7 +30,9 @@ FEWEST_ABOUT, FEWEST_OTHERS, FEWEST_TOPICS = 40, 80, 4
 _LEAST_APART = 0.6
 _STEP = 0.02
 _VERSION = 1
-_MAX_BYTES = 1 << 20
+_MAX_BYTES = 1 << 23
+
+T = TypeVar("T")
 
 Similarities = NDArray[np.float64]
 
@@ -52,6 +58,7 @@ class Calibration:
         about_quantiles: Similarities of the former, at each of `QUANTILES` per cent.
         other_quantiles: Similarities of the latter.
         auc: How often a message about the topic is more similar than another one.
+        judge: Says what is about a topic, with this model; `None` if it wasn't fitted.
     """
 
     model: str
@@ -64,6 +71,7 @@ class Calibration:
     about_quantiles: tuple[float, ...]
     other_quantiles: tuple[float, ...]
     auc: float
+    judge: Judge | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object to store."""
@@ -145,28 +153,70 @@ def store_calibration(folder: Path | Place, calibration: Calibration) -> Path:
         StoreFailed: If it can't be written; the old one is intact.
     """
     place = folder_of(folder) / FILE_NAME
-    write_object(place, calibration.to_dict(), indent=2)
+    document = calibration.to_dict()
+    if calibration.judge is not None:
+        document["judge"] = _judge_document(calibration.judge)
+    write_object(place, document, indent=2)
     return place.path
 
 
 def stored_scale(folder: Path | Place, model: str) -> Scale | None:
     """The scale that was fitted for that model; `None` without one, or when it is damaged."""
+    return _stored(folder, model, _scale)
+
+
+def stored_judge(folder: Path | Place, model: str) -> Judge | None:
+    """The judge that was fitted for that model; `None` without one, or when it is damaged."""
+    return _stored(folder, model, _judge)
+
+
+def _stored(
+    folder: Path | Place, model: str, read: Callable[[Mapping[str, Any]], T | None]
+) -> T | None:
     place = folder_of(folder) / FILE_NAME
     try:
         document = json.loads(read_inside(place, max_bytes=_MAX_BYTES))
         if document["version"] != _VERSION or document["model"] != model:
             return None
-        scale: Mapping[str, float] = document["scale"]
-        return Scale(
-            unrelated=float(scale["unrelated"]),
-            probable=float(scale["probable"]),
-            sure=float(scale["sure"]),
-        )
+        return read(document)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         _log.warning("%s can't be used (%s); run `smart-context calibrate` again.", place, error)
         return None
+
+
+def _scale(document: Mapping[str, Any]) -> Scale:
+    scale: Mapping[str, float] = document["scale"]
+    return Scale(
+        unrelated=float(scale["unrelated"]),
+        probable=float(scale["probable"]),
+        sure=float(scale["sure"]),
+    )
+
+
+def _judge(document: Mapping[str, Any]) -> Judge | None:
+    stored = document.get("judge")
+    if stored is None:
+        return None
+    data = np.frombuffer(b64decode(stored["null_labels"]), dtype="<f2").astype(np.float32)
+    rows = data.reshape(len(null_labels()), -1)
+    (presence, shift), (posterior, other) = stored["presence"], stored["posterior"]
+    return Judge(
+        weights=read_weights(),
+        null_labels=unit(rows),
+        scale=_scale(document),
+        presence=(float(presence), float(shift)),
+        posterior=(float(posterior), float(other)),
+    )
+
+
+def _judge_document(judge: Judge) -> dict[str, Any]:
+    return {
+        "presence": judge.presence,
+        "posterior": judge.posterior,
+        "null_labels": b64encode(judge.null_labels.astype("<f2").tobytes()).decode(),
+    }
 
 
 def _check_enough(near: Similarities, far: Similarities, topics: int) -> None:

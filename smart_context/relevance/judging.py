@@ -31,6 +31,12 @@ _TIMES = ("words", "size", "best")
 _ROWS = [FEATURES.index(name) for name in POSTERIOR_FEATURES]
 
 
+Line = tuple[float, float]
+"""A factor and a shift."""
+
+AS_IT_IS: Line = (1.0, 0.0)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Judge:
     """What decides for one embedding model.
@@ -39,11 +45,15 @@ class Judge:
         weights: Fitted with the embedded model.
         null_labels: Shape (l, d): this model's vectors of `null_labels()`.
         scale: What cosines of this model mean; `None` for the embedded model.
+        presence: Factor and shift of the evidence that the chat speaks of a topic.
+        posterior: The same of the evidence that a message is about it.
     """
 
     weights: Weights
     null_labels: Matrix
     scale: Scale | None = None
+    presence: Line = AS_IT_IS
+    posterior: Line = AS_IT_IS
 
     def fits(self, vectors: Matrix) -> bool:
         """Whether the vectors are as wide as those of the model that it is for."""
@@ -72,9 +82,15 @@ def judge_for(model: str, scale: Scale | None = None, weights: Path = FILE) -> J
     return Judge(weights=fitted, null_labels=fitted.null_labels, scale=scale)
 
 
-def presence(whole: Mapping[str, float], weights: Weights) -> float:
+def presence(whole: Mapping[str, float], judge: Judge) -> float:
     """From 0 to 1: how sure it is that the chat speaks of the topic."""
-    return float(sigmoid(np.append(with_products(whole), np.float32(1)) @ weights.presence))
+    factor, shift = judge.presence
+    return float(sigmoid(np.float32(factor * presence_evidence(whole, judge.weights) + shift)))
+
+
+def presence_evidence(whole: Mapping[str, float], weights: Weights) -> float:
+    """The larger, the surer it is that the chat speaks of the topic; 0 is even."""
+    return float(np.append(with_products(whole), np.float32(1)) @ weights.presence)
 
 
 def ranking(features: Matrix, whole: Mapping[str, float], weights: Weights) -> Floats:
@@ -102,11 +118,20 @@ def posterior_features(features: Matrix, whole: Mapping[str, float], ranks: Floa
 
 
 def probabilities(
-    features: Matrix, whole: Mapping[str, float], ranks: Floats, weights: Weights
+    features: Matrix, whole: Mapping[str, float], ranks: Floats, judge: Judge
 ) -> Floats:
     """Shape (n,): how probable it is that each message is about the topic, if any is."""
+    factor, shift = judge.posterior
+    evidence = posterior_evidence(features, whole, ranks, judge.weights)
+    return sigmoid(np.float32(factor) * evidence + np.float32(shift))
+
+
+def posterior_evidence(
+    features: Matrix, whole: Mapping[str, float], ranks: Floats, weights: Weights
+) -> Floats:
+    """Shape (n,): the larger, the more probable; 0 is even."""
     told = posterior_features(features, whole, ranks)
-    return sigmoid(weights.posterior[:-1] @ told + weights.posterior[-1])
+    return np.asarray(weights.posterior[:-1] @ told + weights.posterior[-1], dtype=np.float32)
 
 
 def scores_of(likely: Floats, ranks: Floats, present: float) -> Floats:
@@ -132,6 +157,6 @@ def scores_of(likely: Floats, ranks: Floats, present: float) -> Floats:
     return scores
 
 
-def sigmoid(values: Floats) -> Floats:
+def sigmoid(values: Floats | np.float32) -> Floats:
     """Shape as given: from 0 to 1."""
     return np.asarray(1 / (1 + np.exp(-np.clip(values, -30, 30))), dtype=np.float32)

@@ -103,8 +103,8 @@ def judged(looks: Sequence[Look], vectors: Matrix, judge: Judge) -> Matrix:
         return scores
     for row, (first, features) in enumerate(seen(looks, vectors, judge)):
         ranks = ranking(features, first.whole, judge.weights)
-        likely = probabilities(features, first.whole, ranks, judge.weights)
-        found = scores_of(likely, ranks, presence(first.whole, judge.weights))
+        likely = probabilities(features, first.whole, ranks, judge)
+        found = scores_of(likely, ranks, presence(first.whole, judge))
         scores[row] = np.minimum(first.likely * _FAR, found.min())
         scores[row, first.candidates] = found
     return scores

@@ -132,7 +132,7 @@ async def _measure(
 ) -> "Result":
     from smart_context.app.composition import composed, read_vault  # noqa: PLC0415
     from smart_context.evaluation.runs import measured_files  # noqa: PLC0415
-    from smart_context.relevance.fitting import stored_scale  # noqa: PLC0415
+    from smart_context.relevance.fitting import stored_judge, stored_scale  # noqa: PLC0415
     from smart_context.relevance.judging import judge_for  # noqa: PLC0415
 
     config = read_vault(root)
@@ -144,7 +144,9 @@ async def _measure(
             embedder,
             settings,
             scale=stored_scale(config.memory, embedder.name),
-            judge=None if weights is None else judge_for(embedder.name, weights=weights),
+            judge=stored_judge(config.memory, embedder.name)
+            if weights is None
+            else judge_for(embedder.name, weights=weights),
             cache=cache,
             on_progress=_progress if sys.stderr.isatty() else None,
         )
