@@ -42,7 +42,7 @@ def kept_units(units: Sequence[Unit], ids: Sequence[str], kept: Collection[str])
     chosen = {
         at for at, unit in enumerate(units) if at >= question or unit.stays or ids[at] in kept
     }
-    while True:
+    while len(chosen) < len(units):
         calls = {call for at in chosen for call in (*units[at].calls, units[at].result_of) if call}
         more = {
             at
@@ -50,8 +50,9 @@ def kept_units(units: Sequence[Unit], ids: Sequence[str], kept: Collection[str])
             if at not in chosen and not calls.isdisjoint((*unit.calls, unit.result_of))
         }
         if not more:
-            return sorted(chosen)
+            break
         chosen |= more
+    return sorted(chosen)
 
 
 def last_question(units: Sequence[Unit]) -> int:

@@ -46,6 +46,9 @@ from smart_context.values import JsonObject
 _PHASES = (PIPELINE_START, PIPELINE_INPUT, PIPELINE_CONTEXT, PIPELINE_PROMPT, PIPELINE_LLM)
 _ASIDE_TEXT = "An aside of the client."
 
+_FIRST_S = 0.01
+"""How long storing lets sending go first: both want the processor."""
+
 _logger = logging.getLogger(__name__)
 
 
@@ -194,6 +197,7 @@ class Exchange:
         """Store what is new while the provider answers; a disk that refuses is told at the end."""
         ending = self._parts.endings.begin(self._incoming.key)
         try:
+            await asyncio.sleep(_FIRST_S)
             await plan.write()
         except SmartContextError as error:
             _logger.warning("chat %s: the question is not saved: %s", plan.chat.id, error)
@@ -272,7 +276,7 @@ class Exchange:
         return turn
 
     async def _turn(self, followed: Followed, question: Message) -> Turn:
-        place = followed.messages.index(question)
+        place = next(at for at, message in enumerate(followed.messages) if message is question)
         history = await client_history(followed.messages[:place])
         turn = Turn(
             id=new_id(),
