@@ -1,9 +1,18 @@
 """How long a test waits for what has to come: long, since only a failing test waits that long."""
 
+import asyncio
 import os
 import select
 
 PATIENCE_S = 60.0
+
+
+async def settled() -> None:
+    """Until everything that the event loop could run now has run."""
+    ready = asyncio.get_running_loop()._ready
+    await asyncio.sleep(0)
+    while ready:
+        await asyncio.sleep(0)
 
 
 def has_ended(process_id: int) -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 from smart_context.vault.followed import FollowedVault
 from smart_context.vault.index.place import INDEX_FILE
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, settled
 from tests.vault.links import outlinks
 
 pytestmark = pytest.mark.anyio
@@ -40,7 +40,7 @@ async def until(holds):
 async def test_nothing_is_looked_at_until_somebody_asks(root):
     notes = FollowedVault(root, root / ".memory")
     async with followed(notes):
-        await asyncio.sleep(0)
+        await settled()
         assert notes.index.revision == 0
         assert await notes.ask(lambda index: index.files_below("")) == ["a.md"]
         await until(lambda: notes.index.is_watched)

@@ -7,7 +7,7 @@ from smart_context.web.limits import MAX_FRAME_BYTES, MAX_RUNNING_COMMANDS
 from smart_context.web.session import Sessions
 from smart_context.web.wire.frames import render_json
 from smart_context.web.wire.shared_frames import EXTENSION
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, settled
 from tests.web.small_host import SmallHost
 
 pytestmark = pytest.mark.anyio
@@ -168,9 +168,7 @@ async def test_more_commands_than_may_run_at_once_are_all_answered(peer):
 async def test_only_so_many_commands_of_a_client_run_at_once(peer, sessions):
     for number in range(MAX_RUNNING_COMMANDS + 1):
         peer.call(number, "test.wait")
-    while peer.incoming.qsize() > 0:
-        await asyncio.sleep(0)
-    await asyncio.sleep(0)
+    await settled()
     assert len(sessions._commands) == MAX_RUNNING_COMMANDS
     peer.host.gate.set()
     for _ in range(MAX_RUNNING_COMMANDS + 1):
@@ -218,8 +216,7 @@ async def test_a_shared_frame_does_not_overtake_what_waits(sessions):
     sessions.publish("chat.started", {"number": 1})
     peer.takes_frames = True
     sessions.publish("chat.started", {"number": 2})
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
+    await settled()
     sessions.publish("chat.started", {"number": 3})
     assert peer.outgoing.empty()
     peer.writable.set()
@@ -249,7 +246,7 @@ async def test_a_client_that_does_not_read_delays_nobody(peer, sessions):
 async def test_a_client_that_reads_late_gets_answers_whole_and_states_once(peer, sessions):
     peer.writable.clear()
     sessions.publish("chat.started", {"chat_id": "a"})
-    await asyncio.sleep(0)
+    await settled()
     for offset in range(50):
         token = {"chat_id": "a", "message_id": "m", "offset": offset, "text": "x"}
         sessions.publish("chat.token", token)
@@ -261,7 +258,7 @@ async def test_a_client_that_reads_late_gets_answers_whole_and_states_once(peer,
         "chat.started", "chat.token", "memory.chat_changed", "chat.finished",
     ]  # fmt: skip
     assert frames[1]["params"]["text"] == "x" * 50
-    await asyncio.sleep(0)
+    await settled()
     assert peer.outgoing.empty()
 
 
@@ -294,8 +291,7 @@ async def test_a_client_that_reads_nothing_for_too_long_is_disconnected():
     peer = await another(sessions)
     peer.writable.clear()
     sessions.publish("chat.started", {})
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
+    await settled()
     sessions.publish("chat.started", {})
     async with asyncio.timeout(PATIENCE_S):
         await peer.app
@@ -317,7 +313,7 @@ async def test_at_the_end_a_client_that_is_a_little_late_gets_what_waits(peer, s
     peer.writable.clear()
     sessions.publish("chat.finished", {"chat_id": "a"})
     closing = asyncio.create_task(sessions.close())
-    await asyncio.sleep(0)
+    await settled()
     assert not closing.done()
     peer.writable.set()
     await closing
@@ -345,8 +341,7 @@ async def test_a_client_that_breaks_off_is_forgotten(peer, sessions):
 
 async def test_a_command_goes_on_when_its_client_leaves(peer, sessions):
     peer.call(1, "test.wait")
-    while not peer.host.running.is_set():
-        await asyncio.sleep(0)
+    await peer.host.running.wait()
     await peer.leave()
     assert not peer.host.finished.is_set()
     peer.host.gate.set()
@@ -356,10 +351,9 @@ async def test_a_command_goes_on_when_its_client_leaves(peer, sessions):
 
 async def test_at_the_end_a_command_that_ends_in_time_is_answered(peer, sessions):
     peer.call(1, "test.wait")
-    while not peer.host.running.is_set():
-        await asyncio.sleep(0)
+    await peer.host.running.wait()
     closing = asyncio.create_task(sessions.close())
-    await asyncio.sleep(0)
+    await settled()
     peer.host.gate.set()
     await closing
     assert peer.outgoing.get_nowait()["text"] == render_json(
@@ -369,8 +363,7 @@ async def test_at_the_end_a_command_that_ends_in_time_is_answered(peer, sessions
 
 async def test_at_the_end_a_command_that_does_not_end_is_cancelled(peer, sessions):
     peer.call(1, "test.wait")
-    while not peer.host.running.is_set():
-        await asyncio.sleep(0)
+    await peer.host.running.wait()
     await sessions.close(grace_s=0.01)
     assert not sessions._commands
     peer.call(2, "test.who")

@@ -9,6 +9,7 @@ import pytest
 from smart_context.errors import ModelFailed
 from smart_context.llm.models import ToolCall, Usage
 from smart_context.llm.offline.scripted import Scripted, ScriptedChatModel, ScriptedEmbedder
+from tests.patience import settled
 
 pytestmark = pytest.mark.anyio
 
@@ -71,7 +72,7 @@ async def test_a_gate_holds_the_answer_after_some_pieces():
     async with aclosing(model.stream(ASK)) as stream:
         assert (await anext(stream)).text == "a"
         waiting = asyncio.ensure_future(anext(stream))
-        await asyncio.sleep(0)
+        await settled()
         assert not waiting.done()
         gate.set()
         assert (await waiting).text == "b"

@@ -17,6 +17,7 @@ from smart_context.web.gate.door import (
 )
 from smart_context.web.gate.security import Refusal
 from smart_context.web.gate.throttle import FREE_FAILURES, MAX_QUEUE, TURNS, Throttle
+from tests.patience import settled
 from tests.web.let_in import let_in
 from tests.web.visiting import BEARER, TOKEN, visit
 
@@ -220,8 +221,7 @@ def test_guesses_from_one_address_keep_no_other_out(wrong, caplog):
         guess = visit(*headers, **asked, peer="10.0.0.1")
         enough = FREE_FAILURES + TURNS + MAX_QUEUE
         guesses = [asyncio.create_task(door.admit(guess)) for _ in range(enough)]
-        for _ in range(3):
-            await asyncio.sleep(0)
+        await settled()
         assert await door.admit(guess) == TOO_MANY
         assert await door.admit(visit(BEARER, peer="10.0.0.2")) == Admitted()
         for task in guesses:

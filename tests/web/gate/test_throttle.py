@@ -12,6 +12,7 @@ from smart_context.web.gate.throttle import (
     Throttle,
     TooManyAttempts,
 )
+from tests.patience import settled
 
 
 class Clock:
@@ -86,8 +87,7 @@ def test_guesses_at_the_same_time_take_turns_and_those_beyond_are_not_looked_at(
         guesses = [
             asyncio.create_task(guess(known)) for _ in range(FREE_FAILURES + TURNS + MAX_QUEUE)
         ]
-        for _ in range(3):
-            await asyncio.sleep(0)
+        await settled()
         with pytest.raises(TooManyAttempts):
             await guess(known)
         assert sum(task.done() for task in guesses) == FREE_FAILURES
@@ -104,8 +104,7 @@ def test_a_right_secret_is_answered_at_once_among_wrong_ones(clock):
     async def scenario():
         known = Throttle(first_delay_s=1000, clock=clock)
         guesses = [asyncio.create_task(guess(known)) for _ in range(TURNS - 1)]
-        for _ in range(3):
-            await asyncio.sleep(0)
+        await settled()
         async with known.attempt("10.0.0.1"):
             pass
         for task in guesses:
