@@ -48,6 +48,7 @@ from smart_context.web.pages.smart_context import SmartContextCommands
 from smart_context.web.pages.static_files import CheckedFiles, favicon
 from smart_context.web.pages.summary_views import compaction_view
 from smart_context.web.pages.templates import NO_STORE, PageTemplates
+from smart_context.web.pages.versions import other_versions
 
 _LISTED_CHATS = 500
 _UNKNOWN_CHAT = (
@@ -131,6 +132,7 @@ class _Pages:
             title=next((chat.title for chat in chats if chat.id == chat_id), ""),
             chats=chats[:_LISTED_CHATS],
             panel=panel,
+            versions=other_versions(document),
             client=next((chat.client for chat in chats if chat.id == chat_id), ""),
             has_guide=document.get("guide") is True and panel is not None,
             max_file_bytes=MAX_UPLOAD_BYTES,

@@ -13,6 +13,8 @@ from tests.fake_openai import Reply, failure, held
 from tests.gateway.asking import ApiClient, provided_vault
 from tests.gateway.saying import assistant, system, user
 from tests.patience import PATIENCE_S
+from tests.serving import serving
+from tests.vaults import KEY
 
 ANSWER = "The keeper lit the lamp at dusk and kept it burning until dawn."
 
@@ -114,6 +116,26 @@ def test_a_client_that_goes_away_ends_the_providers_request(server, provider):
     stored = stored_when(server, "gone-away", lambda m: not m[-1].get("generating"))
     assert stored[-1]["stopped"] is True
     assert stored[-1]["content"] == "one"
+
+
+def test_an_answer_is_seen_on_the_page_while_it_comes(server, provider):
+    gate = threading.Event()
+    provider.reply_with(held("one two three", gate, after=1))
+    with server.connect() as wire:
+        chat = {"X-Smart-Context-Chat": "watched"}
+        asked = threading.Thread(
+            target=ApiClient(server).chat,
+            args=[user("Count")],
+            kwargs={"headers": chat, "stream": True},
+        )
+        asked.start()
+        started = wire.wait_for("chat.started", chat_id="watched")
+        told = wire.wait_for("chat.token", chat_id="watched")
+        gate.set()
+        finished = wire.wait_for("chat.finished", chat_id="watched")
+        asked.join(PATIENCE_S)
+    assert (told["text"], told["message_id"]) == ("one", started["message_id"])
+    assert finished["message_ids"][1] == started["message_id"]
 
 
 def server_port(server):
@@ -351,6 +373,32 @@ def test_without_a_provider_texts_are_embedded_here(offline):
     assert (refused.status, refused.json["error"]["param"]) == (400, "input")
 
 
+def test_a_restart_keeps_the_part_of_an_answer_and_what_is_known_of_chats(tmp_path):
+    gate = threading.Event()
+    with provided_vault(tmp_path) as (server, provider):
+        provider.reply_with(ANSWER, held("one two three", gate, after=1))
+        first = ApiClient(server).chat(user("Who lit the lamp?")).chat
+        raw = socket.create_connection((ApiClient(server).address.hostname, server_port(server)))
+        with raw:
+            raw.settimeout(PATIENCE_S)
+            body = {"messages": [user("Count")], "stream": True}
+            raw.sendall(http_request(server, body, "X-Smart-Context-Chat: cut-short"))
+            seen = b""
+            while b'"one"' not in seen:
+                seen += raw.recv(65536)
+            assert server.stop() == 0
+        stored = json.loads((server.vault / ".memory/cut-short.json").read_text("utf-8"))
+        assert (stored["messages"][-1]["content"], stored["messages"][-1]["stopped"]) == (
+            "one",
+            True,
+        )
+        assert "generating" not in stored["messages"][-1]
+        env = {**KEY, "XDG_CONFIG_HOME": str(tmp_path / "config")}
+        with serving(server.vault, env=env) as again:
+            asked = [user("Who lit the lamp?"), assistant(ANSWER), user("And then?")]
+            assert ApiClient(again).chat(*asked).chat == first
+
+
 # What the page shows of clients
 
 
@@ -362,6 +410,8 @@ def test_the_list_and_the_page_name_the_client(server, client):
     assert status == 200
     assert "data-continue-here" in page
     assert "opencode" in page
+    client.chat(user("Hello page"), headers={"X-Smart-Context-Chat": chat})
+    assert "Other versions (1)" in server.request("GET", f"/chats/{chat}")[1]
 
 
 def test_a_clients_chat_is_continued_in_a_copy(server, client):

@@ -1,0 +1,28 @@
+"""The other versions of a client's chat, as plain text."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from smart_context.chat.messages import messages_of
+from smart_context.values import JsonObject
+
+MAX_CHARACTERS = 2_000
+"""Longer messages of a version are cut; the chat's file has all of them."""
+
+
+def other_versions(document: Mapping[str, Any]) -> list[JsonObject]:
+    """What a chat's client has left by editing and asking again, newest first, as plain text."""
+    found = document.get("branches")
+    branches = found if isinstance(found, list) else []
+    return [
+        {
+            "created_at": branch.get("created_at") or "",
+            "messages": [
+                {"role": message.role, "text": message.text[:MAX_CHARACTERS]}
+                for message in messages_of(branch)
+                if message.text
+            ],
+        }
+        for branch in branches
+        if isinstance(branch, Mapping)
+    ]
