@@ -83,9 +83,9 @@ def subjects_of(
     found = merges(directions, _BONUS, sizes=sizes.tolist(), most=largest)
     alike = sum(merge.alike >= _ALIKE for merge in found)
     cut = max(alike, len(sizes) - _MOST_GROUPS)
-    beside = _offshoots(_roots(found[:cut], len(sizes)), directions, sizes, largest)
-    wide = _groups(_roots((*found[: max(cut, len(sizes) - most)], *beside), len(sizes)), units)
-    narrow = _groups(_roots((*found[:cut], *beside), len(sizes)), units)
+    wide_root = _roots(found[: max(cut, len(sizes) - most)], len(sizes))
+    root = _with_offshoots(_roots(found[:cut], len(sizes)), wide_root, directions, sizes, largest)
+    narrow, wide = _groups(root, units), _groups(wide_root[root], units)
     if len(narrow) <= most:
         wide = narrow
     elif count < _LONG:
@@ -111,28 +111,35 @@ def _roots(found: Sequence[Merge], count: int) -> NDArray[np.intp]:
     return root
 
 
-def _offshoots(
-    root: NDArray[np.intp], rows: Matrix, sizes: NDArray[np.intp], largest: float
-) -> list[Merge]:
-    """Joins of short groups with the one in or beside which they stand, if they are a bit alike."""
+def _with_offshoots(
+    root: NDArray[np.intp],
+    wide_root: NDArray[np.intp],
+    rows: Matrix,
+    sizes: NDArray[np.intp],
+    largest: float,
+) -> NDArray[np.intp]:
+    """The groups, short ones joined with what they stand in or beside, if they are a bit alike."""
     root = root.copy()
-    found: list[Merge] = []
     held = np.bincount(root, sizes, len(root))
+    held_wide = np.bincount(wide_root, sizes, len(root))
     for group in sorted(set(root.tolist()), key=lambda g: (held[g], g)):
-        if held[group] > _SHORT:
-            break
         units = np.flatnonzero(root == group)
-        if sizes[units].sum() > _SHORT:  # others may have joined it by now
+        size = sizes[units].sum()
+        if size > _SHORT:  # others may have joined it by now
             continue
         near = np.concatenate((units - 1, units + 1)).clip(0, len(root) - 1)
-        others = sorted(set(root[near].tolist()) - {group})
-        fits = [o for o in others if sizes[(root == o) | (root == group)].sum() <= largest]
+        fits = [
+            other
+            for other in sorted(set(root[near].tolist()) - {group})
+            if wide_root[other] == wide_root[group] or held_wide[wide_root[other]] + size <= largest
+        ]
         links = [float((rows[units] @ rows[root == other].T).mean()) for other in fits]
         if links and max(links) >= _BESIDE:
             kept = fits[int(np.argmax(links))]
-            found.append(Merge(kept=kept, gone=group, alike=max(links)))
+            held_wide[wide_root[group]] -= size
+            held_wide[wide_root[kept]] += size
             root[units] = kept
-    return found
+    return root
 
 
 def _groups(root: NDArray[np.intp], units: NDArray[np.intp]) -> list[tuple[int, ...]]:

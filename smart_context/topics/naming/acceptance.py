@@ -16,7 +16,7 @@ _HIRAGANA_EDGES = re.compile("^[\u3040-\u309f\u30fc]+|[\u3040-\u309f]+$")
 _KATAKANA = "\u30a0-\u30ff"
 _KATAKANA_FIRST, _KATAKANA_LAST = re.compile(f"[{_KATAKANA}]"), re.compile(f"[{_KATAKANA}]$")
 _COUNTED = re.compile("^[家个哪间这那几些](?=[\u3400-\u9fff]{2})")
-_SHORTEST_NICKNAME = 3
+_SHORTEST_NICKNAME = 2
 _LONGEST_WORDS = 4
 _SHORTEST_UNSPACED = 2
 

@@ -59,6 +59,18 @@ def test_no_subject_of_a_long_chat_is_larger_than_35_per_cent(numbers, more):
     assert max(len(subject.places) for subject in subjects(rows)) <= 0.35 * len(rows)
 
 
+@given(st.integers(0, 2**16), st.integers(60, 200))
+def test_neither_is_one_of_a_chat_whose_messages_are_all_a_bit_alike(seed, count):
+    rows = np.random.default_rng(seed).standard_normal((count, 6)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    found = subjects(rows)
+    assert max(len(subject.places) for subject in found) <= 0.35 * count
+    assert sorted(place for s in found for place in s.places) == [*range(count)]
+    for subject in found:
+        held = sorted(place for part in subject.parts for place in part)
+        assert held in ([], list(subject.places))
+
+
 def test_many_subjects_of_a_long_chat_nest():
     found = subjects(EYE[[number for number in range(20) for _ in range(6)]])
     assert len(found) <= 8

@@ -14,6 +14,7 @@ SPEAKERS = frozenset({"evan", "melanie"})
         ("Congrats Evan", ""),
         ("Evan's Subway", ""),
         ("Mel & Subway", ""),
+        ("示して下さい", ""),
         ("Melody", "Melody"),
         ("thanks", ""),
         ("How's Subway", ""),
