@@ -73,6 +73,18 @@ class Reason:
         """In words, such as `in: topic LangGraph, similarity 0.47, threshold 0.40`."""
         return f"{'in' if self.is_in else 'out'}: {self._cause()}"
 
+    @property
+    def short(self) -> str:
+        """A few words for the page, such as `weak match (0.06)` after a dash."""
+        match self.kind:
+            case ReasonKind.TOPIC:
+                cause = f"{self.topic or 'match'} ({self.score:.2f})"
+            case ReasonKind.BELOW:
+                cause = f"weak match ({self.score:.2f})"
+            case _:
+                cause = _SHORT[self.kind]
+        return f"{'Sent' if self.is_in else 'Left out'} – {cause}"  # noqa: RUF001 - a dash for people
+
     def _cause(self) -> str:
         match self.kind:
             case ReasonKind.TOPIC:
@@ -93,6 +105,23 @@ class Reason:
 def _newest(recent: int) -> str:
     return "the newest message" if recent == 1 else f"one of the {recent} newest"
 
+
+_SHORT: Mapping[ReasonKind, str] = {
+    ReasonKind.NO_FILTER: "no filter",
+    ReasonKind.FALLBACK: "no message matches",
+    ReasonKind.PINNED: "pinned",
+    ReasonKind.STICKY: "standing instruction",
+    ReasonKind.RECENT: "newest",
+    ReasonKind.TOOL: "part of a tool call",
+    ReasonKind.QUESTION: "question of a sent answer",
+    ReasonKind.HIDDEN: "hidden",
+    ReasonKind.HIDDEN_TOOL: "part of a hidden tool call",
+    ReasonKind.ADDED: "added by a plugin",
+    ReasonKind.TAKEN_OUT: "taken out by a plugin",
+    ReasonKind.FAILED: "failed answer",
+    ReasonKind.SUMMARISED: "summed up",
+    ReasonKind.OVER_BUDGET: "over the window",
+}
 
 _CAUSES: Mapping[ReasonKind, str] = {
     ReasonKind.NO_FILTER: "no filter is active",

@@ -117,7 +117,7 @@ async def _summary(
     half = limits.summary_tokens // 2
     quotes = await asyncio.to_thread(quoted, messages)
     blocks = [beginning(previous, half), _within(quotes, half)] if previous else [quotes]
-    how = f"made without a language model{problem}: these are sentences of the chat"
+    how = f"extracted from the chat, no model used{problem}"
     text = _within("\n\n".join(filter(None, blocks)), limits.summary_tokens)
     return f"*Summary of {_count(messages)}, {how}.*\n\n{text}"
 

@@ -58,6 +58,9 @@ export class Composer {
       event.preventDefault();
       this.#submit();
     });
+    // Notices appear above it.
+    const height = () => document.documentElement.style.setProperty("--composer-height", `${this.#form.offsetHeight}px`);
+    new ResizeObserver(height).observe(this.#form);
     this.#find(".stop").addEventListener("click", () => this.#attempt(this.#deeds.stop));
     this.#menu.start();
     this.#form.addEventListener("attachments-changed", () => this.#show());

@@ -8,7 +8,7 @@ import { messagesIn } from "../lib/reconcile.js";
 const SETTLE_MS = 150;
 const NEAR = "400px";
 
-/** @typedef {{ in: boolean, kind: string, reason: string, tokens: number }} Told */
+/** @typedef {{ in: boolean, kind: string, short: string, tokens: number }} Told */
 
 export class Reasons {
   #list;
@@ -97,7 +97,7 @@ export class Reasons {
     const why = message.querySelector(".why");
     if (!told || !why) return;
     message.dataset.mark = told.kind === "pinned" ? "pinned" : told.in ? "in" : "out";
-    const words = `${told.reason} · ${counted(told.tokens)} ${told.tokens === 1 ? "token" : "tokens"}`;
+    const words = `${told.short} · ${counted(told.tokens)} ${told.tokens === 1 ? "token" : "tokens"}`;
     if (why.textContent !== words) why.textContent = words;
     why.setAttribute("title", words);
     message.querySelector(".actions")?.setAttribute("aria-describedby", why.id);

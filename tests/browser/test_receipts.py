@@ -165,16 +165,16 @@ def test_each_message_says_why_it_is_in_or_out(new_page, server):
     unfold(page)
     expect(message(page, "m2")).to_have_attribute("data-mark", "out")
     why = message(page, "m2").locator(".why")
-    expect(why).to_have_text(re.compile(r"^out: \d\.\d\d below 0\.50 · \d+ tokens$"))
+    expect(why).to_have_text(re.compile(r"^Left out – weak match \(\d\.\d\d\) · \d+ tokens$"))
     expect(message(page, "m0").locator(".why")).to_have_text(
-        re.compile(r"^in: topic cats sleep, similarity \d\.\d\d, threshold 0\.50 · ")
+        re.compile(r"^Sent – cats sleep \(\d\.\d\d\) · ")
     )
-    expect(message(page, "m4").locator(".why")).to_contain_text("in: standing instruction")
+    expect(message(page, "m4").locator(".why")).to_contain_text("Sent – standing instruction")
     expect(why).to_have_css("opacity", "0")
     message(page, "m2").hover()
     expect(why).to_have_css("opacity", "1")
     toolbar = message(page, "m2").get_by_role("toolbar")
-    expect(toolbar).to_have_accessible_description(re.compile("^out: "))
+    expect(toolbar).to_have_accessible_description(re.compile("^Left out"))
 
 
 def test_pin_and_hide_by_key_and_range_and_back_again(new_page, server):
@@ -188,7 +188,7 @@ def test_pin_and_hide_by_key_and_range_and_back_again(new_page, server):
     expect(message(page, "m2")).to_have_attribute("data-mark", "pinned")
     message(page, "m3").hover()
     message(page, "m3").get_by_role("button", name="Hide").click()
-    expect(message(page, "m3").locator(".why")).to_contain_text("hidden by you")
+    expect(message(page, "m3").locator(".why")).to_contain_text("Left out – hidden")
     message(page, "m5").hover()
     message(page, "m5").get_by_role("button", name="Hide").click(modifiers=["Shift"])
     expect(status(page)).to_have_text("3 of 6 messages in context")
@@ -311,7 +311,7 @@ def test_what_is_opened_on_the_way_has_no_fault_that_a_program_finds(
         viewport={"width": width, "height": 800},
     )
     unfold(page)
-    expect(page.locator(".why").last).to_have_text(re.compile("^(in|out): "))
+    expect(page.locator(".why").last).to_have_text(re.compile("^(Sent|Left out)"))
     if width < 1000:
         page.get_by_role("button", name="Smart Context panel").click()
     open_options(page, "Edit topics")

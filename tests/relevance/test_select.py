@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smart_context.chat.messages import Message
-from smart_context.relevance.reasons import ReasonKind
+from smart_context.relevance.reasons import OUT, Reason, ReasonKind
 from smart_context.relevance.score import Scores
 from smart_context.relevance.select import select_messages
 
@@ -198,6 +198,17 @@ def test_each_message_knows_why_it_is_in_or_out():
         "m7": "in: the newest message",
     }
     assert [i for i, reason in selection.reasons.items() if reason.is_in] == list(selection.kept)
+    assert [selection.reasons[i].short for i in ("m1", "m5", "m6")] == [
+        "Sent – LangGraph (0.47)",
+        "Sent – pinned",
+        "Left out – weak match (0.21)",
+    ]
+
+
+def test_every_kind_of_reason_has_a_few_words():
+    for kind in ReasonKind:
+        words = Reason(kind=kind, score=0.5, topic="Tax").short
+        assert words.startswith("Left out" if kind in OUT else "Sent")
 
 
 def test_hiding_is_given_as_the_reason_whatever_else_holds():

@@ -84,7 +84,7 @@ async def test_an_endless_chat_is_shortened_from_everywhere():
 @pytest.mark.parametrize("reply", [ModelFailed("It broke."), " "])
 async def test_a_model_that_fails_is_replaced_by_quotes_and_that_is_said(reply):
     text = await digest([said("We sail on Sunday.")], "", ScriptedChatModel([reply], name="small"))
-    assert text.startswith("*Summary of 1 message, made without a language model (")
+    assert text.startswith("*Summary of 1 message, extracted from the chat, no model used (")
     assert "We sail on Sunday." in text
 
 
@@ -92,7 +92,7 @@ async def test_a_model_that_takes_too_long_is_replaced_by_quotes_and_that_is_sai
     model = ScriptedChatModel([Scripted(gate=asyncio.Event())], name="small")
     limits = DigestLimits(patience_s=0.01)
     text = await digest([said("We sail on Sunday.")], "", model, limits)
-    assert "without a language model (small took longer than 0.01 s)" in text
+    assert "no model used (small took longer than 0.01 s)" in text
     assert "We sail on Sunday." in text
 
 
@@ -134,9 +134,7 @@ async def test_without_a_model_sentences_are_quoted_and_that_is_said():
         said("What will the weather be on Sunday?"),
     ]
     text = await digest(messages, "What came before.", None)
-    assert text.startswith(
-        "*Summary of 3 messages, made without a language model: these are sentences of the chat.*"
-    )
+    assert text.startswith("*Summary of 3 messages, extracted from the chat, no model used.*")
     assert "What came before." in text
     assert "### Standing instructions\n\n- Always answer in British English." in text
     assert "### Open questions\n\n- What will the weather be on Sunday?" in text

@@ -170,8 +170,8 @@ def _sum(result: Mapping[str, Any]) -> str:
     counted = result["usage"].get("prompt")
     said = f"; the endpoint counted {counted}" if counted else ""
     if result["unchanged"] is not None:
-        same = f"the first {result['unchanged']}" if result["unchanged"] else "none of them"
-        said += f"; {same} as in the request before"
+        same = f"first {result['unchanged']} tokens" if result["unchanged"] else "no tokens"
+        said += f"; {same} unchanged (cacheable)"
     return (
         f"{result['in']} of {result['total']} messages · {result['tokens']} tokens ({parts}){said}"
     )

@@ -46,6 +46,7 @@ def _row(message: Message, reason: Reason, tokens: int) -> JsonObject:
         "in": reason.is_in,
         "kind": reason.kind.value,
         "reason": str(reason),
+        "short": reason.short,
         "score": None if reason.score is None else round(reason.score, 4),
         "topic": reason.topic,
         "tokens": tokens,
