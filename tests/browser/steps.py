@@ -44,7 +44,8 @@ def folds(page):
 
 
 def unfold(page):
-    """Show every message that is not sent."""
+    """Show every message that is not sent, once they have folded."""
+    expect(folds(page)).not_to_have_count(0)
     for line in folds(page).all():
         line.click()
 
