@@ -29,6 +29,7 @@ import { Scroll } from "./messages/scroll.js";
 import { SidePanels } from "./panel/side-panels.js";
 import { reasonOf, visible } from "./lib/text.js";
 import { toast } from "./lib/toasts.js";
+import { startNoteSheet } from "./messages/note-sheet.js";
 import { startMap } from "./messages/topic-map.js";
 import { shortStatus } from "./cloud/topic-state.js";
 import { TopicsPanel } from "./panel/topics-panel.js";
@@ -208,12 +209,11 @@ startModels(wire);
 new SidePanels(find("#side"), chatId).start(wire);
 scroll.start(() => isDetached || messages.loadOlder().catch((error) => toast(reasonOf(error))));
 addEventListener("hashchange", () => highlight.goToTarget());
+startNoteSheet();
 startMap({ scroll, wire, chatId, highlight, load: async (id) => isDetached || messages.loadUntil(id) });
 queueMicrotask(() => {
   highlight.goToTarget();
-  // By the third frame those in view have their true height.
-  const frame = () => new Promise(requestAnimationFrame);
-  frame().then(frame).then(frame).then(() => measure.toggleAttribute("data-ready", true));
+  scroll.showSoon();
 });
 wire.connect();
 if (matchMedia("(hover: hover)").matches && !location.hash) composer.focus();

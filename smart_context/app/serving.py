@@ -61,7 +61,7 @@ async def serve_vault(
         gateway = make_gateway(vault_host, lambda scope: admitted(scope).key)
         ClientCommands(vault_host, gateway.activity).register()
         pages = [
-            *page_routes(vault_host, vault_host.services.children.texts),
+            *page_routes(vault_host, vault_host.services.children.texts, vault_host.notes),
             *panel_routes(vault_host.panels),
             *file_routes(vault_host.files),
             *gateway.routes(),

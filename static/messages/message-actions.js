@@ -4,6 +4,7 @@
 import { fetchText } from "../lib/fragments.js";
 import { reasonOf } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
+import { makeLinks } from "./note-sheet.js";
 
 const SHOWN_MS = 1600;
 
@@ -16,6 +17,7 @@ export function equip(messages) {
   for (const message of messages) {
     if (!message.querySelector(".actions")) message.append(actionsFor(message, actions));
     for (const code of message.querySelectorAll(".code:not(:has(.copy-code))")) code.append(clone(copyCode));
+    makeLinks(message);
     for (const time of message.querySelectorAll("time")) showTime(time);
   }
 }

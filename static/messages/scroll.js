@@ -58,6 +58,12 @@ export class Scroll {
     if (!location.hash) this.#jump();
   }
 
+  /** Shows the messages. By the third frame those in view have their true height. */
+  showSoon() {
+    const frame = () => new Promise(requestAnimationFrame);
+    frame().then(frame).then(frame).then(() => this.#content.toggleAttribute("data-ready", true));
+  }
+
   /** Shows the newest message and stays there. */
   toEnd() {
     this.#wish += 1;

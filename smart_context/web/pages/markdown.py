@@ -19,7 +19,9 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
+from smart_context.web.pages import note_markup
 from smart_context.web.pages.highlighting import highlight
+from smart_context.web.pages.note_markup import enable_note_markup
 
 MAX_MARKDOWN_CHARS = 200_000
 """Longest text that is rendered; longer ones are shown as written, so any page opens."""
@@ -46,10 +48,12 @@ _TAGS = {
     *("a", "blockquote", "br", "code", "del", "div", "em", "h1", "h2", "h3", "h4", "h5", "h6"),
     *("hr", "li", "ol", "p", "pre", "s", "span", "strong", "table", "tbody", "td", "th", "thead"),
     *("tr", "ul"),
+    *note_markup.TAGS,
 }
 _ATTRIBUTES = {
     "*": {"class", "dir"},
-    "a": {"href", "title", "target"},
+    "a": {"href", "title", "target"} | note_markup.ATTRIBUTES["a"],
+    "input": note_markup.ATTRIBUTES["input"],
     "span": {"title"},
     "ol": {"start"},
     "pre": {"tabindex"},
@@ -85,6 +89,7 @@ class Markdown:
         parser.enable(["table", "strikethrough"])
         parser.inline.ruler.before("escape", "formula", _formula)
         parser.block.ruler.before("fence", "formula_lines", _formula_lines, {"alt": ["paragraph"]})
+        enable_note_markup(parser)
         parser.core.ruler.push("tame", _tame)
         parser.add_render_rule("fence", _code_blocks(colour))
         parser.add_render_rule("code_block", _code_blocks(colour))

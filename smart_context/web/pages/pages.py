@@ -6,6 +6,7 @@
     /chats/{id}                     one chat with the panel next to it
     /chats/{id}/messages            messages, as a fragment
     /chats/{id}/text?message=       one message as it was written
+    /notes?note=                    a note, read-only, as a fragment
     /markdown                       parts of an answer that is being written, as HTML
     /chats/{id}/turns/{turn}        the receipt of one turn: ?diff= compares it, ?replay= replays it
     /panels/smart_context?chat_id=  the panel alone
@@ -44,6 +45,7 @@ from smart_context.web.pages.bundles import Bundles
 from smart_context.web.pages.live_markdown import LiveMarkdown
 from smart_context.web.pages.message_html import MessageHtml
 from smart_context.web.pages.message_window import window_asked_for
+from smart_context.web.pages.note_page import NotePage, Notes
 from smart_context.web.pages.smart_context import SmartContextCommands
 from smart_context.web.pages.static_files import CheckedFiles, favicon
 from smart_context.web.pages.summary_views import compaction_view
@@ -70,14 +72,19 @@ class PageHost(Protocol):
         ...
 
 
-def page_routes(host: PageHost, child: Child | None = None) -> list[BaseRoute]:
+def page_routes(
+    host: PageHost, child: Child | None = None, notes: Notes | None = None
+) -> list[BaseRoute]:
     """The routes of all pages, without access control.
 
     Args:
         host: The host of the chats.
         child: A process for rendering that may take long; `None` renders everything here.
+        notes: What links to notes lead to; `None`: nowhere.
     """
-    pages = _Pages(host, child)
+    messages = MessageHtml(child)
+    templates = PageTemplates(messages)
+    pages = _Pages(host, messages, templates)
     scripts = [f"{name}-page.js" for name in ("chat", "contexts", "panel", "turn")]
     bundles = Bundles(asset("static"), sheets=SHEETS, scripts=scripts)
     return [
@@ -88,6 +95,7 @@ def page_routes(host: PageHost, child: Child | None = None) -> list[BaseRoute]:
         Route("/chats/{chat_id}/messages", pages.messages),
         Route("/chats/{chat_id}/text", pages.text),
         Route("/chats/{chat_id}/turns/{turn}", pages.turn),
+        Route("/notes", NotePage(notes, templates).answer),
         Route("/markdown", LiveMarkdown().answer, methods=["POST"]),
         Route("/panels/smart_context", pages.panel),
         Route("/clients", pages.clients),
@@ -100,11 +108,11 @@ def page_routes(host: PageHost, child: Child | None = None) -> list[BaseRoute]:
 
 
 class _Pages:
-    def __init__(self, host: PageHost, child: Child | None) -> None:
+    def __init__(self, host: PageHost, messages: MessageHtml, templates: PageTemplates) -> None:
         self._store = host.store
         self._plugin = SmartContextCommands(host.commands)
-        self._messages = MessageHtml(child)
-        self._page = PageTemplates(self._messages).page
+        self._messages = messages
+        self._page = templates.page
 
     async def home(self, _request: Request) -> Response:
         newest = await self._newest_chat_id()
