@@ -18,8 +18,9 @@ from smart_context.gateway.edge.models import EMBEDDED
 from smart_context.gateway.edge.presence import Presence, Unwanted
 from smart_context.gateway.requests.response_items import response_units
 from smart_context.gateway.requests.units import chat_units
-from smart_context.gateway.turns.exchange import Exchange, Outcome, finished
+from smart_context.gateway.turns.exchange import Exchange
 from smart_context.gateway.turns.incoming import Incoming
+from smart_context.gateway.turns.outcome import Outcome, finished
 from smart_context.host.commands.registry import Caller
 from smart_context.host.events import CHAT_TOKEN
 from smart_context.host.host import Host

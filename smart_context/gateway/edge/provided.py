@@ -12,8 +12,9 @@ from smart_context.gateway.edge.own_answers import give_text
 from smart_context.gateway.edge.presence import Presence, Unwanted
 from smart_context.gateway.edge.relay import RawHeaders, Relay, end, read_all
 from smart_context.gateway.edge.upstream import Call, Upstream
-from smart_context.gateway.turns.exchange import Exchange, Outcome, TurnAborted, finished
+from smart_context.gateway.turns.exchange import Exchange
 from smart_context.gateway.turns.incoming import PATHS, Incoming
+from smart_context.gateway.turns.outcome import Outcome, TurnAborted, finished
 
 MAX_SHORT_BYTES = 8 << 20
 SAVED_WITHIN_S = 1.0

@@ -1,7 +1,6 @@
 """One request of a client, from its bytes to the saved answer."""
 
 import asyncio
-import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +10,6 @@ from smart_context.chat.clients import client_history
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.chat.store import ChatStore
 from smart_context.errors import SmartContextError
-from smart_context.gateway.answers.gathered import Gathered
 from smart_context.gateway.requests.outgoing import Outgoing, kept_units, outgoing
 from smart_context.gateway.turns.chats import ChatFinder, FoundChat
 from smart_context.gateway.turns.document import (
@@ -25,6 +23,12 @@ from smart_context.gateway.turns.document import (
 )
 from smart_context.gateway.turns.endings import Endings
 from smart_context.gateway.turns.incoming import Incoming
+from smart_context.gateway.turns.outcome import (
+    Outcome,
+    TurnAborted,
+    brought_back,
+    values_of,
+)
 from smart_context.host.events import (
     CHAT_FAILED,
     CHAT_FINISHED,
@@ -78,27 +82,6 @@ class ExchangeParts:
     finder: ChatFinder
     emit: Emit
     endings: Endings
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What came of a request.
-
-    Attributes:
-        gathered: The answer, as far as it came.
-        error: Why it failed, for people; empty if it did not.
-        error_code: The HTTP status, where there was one.
-        is_stopped: The client went away, or the server stopped.
-    """
-
-    gathered: Gathered
-    error: str = ""
-    error_code: int = 0
-    is_stopped: bool = False
-
-
-class TurnAborted(Exception):
-    """A plugin has ended the turn; the text is its reason."""
 
 
 class Exchange:
@@ -256,7 +239,7 @@ class Exchange:
         if turn is None:
             return None
         if self._sent is not None:
-            turn.sent = await asyncio.to_thread(_values, self._sent)
+            turn.sent = await asyncio.to_thread(values_of, self._sent)
         turn.usage = gathered.usage
         turn.error, turn.error_code = outcome.error or gathered.error, outcome.error_code
         turn.stopped = outcome.is_stopped
@@ -337,37 +320,3 @@ class Exchange:
             self._tell(CHAT_FAILED, {"error": turn.error})
         else:
             self._tell(CHAT_FINISHED, {"message_ids": [turn.question.id, turn.answer_id]})
-
-
-def brought_back(
-    history: Sequence[Message], ids: Sequence[str], question: int
-) -> dict[int, list[Message]]:
-    """The messages that the client did not send, by the unit that they go before."""
-    places = {message_id: place for place, message_id in enumerate(ids)}
-    back: dict[int, list[Message]] = {}
-    waiting: list[Message] = []
-    for message in history:
-        place = places.get(message.id)
-        if place is None:
-            waiting.append(message)
-        elif waiting:
-            back[place], waiting = waiting, []
-    if waiting:
-        back.setdefault(question, []).extend(waiting)
-    return back
-
-
-def _values(sent: Outgoing) -> tuple[JsonObject, ...]:
-    """The messages or items as values, for the receipt."""
-    values = [json.loads(item) for item in sent.items()]
-    return tuple(value for value in values if isinstance(value, dict))
-
-
-async def finished(work: Any) -> None:
-    """Wait for work to its end, also when the caller is cancelled meanwhile."""
-    task = asyncio.ensure_future(work)
-    try:
-        await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        raise

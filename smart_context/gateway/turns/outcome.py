@@ -1,0 +1,67 @@
+"""What a request becomes: what is brought back into it, what of it is kept, how it ended."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from smart_context.chat.messages import Message
+from smart_context.gateway.answers.gathered import Gathered
+from smart_context.gateway.requests.outgoing import Outgoing
+from smart_context.values import JsonObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of a request.
+
+    Attributes:
+        gathered: The answer, as far as it came.
+        error: Why it failed, for people; empty if it did not.
+        error_code: The HTTP status, where there was one.
+        is_stopped: The client went away, or the server stopped.
+    """
+
+    gathered: Gathered
+    error: str = ""
+    error_code: int = 0
+    is_stopped: bool = False
+
+
+class TurnAborted(Exception):
+    """A plugin has ended the turn; the text is its reason."""
+
+
+def brought_back(
+    history: Sequence[Message], ids: Sequence[str], question: int
+) -> dict[int, list[Message]]:
+    """The messages that the client did not send, by the unit that they go before."""
+    places = {message_id: place for place, message_id in enumerate(ids)}
+    back: dict[int, list[Message]] = {}
+    waiting: list[Message] = []
+    for message in history:
+        place = places.get(message.id)
+        if place is None:
+            waiting.append(message)
+        elif waiting:
+            back[place], waiting = waiting, []
+    if waiting:
+        back.setdefault(question, []).extend(waiting)
+    return back
+
+
+def values_of(sent: Outgoing) -> tuple[JsonObject, ...]:
+    """The messages or items as values, for the receipt."""
+    values = [json.loads(item) for item in sent.items()]
+    return tuple(value for value in values if isinstance(value, dict))
+
+
+async def finished(work: Any) -> None:
+    """Wait for work to its end, also when the caller is cancelled meanwhile."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
