@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 from functools import cache
 from pathlib import Path
 
-from smart_context.text.words import UNSPACED_RUN
+from smart_context.text.words import UNSPACED_RUN, is_stop_word
 from smart_context.topics.naming.labels import clean_label
 
 _FILE = Path(__file__).with_name("courtesies.txt")
@@ -36,7 +36,14 @@ def accepted(text: str, texts: Sequence[str], speakers: AbstractSet[str]) -> str
         return ""
     if any(_is_courtesy(word) or _is_speaker(word, speakers) for word in words):
         return ""
+    if any(is_stop_word(_last_word(part)) for part in parts):
+        return ""
     return label
+
+
+def _last_word(part: str) -> str:
+    """The last word, lower-cased, if the script has spaces: names don't end with function words."""
+    return "" if UNSPACED_RUN.search(part) else part.lower().split()[-1]
 
 
 def is_courtesy(text: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from smart_context.llm.models import Embedder, Matrix
-from smart_context.text.words import is_stop_word, spelled_words
+from smart_context.text.words import UNSPACED_RUN, is_stop_word, spelled_words
 from smart_context.topics.naming.acceptance import accepted, is_said
 from smart_context.topics.naming.candidates import (
     Candidate,
@@ -180,7 +180,8 @@ def _plain_name(said: Sequence[str], speakers: AbstractSet[str]) -> str:
             if not is_stop_word(word) and accepted(word, said, speakers)
         ]
         if words:
-            return clean_label(" ".join(words[:_PLAIN_WORDS]))
+            most = 1 if UNSPACED_RUN.match(words[0]) else _PLAIN_WORDS
+            return clean_label(" ".join(words[:most]))
     return "Topic"
 
 

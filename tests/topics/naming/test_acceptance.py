@@ -15,6 +15,8 @@ SPEAKERS = frozenset({"evan", "melanie"})
         ("Evan's Subway", ""),
         ("Mel & Subway", ""),
         ("示して下さい", ""),
+        ("subway since", ""),
+        ("Rules of Subway", "Rules of Subway"),
         ("Melody", "Melody"),
         ("thanks", ""),
         ("How's Subway", ""),
