@@ -26,6 +26,7 @@ export class ChatList {
   }
 
   start() {
+    this.#showTimes();
     this.#search.addEventListener("input", () => this.#soon());
     this.#nav.addEventListener("click", (event) => {
       const pressed = event.target instanceof Element ? event.target.closest("[data-chat-action]") : null;
@@ -50,6 +51,7 @@ export class ChatList {
     const focused = document.activeElement?.closest("[data-chat-id] a")?.getAttribute("href");
     list?.replaceWith(fresh);
     if (focused) /** @type {HTMLElement | null} */ (fresh.querySelector(`a[href="${CSS.escape(focused)}"]`))?.focus();
+    this.#showTimes();
     this.#showAnswering();
     const title = fresh.querySelector("[aria-current] .chat-title")?.textContent;
     const heading = document.getElementById("chat-title");
@@ -130,6 +132,17 @@ export class ChatList {
     if (isAnswering) this.#answering.add(id);
     else this.#answering.delete(id);
     this.#showAnswering();
+  }
+
+  /** Shows when each chat was last written in, in the reader's own time. */
+  #showTimes() {
+    for (const time of this.#nav.querySelectorAll("time")) {
+      const when = new Date(time.dateTime);
+      if (Number.isNaN(when.valueOf())) continue;
+      const isToday = when.toDateString() === new Date().toDateString();
+      time.textContent = when.toLocaleString([], isToday ? { timeStyle: "short" } : { day: "numeric", month: "short" });
+      time.title = when.toLocaleString();
+    }
   }
 
   #showAnswering() {

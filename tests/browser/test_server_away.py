@@ -1,0 +1,39 @@
+"""What the page says when it can't reach the server, or the server doesn't know the chat."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.steps import open_chat, send
+from tests.serving import lasting_port
+from tests.vaults import about, write_chat
+
+pytestmark = pytest.mark.browser
+
+
+def test_one_notice_says_that_the_server_is_away_and_tries_again(new_page, configured, serve):
+    folder, port = configured(), lasting_port()
+    write_chat(folder, "mixed", about("cats", "boats"))
+    server = serve(folder, port=port)
+    page = open_chat(new_page, server)
+    server.stop()
+    notice = page.locator(".connection")
+    expect(notice).to_contain_text("reach the server. Retrying…")
+    expect(page.locator(".toast")).to_have_count(0)
+    assert "turned off" not in page.locator("body").inner_text()
+    serve(folder, port=port)
+    notice.get_by_role("button", name="Retry now").click()
+    expect(notice).to_be_hidden()
+
+
+def test_an_unknown_chat_is_not_found_and_a_new_one_gets_its_address(new_page, configured, serve):
+    server = serve(configured())
+    assert server.request("GET", "/chats/unknown", headers={"Accept": "text/html"})[0] == 404
+    page = open_chat(new_page, server, "../new")
+    expect(page.get_by_role("textbox", name=re.compile("message", re.IGNORECASE))).to_be_visible()
+    send(page, "hello")
+    expect(page.locator(".message").last).to_contain_text("You said: hello")
+    assert re.fullmatch(r"/chats/[0-9a-f]+", page.url.removeprefix(server.origin))
+    page.reload()
+    expect(page.locator(".message").last).to_contain_text("You said: hello")
