@@ -45,7 +45,7 @@ def one_line(text: str) -> str:
 
 def lines_shown(text: str) -> str:
     """A text of several lines that can be encoded; line ends and tabs stay."""
-    return _CONTROLS.sub(lambda found: _escape(found[0]), _with_hidden_shown(text))
+    return _with_hidden_shown(_CONTROLS.sub(lambda found: _escape(found[0]), text))
 
 
 def json_shown(document: str) -> str:

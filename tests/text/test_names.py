@@ -3,7 +3,7 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from smart_context.text.names import (
@@ -84,6 +84,7 @@ def test_a_shown_name_is_one_line_that_can_be_encoded_and_hides_nothing(name):
     assert shown(text, limit=None) == text
 
 
+@example("\x1b\u200e\u05d0")
 @given(SOME_TEXT)
 def test_a_text_keeps_its_lines_and_tabs_and_nothing_that_a_terminal_obeys(text):
     visible = lines_shown(text)
