@@ -12,6 +12,7 @@ export class SlashMenu {
   #chosen = 0;
   /** The text for which the user closed it. */
   #closedFor = "";
+  #shownFor = "";
 
   /** @param {HTMLTextAreaElement} box @param {HTMLElement} list @param {(command: Command) => void} run */
   constructor(box, list, run) {
@@ -38,7 +39,8 @@ export class SlashMenu {
     const possible = isWanted ? commandsFrom(value) : [];
     for (const option of this.#all()) option.hidden = !possible.includes(/** @type {Command} */ (option.dataset.command));
     this.#list.hidden = !possible.length;
-    this.#choose(0);
+    this.#choose(value === this.#shownFor ? this.#chosen : 0);
+    this.#shownFor = value;
   }
 
   /** Handles a key; true if it was meant for the menu. @param {KeyboardEvent} event */
