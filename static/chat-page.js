@@ -92,7 +92,6 @@ async function send(text, attached) {
   const forget = wire.on("chat.started", (news) => {
     if (news.chat_id !== chatId) return;
     isTaken = true;
-    if (location.search === "?new") history.replaceState(null, "", location.pathname);
   });
   try {
     await wire.call("chat.send", { chat_id: chatId, message: text, stream: true, ...asParams(attached) });

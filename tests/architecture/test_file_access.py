@@ -56,6 +56,7 @@ ALLOWED = {
     "text/word_lists.py": "files of the package",
     "topics/naming/languages.py": "a file of the package",
     "topics/naming/acceptance.py": "a file of the package",
+    "web/pages/bundles.py": "files of the package",
     "trust/files.py": "lists what is to be trusted, links as links",
     "trust/record.py": "the user's config folder",
     "vault/guarded/files.py": "reads nothing of what it opened unless it is where it was asked for",

@@ -30,10 +30,10 @@ def test_the_start_link_opens_the_page_and_the_session_outlives_a_restart(vault)
         assert TOKEN not in server.link
         assert browser.landed == "/"
     with serving(vault, port=port) as again:
-        assert browser.request("GET", "/chats/x", browser.keyed)[0] == 200
+        assert browser.request("GET", "/contexts", browser.keyed)[0] == 200
         with browser.connect("smart-context", f"smart-context.key.{browser.key}") as socket:
             assert json.loads(socket.recv())["method"]
-        assert again.request("GET", "/chats/x")[0] == 200
+        assert again.request("GET", "/contexts")[0] == 200
 
 
 def test_a_client_that_only_keeps_cookies_can_follow_the_link(vault):
@@ -198,7 +198,7 @@ def test_the_socket_answers_with_a_fitting_code(bare, frame, code):
 
 def test_pages_send_a_strict_policy_and_run_no_inline_script(bare):
     request = urllib.request.Request(
-        bare.origin + "/chats/x", headers={"Authorization": f"Bearer {TOKEN}"}
+        bare.origin + "/new", headers={"Authorization": f"Bearer {TOKEN}"}
     )
     with urllib.request.urlopen(request) as page:
         policy = page.headers["Content-Security-Policy"]

@@ -1,7 +1,7 @@
 """The pages, and the fragments that scripts fetch: HTML made on the server.
 
     /                               the newest chat
-    /new                            a new chat; /chats/{id}?new until its first message is sent
+    /new                            a new chat
     /chats                          the list of chats, as a fragment
     /chats/{id}                     one chat with the panel next to it
     /chats/{id}/messages            messages, as a fragment
@@ -24,6 +24,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from cachetools import LRUCache
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
@@ -53,6 +54,7 @@ from smart_context.web.pages.templates import NO_STORE, PageTemplates
 from smart_context.web.pages.versions import other_versions
 
 _LISTED_CHATS = 500
+_NEW_CHATS = 1_000
 _UNKNOWN_CHAT = (
     "There is no chat at this address. It may have been deleted, or the link is incomplete."
 )
@@ -113,13 +115,17 @@ class _Pages:
         self._plugin = SmartContextCommands(host.commands)
         self._messages = messages
         self._page = templates.page
+        # A chat gets its file with its first message; until then only these ids are known.
+        self._new: LRUCache[str, bool] = LRUCache(_NEW_CHATS)
 
     async def home(self, _request: Request) -> Response:
         newest = await self._newest_chat_id()
         return RedirectResponse(f"/chats/{newest}" if newest else "/new", status_code=303)
 
     async def new_chat(self, _request: Request) -> Response:
-        return RedirectResponse(f"/chats/{new_chat_id()}?new", status_code=303)
+        chat_id = new_chat_id()
+        self._new[chat_id] = True
+        return RedirectResponse(f"/chats/{chat_id}", status_code=303)
 
     async def chat(self, request: Request) -> Response:
         chat_id = request.path_params["chat_id"]
@@ -132,7 +138,7 @@ class _Pages:
             self._store.listing.rows(),
         )
         is_known = any(chat.id == chat_id for chat in chats)
-        if not is_known and not messages["total"] and "new" not in request.query_params:
+        if not is_known and not messages["total"] and chat_id not in self._new:
             return await self._failed(_UNKNOWN_CHAT, title="Chat not found")
         return await self._page(
             "chat.html",
