@@ -341,7 +341,8 @@ async def test_a_client_that_breaks_off_is_forgotten(peer, sessions):
 
 async def test_a_command_goes_on_when_its_client_leaves(peer, sessions):
     peer.call(1, "test.wait")
-    await peer.host.running.wait()
+    await settled()
+    assert peer.host.running.is_set()
     await peer.leave()
     assert not peer.host.finished.is_set()
     peer.host.gate.set()
@@ -351,7 +352,8 @@ async def test_a_command_goes_on_when_its_client_leaves(peer, sessions):
 
 async def test_at_the_end_a_command_that_ends_in_time_is_answered(peer, sessions):
     peer.call(1, "test.wait")
-    await peer.host.running.wait()
+    await settled()
+    assert peer.host.running.is_set()
     closing = asyncio.create_task(sessions.close())
     await settled()
     peer.host.gate.set()
@@ -363,7 +365,8 @@ async def test_at_the_end_a_command_that_ends_in_time_is_answered(peer, sessions
 
 async def test_at_the_end_a_command_that_does_not_end_is_cancelled(peer, sessions):
     peer.call(1, "test.wait")
-    await peer.host.running.wait()
+    await settled()
+    assert peer.host.running.is_set()
     await sessions.close(grace_s=0.01)
     assert not sessions._commands
     peer.call(2, "test.who")
