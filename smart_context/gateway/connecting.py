@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 DEFAULT_BASE_URL = "http://127.0.0.1:8377/v1"
-KEY_VARIABLE = "SMART_CONTEXT_KEY"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,6 +28,7 @@ def run(*command):
         pytest.param(["mypy"], id="mypy strict finds nothing"),
         pytest.param(["lint-imports"], id="imports point down"),
         pytest.param(["codespell", "smart_context", "README.md"], id="words are spelled right"),
+        pytest.param(["vulture"], id="nothing is there that nobody uses"),
     ],
 )
 def test_the_linters_are_content(command):
