@@ -35,7 +35,7 @@ class ChatRow:
             characters; else `New chat`. The id when the file is damaged.
         message_count: The number of messages.
         updated_at: When the last message was written, else when the file was; ISO 8601 in UTC.
-        preview: The beginning of the last message that has text, on one line.
+        preview: The beginning of the last message that has text and is no summary, on one line.
         client: The program whose chat it is; empty for a chat of ours.
     """
 
@@ -148,7 +148,7 @@ def _utc(moment: datetime) -> str:
 def _preview(version: Version) -> str:
     for position in range(len(version.entries) - 1, -1, -1):
         message = version.entries[position].message(position)
-        if message is not None and (text := message.text.strip()):
+        if message is not None and not message.is_summary and (text := message.text.strip()):
             return _cut(_on_one_line(text[: PREVIEW_LENGTH * 8]), PREVIEW_LENGTH)
     return ""
 
