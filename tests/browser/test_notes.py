@@ -27,7 +27,7 @@ def test_a_linked_note_opens_in_a_sheet_with_what_links_to_it(new_page, server):
     expect(boxes).to_have_count(2)
     assert [box.is_checked() for box in boxes.all()] == [False, True]
 
-    link = page.get_by_role("link", name="the knots")
+    link = page.get_by_role("link", name="the knots", exact=True)
     link.press("Enter")
     sheet = page.get_by_role("dialog", name="A note")
     expect(sheet.get_by_role("heading", name="Knots")).to_be_visible()

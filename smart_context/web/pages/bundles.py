@@ -14,11 +14,12 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 _IMPORT = re.compile(
-    r'^import (?:\{(?P<names>[^}]*)\} from )?"(?P<path>\.[^"]+)";[ \t]*\n', re.MULTILINE
+    r'^import (?:\{(?P<names>[^{}]*)\} from )?"(?P<path>\.[^"]+)";[ \t]*\n', re.MULTILINE
 )
 _EXPORT = re.compile(
     r"^export (?P<kind>async function|function|class|const) (?P<name>\w+)", re.MULTILINE
 )
+_BETWEEN = re.compile(r"\W")
 _OTHER = re.compile(r"^(?:export|import)\b.*", re.MULTILINE)
 
 _Stamp = tuple[int, ...]
@@ -43,7 +44,7 @@ def joined_script(root: Path, entry: str) -> str:
 
 def _join(root: Path, path: str, modules: dict[str, str], importers: tuple[str, ...]) -> str:
     """Add a module after all that it imports; returns the name of what it exports."""
-    name = "$" + re.sub(r"\W", "_", path.removesuffix(".js"))
+    name = "$" + _BETWEEN.sub("_", path.removesuffix(".js"))
     if path in importers:
         raise ValueError(f"{' imports '.join((*importers, path))}: modules can't form a circle")
     if path in modules:
