@@ -11,6 +11,9 @@ from smart_context.chat.messages import Message, MessageId
 from smart_context.config.document import TomlUnreadable, parse_toml
 from smart_context.config.lines import lines_of_keys
 from smart_context.contexts.render import path_of
+from smart_context.gateway.following.matching import keys_of, matched
+from smart_context.gateway.requests.outgoing import kept_units
+from smart_context.gateway.requests.units import call_part, chat_units, unit_of
 from smart_context.host.request.fenced_tools import requests_in
 from smart_context.host.request.tools import Tool
 from smart_context.llm.failures import AnswerNotUnderstood
@@ -158,6 +161,33 @@ def found_in(text):
 
 def passages(text):
     return passages_of("a.md", text)
+
+
+def answers(text):
+    """Many long answers, each with another beginning."""
+    return [
+        {"role": "assistant", "content": f"{number:08} {text[:32]}"}
+        for number in range(len(text) // 8)
+    ]
+
+
+def replaced_history(text):
+    """A client whose list has nothing in common with its chat."""
+    units = [*chat_units(answers(f"a{text}"))]
+    messages = [said(f"{number:08} b{text[:32]}", number) for number in range(len(units))]
+    return matched(units, messages, keys_of(messages))
+
+
+def chain_of_calls(text):
+    """Units of which each shares a call with the next."""
+    content = [
+        tuple(call_part(f"c{number + step}", "a", "") for step in (0, 1))
+        for number in range(len(text) // 8)
+    ]
+    units = [unit_of("assistant", calls, first=at) for at, calls in enumerate(content)]
+    question = unit_of("user", "a", first=len(units))
+    ids = [f"m{at}" for at in range(len(units) + 1)]
+    assert len(kept_units([*units, question], ids, ids[:1])) == len(ids)
 
 
 def glob(text):
@@ -313,6 +343,8 @@ JSON = (
         *cases(hit, "a", "a b ", "\n", "z\n", "é", "ab\n"),
         *cases(hits_by_a_long_query, "a ", '"', '"a" ', "-", '-"', longest=1 << 15),
         *cases(passages, "a", "\n\n", "# a\n", "\n# ", "a\n\n", longest=1 << 16),
+        *cases(replaced_history, "x", longest=1 << 14),
+        *cases(chain_of_calls, "x", longest=1 << 14),
         *cases(glob, "a", "ab", "abc", "x", longest=1 << 16),
         *cases(path_of, "a", ".md", ".md ", "#", ".MD\n", longest=1 << 16),
         *cases(

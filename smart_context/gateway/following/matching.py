@@ -1,5 +1,6 @@
 """Matches a client's list with a chat's messages: by content, whatever moved. Pure."""
 
+from bisect import bisect_right
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -89,7 +90,7 @@ class _Rest:
             self._leave(missing)
 
     def _by_content(self) -> list[int | None]:
-        waiting: dict[bytes, deque[int]] = defaultdict(deque)
+        waiting: dict[bytes, list[int]] = defaultdict(list)
         for at in range(self.same, len(self.messages)):
             waiting[self.keys[at]].append(at)
         if not waiting:
@@ -103,16 +104,17 @@ class _Rest:
 
     def _shortened_answers(self, missing: list[int]) -> list[int]:
         """Find answers that the client sends back with less, or more, than it got."""
+        left = set(missing)
         previous: int | None = self.same - 1
         for at, unit in enumerate(self.units[self.same :]):
             place = self.places[at]
             if place is None and previous is not None and unit.role == "assistant":
                 place = self._answer_like(unit, previous + 1)
-                if place in missing:
+                if place in left:
                     self.places[at] = place
-                    missing.remove(place)
+                    left.remove(place)
             previous = place
-        return missing
+        return [place for place in missing if place in left]
 
     def _answer_like(self, unit: Unit, place: int) -> int:
         if place >= len(self.messages) or self.messages[place].role != "assistant":
@@ -123,27 +125,29 @@ class _Rest:
 
     def _rewritten(self, missing: list[int]) -> list[int]:
         """Find messages with files and the like, whose contents the client has renewed."""
-        new = [at for at, place in enumerate(self.places) if place is None]
+        new: dict[tuple[str, str], deque[int]] = defaultdict(deque)
+        for at, place in enumerate(self.places):
+            if place is None:
+                unit = self.units[self.same + at]
+                new[_beginning(unit.role, unit.text)].append(at)
         left: list[int] = []
         for place in missing:
-            at = next((at for at in new if self._is_rewritten(at, place)), None)
-            if at is None:
+            alike = new.get(
+                _beginning(self.messages[place].role, spoken_text(self.messages[place]))
+            )
+            if not alike or not self._may_be_rewritten(place):
                 left.append(place)
                 continue
-            new.remove(at)
+            at = alike.popleft()
             self.places[at] = place
             self.rewritten.add(self.same + at)
         return left
 
-    def _is_rewritten(self, at: int, place: int) -> bool:
-        unit, message = self.units[self.same + at], self.messages[place]
-        if unit.role != message.role or message.role == "tool":
-            return False
-        if message.role == "system":
-            return True
-        beginning = spoken_text(message)[:_SAME_BEGINNING]
-        is_alike = len(beginning) == _SAME_BEGINNING and unit.text.startswith(beginning)
-        return is_alike and not self._was_said(place)
+    def _may_be_rewritten(self, place: int) -> bool:
+        message = self.messages[place]
+        if message.role in {"system", "tool"}:
+            return message.role == "system"
+        return len(spoken_text(message)) >= _SAME_BEGINNING and not self._was_said(place)
 
     def _was_said(self, place: int) -> bool:
         """Whether a message is an answer that came through us, or the question of one."""
@@ -183,15 +187,17 @@ class _Rest:
         return is_step or self._was_said(place)
 
 
-def _take(waiting: deque[int] | None, after: int) -> int | None:
-    """The first place after the last one, else the first there is."""
+def _beginning(role: str, text: str) -> tuple[str, str]:
+    """What two versions of a message have in common; system messages need nothing else."""
+    return role, "" if role == "system" else text[:_SAME_BEGINNING]
+
+
+def _take(waiting: list[int] | None, after: int) -> int | None:
+    """The first of the sorted places after the last one, else the first there is."""
     if not waiting:
         return None
-    for place in waiting:
-        if place > after:
-            waiting.remove(place)
-            return place
-    return waiting.popleft()
+    following = bisect_right(waiting, after)
+    return waiting.pop(following if following < len(waiting) else 0)
 
 
 def order(matching: Matching, count: int) -> list[int | tuple[int]]:

@@ -1,7 +1,8 @@
 """What is sent on: the body as it came, without what is left out. Pure."""
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -42,17 +43,22 @@ def kept_units(units: Sequence[Unit], ids: Sequence[str], kept: Collection[str])
     chosen = {
         at for at, unit in enumerate(units) if at >= question or unit.stays or ids[at] in kept
     }
-    while len(chosen) < len(units):
-        calls = {call for at in chosen for call in (*units[at].calls, units[at].result_of) if call}
-        more = {
-            at
-            for at, unit in enumerate(units)
-            if at not in chosen and not calls.isdisjoint((*unit.calls, unit.result_of))
-        }
-        if not more:
-            break
-        chosen |= more
+    sharing: dict[str, list[int]] = defaultdict(list)
+    for at, unit in enumerate(units):
+        for call in _calls_of(unit):
+            sharing[call].append(at)
+    waiting = [*chosen]
+    while waiting:
+        for call in _calls_of(units[waiting.pop()]):
+            more = [at for at in sharing.pop(call, ()) if at not in chosen]
+            chosen.update(more)
+            waiting += more
     return sorted(chosen)
+
+
+def _calls_of(unit: Unit) -> Iterator[str]:
+    """The ids of the calls that a unit makes or answers."""
+    return filter(None, (*unit.calls, unit.result_of))
 
 
 def last_question(units: Sequence[Unit]) -> int:
