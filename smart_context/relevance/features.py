@@ -7,9 +7,9 @@ import numpy as np
 
 from smart_context.llm.models import Matrix
 from smart_context.relevance.background import Background, Floats, Places
+from smart_context.relevance.neighbours import after, around, before, largest_near
 
 _SHORT, _LONG = 2.5, 5.5
-_REACH, _NEAR = 5, 3
 _FEWEST, _MOST, _SHARE = 3, 12, 50
 _CANDIDATES = 768
 _TINY = np.float32(1e-6)
@@ -126,7 +126,7 @@ def second_look(first: FirstLook, near: Floats, background: Background) -> Matri
         background: Of the chat.
     """
     rows, chosen = first.rows, first.candidates
-    window = ((_before(near) + near + _after(near)) / background.window_lengths)[chosen]
+    window = ((before(near) + near + after(near)) / background.window_lengths)[chosen]
     near = near[chosen]
     close = rows[_ROW["close"]]
     rest = (
@@ -158,29 +158,29 @@ def _moments(values: Floats) -> tuple[float, float]:
 
 def _local(look: Look) -> dict[str, Floats]:
     back, co, lex = look.background, look.close, look.lexical
-    before, after = _before(co), _after(co)
-    lex_before, lex_after = _before(lex), _after(lex)
-    window = (before + co + after) / back.window_lengths
-    wide, around = _around(np.stack([co, lex]))
+    co_before, co_after = before(co), after(co)
+    lex_before, lex_after = before(lex), after(lex)
+    window = (co_before + co + co_after) / back.window_lengths
+    wide, lex_around = around(np.stack([co, lex]))
     return {
         "close": co,
         "unusual": co - back.usual,
         "lexical": lex,
-        "close_before": before,
-        "close_after": after,
+        "close_before": co_before,
+        "close_after": co_after,
         "lexical_before": lex_before,
         "lexical_after": lex_after,
-        "close_two_before": _before(before),
-        "close_two_after": _after(after),
-        "lexical_around": around,
-        "lexical_near": _largest_near(lex),
-        "asked_before": _before(co * look.asks),
-        "pair": (before + co) / back.pair_lengths,
+        "close_two_before": before(co_before),
+        "close_two_after": after(co_after),
+        "lexical_around": lex_around,
+        "lexical_near": largest_near(lex),
+        "asked_before": before(co * look.asks),
+        "pair": (co_before + co) / back.pair_lengths,
         "window": window,
         "wide": wide,
-        "wider": _around(wide[None])[0],
+        "wider": around(wide[None])[0],
         "both": co * lex,
-        "close_beside": np.maximum(before, after),
+        "close_beside": np.maximum(co_before, co_after),
         "lexical_beside": np.maximum(lex_before, lex_after),
         "length": np.clip(np.log1p(look.lengths), _SHORT, _LONG) * _FOURTH,
         "spoken_by": look.spoken_by,
@@ -188,7 +188,7 @@ def _local(look: Look) -> dict[str, Floats]:
         "dated": np.zeros_like(co) if look.dated is None else look.dated,
         "below_best": co - co.max(),
         "window_below_best": window - window.max(),
-        "lexical_below_best": around - around.max(),
+        "lexical_below_best": lex_around - lex_around.max(),
     }
 
 
@@ -266,37 +266,6 @@ def with_products(whole: Mapping[str, float]) -> Floats:
     """The `CHAT_FEATURES` as a row, and the products that are looked at beside them."""
     products = [whole[one] * whole[other] for one, other in _PRODUCTS]
     return np.array([*(whole[name] for name in CHAT_FEATURES), *products], dtype=np.float32)
-
-
-def _before(values: Floats) -> Floats:
-    moved = np.zeros_like(values)
-    moved[1:] = values[:-1]
-    return moved
-
-
-def _after(values: Floats) -> Floats:
-    moved = np.zeros_like(values)
-    moved[:-1] = values[1:]
-    return moved
-
-
-def _around(values: Matrix) -> Matrix:
-    """The mean over each message and up to five on either side."""
-    count = values.shape[1]
-    sums = np.zeros((len(values), count + 2 * _REACH + 1))
-    np.cumsum(values, axis=1, out=sums[:, _REACH + 1 : _REACH + 1 + count])
-    sums[:, _REACH + 1 + count :] = sums[:, [_REACH + count]]
-    places = np.arange(count)
-    size = np.minimum(places, _REACH) + np.minimum(count - 1 - places, _REACH) + 1
-    return np.asarray((sums[:, 2 * _REACH + 1 :] - sums[:, :count]) / size, dtype=np.float32)
-
-
-def _largest_near(values: Floats) -> Floats:
-    largest = values.copy()
-    for step in range(1, _NEAR + 1):
-        np.maximum(largest[step:], values[:-step], out=largest[step:])
-        np.maximum(largest[:-step], values[step:], out=largest[:-step])
-    return largest
 
 
 def _words_of(words: tuple[tuple[float, Places], ...], groups: Places, count: int) -> Floats:

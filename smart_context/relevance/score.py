@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from smart_context.chat.messages import MessageId
 from smart_context.llm.models import Matrix
 from smart_context.relevance.calibrate import PROBABLY, Scale
+from smart_context.relevance.neighbours import after, around, before, largest_near
 from smart_context.relevance.vectors import similarities, unit
 
 _SHORT, _LONG = 2.5, 5.5
-_REACH, _NEAR = 5, 3
 _LEAST_TYPICAL = 0.05
 _JUST_BELOW = np.float32(0.39)
 _LEAST = 0.05
@@ -159,13 +159,13 @@ def _by_label(alike: Matrix, evidence: Evidence) -> Matrix:
     lexical = evidence.lexical
     raw = (
         np.float32(0.55) * alike
-        + np.float32(0.27) * (_before(alike) + _after(alike))
+        + np.float32(0.27) * (before(alike) + after(alike))
         + np.float32(1.9) * lexical
-        + np.float32(1.4) * _before(lexical)
-        + np.float32(0.15) * _after(lexical)
-        + np.float32(12) * _around(lexical)
-        + np.float32(2) * _largest_near(lexical)
-        + np.float32(0.2) * _before(alike * evidence.asks)
+        + np.float32(1.4) * before(lexical)
+        + np.float32(0.15) * after(lexical)
+        + np.float32(12) * around(lexical)
+        + np.float32(2) * largest_near(lexical)
+        + np.float32(0.2) * before(alike * evidence.asks)
         + np.float32(0.04) * np.clip(np.log1p(evidence.lengths), _SHORT, _LONG)
         + np.float32(0.22) * evidence.spoken_by
     )
@@ -195,39 +195,6 @@ def _presence(alike: Matrix, lexical: Matrix) -> Matrix:
     return np.asarray(np.interp(peak, (0.3, 0.45), (0.35, 1.0)), dtype=np.float32)
 
 
-def _before(values: Matrix) -> Matrix:
-    """Each message's value is that of the one before; 0 for the first."""
-    moved = np.zeros_like(values)
-    moved[:, 1:] = values[:, :-1]
-    return moved
-
-
-def _after(values: Matrix) -> Matrix:
-    moved = np.zeros_like(values)
-    moved[:, :-1] = values[:, 1:]
-    return moved
-
-
-def _around(values: Matrix) -> Matrix:
-    """The mean over the message and up to five on either side."""
-    count = values.shape[1]
-    sums = np.zeros((len(values), count + 2 * _REACH + 1))
-    np.cumsum(values, axis=1, out=sums[:, _REACH + 1 : _REACH + 1 + count])
-    sums[:, _REACH + 1 + count :] = sums[:, [_REACH + count]]
-    places = np.arange(count)
-    size = np.minimum(places, _REACH) + np.minimum(count - 1 - places, _REACH) + 1
-    return np.asarray((sums[:, 2 * _REACH + 1 :] - sums[:, :count]) / size, dtype=np.float32)
-
-
-def _largest_near(values: Matrix) -> Matrix:
-    """The largest of the message and up to three on either side."""
-    largest = values.copy()
-    for step in range(1, _NEAR + 1):
-        np.maximum(largest[:, step:], values[:, :-step], out=largest[:, step:])
-        np.maximum(largest[:, :-step], values[:, step:], out=largest[:, :-step])
-    return largest
-
-
 def _by_members(
     by_name: NDArray[np.float32],
     close: Matrix,
@@ -235,8 +202,8 @@ def _by_members(
     others: NDArray[np.intp],
 ) -> NDArray[np.float32]:
     """Shape (n,): scores of one topic whose members are known; `close` to their centre, (1, n)."""
-    smooth = np.float32(0.6) * close + np.float32(0.25) * _before(close)
-    smooth += np.float32(0.15) * _after(close)
+    smooth = np.float32(0.6) * close + np.float32(0.25) * before(close)
+    smooth += np.float32(0.15) * after(close)
     typical = max(float(np.median(smooth[0, members])), _LEAST_TYPICAL)
     closest = np.maximum(smooth, np.float32(0.8) * close)[0] / typical
     near = np.interp(closest, (0.2, 0.8, 1.3), (0.0, 0.4, 0.8))
