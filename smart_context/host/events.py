@@ -4,6 +4,7 @@ Events of the pipeline go to plugins, with the turn. The others go to clients, w
 and then to the plugins that subscribed to them.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, NotRequired, TypedDict, TypeVar
 
@@ -18,6 +19,9 @@ class Event(Generic[P]):
 
     name: str
 
+
+Emit = Callable[[Event[Any], Mapping[str, Any]], None]
+"""Sends an event to clients of the page."""
 
 PIPELINE_START: Event[Turn] = Event("pipeline.start")
 """A turn begins; its question is saved, its history is built."""

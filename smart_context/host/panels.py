@@ -3,9 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from smart_context.host.events import PANEL_REGISTERED, PANEL_REMOVED, Event, Panel
+from smart_context.host.events import PANEL_REGISTERED, PANEL_REMOVED, Emit, Panel
 from smart_context.trust.files import read_pinned
 
 PAGE = ""
@@ -64,9 +63,6 @@ class OwnFiles:
         except ValueError as error:
             raise ValueError(f"{page} is not in the plugin's folder {self.folder}") from error
         return PanelFiles(folder=self.folder, page=name, pinned=self.pinned)
-
-
-Emit = Callable[[Event[Any], Mapping[str, Any]], None]
 
 
 class Panels:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from smart_context.chat.clients import client_history
 from smart_context.chat.messages import ChatId, Message, MessageId
@@ -34,12 +34,8 @@ from smart_context.host.events import (
     CHAT_FINISHED,
     CHAT_STARTED,
     CHAT_TOKEN,
-    PIPELINE_CONTEXT,
     PIPELINE_END,
-    PIPELINE_INPUT,
-    PIPELINE_LLM,
-    PIPELINE_PROMPT,
-    PIPELINE_START,
+    Emit,
 )
 from smart_context.host.request.client_request import ClientRequest, ReceiptKind
 from smart_context.host.request.request import Request
@@ -47,20 +43,12 @@ from smart_context.host.turn import Turn
 from smart_context.host.turns.pipeline import Pipeline
 from smart_context.values import JsonObject
 
-_PHASES = (PIPELINE_START, PIPELINE_INPUT, PIPELINE_CONTEXT, PIPELINE_PROMPT, PIPELINE_LLM)
 _ASIDE_TEXT = "An aside of the client."
 
 _FIRST_S = 0.01
 """How long storing lets sending go first: both want the processor."""
 
 _logger = logging.getLogger(__name__)
-
-
-class Emit(Protocol):
-    """Tells clients of the page."""
-
-    def __call__(self, event: Any, payload: JsonObject, /) -> None:
-        """Send an event."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,23 +119,21 @@ class Exchange:
             TurnAborted: If a plugin says that nothing is to be sent.
         """
         incoming, chat = self._incoming, self._chat
-        as_it_came = outgoing(
-            incoming.kind,
-            incoming.body,
-            incoming.units,
-            range(len(incoming.units)),
-            brought_back={},
-        )
         if chat is None or not incoming.units:
-            return as_it_came
+            return self._as_it_came()
         if incoming.is_aside:
             self.turn = self._aside(chat)
-            self._sent = as_it_came
-            return as_it_came
-        return await self._taken_up(chat) or as_it_came
+            self._sent = self._as_it_came()
+            return self._sent
+        return await self._taken_up(chat)
 
-    async def _taken_up(self, chat: FoundChat) -> Outgoing | None:
-        """What goes on of a turn; `None` if nothing is asked."""
+    def _as_it_came(self) -> Outgoing:
+        incoming = self._incoming
+        every = range(len(incoming.units))
+        return outgoing(incoming.kind, incoming.body, incoming.units, every, brought_back={})
+
+    async def _taken_up(self, chat: FoundChat) -> Outgoing:
+        """What goes on of a turn; all of it if nothing is asked."""
         incoming = self._incoming
         plan = await self._parts.chats.plan(incoming, chat, self._model)
         if plan.goes_on:
@@ -155,13 +141,11 @@ class Exchange:
         else:
             followed = self._followed = await plan.write()
         if followed.question is None:
-            return None
+            return self._as_it_came()
         self.turn = await self._turn(followed, followed.question)
         self._unwritten = plan if plan.goes_on else None
         if incoming.is_off or incoming.is_held:
-            every = range(len(incoming.units))
-            body, units = incoming.body, incoming.units
-            self._sent = outgoing(incoming.kind, body, units, every, brought_back={})
+            self._sent = self._as_it_came()
         else:
             self._sent = await self._narrowed(self.turn, followed)
         self._out = self._sent.count
@@ -290,10 +274,9 @@ class Exchange:
         )
 
     async def _narrowed(self, turn: Turn, followed: Followed) -> Outgoing:
-        for phase in _PHASES:
-            await self._parts.pipeline.publish(phase, turn)
-            if turn.aborted:
-                raise TurnAborted(turn.abort_reason)
+        await self._parts.pipeline.prepare(turn)
+        if turn.aborted:
+            raise TurnAborted(turn.abort_reason)
         incoming, ids = self._incoming, followed.ids
         return outgoing(
             incoming.kind,

@@ -12,13 +12,13 @@ from smart_context.chat.answers.journal import ANSWER_SUFFIX, AnswerJournal, Arr
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.chat.store import ChatStore
 from smart_context.errors import CommandFailed, ModelFailed, SmartContextError
-from smart_context.host.events import CHAT_FAILED, CHAT_FINISHED, CHAT_STARTED
+from smart_context.host.events import CHAT_FAILED, CHAT_FINISHED, CHAT_STARTED, Emit
 from smart_context.host.models import HistoryBuilder
 from smart_context.host.request.request import Request, attached_to
 from smart_context.host.tasks import TaskOwner
 from smart_context.host.turn import Turn
 from smart_context.host.turns import transcript
-from smart_context.host.turns.arriving import ArrivingAnswer, Emit
+from smart_context.host.turns.arriving import ArrivingAnswer
 from smart_context.host.turns.pipeline import Pipeline
 from smart_context.host.turns.unsaved import UnsavedAnswers
 from smart_context.threads import to_end

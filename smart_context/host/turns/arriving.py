@@ -1,13 +1,11 @@
 """An answer as it arrives: journalled, sent to clients, and kept until it is saved."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from smart_context.chat.answers.journal import AnswerJournal
 from smart_context.chat.messages import ChatId, MessageId, Part
-from smart_context.host.events import CHAT_TOKEN, CHAT_TOOL, Event
-
-Emit = Callable[[Event[Any], Mapping[str, Any]], None]
+from smart_context.host.events import CHAT_TOKEN, CHAT_TOOL, Emit, Event
 
 
 class ArrivingAnswer:

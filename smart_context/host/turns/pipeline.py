@@ -23,7 +23,13 @@ from smart_context.host.request.tools import ToolSupport
 from smart_context.host.turn import Turn
 from smart_context.host.turns.rounds import Rounds
 
-BEFORE_THE_MODEL = (PIPELINE_START, PIPELINE_INPUT, PIPELINE_CONTEXT, PIPELINE_PROMPT, PIPELINE_LLM)
+_BEFORE_THE_MODEL = (
+    PIPELINE_START,
+    PIPELINE_INPUT,
+    PIPELINE_CONTEXT,
+    PIPELINE_PROMPT,
+    PIPELINE_LLM,
+)
 
 _logger = logging.getLogger(__name__)
 
@@ -66,12 +72,7 @@ class Pipeline:
         Raises:
             ModelFailed: If the model did not answer, or gave an empty answer.
         """
-        for event in BEFORE_THE_MODEL:
-            if turn.aborted:
-                return
-            await self.publish(event, turn)
-            if was_cancelled():  # a handler swallowed it, but the user did press stop
-                raise asyncio.CancelledError
+        await self.prepare(turn)
         if turn.aborted or turn.response is not None:
             return
         turn.window = self._completion.window
@@ -80,6 +81,15 @@ class Pipeline:
         model, turn.is_extracted = models.chat, models.chat_is_embedded
         rounds = Rounds(model, turn, self._support, on_text=on_text, on_step=on_step)
         turn.response = await rounds.answer()
+
+    async def prepare(self, turn: Turn) -> None:
+        """Run the phases before the model, until a handler aborts the turn."""
+        for event in _BEFORE_THE_MODEL:
+            if turn.aborted:
+                return
+            await self.publish(event, turn)
+            if was_cancelled():  # a handler swallowed it, but the user did press stop
+                raise asyncio.CancelledError
 
     async def post_process(self, turn: Turn) -> None:
         """Let handlers change the answer before it is saved."""

@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.chat.store import ChatStore
 from smart_context.errors import CommandFailed
+from smart_context.host.events import Emit
 from smart_context.host.models import HistoryBuilder
 from smart_context.host.tasks import TaskOwner
 from smart_context.host.turn import Turn
 from smart_context.host.turns import transcript
 from smart_context.host.turns.answering import Answering, TurnParts
-from smart_context.host.turns.arriving import Emit
 from smart_context.host.turns.pipeline import Pipeline
 from smart_context.host.turns.unsaved import UnsavedAnswers
 from smart_context.values import JsonObject
