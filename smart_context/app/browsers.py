@@ -14,6 +14,7 @@ from smart_context.web.gate.access import link_digest, start_link
 from smart_context.web.gate.browser_sessions import LINK_S, BrowserSession, SessionRecord, StartLink
 from smart_context.web.gate.door import OPEN_PATH
 from smart_context.web.gate.session_file import SessionFile
+from smart_context.web.gate.session_file import session_file as sessions_in
 
 _ANSWER_S = 1.0
 
@@ -33,7 +34,7 @@ class NewLink:
 
 def session_file() -> SessionFile:
     """The record of sessions."""
-    return SessionFile(user_folder(environment(), Path.home()))
+    return sessions_in(user_folder(environment(), Path.home()))
 
 
 def live_sessions() -> dict[str, BrowserSession]:

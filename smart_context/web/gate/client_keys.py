@@ -10,17 +10,15 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from smart_context.disk.files import Conflict, Signature, read_file, replace_unless_changed
 from smart_context.disk.places import Place
-from smart_context.errors import CommandFailed, StoreFailed
+from smart_context.disk.shared_file import SharedFile
+from smart_context.errors import CommandFailed
 
 FILE_NAME = "client-keys.json"
 KEY_BEGINNING = "sc-"
 OWN_NAME = "token"
 """Whoever has the server's own token goes by this name."""
 
-_MAX_BYTES = 1024 * 1024
-_MAX_TRIES = 100
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -61,7 +59,8 @@ class KeyFile:
     """
 
     def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
-        self._place = Place(folder, (FILE_NAME,))
+        place = Place(folder, (FILE_NAME,))
+        self._file = SharedFile(place=place, parse=_parsed, render=_rendered)
         self._clock = clock
 
     def read(self) -> ClientKeys:
@@ -70,7 +69,7 @@ class KeyFile:
         Raises:
             StoreFailed: If it can't be read.
         """
-        return self._found()[1]
+        return self._file.read()[1]
 
     def new(self, name: str) -> str:
         """Make a key; it is given out this once.
@@ -95,7 +94,7 @@ class KeyFile:
                 )
             return replace(record, keys={**record.keys, name: made})
 
-        self._update(change)
+        self._file.update(change)
         return key
 
     def revoke(self, name: str) -> None:
@@ -111,27 +110,18 @@ class KeyFile:
                 raise CommandFailed(f"There is no key {name!r}; see: smart-context keys list")
             return replace(record, keys={k: v for k, v in record.keys.items() if k != name})
 
-        self._update(change)
+        self._file.update(change)
 
-    def _found(self) -> tuple[Signature | None, ClientKeys]:
-        found = read_file(self._place, max_bytes=_MAX_BYTES)
-        if found is None:
-            return None, ClientKeys()
-        try:
-            return found[0], _RECORD.validate_json(found[1])
-        except ValidationError:
-            return found[0], ClientKeys()
 
-    def _update(self, change: Callable[[ClientKeys], ClientKeys]) -> None:
-        for _ in range(_MAX_TRIES):
-            before, record = self._found()
-            content = _RECORD.dump_json(change(record), indent=1)
-            try:
-                replace_unless_changed(self._place, content, before)
-            except Conflict:
-                continue
-            return
-        raise StoreFailed(f"{self._place} could not be written: other programs keep changing it.")
+def _parsed(content: bytes) -> ClientKeys:
+    try:
+        return _RECORD.validate_json(content)
+    except ValidationError:
+        return ClientKeys()
+
+
+def _rendered(keys: ClientKeys) -> bytes:
+    return _RECORD.dump_json(keys, indent=1)
 
 
 def key_digest(key: str) -> str:

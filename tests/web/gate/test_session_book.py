@@ -5,7 +5,7 @@ import pytest
 
 from smart_context.web.gate.browser_sessions import IDLE_DAYS, LINK_S, SessionRecord, StartLink
 from smart_context.web.gate.session_book import SEEN_STEP_S, SessionBook
-from smart_context.web.gate.session_file import SessionFile
+from smart_context.web.gate.session_file import session_file
 
 NOW = 1_800_000_000
 
@@ -27,14 +27,14 @@ def book_of(tmp_path, clock):
     """Makes the book of a server that keeps its record in the folder of this test."""
 
     def make(vault="/v", *, outlives_server=True):
-        file = SessionFile(tmp_path)
+        file = session_file(tmp_path)
         return SessionBook(vault, file, outlives_server=outlives_server, clock=clock)
 
     return make
 
 
 def record(tmp_path):
-    return SessionFile(tmp_path).read()[1]
+    return session_file(tmp_path).read()[1]
 
 
 def run(scenario):
@@ -99,7 +99,7 @@ def test_a_session_that_somebody_ends_is_over(book_of, tmp_path):
         kept = await book.add(cookie="c", key="k", browser="Firefox")
         ended = await book.add(cookie="c", key="k", browser="Firefox")
         assert await book.refresh() == frozenset()
-        SessionFile(tmp_path).update(lambda now: now.without_sessions(frozenset({ended})))
+        session_file(tmp_path).update(lambda now: now.without_sessions(frozenset({ended})))
         assert await book.refresh() == {ended}
         assert book.get(ended) is None
         assert book.get(kept)
@@ -113,7 +113,7 @@ def test_a_session_that_was_ended_is_not_written_back(book_of, tmp_path, clock):
     async def scenario():
         book = book_of()
         ended = await book.add(cookie="c", key="k", browser="Firefox")
-        SessionFile(tmp_path).update(lambda now: now.without_sessions(frozenset({ended})))
+        session_file(tmp_path).update(lambda now: now.without_sessions(frozenset({ended})))
         clock.now += SEEN_STEP_S
         book.mark_seen([ended])
         assert await book.refresh() == {ended}
@@ -154,7 +154,7 @@ def test_use_is_written_down_once_in_a_while(book_of, tmp_path, clock):
 
 def linked(tmp_path, digest, *, server, expires_at):
     link = StartLink(server=server, expires_at=expires_at)
-    SessionFile(tmp_path).update(lambda now: replace(now, links={**now.links, digest: link}))
+    session_file(tmp_path).update(lambda now: replace(now, links={**now.links, digest: link}))
 
 
 def test_a_link_that_a_command_made_is_taken_once_and_by_its_server_only(book_of, tmp_path, clock):
@@ -177,7 +177,7 @@ def test_a_link_that_a_command_made_is_taken_once_and_by_its_server_only(book_of
 
 def test_where_nothing_can_be_written_sessions_last_as_long_as_the_server(tmp_path, clock, caplog):
     (tmp_path / "file").write_text("")
-    book = SessionBook("/v", SessionFile(tmp_path / "file"), outlives_server=True, clock=clock)
+    book = SessionBook("/v", session_file(tmp_path / "file"), outlives_server=True, clock=clock)
 
     async def scenario():
         await book.open("http://127.0.0.1:1")

@@ -7,7 +7,7 @@ import pytest
 
 from smart_context.errors import StoreFailed
 from smart_context.web.gate.browser_sessions import RunningServer, SessionRecord
-from smart_context.web.gate.session_file import SessionFile
+from smart_context.web.gate.session_file import session_file
 
 
 def with_server(name):
@@ -16,38 +16,38 @@ def with_server(name):
 
 
 def test_what_is_written_is_read_by_others(tmp_path):
-    assert SessionFile(tmp_path / "new").read() == (None, SessionRecord())
-    written = SessionFile(tmp_path / "new").update(with_server("a"))
-    assert SessionFile(tmp_path / "new").read() == written
+    assert session_file(tmp_path / "new").read() == (None, SessionRecord())
+    written = session_file(tmp_path / "new").update(with_server("a"))
+    assert session_file(tmp_path / "new").read() == written
     assert set(written[1].servers) == {"a"}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="it has no such rights")
 def test_it_is_for_its_owner_only(tmp_path):
-    SessionFile(tmp_path).update(with_server("a"))
+    session_file(tmp_path).update(with_server("a"))
     assert stat.S_IMODE((tmp_path / "sessions.json").stat().st_mode) == 0o600
 
 
 def test_nothing_is_written_where_nothing_changes(tmp_path):
-    SessionFile(tmp_path).update(lambda record: record)
+    session_file(tmp_path).update(lambda record: record)
     assert not list(tmp_path.iterdir())
 
 
 def test_no_change_is_lost_when_several_write_at_once(tmp_path):
     names = [str(number) for number in range(12)]
     threads = [
-        threading.Thread(target=SessionFile(tmp_path).update, args=[with_server(name)])
+        threading.Thread(target=session_file(tmp_path).update, args=[with_server(name)])
         for name in names
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert set(SessionFile(tmp_path).read()[1].servers) == set(names)
+    assert set(session_file(tmp_path).read()[1].servers) == set(names)
 
 
 def test_a_file_that_is_a_link_is_not_followed(tmp_path):
     (tmp_path / "sessions.json").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(StoreFailed):
-        SessionFile(tmp_path).update(with_server("a"))
+        session_file(tmp_path).update(with_server("a"))
     assert not (tmp_path / "elsewhere").exists()
