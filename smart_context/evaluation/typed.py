@@ -9,13 +9,13 @@ from typing import Literal
 from smart_context.chat.messages import Message, MessageId
 from smart_context.evaluation.dialogues import Dialogue, Question
 from smart_context.evaluation.formats import Kind
+from smart_context.text.word_lists import lines_of
 from smart_context.text.words import content_words
 
 Order = Literal["in a row", "returning"]
 
 SUBJECTS = 6
 _MANY, _MOST_ABSENT, _SEED = 72, 40, 7
-_LABELS = Path(__file__).with_name("absent_labels.txt")
 
 
 def as_chats(
@@ -45,7 +45,7 @@ def as_chats(
 
 def absent_labels() -> tuple[str, ...]:
     """Subjects that few chats speak of, and strings that mean nothing."""
-    return tuple(_LABELS.read_text(encoding="utf-8").split("\n")[:-1])
+    return lines_of(Path(__file__).with_name("absent_labels.txt"))
 
 
 def chats_of(

@@ -13,9 +13,9 @@ import numpy as np
 from smart_context.llm.models import Matrix
 from smart_context.relevance.background import Floats
 from smart_context.relevance.vectors import unit
+from smart_context.text.word_lists import lines_of
 
 FILE = Path(__file__).with_name("weights.npz")
-LABELS_FILE = Path(__file__).with_name("null_labels.txt")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -48,7 +48,7 @@ class Weights:
 @cache
 def null_labels() -> tuple[str, ...]:
     """Labels of many subjects, to compare a topic's label with."""
-    return tuple(LABELS_FILE.read_text(encoding="utf-8").split("\n")[:-1])
+    return lines_of(Path(__file__).with_name("null_labels.txt"))
 
 
 def read_weights(path: Path = FILE) -> Weights:

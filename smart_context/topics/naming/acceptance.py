@@ -6,10 +6,10 @@ from collections.abc import Set as AbstractSet
 from functools import cache
 from pathlib import Path
 
+from smart_context.text.word_lists import word_lists
 from smart_context.text.words import UNSPACED_RUN, is_stop_word
 from smart_context.topics.naming.labels import clean_label
 
-_FILE = Path(__file__).with_name("courtesies.txt")
 _BETWEEN = re.compile(r"[\s&,!?;:/]+")
 _POSSESSIVE = re.compile("['\u2019]s?$")
 _HIRAGANA_EDGES = re.compile("^[\u3040-\u309f\u30fc]+|[\u3040-\u309f]+$")
@@ -96,8 +96,7 @@ def _is_courtesy(word: str) -> bool:
 
 @cache
 def _courtesies() -> frozenset[str]:
-    lines = _FILE.read_text(encoding="utf-8").splitlines()
-    return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
+    return word_lists(Path(__file__).with_name("courtesies.txt"))["courtesies"]
 
 
 def _is_speaker(word: str, speakers: AbstractSet[str]) -> bool:
