@@ -19,22 +19,6 @@ from tests.vaults import KEY
 ANSWER = "The keeper lit the lamp at dusk and kept it burning until dawn."
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory):
-    with provided_vault(tmp_path_factory.mktemp("gateway")) as found:
-        yield found
-
-
-@pytest.fixture
-def server(served):
-    return served[0]
-
-
-@pytest.fixture
-def provider(served):
-    return served[1]
-
-
 @pytest.fixture
 def client(server):
     return ApiClient(server)

@@ -20,22 +20,6 @@ TALK = [
 CALL = {"id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory):
-    with provided_vault(tmp_path_factory.mktemp("steering")) as found:
-        yield found
-
-
-@pytest.fixture
-def server(served):
-    return served[0]
-
-
-@pytest.fixture
-def provider(served):
-    return served[1]
-
-
 class Chat:
     """One client's chat under its own name."""
 
