@@ -40,7 +40,11 @@ from smart_context.vault.followed import FollowedVault
 FILE_READERS = ("smart_context.chat.files.file_text",)
 """What the child that reads attached files imports in advance."""
 
-FORMATTERS = ("smart_context.web.pages.message_html", "pygments.lexers", "pygments.formatters.html")
+FORMATTERS = (
+    "smart_context.web.pages.markup.message_html",
+    "pygments.lexers",
+    "pygments.formatters.html",
+)
 """What the child that formats messages imports in advance."""
 
 _logger = logging.getLogger(__name__)

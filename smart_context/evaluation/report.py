@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from smart_context.evaluation.formats import Kind
-from smart_context.evaluation.measures import DEPTHS, Counts, Findings, mean_match
+from smart_context.evaluation.data.formats import Kind
+from smart_context.evaluation.measures.measures import DEPTHS, Counts, Findings, mean_match
 from smart_context.values import JsonObject
 
 _ROWS = (

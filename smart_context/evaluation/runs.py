@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from smart_context.evaluation.dialogues import Dialogue
-from smart_context.evaluation.formats import Kind
-from smart_context.evaluation.measures import Findings
-from smart_context.evaluation.picture import picture
+from smart_context.evaluation.data.dialogues import Dialogue
+from smart_context.evaluation.data.formats import Kind
+from smart_context.evaluation.measures.measures import Findings
+from smart_context.evaluation.measures.picture import picture
 from smart_context.evaluation.remembered import RememberingEmbedder
 from smart_context.evaluation.report import Measured, as_json
 from smart_context.evaluation.trial import Trial
 from smart_context.llm.models import Embedder
 from smart_context.plugin.settings import FilterSettings
-from smart_context.relevance.calibrate import Scale
-from smart_context.relevance.judging import Judge
+from smart_context.relevance.judge.calibrate import Scale
+from smart_context.relevance.judge.judging import Judge
 from smart_context.topics.embedded import EmbeddedTopicExtractor
 
 Progress = Callable[[str, int, int], None]

@@ -12,10 +12,10 @@ import numpy as np
 
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.errors import ModelFailed
-from smart_context.evaluation.agreement import agreement
-from smart_context.evaluation.baselines import Baselines
-from smart_context.evaluation.dialogues import Dialogue
-from smart_context.evaluation.measures import (
+from smart_context.evaluation.data.dialogues import Dialogue
+from smart_context.evaluation.measures.agreement import agreement
+from smart_context.evaluation.measures.baselines import Baselines
+from smart_context.evaluation.measures.measures import (
     Agreement,
     Asked,
     Counts,
@@ -32,11 +32,11 @@ from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.selection.selector import ChatView, ContextSelector, Decision
 from smart_context.plugin.settings import FilterSettings
 from smart_context.plugin.topics.updates import ChatEmbedder
-from smart_context.relevance.cache import EmbeddingCache
-from smart_context.relevance.calibrate import Scale
-from smart_context.relevance.judging import Judge
+from smart_context.relevance.judge.calibrate import Scale
+from smart_context.relevance.judge.judging import Judge
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.relevance.select import ROUNDING
+from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.topics.extraction import TopicExtractor
 from smart_context.topics.stored import to_stored
 from smart_context.topics.values import Extraction, Topic

@@ -1,6 +1,7 @@
 """Packs files, changes and a task into one prompt within a token budget."""
 
 from smart_context.packing.packer import ContextPacker
-from smart_context.packing.roles import RoleConfig, RoleContext, RoleLoader
+from smart_context.packing.roles.loader import RoleLoader
+from smart_context.packing.roles.role import RoleConfig, RoleContext
 
 __all__ = ["ContextPacker", "RoleConfig", "RoleContext", "RoleLoader"]

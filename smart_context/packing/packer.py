@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from smart_context.disk.places import Place
 from smart_context.packing.budget import Meter, PromptSection, Tokenizer, cut, joined, keep_within
 from smart_context.packing.fences import Markup, Style
-from smart_context.packing.patterns import PatternSet
+from smart_context.packing.files.patterns import PatternSet
+from smart_context.packing.files.sources import SizeLimits, Sources
 from smart_context.packing.plan import OVER_BUDGET, PackPlan, SectionOutcome
-from smart_context.packing.roles import RoleConfig
-from smart_context.packing.section_names import heading_of
-from smart_context.packing.sections import GatheredSection, Gathering, GitUse, RepomixUse
-from smart_context.packing.sources import SizeLimits, Sources
+from smart_context.packing.roles.role import RoleConfig
+from smart_context.packing.sections.section_names import heading_of
+from smart_context.packing.sections.sections import GatheredSection, Gathering, GitUse, RepomixUse
 from smart_context.packing.templates.allowed import check_allowed
 from smart_context.text.names import one_line
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from smart_context.packing.budget import Meter
-from smart_context.packing.sources import SourceFile
+from smart_context.packing.files.sources import SourceFile
 
 OVER_BUDGET = "over the token budget"
 NOT_SENT = "its section was dropped"

@@ -6,11 +6,13 @@ from typing import get_args
 
 from smart_context.packing.budget import Tokenizer
 from smart_context.packing.fences import Style
+from smart_context.packing.files.sources import SizeLimits
 from smart_context.packing.packer import ContextPacker
 from smart_context.packing.plan import PackPlan
-from smart_context.packing.roles import RoleConfig, RoleFolder, RoleLoader
-from smart_context.packing.sections import RepomixUse
-from smart_context.packing.sources import SizeLimits
+from smart_context.packing.roles.folder import RoleFolder
+from smart_context.packing.roles.loader import RoleLoader
+from smart_context.packing.roles.role import RoleConfig
+from smart_context.packing.sections.sections import RepomixUse
 
 STYLES: tuple[Style, ...] = get_args(Style)
 REPOMIX_USES: tuple[RepomixUse, ...] = get_args(RepomixUse)

@@ -40,9 +40,9 @@ from smart_context.plugin.settings import FilterSettings
 from smart_context.plugin.topics.commands import ExtractionCommands
 from smart_context.plugin.topics.editing import TopicEditing
 from smart_context.plugin.topics.updates import TopicUpdates
-from smart_context.relevance.cache import EmbeddingCache
-from smart_context.relevance.fitting import stored_judge, stored_scale
+from smart_context.relevance.judge.fitting import stored_judge, stored_scale
 from smart_context.relevance.scorer import RelevanceScorer
+from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.topics.embedded import EmbeddedTopicExtractor
 from smart_context.topics.extraction import LlmTopicExtractor, TopicExtractor
 

@@ -20,7 +20,7 @@ from smart_context.plugin.receipts.recording import ReceiptRecorder
 from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.plugin.selection.selector import ContextSelector, protected_ids
 from smart_context.plugin.topics.updates import TopicUpdates
-from smart_context.relevance.cache import EmbeddingCache
+from smart_context.relevance.vectors.cache import EmbeddingCache
 
 IDLE_S = 20.0
 

@@ -6,20 +6,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from smart_context.llm.models import Matrix
-from smart_context.relevance.background import Background, Floats, Places
-from smart_context.relevance.calibrate import PROBABLY
-from smart_context.relevance.dates import dated
-from smart_context.relevance.features import FirstLook, Look, first_look, second_look
-from smart_context.relevance.judging import (
+from smart_context.relevance.evidence.background import Background, Floats, Places
+from smart_context.relevance.evidence.dates import dated
+from smart_context.relevance.evidence.features import FirstLook, Look, first_look, second_look
+from smart_context.relevance.evidence.lexical import ChatWords
+from smart_context.relevance.judge.calibrate import PROBABLY
+from smart_context.relevance.judge.judging import (
     Judge,
     presence,
     probabilities,
     ranking,
     scores_of,
 )
-from smart_context.relevance.lexical import ChatWords
 from smart_context.relevance.score import Assigned, Scores, with_members
-from smart_context.relevance.vectors import similarities, unit
+from smart_context.relevance.vectors.cosines import similarities, unit
 from smart_context.text.words import spelled_words
 
 _FITS = 0.6

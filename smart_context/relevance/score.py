@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from smart_context.chat.messages import MessageId
 from smart_context.llm.models import Matrix
-from smart_context.relevance.calibrate import PROBABLY, Scale
-from smart_context.relevance.neighbours import after, around, before, largest_near
-from smart_context.relevance.vectors import similarities, unit
+from smart_context.relevance.evidence.neighbours import after, around, before, largest_near
+from smart_context.relevance.judge.calibrate import PROBABLY, Scale
+from smart_context.relevance.vectors.cosines import similarities, unit
 
 _SHORT, _LONG = 2.5, 5.5
 _LEAST_TYPICAL = 0.05

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.llm.models import Matrix
-from smart_context.relevance.background import Background, BackgroundMaker, author_of
-from smart_context.relevance.cache import EmbeddingCache, Progress
-from smart_context.relevance.calibrate import Scale, scale_for
-from smart_context.relevance.judging import Judge, judge_for
-from smart_context.relevance.lexical import ChatWords
+from smart_context.relevance.evidence.background import Background, BackgroundMaker, author_of
+from smart_context.relevance.evidence.lexical import ChatWords
+from smart_context.relevance.judge.calibrate import Scale, scale_for
+from smart_context.relevance.judge.judging import Judge, judge_for
 from smart_context.relevance.looking import ChatLook, score_judged, spoken
 from smart_context.relevance.score import (
     Assigned,
@@ -25,7 +24,8 @@ from smart_context.relevance.score import (
     score_enriched,
     score_plain,
 )
-from smart_context.relevance.vectors import similarities
+from smart_context.relevance.vectors.cache import EmbeddingCache, Progress
+from smart_context.relevance.vectors.cosines import similarities
 
 Mode = Literal["enriched", "plain"]
 

@@ -13,8 +13,8 @@ from smart_context.topics.clusters.grouping import Subject, ordinary_direction, 
 from smart_context.topics.clusters.word_vectors import word_vectors
 from smart_context.topics.extraction import ExtractionFailed, with_keywords
 from smart_context.topics.naming.acceptance import is_courtesy
-from smart_context.topics.naming.languages import grammar_of
 from smart_context.topics.naming.naming import Talk, labels_of
+from smart_context.topics.naming.words.languages import grammar_of
 from smart_context.topics.standing.personal import standing_facts
 from smart_context.topics.standing.standing import standing_instructions
 from smart_context.topics.values import MOST_TOPICS, Extraction, Topic

@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, Route
 from smart_context.errors import SmartContextError, StoreFailed
 from smart_context.web.gate.refusals import error_response
 from smart_context.web.limits import MAX_DROPPED_BYTES, MAX_STALL_S, MAX_UPLOAD_BYTES, MIB
-from smart_context.web.pages.attached_views import SHOWN_IMAGES
+from smart_context.web.pages.views.attached_views import SHOWN_IMAGES
 
 _NO_NAME, _TIMED_OUT, _TOO_LARGE, _REFUSED, _DISK_FULL = 400, 408, 413, 422, 507
 

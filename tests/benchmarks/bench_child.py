@@ -22,7 +22,7 @@ from smart_context.packing.templates.own import OwnTemplates
 from smart_context.packing.templates.templates import render
 from smart_context.processes.child import Child
 from smart_context.resources import asset
-from smart_context.web.pages.message_html import unsafe_html
+from smart_context.web.pages.markup.message_html import unsafe_html
 from tests.hostile_files import WORD, docx
 
 DEADLINE_S = 60

@@ -27,10 +27,10 @@ from smart_context.chat.store import ChatStore
 from smart_context.host.commands.registry import Caller
 from smart_context.host.models import Models
 from smart_context.llm.offline.scripted import ScriptedChatModel
-from smart_context.relevance.cache import EmbeddingCache
 from smart_context.relevance.score import TopicQuery
 from smart_context.relevance.scorer import RelevanceScorer
-from smart_context.relevance.vectors import similarities, unit
+from smart_context.relevance.vectors.cache import EmbeddingCache
+from smart_context.relevance.vectors.cosines import similarities, unit
 
 DIMENSIONS = 384
 LABELS = ["Database Migration", "Garden", "Tax Return"]

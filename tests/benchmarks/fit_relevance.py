@@ -18,19 +18,19 @@ from pathlib import Path
 
 import numpy as np
 
-from smart_context.evaluation.dialogues import Question
-from smart_context.evaluation.formats import read_dialogues
-from smart_context.evaluation.parts import part_of
+from smart_context.evaluation.data.dialogues import Question
+from smart_context.evaluation.data.formats import read_dialogues
+from smart_context.evaluation.data.parts import part_of
+from smart_context.evaluation.data.typed import absent_labels, chats_of, with_absent
 from smart_context.evaluation.remembered import RememberingEmbedder
-from smart_context.evaluation.typed import absent_labels, chats_of, with_absent
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
-from smart_context.relevance.background import BackgroundMaker
-from smart_context.relevance.features import CHAT_FEATURES, with_products
-from smart_context.relevance.judging import Judge, posterior_features, ranking
-from smart_context.relevance.lexical import ChatWords
+from smart_context.relevance.evidence.background import BackgroundMaker
+from smart_context.relevance.evidence.features import CHAT_FEATURES, with_products
+from smart_context.relevance.evidence.lexical import ChatWords
+from smart_context.relevance.judge.judging import Judge, posterior_features, ranking
+from smart_context.relevance.judge.weights import Weights, null_labels, write_weights
 from smart_context.relevance.looking import ChatLook, looks_of, seen
-from smart_context.relevance.vectors import unit
-from smart_context.relevance.weights import Weights, null_labels, write_weights
+from smart_context.relevance.vectors.cosines import unit
 from smart_context.text.words import content_words
 
 # How much each kind of chat counts for presence, for ranking, and for the posterior.

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from smart_context.errors import ModelFailed
-from smart_context.evaluation.formats import read_dialogues
+from smart_context.evaluation.data.formats import read_dialogues
 from smart_context.evaluation.report import rows_of
 from smart_context.evaluation.runs import measured_files
 from smart_context.plugin.settings import FilterSettings

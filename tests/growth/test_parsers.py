@@ -2,7 +2,7 @@
 
 import pytest
 
-from smart_context.packing.secret_scan import find_secret, find_secrets, secret_in
+from smart_context.packing.files.secret_scan import find_secret, find_secrets, secret_in
 from smart_context.topics.naming.acceptance import accepted
 from smart_context.vault.guarded.ignore import parse_ignore
 from smart_context.vault.markdown.canvas import canvas_outline

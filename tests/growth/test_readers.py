@@ -22,17 +22,17 @@ from smart_context.llm.openai.replies import StreamReader, VendorError, read_com
 from smart_context.llm.openai.thinking import split_thoughts
 from smart_context.llm.tokens import count_tokens
 from smart_context.packing.fences import Markup, fence_for
-from smart_context.packing.imports import local_imports
+from smart_context.packing.sections.imports import local_imports
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.forecast.hidden_text import find_hidden_text, hidden_places_in
-from smart_context.relevance.lexical import ChatWords
+from smart_context.relevance.evidence.lexical import ChatWords
 from smart_context.summaries.digest import _rendered
 from smart_context.summaries.quotes import quoted
 from smart_context.text.words import content_words, words
 from smart_context.topics.naming.labels import clean_label
-from smart_context.topics.naming.languages import grammar_of
-from smart_context.topics.naming.tokens import plain_text, tokens_of
 from smart_context.topics.naming.unspaced import unspaced_phrases
+from smart_context.topics.naming.words.languages import grammar_of
+from smart_context.topics.naming.words.tokens import plain_text, tokens_of
 from smart_context.topics.reply import ReplyUnusable, parsed_reply
 from smart_context.topics.standing.personal import is_personal
 from smart_context.topics.standing.standing import is_standing
@@ -43,7 +43,7 @@ from smart_context.vault.markdown.notes import outline_of
 from smart_context.vault.markdown.sections import kept_of, section_of
 from smart_context.vault.match import build_matcher
 from smart_context.vault.search import hit_in, query_of
-from smart_context.web.pages.markdown import visible
+from smart_context.web.pages.markup.markdown import visible
 from smart_context.web.wire.frames import parse_frame
 from tests.growth.clock import MOST_GROWTH, growth
 from tests.growth.test_parsers import cases, repeated

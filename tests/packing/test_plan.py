@@ -1,8 +1,8 @@
 import hashlib
 
 from smart_context.packing.budget import Meter
+from smart_context.packing.files.sources import SourceFile
 from smart_context.packing.plan import PackPlan, SectionOutcome
-from smart_context.packing.sources import SourceFile
 
 
 def outcome(key: str, *files: SourceFile, is_kept: bool = True) -> SectionOutcome:

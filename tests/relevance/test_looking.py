@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
-from smart_context.relevance.cache import EmbeddingCache
-from smart_context.relevance.calibrate import PROBABLY
+from smart_context.relevance.judge.calibrate import PROBABLY
 from smart_context.relevance.score import TopicQuery
 from smart_context.relevance.scorer import RelevanceScorer
+from smart_context.relevance.vectors.cache import EmbeddingCache
 from tests.topics import chats
 
 pytestmark = pytest.mark.anyio

@@ -5,11 +5,17 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from smart_context.chat.messages import Message
-from smart_context.relevance.cache import EmbeddingCache
-from smart_context.relevance.calibrate import MINILM, PROBABLY, Scale, estimated_scale, scale_for
+from smart_context.relevance.judge.calibrate import (
+    MINILM,
+    PROBABLY,
+    Scale,
+    estimated_scale,
+    scale_for,
+)
 from smart_context.relevance.score import Scores, TopicQuery, score_plain
 from smart_context.relevance.scorer import RelevanceScorer
-from smart_context.relevance.vectors import similarities, unit
+from smart_context.relevance.vectors.cache import EmbeddingCache
+from smart_context.relevance.vectors.cosines import similarities, unit
 from tests.relevance.doubles import FakeEmbedder, messages_saying
 
 pytestmark = pytest.mark.anyio

@@ -16,14 +16,14 @@ from smart_context.config import VaultConfig
 from smart_context.disk.files import atomic_write
 from smart_context.environment import environment
 from smart_context.errors import CommandFailed
-from smart_context.evaluation.formats import KINDS, read_dialogues
-from smart_context.evaluation.parts import PARTS, Part, part_of
+from smart_context.evaluation.data.formats import KINDS, read_dialogues
+from smart_context.evaluation.data.parts import PARTS, Part, part_of
 from smart_context.text.names import shown
 
 if TYPE_CHECKING:  # numpy and the models are imported when a verb is used
     from smart_context.evaluation.runs import Read, Result
     from smart_context.plugin.settings import FilterSettings
-    from smart_context.relevance.fitting import Calibration
+    from smart_context.relevance.judge.fitting import Calibration
 
 _AUTO = "auto"
 
@@ -91,7 +91,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
     """
     if plot is not None and plot.suffix.lower() != ".svg":
         raise BadUsage(f"--plot {shown(plot)}: expected a name that ends in .svg.")
-    from smart_context.evaluation.typed import as_chats  # noqa: PLC0415 - see above
+    from smart_context.evaluation.data.typed import as_chats  # noqa: PLC0415 - see above
     from smart_context.plugin.settings import FilterSettings  # noqa: PLC0415 - see above
 
     chosen = next((known for known in KINDS if known == kind), None)
@@ -132,8 +132,8 @@ async def _measure(
 ) -> "Result":
     from smart_context.app.composition import composed, read_vault  # noqa: PLC0415
     from smart_context.evaluation.runs import measured_files  # noqa: PLC0415
-    from smart_context.relevance.fitting import stored_judge, stored_scale  # noqa: PLC0415
-    from smart_context.relevance.judging import judge_for  # noqa: PLC0415
+    from smart_context.relevance.judge.fitting import stored_judge, stored_scale  # noqa: PLC0415
+    from smart_context.relevance.judge.judging import judge_for  # noqa: PLC0415
 
     config = read_vault(root)
     _note_restriction(config)
@@ -154,8 +154,8 @@ async def _measure(
 
 async def _calibrate(root: Path, *, stores: bool) -> "tuple[Calibration, Path | None]":
     from smart_context.app.composition import composed, read_vault  # noqa: PLC0415
-    from smart_context.evaluation.calibration import calibrated  # noqa: PLC0415
-    from smart_context.relevance.fitting import NotEnough, store_calibration  # noqa: PLC0415
+    from smart_context.evaluation.fits.calibration import calibrated  # noqa: PLC0415
+    from smart_context.relevance.judge.fitting import NotEnough, store_calibration  # noqa: PLC0415
 
     config = read_vault(root)
     _note_restriction(config)
@@ -211,7 +211,7 @@ def _as_text(document: dict[str, Any]) -> str:
 
 
 def _calibration_as_text(calibration: "Calibration", path: Path | None) -> str:
-    from smart_context.relevance.fitting import QUANTILES  # noqa: PLC0415
+    from smart_context.relevance.judge.fitting import QUANTILES  # noqa: PLC0415
 
     scale = calibration.scale
     rows = [

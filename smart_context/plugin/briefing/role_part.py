@@ -9,7 +9,7 @@ from pathlib import Path
 
 from smart_context.packing import ContextPacker, RoleConfig
 from smart_context.packing.plan import PackPlan, SectionOutcome
-from smart_context.packing.sections import GitUse
+from smart_context.packing.sections.sections import GitUse
 from smart_context.packing.templates.own import OwnTemplates
 from smart_context.packing.templates.templates import failure_of
 from smart_context.processes.child import Child

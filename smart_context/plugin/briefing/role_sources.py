@@ -10,8 +10,8 @@ from pathlib import Path
 
 from smart_context.disk.places import Place
 from smart_context.packing import RoleConfig, RoleLoader
-from smart_context.packing.roles import RoleFolder
-from smart_context.packing.sections import STAGED_DIFF, UNSTAGED_DIFF, GitUse
+from smart_context.packing.roles.folder import RoleFolder
+from smart_context.packing.sections.sections import STAGED_DIFF, UNSTAGED_DIFF, GitUse
 from smart_context.packing.templates.own import OwnTemplates, own_of, read_own
 from smart_context.trust.files import ROLES_FOLDER, TEMPLATES_FOLDER
 from smart_context.trust.repository import is_repository

@@ -11,7 +11,7 @@ from smart_context.chat.store import ChatStore
 from smart_context.errors import SmartContextError
 from smart_context.llm.models import Embedder, Matrix
 from smart_context.plugin.choices.sidecars import Sidecars
-from smart_context.relevance.cache import EmbeddingCache
+from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.topics.extraction import TopicExtractor
 from smart_context.topics.identity import with_ids
 from smart_context.topics.stored import stored_sticky_ids, stored_topics, to_stored

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from smart_context.topics.naming.grammar import Grammar
-from smart_context.topics.naming.nouns import NounEvidence
-from smart_context.topics.naming.tokens import NUMBER, Kind, Run, Token, runs_of
+from smart_context.topics.naming.words.grammar import Grammar
+from smart_context.topics.naming.words.nouns import NounEvidence
+from smart_context.topics.naming.words.tokens import NUMBER, Kind, Run, Token, runs_of
 
 _MOST_WORDS = 3
 _MOST_JOINING = 2

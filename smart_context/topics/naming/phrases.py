@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from smart_context.topics.naming.grammar import Grammar
 from smart_context.topics.naming.keyphrases import Phrase, spaced_phrases
-from smart_context.topics.naming.languages import grammar_of
-from smart_context.topics.naming.tokens import Token, plain_text, tokens_of
 from smart_context.topics.naming.unspaced import unspaced_phrases
+from smart_context.topics.naming.words.grammar import Grammar
+from smart_context.topics.naming.words.languages import grammar_of
+from smart_context.topics.naming.words.tokens import Token, plain_text, tokens_of
 
 _READ, _LONGEST, _SHORTEST = 300_000, 3_000, 200
 _READ_FOR_LANGUAGE = 300

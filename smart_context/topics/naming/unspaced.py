@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from smart_context.text.stopwords import PARTICLES
 from smart_context.text.words import UNSPACED_RUN
 from smart_context.topics.naming.keyphrases import Phrase
-from smart_context.topics.naming.weak_words import weak_words_of
+from smart_context.topics.naming.words.weak_words import weak_words_of
 
 _FEWEST, _MOST = 2, 6
 _REPEATED, _WHOLE = 0.8, 0.6

@@ -41,17 +41,17 @@ from smart_context.values import JsonObject
 from smart_context.web.gate.entrance import SHEETS
 from smart_context.web.gate.gate import admitted
 from smart_context.web.limits import MAX_UPLOAD_BYTES
-from smart_context.web.pages import message_views, turn_view
 from smart_context.web.pages.bundles import Bundles
-from smart_context.web.pages.live_markdown import LiveMarkdown
-from smart_context.web.pages.message_html import MessageHtml
-from smart_context.web.pages.message_window import window_asked_for
+from smart_context.web.pages.markup.live_markdown import LiveMarkdown
+from smart_context.web.pages.markup.message_html import MessageHtml
 from smart_context.web.pages.note_page import NotePage, Notes
 from smart_context.web.pages.smart_context import SmartContextCommands
 from smart_context.web.pages.static_files import CheckedFiles, favicon
-from smart_context.web.pages.summary_views import compaction_view
 from smart_context.web.pages.templates import NO_STORE, PageTemplates
 from smart_context.web.pages.versions import other_versions
+from smart_context.web.pages.views import message_views, turn_view
+from smart_context.web.pages.views.message_window import window_asked_for
+from smart_context.web.pages.views.summary_views import compaction_view
 
 _LISTED_CHATS = 500
 _NEW_CHATS = 1_000

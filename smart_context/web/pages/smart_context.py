@@ -12,7 +12,7 @@ import anyio
 from smart_context.errors import SmartContextError, UnknownCommand
 from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.values import JsonObject
-from smart_context.web.pages.panel_view import PanelView, panel_view
+from smart_context.web.pages.views.panel_view import PanelView, panel_view
 
 FILTER_PATIENCE_S = 0.4
 """How long a page waits for the filter; after that its script asks again."""

@@ -9,9 +9,9 @@ from starlette.responses import HTMLResponse, Response
 from smart_context import __version__
 from smart_context.chat.messages import Message
 from smart_context.resources import asset
-from smart_context.web.pages import message_views, panel_view
-from smart_context.web.pages.markdown import visible
-from smart_context.web.pages.message_html import MessageHtml
+from smart_context.web.pages.markup.markdown import visible
+from smart_context.web.pages.markup.message_html import MessageHtml
+from smart_context.web.pages.views import message_views, panel_view
 
 NO_STORE = {"Cache-Control": "no-store"}
 

@@ -6,7 +6,7 @@ import pytest
 
 from smart_context.disk.places import Place
 from smart_context.packing import ContextPacker, RoleConfig
-from smart_context.packing.roles import RoleContext
+from smart_context.packing.roles.role import RoleContext
 from smart_context.packing.templates.costly import render_in
 from smart_context.packing.templates.own import MAX_TEMPLATE_BYTES, read_own
 from smart_context.processes.child import Child

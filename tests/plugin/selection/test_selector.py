@@ -13,9 +13,9 @@ from smart_context.plugin.choices.sidecar_files import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.selection.selector import ChatView, ContextSelector, with_fallen_out
 from smart_context.plugin.settings import FilterSettings
-from smart_context.relevance.cache import EmbeddingCache
 from smart_context.relevance.reasons import ReasonKind
 from smart_context.relevance.scorer import RelevanceScorer
+from smart_context.relevance.vectors.cache import EmbeddingCache
 
 pytestmark = pytest.mark.anyio
 

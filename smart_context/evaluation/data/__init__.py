@@ -1,0 +1,1 @@
+"""Dialogues and what is asked of them: formats, parts, typed topics."""

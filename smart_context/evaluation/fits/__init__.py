@@ -1,0 +1,1 @@
+"""What is fitted to another embedding model."""

@@ -1,0 +1,114 @@
+"""Fits the package's judge to another embedding model, by what a vault's chats speak of."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smart_context.chat.messages import Message
+from smart_context.llm.models import Matrix
+from smart_context.relevance.evidence.background import BackgroundMaker
+from smart_context.relevance.evidence.lexical import ChatWords
+from smart_context.relevance.judge.calibrate import Scale
+from smart_context.relevance.judge.judging import (
+    Judge,
+    Line,
+    posterior_evidence,
+    presence_evidence,
+    ranking,
+)
+from smart_context.relevance.judge.weights import read_weights
+from smart_context.relevance.looking import ChatLook, looks_of, seen
+from smart_context.topics.values import Topic
+
+_PRIOR = 20.0
+_ROUNDS = 30
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KnownChat:
+    """A chat whose topics are known.
+
+    Attributes:
+        messages: All n.
+        vectors: Shape (n, d).
+        topics: What it speaks of.
+        labels: Shape (k, d), the vectors of the topics' labels.
+        absent: Labels that it never speaks of.
+        absent_labels: Shape (a, d), their vectors.
+    """
+
+    messages: Sequence[Message]
+    vectors: Matrix
+    topics: Sequence[Topic]
+    labels: Matrix
+    absent: Sequence[str]
+    absent_labels: Matrix
+
+
+def fitted_judge(chats: Sequence[KnownChat], null_labels: Matrix, scale: Scale) -> Judge:
+    """The package's judge, its evidence stretched and shifted to fit these chats.
+
+    Args:
+        chats: With their topics.
+        null_labels: The model's vectors of the null labels.
+        scale: What the model's cosines mean.
+    """
+    judge = Judge(weights=read_weights(), null_labels=null_labels, scale=scale)
+    present: list[tuple[float, bool]] = []
+    about: list[tuple[float, bool]] = []
+    for chat in chats:
+        words = ChatWords()
+        words.place(chat.messages)
+        maker = BackgroundMaker(judge.null_labels, judge.as_embedded)
+        background = maker.background(chat.messages, chat.vectors)
+        look = ChatLook(vectors=chat.vectors, background=background, words=words)
+        names = [*(topic.label for topic in chat.topics), *chat.absent]
+        looks = looks_of(names, np.vstack([chat.labels, chat.absent_labels]), look, judge)
+        for number, (first, features) in enumerate(seen(looks, chat.vectors, judge)):
+            is_there = number < len(chat.topics)
+            present.append((presence_evidence(first.whole, judge.weights), is_there))
+            if is_there:
+                ids = frozenset(chat.topics[number].message_ids)
+                ranks = ranking(features, first.whole, judge.weights)
+                evidence = posterior_evidence(features, first.whole, ranks, judge.weights)
+                places = first.candidates.tolist()
+                belongs = (chat.messages[place].id in ids for place in places)
+                about += zip(evidence.tolist(), belongs, strict=True)
+    return replace(
+        judge, presence=_line(present, is_balanced=True), posterior=_line(about, is_balanced=False)
+    )
+
+
+def _line(pairs: Sequence[tuple[float, bool]], *, is_balanced: bool) -> Line:
+    """The factor and the shift that make evidence fit, near 1 and 0 where little is known.
+
+    Args:
+        pairs: Evidence, and whether it was right.
+        is_balanced: Both outcomes count the same, however many there are of each.
+    """
+    evidence = np.array([value for value, _ in pairs], dtype=np.float64)
+    right = np.array([is_right for _, is_right in pairs], dtype=np.bool_)
+    if right.all() or not right.any():
+        return (1.0, 0.0)
+    share = right.mean() if is_balanced else 0.5
+    weights = np.where(right, 0.5 / share, 0.5 / (1 - share))
+    found = np.array([1.0, 0.0])
+    for _ in range(_ROUNDS):
+        found -= _step(found, evidence, right, weights)
+    return (round(float(np.clip(found[0], 0.2, 3)), 4), round(float(found[1]), 4))
+
+
+def _step(
+    found: NDArray[np.float64],
+    evidence: NDArray[np.float64],
+    right: NDArray[np.bool_],
+    weights: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """One step of Newton's method; 20 pairs' worth speak for leaving it as it is."""
+    x = np.stack([evidence, np.ones_like(evidence)], axis=1)
+    p = 1 / (1 + np.exp(-np.clip(x @ found, -30, 30)))
+    slope = x.T @ (weights * (p - right)) + _PRIOR * (found - np.array([1.0, 0.0]))
+    bend = (x * (weights * p * (1 - p))[:, None]).T @ x + _PRIOR * np.eye(2)
+    return np.linalg.solve(bend, slope)

@@ -1,0 +1,1 @@
+"""Measures, baselines, and their pictures."""

@@ -1,0 +1,1 @@
+"""The files that go into a prompt, and those that must not."""

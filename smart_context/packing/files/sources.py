@@ -1,0 +1,298 @@
+"""Reads the files of one prompt: each once, within the limits, and without secrets."""
+
+import re
+import sys
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from smart_context.disk.folders import TooLarge
+from smart_context.errors import PathRefused
+from smart_context.packing.files.patterns import PatternSet, is_glob
+from smart_context.packing.files.secret_scan import find_secrets
+from smart_context.vault.guarded.files import VaultFiles
+from smart_context.vault.guarded.paths import confine
+from smart_context.vault.guarded.walk import file_stamps
+
+MAX_PEEKED_BYTES = 1 << 20
+"""The largest file that is parsed for imports."""
+
+TOO_LARGE = "over the size limit"
+SECRET = "with a secret"  # noqa: S105  a reason, not a password
+BINARY = "binary"
+UNREADABLE = "unreadable"
+
+_SPECIAL = re.compile(r"([*?\[\\])")
+_ESCAPED = r"\\\1"
+_BINARY_PROBE = 8192
+_LFS_POINTER = "version https://git-lfs.github.com/spec/"
+
+
+SizeLimit = Literal["file", "total", "required"]
+"""The limit that a file exceeds: its own, that of all files, or that of required ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SizeLimits:
+    """The most bytes of files in one prompt; 0 is no limit.
+
+    Attributes:
+        file: The largest file.
+        total: All files together.
+        required: All files that a role always includes.
+    """
+
+    file: int = 1 << 20
+    total: int = 10 << 20
+    required: int = 2 << 20
+
+    def with_total(self, total: int) -> "SizeLimits":
+        """These limits with another total; required files may use all of a raised one."""
+        is_raised = total == 0 or total > self.required
+        return replace(self, total=total, required=total if is_raised else self.required)
+
+    def in_words(self, limit: SizeLimit) -> str:
+        """Such as `10 MiB in all`."""
+        size = size_in_words(getattr(self, limit))
+        return {"file": f"{size} for a file", "total": f"{size} in all"}.get(
+            limit, f"{size} for required files"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFile:
+    """A file considered for a prompt.
+
+    Attributes:
+        path: Relative to the repository, with `/`.
+        size: In bytes; 0 if unknown.
+        text: Its content; `None` if it was left out.
+        reason: Why it was left out: `TOO_LARGE`, `SECRET`, `BINARY` or `UNREADABLE`.
+        detail: The reason in words.
+        limit: With `TOO_LARGE`, the limit that it exceeds.
+    """
+
+    path: str
+    size: int = 0
+    text: str | None = None
+    reason: str = ""
+    detail: str = ""
+    limit: SizeLimit | None = None
+
+
+@dataclass(slots=True)
+class Allowance:
+    """The number of bytes that may still be read.
+
+    Attributes:
+        limit: The limit behind it.
+        left: In bytes; without a limit, more than any file has.
+    """
+
+    limit: SizeLimit
+    left: int
+
+    @classmethod
+    def of(cls, limits: SizeLimits, limit: SizeLimit) -> "Allowance":
+        """A full allowance."""
+        return cls(limit, getattr(limits, limit) or sys.maxsize)
+
+
+@dataclass
+class Sources:
+    """The files of a repository, as one prompt sees them.
+
+    Attributes:
+        root: The repository.
+        exclude: Globs that remove files from the matches of other globs.
+        allow_secrets: Also read files that hold keys or tokens.
+        limits: The most bytes that are read.
+        warnings: Requests that could not be met.
+    """
+
+    root: Path
+    exclude: PatternSet
+    allow_secrets: bool = False
+    limits: SizeLimits = field(default_factory=SizeLimits)
+    warnings: list[str] = field(default_factory=list)
+
+    @cached_property
+    def _total(self) -> Allowance:
+        return Allowance.of(self.limits, "total")
+
+    @cached_property
+    def _one_file(self) -> Allowance:
+        return Allowance.of(self.limits, "file")
+
+    @cached_property
+    def _files(self) -> VaultFiles:
+        return VaultFiles(self.root)
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """The sizes in bytes of all files but ignored and hidden ones, sorted by path."""
+        return self._walked(hidden=False)
+
+    @cached_property
+    def _sizes_with_hidden(self) -> dict[str, int]:
+        return self._walked(hidden=True)
+
+    def _walked(self, *, hidden: bool) -> dict[str, int]:
+        stamps = sorted(file_stamps(self.root, hidden=hidden))
+        return {path: size for path, _, size, _ in stamps}
+
+    def find(self, patterns: Iterable[str]) -> list[str]:
+        """The paths that the patterns match: exact ones first, then those of globs."""
+        exact: dict[str, None] = {}
+        globs: list[str] = []
+        for pattern in patterns:
+            if (kind := self._kind(pattern)) == "file":
+                exact[normal(pattern)] = None
+            elif kind == "folder":
+                folder = _SPECIAL.sub(_ESCAPED, normal(pattern))
+                globs.append(f"/{folder}/" if folder else "**")
+            elif is_glob(pattern) or pattern.startswith("!"):
+                globs.append(pattern)
+            else:
+                self.warnings.append(f"{pattern!r} matches no file of {self.root}")
+        return [*exact, *(path for path in self._globbed(globs) if path not in exact)]
+
+    def _globbed(self, globs: list[str]) -> list[str]:
+        if not globs:
+            return []
+        wanted = PatternSet(tuple(globs))
+        sizes = self._sizes_with_hidden if wanted.wants_hidden else self.sizes
+        excludes = self.exclude.excludes
+        return [path for path in sizes if wanted.picks(path) and not excludes(path)]
+
+    def _kind(self, pattern: str) -> str:
+        if pattern.startswith("/") and is_glob(pattern):
+            return ""
+        try:
+            path = confine(self.root, pattern)
+            if path.is_file():
+                return "file"
+            return "folder" if path.is_dir() else ""
+        except PathRefused as refused:
+            self.warnings.append(str(refused))
+        except (OSError, ValueError):
+            pass
+        return ""
+
+    def read(self, paths: Iterable[str], allowance: Allowance | None = None) -> list[SourceFile]:
+        """Read the files; each has its text or the reason why it is left out.
+
+        Args:
+            paths: Requested paths; those outside the repository are refused.
+            allowance: A second limit in addition to that of the whole prompt.
+        """
+        allowances = [self._one_file, self._total, *([allowance] if allowance else [])]
+        with self._files:
+            files = [self._read(path, allowances) for path in paths]
+        self.warnings += [
+            f"{file.path} contains invisible or direction-changing characters"
+            for file in files
+            if file.text and not file.text.isascii() and _hides(file.text)
+        ]
+        if self.allow_secrets:
+            return files
+        secrets = find_secrets((file.path, file.text) for file in files if file.text is not None)
+        return [
+            self._withheld(file, secrets[file.path]) if file.path in secrets else file
+            for file in files
+        ]
+
+    def _withheld(self, file: SourceFile, secret: str) -> SourceFile:
+        self.warnings.append(f"{file.path} was left out: it seems to contain {secret}")
+        detail = f"seems to contain {secret}"
+        return SourceFile(path=file.path, size=file.size, reason=SECRET, detail=detail)
+
+    def _read(self, path: str, allowances: Sequence[Allowance]) -> SourceFile:
+        try:
+            content = self._content(path, min([each.left for each in allowances]))
+        except PathRefused as refused:
+            self.warnings.append(str(refused))
+            return SourceFile(path=path, reason=UNREADABLE, detail=str(refused))
+        except (OSError, ValueError) as error:
+            return SourceFile(path=path, reason=UNREADABLE, detail=_words(error))
+        if isinstance(content, int):
+            return self._too_large(path, content, allowances)
+        found = _judged(path, content)
+        if found.text is not None:
+            for each in allowances[1:]:  # the first is that of one file
+                each.left -= found.size
+        return found
+
+    def _too_large(self, path: str, size: int, allowances: Sequence[Allowance]) -> SourceFile:
+        limit = next(each.limit for each in allowances if each.left < size)
+        detail = f"{TOO_LARGE} of {self.limits.in_words(limit)}"
+        return SourceFile(path=path, size=size, reason=TOO_LARGE, detail=detail, limit=limit)
+
+    def peek(self, path: str) -> str | None:
+        """The text of a file that is only parsed; `None` if it has none."""
+        try:
+            content = self._content(path, MAX_PEEKED_BYTES)
+            return None if isinstance(content, int) else content.decode()
+        except (PathRefused, OSError, ValueError):
+            return None
+
+    def _content(self, path: str, at_most: int) -> bytes | int:
+        """The bytes of a regular file, or its size if that is more than `at_most`."""
+        size = self.sizes.get(path)
+        if size is None:
+            if ".git" in path.lower().split("/"):
+                raise PathRefused(f"The path {path!r} was refused: it belongs to git.")
+            confine(self.root, path)
+            path = normal(path)
+        elif size > at_most:
+            return size
+        try:
+            return self._files.content(path, max_bytes=at_most)
+        except TooLarge as error:
+            return error.size
+
+
+def _hides(text: str) -> bool:
+    """True if a text contains invisible characters."""
+    from smart_context.text.hidden import hidden_spans  # noqa: PLC0415  3 ms, not for ASCII
+
+    return next(hidden_spans(text), None) is not None
+
+
+def _judged(path: str, content: bytes) -> SourceFile:
+    size = len(content)
+    if content.find(b"\0", 0, _BINARY_PROBE) >= 0:
+        return SourceFile(path=path, size=size, reason=BINARY, detail="a binary file")
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return SourceFile(path=path, size=size, reason=BINARY, detail="not UTF-8 text")
+    if text.startswith(_LFS_POINTER):
+        return SourceFile(path=path, size=size, reason=BINARY, detail="a Git LFS pointer")
+    return SourceFile(path=path, size=size, text=text.removeprefix("\ufeff"))
+
+
+def _words(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def size_in_words(size: int) -> str:
+    """A size for people: `10 MiB`, `1.5 MiB`, `700 bytes`."""
+    for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size >= factor:
+            return f"{size / factor:.4g} {unit}"
+    return f"{size} bytes"
+
+
+def normal(path: str) -> str:
+    """A relative path without `.` and empty parts; an absolute one unchanged."""
+    if path.startswith("/"):
+        return path
+    return "/".join(part for part in path.split("/") if part not in {"", "."})
+
+
+def without(paths: Iterable[str], taken: Collection[str]) -> list[str]:
+    """The paths, each once, without those that a higher section has."""
+    return [path for path in dict.fromkeys(paths) if path not in taken]

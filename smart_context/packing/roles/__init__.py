@@ -1,0 +1,1 @@
+"""Roles: the instructions and the files that a worker is given."""

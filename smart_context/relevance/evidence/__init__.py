@@ -1,0 +1,1 @@
+"""What is known of a label and the messages of a chat."""

@@ -1,0 +1,193 @@
+"""What a chat is like before anything is looked for in it: its stretches, and what is usual.
+
+All values of a message come from the messages next to it, in blocks of fixed places: a chat that
+grew message by message has bit for bit the same ones as a chat that was read at once.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smart_context.chat.messages import Message
+from smart_context.llm.models import Matrix
+from smart_context.relevance.evidence.dates import days_of
+from smart_context.relevance.vectors.warm import common_length
+
+BLOCK = 256
+_REACH = 3
+_CHANGE = 0.25
+_PAUSE_DAYS = 1 / 24
+_TINY = 1e-6
+
+Floats = NDArray[np.float32]
+Places = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Background:
+    """A chat's n messages without any topic.
+
+    Attributes:
+        usual: Shape (n,), how near each message is to labels that have nothing to do with it.
+        null_peaks: How near the nearest message is to each of those labels.
+        pair_lengths: Shape (n,), the length of the sum of a message's vector and the one before.
+        window_lengths: Shape (n,), the same of a message's and those before and after it.
+        stretches: Shape (n,), the number of the stretch of one subject that a message is in.
+        sessions: Shape (n,), the same for stretches without a pause; as `stretches` without times.
+        stretch_begins: The position of each stretch's first message.
+        session_begins: The same for sessions.
+        days: Shape (n,), when each was written; `None` if that isn't known.
+        is_answer: Shape (n,), 1 for answers, else 0.
+        authors: Positions of messages whose author has a name, and the case-folded name.
+    """
+
+    usual: Floats
+    null_peaks: Floats
+    pair_lengths: Floats
+    window_lengths: Floats
+    stretches: Places
+    sessions: Places
+    stretch_begins: Places
+    session_begins: Places
+    days: Floats | None
+    is_answer: Floats
+    authors: tuple[tuple[int, str], ...]
+
+
+class BackgroundMaker:
+    """Makes a chat's background, and keeps what goes on being true when messages are added.
+
+    Not for concurrent use.
+
+    Args:
+        null_labels: Shape (l, d), unit rows: labels of subjects that chats seldom speak of.
+        as_embedded: Gives what the embedded model would measure for cosines of another one.
+    """
+
+    def __init__(
+        self, null_labels: Matrix, as_embedded: Callable[[Matrix], Matrix] | None = None
+    ) -> None:
+        self._as_embedded = as_embedded or _unchanged
+        self._columns = np.ascontiguousarray(null_labels.T)
+        self._usual = np.zeros(0, dtype=np.float32)
+        self._links = np.zeros((_REACH, 0), dtype=np.float32)
+        self._peaks = np.zeros((0, null_labels.shape[0]), dtype=np.float32)
+        self._days = np.zeros(0, dtype=np.float32)
+        self._answers = np.zeros(0, dtype=np.float32)
+        self._authors: list[str] = []
+        self._last: tuple[tuple[Message, ...], Background | None] = ((), None)
+
+    def new(self, messages: Sequence[Message]) -> int:
+        """How many of the messages there is something to be computed for."""
+        known, background = self._last
+        asked = tuple(messages)
+        if background is not None and asked == known:
+            return 0
+        return max(len(asked) - common_length(asked, known), 1)
+
+    def background(self, messages: Sequence[Message], vectors: Matrix) -> Background:
+        """The background of a chat.
+
+        Args:
+            messages: The n messages.
+            vectors: Shape (n, d), unit rows or zero rows; the same for the same message.
+        """
+        asked = tuple(messages)
+        known, background = self._last
+        if background is not None and asked == known:
+            return background
+        same = common_length(asked, known)
+        self._read(same, vectors)
+        added = asked[same:]
+        self._days = np.append(self._days[:same], days_of([m.created_at for m in added]))
+        answers = np.array([m.role == "assistant" for m in added], dtype=np.float32)
+        self._answers = np.append(self._answers[:same], answers)
+        self._authors[same:] = map(author_of, added)
+        background = self._made()
+        self._last = (asked, background)
+        return background
+
+    def _read(self, same: int, vectors: Matrix) -> None:
+        count = len(vectors)
+        first = min(same, len(self._usual)) // BLOCK * BLOCK
+        whole = np.zeros((BLOCK + _REACH, vectors.shape[1]), dtype=np.float32)
+        usual, links, peaks = [self._usual[:first]], [self._links[:, :first]], []
+        for begin in range(first, count, BLOCK):
+            end = min(begin + BLOCK, count)
+            whole[:] = 0
+            start = max(begin - _REACH, 0)
+            whole[_REACH - (begin - start) : _REACH + end - begin] = vectors[start:end]
+            block = whole[_REACH:]
+            near = self._as_embedded(block @ self._columns)
+            usual.append(near.mean(axis=1)[: end - begin])
+            peaks.append(near[: end - begin].max(axis=0))
+            before = [whole[_REACH - step : len(whole) - step] for step in range(1, _REACH + 1)]
+            linked = np.stack([np.einsum("ij,ij->i", block, rows) for rows in before])
+            links.append(self._as_embedded(linked)[:, : end - begin])
+        self._usual = np.concatenate(usual)
+        self._links = np.concatenate(links, axis=1)
+        self._peaks = np.vstack([self._peaks[: first // BLOCK], *peaks])
+
+    def _made(self) -> Background:
+        one, two, three = self._links
+        is_answer, days = self._answers, self._days
+        pauses = _pauses(days)
+        changes = _changes(one, two, three) & (is_answer == 0)
+        stretches = _numbered(changes | pauses)
+        after = np.append(one[1:], np.float32(0))
+        across = np.append(two[1:], np.float32(0))
+        empty = np.zeros(len(self._peaks.T), dtype=np.float32)
+        sessions = _numbered(pauses) if pauses.any() else stretches
+        return Background(
+            usual=self._usual,
+            null_peaks=self._peaks.max(axis=0) if len(self._peaks) else empty,
+            pair_lengths=_length(2 + 2 * one),
+            window_lengths=_length(3 + 2 * (one + after + across)),
+            stretches=stretches,
+            sessions=sessions,
+            stretch_begins=np.flatnonzero(np.diff(stretches, prepend=-1)),
+            session_begins=np.flatnonzero(np.diff(sessions, prepend=-1)),
+            days=None if np.isnan(days).all() else days,
+            is_answer=is_answer,
+            authors=tuple((place, name) for place, name in enumerate(self._authors) if name),
+        )
+
+
+def _unchanged(cosines: Matrix) -> Matrix:
+    return cosines
+
+
+def _changes(one: Floats, two: Floats, three: Floats) -> NDArray[np.bool_]:
+    """Where two messages and the two before them have little in common."""
+    after = np.append(one[1:], np.float32(0))
+    across = one + two + np.append(two[1:], np.float32(0)) + np.append(three[1:], np.float32(0))
+    before = np.append(np.float32(0), one[:-1])
+    lengths = _length(2 + 2 * before) * _length(2 + 2 * after)
+    found: NDArray[np.bool_] = across / lengths < _CHANGE
+    return found
+
+
+def author_of(message: Message) -> str:
+    """The case-folded `name` of the message, as in the OpenAI API; empty without one."""
+    name = message.extra.get("name") if message.extra else None
+    return name.casefold() if isinstance(name, str) else ""
+
+
+def _pauses(days: Floats) -> NDArray[np.bool_]:
+    found = np.zeros(len(days), dtype=np.bool_)
+    found[1:] = np.diff(days) > _PAUSE_DAYS
+    return found
+
+
+def _numbered(begins: NDArray[np.bool_]) -> Places:
+    if not len(begins):
+        return np.zeros(0, dtype=np.intp)
+    begins = begins.copy()
+    begins[0] = False
+    return np.cumsum(begins)
+
+
+def _length(squares: Floats) -> Floats:
+    return np.asarray(np.sqrt(np.maximum(squares, _TINY)), dtype=np.float32)

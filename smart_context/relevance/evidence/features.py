@@ -1,0 +1,279 @@
+"""What is looked at to tell whether a chat speaks of a topic, and which of its messages do."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from smart_context.llm.models import Matrix
+from smart_context.relevance.evidence.background import Background, Floats, Places
+from smart_context.relevance.evidence.neighbours import after, around, before, largest_near
+
+_SHORT, _LONG = 2.5, 5.5
+_FEWEST, _MOST, _SHARE = 3, 12, 50
+_CANDIDATES = 768
+_TINY = np.float32(1e-6)
+_FOURTH = np.float32(0.25)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Look:
+    """What is known of one label and a chat's n messages.
+
+    Attributes:
+        background: Of the chat.
+        close: Shape (n,), cosines of label and messages, on the scale of the embedded model.
+        lexical: Shape (n,), the share of the label's words that a message uses, rare ones first.
+        words: For each of the label's words its rarity, and the positions of messages with it.
+        lengths: Shape (n,), characters of each message.
+        asks: Shape (n,), 1 where a message has a question mark.
+        spoken_by: Shape (n,), 1 where the label names who wrote the message.
+        dated: Shape (n,), 1 where the label names the day; `None` if it names none.
+        null_mean: The mean cosine of the label and the null labels.
+        null_spread: Their standard deviation.
+    """
+
+    background: Background
+    close: Floats
+    lexical: Floats
+    words: tuple[tuple[float, Places], ...]
+    lengths: Floats
+    asks: Floats
+    spoken_by: Floats
+    dated: Floats | None
+    null_mean: float
+    null_spread: float
+
+
+_LOCAL = (
+    *("close", "unusual", "lexical", "close_before", "close_after", "lexical_before"),
+    *("lexical_after", "close_two_before", "close_two_after", "lexical_around", "lexical_near"),
+    *("asked_before", "pair", "window", "wide", "wider", "both", "close_beside", "lexical_beside"),
+    *("length", "spoken_by", "is_answer", "dated", "below_best", "window_below_best"),
+    *("lexical_below_best",),
+)
+_GROUPED = (
+    *("stretch_best", "stretch_mean", "stretch_lexical", "stretch_words"),
+    *("session_best", "session_mean", "session_lexical", "session_words"),
+)
+_STANDARDISED = (
+    *("close", "lexical", "pair", "window", "close_before", "close_after", "lexical_before"),
+    *("lexical_after", "lexical_around", "unusual"),
+    *("stretch_best", "session_best", "stretch_words", "session_words", "session_lexical"),
+)
+_CENTRED = (
+    *("centre", "centre_window", "close_centre", "stretch_close", "window_centre"),
+    *("close_square", "centre_square"),
+)
+FEATURES = (*_LOCAL, *_GROUPED, *(f"{name}_z" for name in _STANDARDISED), *_CENTRED)
+_ROW = {name: row for row, name in enumerate(FEATURES)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FirstLook:
+    """What the label alone tells.
+
+    Attributes:
+        candidates: Shape (m,), ascending: the likeliest messages, or all of a short chat.
+        likely: Shape (n,), a first guess of how likely each message is.
+        rows: Shape (f, m), the first of the `FEATURES` of the candidates.
+        whole: The `CHAT_FEATURES`.
+        top: The few likeliest messages, whose centre is looked for next.
+        weights: How much each of `top` counts.
+    """
+
+    candidates: Places
+    likely: Floats
+    rows: Matrix
+    whole: Mapping[str, float]
+    top: Places
+    weights: Floats
+
+
+def first_look(look: Look) -> FirstLook:
+    """What the label alone tells of a chat with at least one message."""
+    local = _local(look)
+    grouped = _grouped(look)
+    likely = np.maximum(look.close, 0) + np.float32(0.5) * look.lexical
+    likely += _FOURTH * np.maximum(local["close_beside"], 0)
+    candidates = _candidates(likely)
+    places = {"stretch": look.background.stretches, "session": look.background.sessions}
+    columns = {name: local[name][candidates] for name in _LOCAL}
+    for name in _GROUPED:
+        columns[name] = grouped[name].values[places[name[:7]][candidates]]
+    for name in _STANDARDISED:
+        mean, spread = grouped[name].moments() if name in grouped else _moments(local[name])
+        columns[f"{name}_z"] = (columns[name] - mean) / ((spread + _TINY) * 4)
+    count = max(_FEWEST, min(_MOST, len(likely) // _SHARE))
+    top = candidates[np.argsort(-likely[candidates], kind="stable")[:count]]
+    weights = np.maximum(likely[top] - np.float32(0.7) * likely[top[0]], 0) + np.float32(1e-3)
+    return FirstLook(
+        candidates=candidates,
+        likely=likely,
+        rows=np.stack(list(columns.values())),
+        whole=_whole(look, local),
+        top=top,
+        weights=weights,
+    )
+
+
+def second_look(first: FirstLook, near: Floats, background: Background) -> Matrix:
+    """Shape (len(FEATURES), m): with what the likeliest messages tell of the others.
+
+    Args:
+        first: The first look.
+        near: Shape (n,), the cosines of the topic's centre and the messages.
+        background: Of the chat.
+    """
+    rows, chosen = first.rows, first.candidates
+    window = ((before(near) + near + after(near)) / background.window_lengths)[chosen]
+    near = near[chosen]
+    close = rows[_ROW["close"]]
+    rest = (
+        *(near, window, close * near, rows[_ROW["stretch_best"]] * close),
+        *(rows[_ROW["window"]] * window, close * close, window * window),
+    )
+    return np.concatenate([rows, np.stack(rest)])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Grouped:
+    """One value for each stretch of messages; `sizes` says how many messages it holds."""
+
+    values: Floats
+    sizes: Floats
+
+    def moments(self) -> tuple[float, float]:
+        count = self.sizes.sum()
+        mean = float(self.values @ self.sizes / count)
+        off = self.values - np.float32(mean)
+        return mean, float(np.sqrt((off * off) @ self.sizes / count))
+
+
+def _moments(values: Floats) -> tuple[float, float]:
+    mean = float(values.mean())
+    off = values - np.float32(mean)
+    return mean, float(np.sqrt(off @ off / len(values)))
+
+
+def _local(look: Look) -> dict[str, Floats]:
+    back, co, lex = look.background, look.close, look.lexical
+    co_before, co_after = before(co), after(co)
+    lex_before, lex_after = before(lex), after(lex)
+    window = (co_before + co + co_after) / back.window_lengths
+    wide, lex_around = around(np.stack([co, lex]))
+    return {
+        "close": co,
+        "unusual": co - back.usual,
+        "lexical": lex,
+        "close_before": co_before,
+        "close_after": co_after,
+        "lexical_before": lex_before,
+        "lexical_after": lex_after,
+        "close_two_before": before(co_before),
+        "close_two_after": after(co_after),
+        "lexical_around": lex_around,
+        "lexical_near": largest_near(lex),
+        "asked_before": before(co * look.asks),
+        "pair": (co_before + co) / back.pair_lengths,
+        "window": window,
+        "wide": wide,
+        "wider": around(wide[None])[0],
+        "both": co * lex,
+        "close_beside": np.maximum(co_before, co_after),
+        "lexical_beside": np.maximum(lex_before, lex_after),
+        "length": np.clip(np.log1p(look.lengths), _SHORT, _LONG) * _FOURTH,
+        "spoken_by": look.spoken_by,
+        "is_answer": back.is_answer,
+        "dated": np.zeros_like(co) if look.dated is None else look.dated,
+        "below_best": co - co.max(),
+        "window_below_best": window - window.max(),
+        "lexical_below_best": lex_around - lex_around.max(),
+    }
+
+
+def _grouped(look: Look) -> dict[str, _Grouped]:
+    found: dict[str, _Grouped] = {}
+    back = look.background
+    for name, groups, begins in (
+        ("stretch", back.stretches, back.stretch_begins),
+        ("session", back.sessions, back.session_begins),
+    ):
+        sizes = np.diff(begins, append=len(groups)).astype(np.float32)
+        values = {
+            "best": np.maximum.reduceat(look.close, begins),
+            "mean": np.add.reduceat(look.close, begins) / sizes,
+            "lexical": np.maximum.reduceat(look.lexical, begins),
+            "words": _words_of(look.words, groups, len(begins)),
+        }
+        found.update(
+            (f"{name}_{key}", _Grouped(values=each, sizes=sizes)) for key, each in values.items()
+        )
+    return found
+
+
+def _candidates(likely: Floats) -> Places:
+    """The likeliest 768, and what is not much less likely than the best."""
+    count = len(likely)
+    if count <= _CANDIDATES:
+        return np.arange(count)
+    least = np.partition(likely, count - _CANDIDATES)[count - _CANDIDATES]
+    return np.flatnonzero(likely >= min(least, np.float32(0.6) * likely.max()))
+
+
+CHAT_FEATURES = (
+    *("best", "best_three", "lexical_best", "coverage", "words", "unusual_best", "label_best"),
+    *("null_best", "null_share", "chat_best", "size", "lexical_around", "window_best"),
+    *("pair_best", "dated", "spoken_by"),
+)
+_PRODUCTS = (
+    *(("best", "coverage"), ("lexical_best", "best"), ("best", "best"), ("coverage", "words")),
+    *(("null_best", "coverage"), ("unusual_best", "coverage"), ("words", "null_best")),
+    *(("words", "best"), ("size", "best"), ("size", "null_best"), ("size", "coverage")),
+    *(("null_share", "coverage"), ("null_share", "words"), ("lexical_best", "null_best")),
+)
+
+
+def _whole(look: Look, local: Mapping[str, Floats]) -> dict[str, float]:
+    """The `CHAT_FEATURES`: what tells whether the chat speaks of the topic at all."""
+    back, co = look.background, look.close
+    best = float(co.max())
+    few = np.partition(co, -3)[-3:] if len(co) > _FEWEST else co
+    nulls = back.null_peaks
+    total = sum(rarity for rarity, _ in look.words)
+    found = sum(rarity for rarity, places in look.words if len(places))
+    return {
+        "best": best,
+        "best_three": float(few.mean()),
+        "lexical_best": float(look.lexical.max()),
+        "coverage": found / total if total else 0.0,
+        "words": min(len(look.words), 8) / 4,
+        "unusual_best": float(local["unusual"].max()),
+        "label_best": (best - look.null_mean) / max(look.null_spread, 0.04) / 4,
+        "null_best": (best - float(nulls.mean())) / max(float(nulls.std()), 0.03) / 3,
+        "null_share": float((nulls >= best).mean()),
+        "chat_best": (best - float(co.mean())) / max(_moments(co)[1], 0.03) / 4,
+        "size": float(np.log(len(co))) / 5,
+        "lexical_around": float(local["lexical_around"].max()),
+        "window_best": float(local["window"].max()),
+        "pair_best": float(local["pair"].max()),
+        "dated": 0.0 if look.dated is None else float(look.dated.max()),
+        "spoken_by": float(look.spoken_by.max()),
+    }
+
+
+def with_products(whole: Mapping[str, float]) -> Floats:
+    """The `CHAT_FEATURES` as a row, and the products that are looked at beside them."""
+    products = [whole[one] * whole[other] for one, other in _PRODUCTS]
+    return np.array([*(whole[name] for name in CHAT_FEATURES), *products], dtype=np.float32)
+
+
+def _words_of(words: tuple[tuple[float, Places], ...], groups: Places, count: int) -> Floats:
+    """The share of the label's words that each group uses."""
+    total = sum(rarity for rarity, _ in words)
+    shares = np.zeros(count, dtype=np.float32)
+    for rarity, places in words:
+        has_word = np.zeros(count, dtype=np.bool_)
+        has_word[groups[places]] = True
+        shares += has_word * np.float32(rarity / total)
+    return shares

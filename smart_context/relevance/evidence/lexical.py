@@ -1,0 +1,162 @@
+"""Which messages of a chat use a topic's words.
+
+Nothing is indexed ahead: a word is looked up when it is first asked for, by searching for its stem
+as plain text, and only messages that have it are taken apart. What was looked up stays, and grows
+with the chat, so a turn costs what is new.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smart_context.chat.messages import Message
+from smart_context.llm.models import Matrix
+from smart_context.relevance.vectors.warm import common_length
+from smart_context.text.bm25 import MOST_GAIN, gains, rarity
+from smart_context.text.words import UNSPACED_RUN, content_words, stem
+
+_MEMO = 512
+_WHOLE_STEM = 3
+
+Postings = tuple[NDArray[np.intp], NDArray[np.float32]]
+"""Positions of the messages that have a word, ascending, and how often they have it."""
+
+
+_NOWHERE = np.zeros(0, dtype=np.intp)
+_NEVER = np.zeros(0, dtype=np.float32)
+
+
+class ChatWords:
+    """The words of a chat's messages. Not for concurrent use.
+
+    Attributes:
+        lengths: Shape (n,), the messages' lengths in characters.
+        asks: Shape (n,), 1 for each message with a question mark, else 0.
+    """
+
+    def __init__(self) -> None:
+        self.lengths = np.zeros(0, dtype=np.float32)
+        self._messages: tuple[Message, ...] = ()
+        self._lowered: list[str] = []
+        self.asks = np.zeros(0, dtype=np.float32)
+        self._all_lengths = self.lengths
+        self._all_asks = self.asks
+        self._postings: dict[str, Postings] = {}
+        self._searched: dict[str, int] = {}
+
+    def place(self, messages: Sequence[Message]) -> None:
+        """Take these messages; costs what those cost that are not as they were.
+
+        Those that follow the last one are not forgotten, since they are often asked for next.
+        """
+        asked = tuple(messages)
+        same = common_length(asked, self._messages)
+        if same < len(asked):
+            self._cut(same)
+            texts = [_text(message) for message in asked[same:]]
+            self._lowered.extend(map(_lowered, texts))
+            added = np.array(list(map(len, texts)), dtype=np.float32)
+            self._all_lengths = np.concatenate([self._all_lengths[:same], added])
+            questions = np.array([_asks(text) for text in texts], dtype=np.float32)
+            self._all_asks = np.concatenate([self._all_asks[:same], questions])
+            self._messages = asked
+        self.asks = self._all_asks[: len(asked)]
+        self.lengths = self._all_lengths[: len(asked)]
+
+    def is_ready(self, messages: Sequence[Message], queries: Sequence[str]) -> bool:
+        """Whether `place` and `shares` have nothing left to look up for these."""
+        count = len(messages)
+        return tuple(messages) == self._messages[:count] and all(
+            self._searched.get(word, 0) >= count
+            for query in queries
+            for word in content_words(query)
+        )
+
+    def shares(self, queries: Sequence[str]) -> Matrix:
+        """Shape (len(queries), n): how much of a query's words each message uses, 0 to 1.
+
+        Rare words weigh more. A query without words that carry meaning gives zeros.
+        """
+        found = np.zeros((len(queries), len(self.lengths)), dtype=np.float32)
+        for row, query in zip(found, queries, strict=True):
+            self._add_share(row, dict.fromkeys(content_words(query)))
+        return found
+
+    def _add_share(self, row: NDArray[np.float32], words: Sequence[str] | dict[str, None]) -> None:
+        count = len(self.lengths)
+        average = float(self.lengths.mean()) if count else 1.0
+        most = 0.0
+        for word in words:
+            positions, counts = self._lookup(word)
+            among = int(positions.searchsorted(count))
+            weight = rarity(among, count)
+            most += weight * MOST_GAIN
+            places = positions[:among]
+            gain = gains(counts[:among], self.lengths[places], average)
+            row[places] += np.float32(weight) * gain
+        if most:
+            row /= np.float32(most)
+
+    def holding(self, query: str) -> tuple[tuple[float, NDArray[np.intp]], ...]:
+        """For each of a query's words its rarity in the chat, and the messages that have it."""
+        count = len(self.lengths)
+        found: list[tuple[float, NDArray[np.intp]]] = []
+        for word in dict.fromkeys(content_words(query)):
+            positions, _ = self._lookup(word)
+            places = positions[: int(positions.searchsorted(count))]
+            found.append((rarity(len(places), count), places))
+        return tuple(found)
+
+    def _cut(self, count: int) -> None:
+        """Forget all but the first messages."""
+        del self._lowered[count:]
+        for word, (positions, counts) in self._postings.items():
+            among = int(positions.searchsorted(count))
+            self._postings[word] = positions[:among], counts[:among]
+            self._searched[word] = min(self._searched[word], count)
+
+    def _lookup(self, word: str) -> Postings:
+        if len(self._postings) > _MEMO:
+            self._postings, self._searched = {}, {}
+        known = self._searched.get(word, 0)
+        if known == len(self._lowered) and word in self._postings:
+            return self._postings[word]
+        sought = word if len(word) <= _WHOLE_STEM else word[:-1]
+        rest_of_word = re.compile(re.escape(sought) + r"[^\W_]*(?:\+\+|#(?!\w))?")
+        found = {
+            place: count
+            for place in range(known, len(self._lowered))
+            if sought in self._lowered[place] and (count := self._count(place, word, rest_of_word))
+        }
+        positions, counts = self._postings.get(word, (_NOWHERE, _NEVER))
+        positions = np.concatenate([positions, np.array([*found], dtype=np.intp)])
+        counts = np.concatenate([counts, np.array([*found.values()], dtype=np.float32)])
+        self._postings[word], self._searched[word] = (positions, counts), len(self._lowered)
+        return positions, counts
+
+    def _count(self, place: int, word: str, rest_of_word: re.Pattern[str]) -> int:
+        lowered = self._lowered[place]
+        if UNSPACED_RUN.match(word):
+            return lowered.count(word)
+        found = sum(
+            stem(match.group()) == word
+            and not lowered[max(match.start() - 1, 0) : match.start()].isalnum()
+            for match in rest_of_word.finditer(lowered)
+        )
+        return found or content_words(_text(self._messages[place])).count(word)
+
+
+def _text(message: Message) -> str:
+    return message.content if isinstance(message.content, str) else message.text
+
+
+def _asks(text: str) -> bool:
+    return "?" in text or (not text.isascii() and ("\uff1f" in text or "\u061f" in text))
+
+
+def _lowered(text: str) -> str:
+    """The text in which every stem of it is found, but for its last letter."""
+    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).lower()

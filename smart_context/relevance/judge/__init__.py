@@ -1,0 +1,1 @@
+"""From evidence to how probable a message is about a topic."""

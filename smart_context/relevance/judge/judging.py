@@ -1,0 +1,162 @@
+"""Whether a chat speaks of a topic, which messages do, and how many: one score for each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from smart_context.llm.models import Matrix
+from smart_context.relevance.evidence.background import Floats
+from smart_context.relevance.evidence.features import CHAT_FEATURES, FEATURES, with_products
+from smart_context.relevance.judge.calibrate import MINILM, PROBABLY, SCALES, Scale
+from smart_context.relevance.judge.weights import FILE, Weights, read_weights
+
+_CLIP = np.float32(6)
+_TINY = 1e-12
+_LEFT_OUT = 0.02
+_FLOOR, _FLOOR_FROM = 0.6, 0.5
+_JUST_BELOW = 0.39
+_TAIL = 0.25
+
+POSTERIOR_FEATURES = (
+    *("close", "unusual", "lexical", "centre", "centre_window", "window", "stretch_best"),
+    *("stretch_mean", "session_best", "session_words", "stretch_words"),
+)
+POSTERIOR_CHAT = (
+    *("words", "size", "null_best", "best", "coverage", "window_best", "null_share"),
+    *("lexical_around",),
+)
+_TIMES = ("words", "size", "best")
+_ROWS = [FEATURES.index(name) for name in POSTERIOR_FEATURES]
+
+
+Line = tuple[float, float]
+"""A factor and a shift."""
+
+AS_IT_IS: Line = (1.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Judge:
+    """What decides for one embedding model.
+
+    Attributes:
+        weights: Fitted with the embedded model.
+        null_labels: Shape (l, d): this model's vectors of `null_labels()`.
+        scale: What cosines of this model mean; `None` for the embedded model.
+        presence: Factor and shift of the evidence that the chat speaks of a topic.
+        posterior: The same of the evidence that a message is about it.
+    """
+
+    weights: Weights
+    null_labels: Matrix
+    scale: Scale | None = None
+    presence: Line = AS_IT_IS
+    posterior: Line = AS_IT_IS
+
+    def fits(self, vectors: Matrix) -> bool:
+        """Whether the vectors are as wide as those of the model that it is for."""
+        return bool(vectors.shape[1] == self.null_labels.shape[1])
+
+    def as_embedded(self, cosines: Floats) -> Floats:
+        """What the embedded model would measure where this one measures that."""
+        if self.scale is None:
+            return cosines
+        own = (-1.0, self.scale.unrelated, self.scale.probable, self.scale.sure, 1.0)
+        known = (-1.0, MINILM.unrelated, MINILM.probable, MINILM.sure, 1.0)
+        return np.interp(cosines, own, known).astype(np.float32)
+
+
+def judge_for(model: str, scale: Scale | None = None, weights: Path = FILE) -> Judge | None:
+    """The judge that comes with the package, if it is for that model.
+
+    Args:
+        model: The embedding model's name.
+        scale: What its cosines mean, if that was calibrated.
+        weights: The file of the weights.
+    """
+    if model.lower().rsplit("/", 1)[-1] not in SCALES:
+        return None
+    fitted = read_weights(weights)
+    return Judge(weights=fitted, null_labels=fitted.null_labels, scale=scale)
+
+
+def presence(whole: Mapping[str, float], judge: Judge) -> float:
+    """From 0 to 1: how sure it is that the chat speaks of the topic."""
+    factor, shift = judge.presence
+    return float(sigmoid(np.float32(factor * presence_evidence(whole, judge.weights) + shift)))
+
+
+def presence_evidence(whole: Mapping[str, float], weights: Weights) -> float:
+    """The larger, the surer it is that the chat speaks of the topic; 0 is even."""
+    return float(np.append(with_products(whole), np.float32(1)) @ weights.presence)
+
+
+def ranking(features: Matrix, whole: Mapping[str, float], weights: Weights) -> Floats:
+    """Shape (n,): the larger, the likelier a message is about the topic, within this chat."""
+    x = np.clip((features - weights.mean[:, None]) / weights.spread[:, None], -_CLIP, _CLIP)
+    told = np.array([1, whole["words"], whole["size"] - 1], dtype=np.float32)
+    chat = np.array([*(whole[name] for name in CHAT_FEATURES), 1], dtype=np.float32)
+    seen = np.tanh(weights.hidden @ x + (weights.hidden_chat @ chat)[:, None])
+    return np.asarray((told @ weights.linear) @ x + weights.hidden_out @ seen, dtype=np.float32)
+
+
+def posterior_features(features: Matrix, whole: Mapping[str, float], ranks: Floats) -> Matrix:
+    """Shape (p, n): what tells how probable it is that a message is about the topic."""
+    off = ranks - ranks.max()
+    logs = off - np.log(np.exp(off).sum())
+    likely = np.exp(logs)
+    entropy = float(-(likely * logs).sum())
+    place = np.empty(len(ranks), dtype=np.float32)
+    place[np.argsort(-ranks, kind="stable")] = np.arange(len(ranks))
+    base = np.concatenate([np.stack([logs, off, np.log1p(place)]), features[_ROWS]])
+    told = [entropy, *(whole[name] for name in POSTERIOR_CHAT), float(likely.max())]
+    constant = np.tile(np.array(told, dtype=np.float32)[:, None], len(ranks))
+    factors = [entropy, *(whole[name] for name in _TIMES)]
+    return np.concatenate([base, *(base * np.float32(factor) for factor in factors), constant])
+
+
+def probabilities(
+    features: Matrix, whole: Mapping[str, float], ranks: Floats, judge: Judge
+) -> Floats:
+    """Shape (n,): how probable it is that each message is about the topic, if any is."""
+    factor, shift = judge.posterior
+    evidence = posterior_evidence(features, whole, ranks, judge.weights)
+    return sigmoid(np.float32(factor) * evidence + np.float32(shift))
+
+
+def posterior_evidence(
+    features: Matrix, whole: Mapping[str, float], ranks: Floats, weights: Weights
+) -> Floats:
+    """Shape (n,): the larger, the more probable; 0 is even."""
+    told = posterior_features(features, whole, ranks)
+    return np.asarray(weights.posterior[:-1] @ told + weights.posterior[-1], dtype=np.float32)
+
+
+def scores_of(likely: Floats, ranks: Floats, present: float) -> Floats:
+    """Shape (n,): the user's scale.
+
+    The likeliest message has 1. A message has 0.4 when those that are likelier hold all but 6 %
+    of what is likely about the topic; one that is far less likely than the best stays below. If
+    the chat hardly speaks of the topic, all do.
+    """
+    order = np.lexsort((-ranks, -likely))
+    sums = np.cumsum(likely[order][::-1], dtype=np.float64)[::-1]
+    left = sums / max(float(sums[0]) if len(sums) else 1.0, _TINY)
+    above = PROBABLY + (1 - PROBABLY) * (left - _LEFT_OUT) / (1 - _LEFT_OUT)
+    below = _JUST_BELOW * (np.maximum(left, _TINY) / _LEFT_OUT) ** _TAIL
+    found = np.where(left > _LEFT_OUT, above, below)
+    best = likely.max(initial=0)
+    is_faint = likely[order] < _FLOOR * max(0.0, float(best) - _FLOOR_FROM)
+    found = np.where(is_faint, found * _JUST_BELOW, found)
+    if present < PROBABLY:
+        found *= _JUST_BELOW * present / PROBABLY
+    scores = np.empty(len(likely), dtype=np.float32)
+    scores[order] = np.minimum.accumulate(found)
+    return scores
+
+
+def sigmoid(values: Floats | np.float32) -> Floats:
+    """Shape as given: from 0 to 1."""
+    return np.asarray(1 / (1 + np.exp(-np.clip(values, -30, 30))), dtype=np.float32)

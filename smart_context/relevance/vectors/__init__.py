@@ -1,0 +1,1 @@
+"""The vectors of messages: stored, cached, compared."""

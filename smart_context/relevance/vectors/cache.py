@@ -1,0 +1,234 @@
+"""The vectors of a chat's messages: embedded once, kept beside the chat, warm in memory.
+
+See docs/chats.md. Small chats are one JSON file that is rewritten when something is added. Larger
+ones append to a journal beside it, so adding a message costs the same whatever the chat's length;
+`fold` puts both together when the chat is idle.
+"""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from smart_context.chat.messages import ChatId, Message
+from smart_context.disk.places import Place
+from smart_context.errors import ModelFailed, StoreFailed
+from smart_context.llm.models import Embedder, Matrix
+from smart_context.relevance.vectors.cosines import unit
+from smart_context.relevance.vectors.sidecar import Sidecar, nothing_stored
+from smart_context.relevance.vectors.warm import WarmChat
+
+Progress = Callable[[int, int], None]
+"""Told how many of the missing messages are embedded, and how many there are."""
+
+BATCH = 64
+SMALL = 256
+"""Up to this many vectors the JSON is rewritten at once; beyond, the journal takes the new ones."""
+
+_WARM_CHATS = 8
+_WARM_QUERIES = 2_048
+_LONGEST_TEXT = 8_000
+_MATRIX = 2
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Entry:
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    chat: WarmChat | None = None
+
+
+class EmbeddingCache:
+    """Vectors of messages and of queries by one embedder, each text embedded once.
+
+    Safe for concurrent calls within one event loop: two calls for one chat wait for each other
+    and never embed the same message twice. Disk trouble costs time, never an answer.
+    """
+
+    def __init__(
+        self,
+        path_of: Callable[[ChatId], Path | Place],
+        embedder: Embedder,
+        *,
+        warm_chats: int = _WARM_CHATS,
+    ) -> None:
+        self._path_of = path_of
+        self._embedder = embedder
+        self._warm_chats = warm_chats
+        self._entries: OrderedDict[ChatId, _Entry] = OrderedDict()
+        self._queries: OrderedDict[str, Matrix] = OrderedDict()
+        self._query_lock = asyncio.Lock()
+        self._width = 0
+
+    @property
+    def model(self) -> str:
+        """The embedder's name."""
+        return self._embedder.name
+
+    async def vectors(
+        self,
+        chat_id: ChatId,
+        messages: Sequence[Message],
+        *,
+        more_follow: bool = False,
+        on_progress: Progress | None = None,
+    ) -> Matrix:
+        """Shape (n, d), read-only: one unit row per message, a zero row for an empty one.
+
+        Only what is missing is embedded, in batches that are stored one by one: a call that is
+        cancelled has lost no finished batch.
+
+        Args:
+            chat_id: The chat; its file is `path_of(chat_id)`.
+            messages: All n messages of the chat. What is not among them leaves the file when it
+                is next written.
+            more_follow: These are only the first messages; nothing leaves. When all of them have
+                vectors, nobody is waited for.
+            on_progress: Called after each batch.
+
+        Raises:
+            ModelFailed: If the embedder fails.
+        """
+        entry = self._entry(chat_id)
+        asked = tuple(messages)
+        if self._fits(entry.chat) and (rows := _ready(entry.chat, asked, more_follow)) is not None:
+            return rows
+        async with entry.lock:
+            if entry.chat is None:
+                entry.chat = await asyncio.to_thread(self._read, chat_id)
+            if not self._fits(entry.chat):
+                _log.info("the embedding model's dimension changed; vectors are made again")
+                entry.chat = WarmChat(entry.chat.sidecar, nothing_stored())
+            if (rows := _ready(entry.chat, asked, more_follow)) is not None:
+                return rows
+            await self._place(entry.chat, asked, more_follow, on_progress)
+            return entry.chat.matrix()
+
+    async def queries(self, texts: Sequence[str]) -> Matrix:
+        """Shape (len(texts), d): unit rows of labels and the like; remembered, not stored.
+
+        Raises:
+            ModelFailed: If the embedder fails.
+        """
+        async with self._query_lock:
+            wanted = [text for text in dict.fromkeys(texts) if text.strip()]
+            for _ in range(2):  # again if the model's dimension changed under its name
+                new = [text for text in wanted if text not in self._queries]
+                if not new:
+                    break
+                for text, vector in zip(new, await self._embed(new), strict=True):
+                    self._queries[text] = vector
+            rows = [self._queries.get(text) for text in texts]
+            for text in texts:
+                if text in self._queries:
+                    self._queries.move_to_end(text)
+            while len(self._queries) > _WARM_QUERIES:
+                self._queries.popitem(last=False)
+        width = next((len(row) for row in rows if row is not None), 0)
+        nothing = np.zeros(width, dtype=np.float32)
+        return np.array(
+            [nothing if row is None else row for row in rows], dtype=np.float32
+        ).reshape(len(texts), width)
+
+    async def fold(self, chat_id: ChatId | None = None) -> None:
+        """Write what is still in journals into the JSON files, of one chat or of all in memory."""
+        chosen = list(self._entries) if chat_id is None else [chat_id]
+        for each in chosen:
+            entry = self._entries.get(each)
+            if entry is None:
+                continue
+            async with entry.lock:
+                if entry.chat is not None and entry.chat.sidecar.has_journal:
+                    await self._write(entry.chat)
+
+    async def forget(self, chat_id: ChatId) -> None:
+        """Drop a chat from memory, as when it was moved to the trash; its file stays."""
+        self._entries.pop(chat_id, None)
+
+    async def close(self) -> None:
+        """Write what is pending."""
+        await self.fold()
+
+    def _entry(self, chat_id: ChatId) -> _Entry:
+        entry = self._entries.setdefault(chat_id, _Entry())
+        self._entries.move_to_end(chat_id)
+        for other in list(self._entries)[: -self._warm_chats]:
+            if not self._entries[other].lock.locked():
+                del self._entries[other]
+        return entry
+
+    def _read(self, chat_id: ChatId) -> WarmChat:
+        sidecar = Sidecar(self._path_of(chat_id), self._embedder.name)
+        return WarmChat(sidecar, sidecar.read())
+
+    async def _place(
+        self,
+        chat: WarmChat,
+        messages: tuple[Message, ...],
+        more_follow: bool,
+        on_progress: Progress | None,
+    ) -> None:
+        missing = await asyncio.to_thread(chat.place, messages)
+        await self._embed_missing(chat, missing, on_progress)
+        if chat.size <= SMALL and chat.has_leavers and not more_follow:
+            await self._write(chat)
+
+    async def _embed_missing(
+        self, chat: WarmChat, missing: Sequence[tuple[str, str]], on_progress: Progress | None
+    ) -> None:
+        for start in range(0, len(missing), BATCH):
+            batch = missing[start : start + BATCH]
+            vectors = await self._embed([text for _, text in batch])
+            if not chat.add([key for key, _ in batch], vectors):
+                _log.info("the embedding model's dimension changed; vectors are made anew")
+                await self._embed_missing(chat, chat.missing(), on_progress)
+                return
+            is_last = start + BATCH >= len(missing)
+            if is_last and chat.size <= SMALL:
+                await self._write(chat)
+            else:
+                await self._append(chat, [key for key, _ in batch], vectors)
+            if on_progress is not None:
+                on_progress(min(start + BATCH, len(missing)), len(missing))
+
+    async def _embed(self, texts: Sequence[str]) -> Matrix:
+        vectors = np.asarray(await self._embedder.embed([text[:_LONGEST_TEXT] for text in texts]))
+        shape = vectors.shape
+        if len(shape) != _MATRIX or shape[0] != len(texts) or not shape[1]:
+            raise ModelFailed(
+                f"{self._embedder.name}: expected {len(texts)} vectors of equal length, found an "
+                f"array of shape {shape}. Check that it is an embedding model."
+            )
+        if self._width not in {0, shape[1]}:
+            self._queries.clear()
+        self._width = shape[1]
+        return unit(vectors)
+
+    def _fits(self, chat: WarmChat | None) -> bool:
+        """Whether a chat's vectors have the width of those that the model gives now."""
+        return chat is None or not (chat.width and self._width) or chat.width == self._width
+
+    async def _write(self, chat: WarmChat) -> None:
+        try:
+            await asyncio.to_thread(chat.write)
+        except (StoreFailed, OSError) as failure:
+            _log.warning("embeddings are not stored: %s", failure)
+
+    async def _append(self, chat: WarmChat, keys: Sequence[str], vectors: Matrix) -> None:
+        try:
+            await asyncio.to_thread(chat.sidecar.append, keys, vectors)
+        except (StoreFailed, OSError) as failure:
+            _log.warning("embeddings are not stored: %s", failure)
+
+
+def _ready(
+    chat: WarmChat | None, messages: tuple[Message, ...], more_follow: bool
+) -> Matrix | None:
+    if chat is None or not (more_follow or chat.is_all(messages)):
+        return None
+    return chat.ready(messages)

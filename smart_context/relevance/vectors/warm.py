@@ -1,0 +1,192 @@
+"""One chat's vectors in memory, in the order of its messages."""
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from smart_context.chat.messages import Message
+from smart_context.llm.models import Matrix
+from smart_context.relevance.vectors.sidecar import Sidecar, Stored
+
+_HASH_BYTES = 8
+
+Keyed = tuple[str, str]
+"""A message's key in the file, and its text."""
+
+
+class WarmChat:
+    """Vectors by key, and the messages that they were last asked for.
+
+    `place` takes the chat's messages and tells what has no vector yet; `add` takes those vectors;
+    `matrix` gives the rows in the messages' order. One caller at a time.
+    """
+
+    def __init__(self, sidecar: Sidecar, stored: Stored) -> None:
+        keys, vectors = stored
+        self.sidecar = sidecar
+        self._rows = {key: row for row, key in enumerate(keys)}
+        self._vectors = _Growing(vectors)
+        self._messages: tuple[Message, ...] = ()
+        self._keys: list[str] = []
+        self._ordered = _Growing()
+        self._last: tuple[tuple[Message, ...], Matrix] = ((), _nothing(0))
+
+    @property
+    def size(self) -> int:
+        """How many vectors are held."""
+        return len(self._rows)
+
+    @property
+    def width(self) -> int:
+        """The dimension of the vectors; 0 when none is held."""
+        return self._vectors.width if self._rows else 0
+
+    @property
+    def has_leavers(self) -> bool:
+        """Whether vectors are held of messages that were edited or deleted."""
+        return len(self._rows) > len(self._present())
+
+    def ready(self, messages: tuple[Message, ...]) -> Matrix | None:
+        """The rows of the messages that `matrix` was last made for, or of the first of them.
+
+        `None` for others, and while there is none. The one method that may be called while
+        another is at work.
+        """
+        known, rows = self._last
+        return rows[: len(messages)] if messages and messages == known[: len(messages)] else None
+
+    def is_all(self, messages: tuple[Message, ...]) -> bool:
+        """Whether `matrix` was last made for as many messages."""
+        return len(messages) == len(self._last[0])
+
+    def place(self, messages: tuple[Message, ...]) -> list[Keyed]:
+        """Take these messages; gives those that must be embedded, each once, in order."""
+        same = common_length(messages, self._messages)
+        del self._keys[same:]
+        self._keys += [_key(message) for message in messages[same:]]
+        self._messages = messages
+        self._ordered.keep(same)
+        return self.missing()
+
+    def missing(self) -> list[Keyed]:
+        """The placed messages that have no vector, each once, in order."""
+        known = len(self._ordered)  # what is in the matrix has one
+        places = {
+            key: place
+            for place, key in enumerate(self._keys[known:], start=known)
+            if key and key not in self._rows
+        }
+        return [(key, self._messages[place].text) for key, place in places.items()]
+
+    def add(self, keys: Sequence[str], vectors: Matrix) -> bool:
+        """Hold these vectors too.
+
+        Returns:
+            Whether they have the dimension of those that are held. If not, the others are dropped
+            and these are held alone: the model has changed under its name.
+        """
+        fits = not self._rows or vectors.shape[1] == self._vectors.width
+        if not fits:
+            self._rows = {}
+            self._vectors = _Growing()
+            self._ordered = _Growing()
+            self._last = ((), _nothing(0))
+        start = len(self._vectors)
+        self._vectors.extend(vectors)
+        self._rows.update((key, start + row) for row, key in enumerate(keys))
+        return fits
+
+    def matrix(self) -> Matrix:
+        """Shape (n, d), read-only: a row for each placed message, zero for an empty one."""
+        start = len(self._ordered)
+        places = np.array([self._rows.get(key, -1) for key in self._keys[start:]], dtype=np.intp)
+        vectors = self._vectors.view()
+        if not start and len(places) == len(vectors) and (places == np.arange(len(places))).all():
+            self._ordered = _Growing(vectors)
+        elif len(places):
+            added = vectors[places] if len(vectors) else _nothing(len(places))
+            added[places < 0] = 0
+            self._ordered.extend(added)
+        rows = self._ordered.view()
+        self._last = (self._messages, rows)
+        return rows
+
+    def write(self) -> None:
+        """Store the vectors of the placed messages, and forget those of others.
+
+        Raises:
+            StoreFailed: If the disk says no.
+        """
+        keys = self._present()
+        vectors = self._vectors.view()[[self._rows[key] for key in keys]]
+        self.sidecar.write(keys, vectors)
+        self._rows = {key: row for row, key in enumerate(keys)}
+        self._vectors = _Growing(vectors)
+
+    def _present(self) -> list[str]:
+        return [key for key in dict.fromkeys(self._keys) if key in self._rows]
+
+
+class _Growing:
+    """Rows that are added at the end in amortised constant time; views stay valid for ever."""
+
+    def __init__(self, rows: Matrix | None = None) -> None:
+        self._buffer = np.zeros((0, 0), dtype=np.float32) if rows is None else rows
+        self._used = len(self._buffer)
+        self._is_shared = True
+
+    def __len__(self) -> int:
+        return self._used
+
+    @property
+    def width(self) -> int:
+        return int(self._buffer.shape[1])
+
+    def keep(self, count: int) -> None:
+        """Forget all but the first `count` rows; what was handed out is not written over."""
+        if count < self._used:
+            self._used = count
+            self._is_shared = True
+
+    def extend(self, rows: Matrix) -> None:
+        needed = self._used + len(rows)
+        if self._is_shared or needed > len(self._buffer):
+            grown = np.empty((needed + needed // 4 + 16, rows.shape[1]), dtype=np.float32)
+            if self._used:
+                grown[: self._used] = self._buffer[: self._used]
+            self._buffer = grown
+            self._is_shared = False
+        self._buffer[self._used : needed] = rows
+        self._used = needed
+
+    def view(self) -> Matrix:
+        view = self._buffer[: self._used]
+        view.flags.writeable = False
+        return view
+
+
+def key_of(message_id: str, text: str) -> str:
+    """A message's key in the file: its id and a hash of its text."""
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES)
+    return f"{message_id}:{digest.hexdigest()}"
+
+
+def _key(message: Message) -> str:
+    if message.generating or message.error or message.error_code:
+        return ""
+    text = message.text
+    return key_of(message.id, text) if text.strip() else ""
+
+
+def common_length(messages: tuple[Message, ...], others: tuple[Message, ...]) -> int:
+    """How many messages at the beginning are the same."""
+    shorter = min(len(messages), len(others))
+    if messages[:shorter] == others[:shorter]:  # the same objects as a rule: no time at all
+        return shorter
+    pairs = zip(messages, others, strict=False)
+    return next((place for place, (one, other) in enumerate(pairs) if one != other), shorter)
+
+
+def _nothing(count: int) -> Matrix:
+    return np.zeros((count, 0), dtype=np.float32)

@@ -1,0 +1,1 @@
+"""What languages make words of: grammars, nouns, tokens."""

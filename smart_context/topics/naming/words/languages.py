@@ -1,0 +1,58 @@
+"""The grammars of the languages that we know, as far as names go."""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+
+import tomli
+
+from smart_context.text.stopwords import STOP_WORDS, STOP_WORDS_OF
+from smart_context.topics.naming.words.grammar import Grammar
+from smart_context.topics.naming.words.weak_words import weak_words_of
+from smart_context.values import JsonObject
+
+_KNOWN_SHARE = 0.2
+_SETS = ("articles", "prepositions", "before_verbs", "auxiliaries")
+_ENDINGS = (
+    *("noun_endings", "other_endings", "adjective_endings"),
+    *("infinitive_endings", "inflections"),
+)
+_HABITS = ("head_first", "has_compounds", "has_capital_nouns")
+
+
+@cache
+def grammars() -> Mapping[str, Grammar]:
+    """The grammar of each language by its ISO 639-1 code, from `grammars.toml`."""
+    text = Path(__file__).with_name("grammars.toml").read_text(encoding="utf-8")
+    tables = tomli.loads(text).items()
+    return MappingProxyType({code: _grammar(code, table) for code, table in tables})
+
+
+@cache
+def unknown_grammar() -> Grammar:
+    """The grammar of any other language: only the words that name no topic anywhere."""
+    return Grammar(code="", stop_words=STOP_WORDS.union(*weak_words_of().values()))
+
+
+def _grammar(code: str, table: Mapping[str, str | bool]) -> Grammar:
+    words = {name: str(table.get(name, "")).split() for name in (*_SETS, *_ENDINGS)}
+    joins = str(table.get("joins", "")).split(",")
+    fields: JsonObject = {
+        **{name: frozenset(words[name]) for name in _SETS},
+        **{name: tuple(words[name]) for name in _ENDINGS},
+        **{name: bool(table.get(name)) for name in _HABITS},
+        "joins": frozenset(phrase.strip() for phrase in joins if phrase.strip()),
+    }
+    fields["before_verbs"] |= fields["auxiliaries"]
+    stop_words = STOP_WORDS_OF[code].union(weak_words_of()[code], *(words[name] for name in _SETS))
+    return Grammar(code=code, stop_words=stop_words, **fields)
+
+
+def grammar_of(words: Sequence[str]) -> Grammar:
+    """The grammar of the language that lower-cased words are most likely in."""
+    if not words:
+        return unknown_grammar()
+    known = {code: sum(word in stops for word in words) for code, stops in STOP_WORDS_OF.items()}
+    code = max(known, key=known.__getitem__)
+    return grammars()[code] if known[code] >= _KNOWN_SHARE * len(words) else unknown_grammar()

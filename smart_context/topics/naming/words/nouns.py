@@ -1,0 +1,127 @@
+"""Which words of a chat are nouns, told by how they are used there."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+from smart_context.topics.naming.words.grammar import Grammar
+from smart_context.topics.naming.words.tokens import NUMBER, Kind, Run, Token, runs_of
+
+_LONGEST_RUN = 3
+_AFTER_OTHER, _PERHAPS_VERB, _AT_BEGIN = 0.5, 0.15, 0.25
+_FORM, _UNKNOWN = 0.5, 0.6
+_DOUBT = 0.6
+
+
+class NounEvidence:
+    """Collects, word by word, what speaks for a noun and what speaks against it.
+
+    A word counts as a noun where it follows an article or a preposition, or is written as a name;
+    as something else where it follows a pronoun or an auxiliary, or where an article follows it.
+    """
+
+    def __init__(self) -> None:
+        self._for: defaultdict[str, float] = defaultdict(float)
+        self._against: defaultdict[str, float] = defaultdict(float)
+        self._names: Counter[str] = Counter()
+        self._inside: Counter[str] = Counter()
+        self._counted: Counter[str] = Counter()
+        self._seen: Counter[str] = Counter()
+        self._pairs: Counter[tuple[str, str]] = Counter()
+
+    def read(self, tokens: Sequence[Token], grammar: Grammar) -> None:
+        """Takes one message into account."""
+        for run in runs_of(tokens):
+            self._read_writing(tokens, run, grammar)
+            if grammar.head_first:
+                self._read_head_first(tokens, run, grammar)
+            else:
+                self._read_head_last(tokens, run, grammar)
+
+    def is_name(self, word: str) -> bool:
+        """Whether a lower-cased word mostly has a capital where none is due."""
+        return 2 * self._names[word] > self._inside[word] > 0
+
+    def is_unit(self, word: str) -> bool:
+        """Whether a lower-cased word mostly stands after a number."""
+        return 2 * self._counted[word] >= self._seen[word] > 0
+
+    def is_other(self, word: str) -> bool:
+        """Whether a lower-cased word is more often something else than a noun."""
+        return self._against[word] > self._for[word]
+
+    def are_pair(self, noun: str, other: str) -> bool:
+        """Whether the second lower-cased word follows the first one more than once."""
+        return self._pairs[noun, other] > 1
+
+    def share(self, word: str, grammar: Grammar) -> float:
+        """From 0 to 1: how sure it is that a lower-cased word is a noun here."""
+        if not grammar.code:
+            return _UNKNOWN
+        speaks_for = self._for[word] + _FORM * word.endswith(grammar.noun_endings)
+        against = self._against[word] + _DOUBT
+        if speaks_for == self._for[word]:
+            against += _FORM * word.endswith(grammar.other_endings)
+        return speaks_for / (speaks_for + against)
+
+    def _read_writing(self, tokens: Sequence[Token], run: Run, grammar: Grammar) -> None:
+        begin, end = run
+        self._counted[tokens[begin].lower] += tokens[begin - 1].lower == NUMBER
+        for place in range(begin, end):
+            token = tokens[place]
+            word = token.lower
+            has_inner_capital = token.text[1:] != word[1:]
+            self._seen[word] += 1
+            self._against[word] += 2 * token.is_verb
+            if tokens[place - 1].kind is Kind.BREAK and not has_inner_capital:
+                continue
+            self._inside[word] += 1
+            if has_inner_capital or token.text[0] != word[0]:
+                self._names[word] += 1
+                self._for[word] += 1
+            elif grammar.has_capital_nouns:
+                self._against[word] += 1
+
+    def _read_head_last(self, tokens: Sequence[Token], run: Run, grammar: Grammar) -> None:
+        begin, end = run
+        first, last, size = tokens[begin].lower, tokens[end - 1].lower, end - begin
+        before = tokens[begin - 1].lower
+        takes_object = tokens[end].lower in grammar.articles or tokens[end].lower == NUMBER
+        if grammar.introduces(before) or before == NUMBER:
+            self._read_introduced(tokens, run, takes_object=takes_object)
+        elif before in grammar.auxiliaries and tokens[begin - 2].kind is Kind.BREAK:
+            self._for[first] += _AFTER_OTHER  # `Would melatonin help?`
+        elif before in grammar.before_verbs:
+            self._against[first] += 1
+            if size > 1:
+                self._for[last] += _AFTER_OTHER
+        elif takes_object:
+            self._against[last] += 1
+        elif tokens[begin - 1].kind is not Kind.STOP and size <= _LONGEST_RUN:
+            self._for[last] += _AT_BEGIN
+
+    def _read_introduced(self, tokens: Sequence[Token], run: Run, *, takes_object: bool) -> None:
+        begin, end = run
+        first, last, size = tokens[begin].lower, tokens[end - 1].lower, end - begin
+        if size == 1:
+            self._for[first] += 1
+        elif takes_object:
+            self._against[last] += 1
+            self._for[tokens[end - 2].lower] += _AFTER_OTHER
+        elif size <= _LONGEST_RUN:
+            may_be_verb = last.endswith("s") and not tokens[end - 2].lower.endswith("s")
+            self._for[last] += _PERHAPS_VERB if may_be_verb else _AFTER_OTHER
+
+    def _read_head_first(self, tokens: Sequence[Token], run: Run, grammar: Grammar) -> None:
+        begin, end = run
+        first, last = tokens[begin].lower, tokens[end - 1].lower
+        before, after = tokens[begin - 1].lower, tokens[end].lower
+        is_infinitive = before in grammar.prepositions and first.endswith(
+            grammar.infinitive_endings
+        )
+        if is_infinitive or (before in grammar.before_verbs and before not in grammar.articles):
+            self._against[first] += 1
+        elif grammar.introduces(before) or before == NUMBER:
+            self._for[first] += 1
+        if end - begin > 1:
+            self._pairs[first, tokens[begin + 1].lower] += 1
+            self._against[last] += after in grammar.articles or after == NUMBER

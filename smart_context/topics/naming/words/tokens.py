@@ -1,0 +1,108 @@
+"""A message as tokens: words that may name something, words that may not, and breaks."""
+
+import re
+from collections.abc import Iterator, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+from smart_context.text.words import UNSPACED_RUN
+from smart_context.topics.naming.words.grammar import Grammar
+
+NUMBER = "0"
+"""What every number reads as, lower-cased."""
+
+_SHORTEST_WORD = 2
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+|www\.\S+", re.DOTALL)
+_TOKEN = re.compile(
+    r"(?P<word>[^\W_](?:[\w'-]|[.#](?=\w))*(?:\+\+|#)?)|(?P<comma>[,;/&+])|(?P<break>[^\w\s]|\n)"
+)
+_ELISION = re.compile(
+    r"(?:[ldjmnstc]|qu|un|jusqu|lorsqu|puisqu|[dnsc]?[ae]ll|sull|dall|quest|quell)'(?=..)",
+    re.IGNORECASE,
+)
+_INVERTED = re.compile(
+    r"(?:-t)?-(?:je|tu|ils?|elles?|on|nous|vous|ce|moi|toi|les?|la|lui|y|en)$", re.IGNORECASE
+)
+
+
+class Kind(Enum):
+    """What a token can do."""
+
+    NAMING = "may be a part of a name"
+    STOP = "serves grammar or says little"
+    COMMA = "parts two phrases of a sentence"
+    BREAK = "ends a sentence, or begins a quotation, a heading, a list"
+
+
+class Token(NamedTuple):
+    """A word or a break.
+
+    Attributes:
+        text: As it is written.
+        lower: Lower-cased.
+        kind: What it can do.
+        is_verb: Its form says that it is a verb.
+    """
+
+    text: str
+    lower: str
+    kind: Kind
+    is_verb: bool = False
+
+
+Run = tuple[int, int]
+"""Begin and end of neighbouring words that may name something."""
+
+_COMMA = Token(",", ",", Kind.COMMA)
+_BREAK = Token(".", ".", Kind.BREAK)
+
+
+def plain_text(text: str, most: int) -> str:
+    """The first `most` characters without code and addresses, with plain apostrophes."""
+    return _CODE.sub(" . ", text[:most]).replace("\u2019", "'")
+
+
+def tokens_of(plain: str, grammar: Grammar) -> list[Token]:
+    """The words and breaks of a plain text, in order, with two breaks at either end.
+
+    Stretches in scripts without spaces count as breaks.
+    """
+    found = [_BREAK, _BREAK]
+    for match in _TOKEN.finditer(UNSPACED_RUN.sub(" . ", plain)):
+        if match.lastgroup == "word":
+            found.extend(_words(match.group(), grammar))
+        else:
+            found.append(_COMMA if match.lastgroup == "comma" else _BREAK)
+    found += (_BREAK, _BREAK)
+    return found
+
+
+def runs_of(tokens: Sequence[Token]) -> Iterator[Run]:
+    """Stretches of neighbouring words that may name something; none at either end."""
+    begin = 0
+    for place, token in enumerate(tokens):
+        if token.kind is not Kind.NAMING:
+            if place > begin:
+                yield begin, place
+            begin = place + 1
+
+
+def _words(word: str, grammar: Grammar) -> Iterator[Token]:
+    """One token; in languages that write small words and great ones together, several."""
+    if grammar.head_first:
+        while elided := _ELISION.match(word):
+            yield Token(elided.group(), elided.group().lower(), Kind.STOP)
+            word = word[elided.end() :]
+        if inverted := _INVERTED.search(word):
+            yield _word(word[: inverted.start()], grammar, is_verb=True)
+            yield Token(word[inverted.start() :], "", Kind.STOP)
+            return
+    yield _word(word, grammar)
+
+
+def _word(word: str, grammar: Grammar, *, is_verb: bool = False) -> Token:
+    if word[:1].isdigit():
+        return Token(word, NUMBER, Kind.STOP)
+    lower = word.lower()
+    can_name = len(word) >= _SHORTEST_WORD and lower not in grammar.stop_words
+    return Token(word, lower, Kind.NAMING if can_name else Kind.STOP, is_verb)

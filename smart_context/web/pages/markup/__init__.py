@@ -1,0 +1,1 @@
+"""Markdown and messages as safe HTML."""

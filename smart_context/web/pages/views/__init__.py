@@ -1,0 +1,1 @@
+"""What templates show of messages, turns and the panel."""

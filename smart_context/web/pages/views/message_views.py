@@ -1,0 +1,136 @@
+"""A chat's messages as a page shows them, with safe HTML."""
+
+import json
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from smart_context.chat.messages import Message, MessageId, Part
+from smart_context.web.pages.markup.markdown import visible
+from smart_context.web.pages.views.attached_views import AttachedView, attached_views
+from smart_context.web.pages.views.summary_views import SummaryView, summary_view
+
+_SPEAKERS = {"user": "You", "assistant": "Assistant", "system": "Instruction", "tool": "Tool"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PieceView:
+    """One piece of a message.
+
+    Attributes:
+        kind: `text`, `image`, `info`, `reasoning` or `tool_call`; anything else is left out.
+        html: What to show, safe.
+        title: The line shown while it is folded.
+    """
+
+    kind: str
+    html: Markup
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageView:
+    """One message as the page shows it.
+
+    Attributes:
+        id: Names the message within its chat.
+        role: Who spoke, as stored.
+        speaker: Who spoke, as shown.
+        parts: The pieces, in order.
+        version: Changes when anything shown changes.
+        error: Why the answer failed; empty if it did not.
+        is_generating: The answer is still being written.
+        is_stopped: The user stopped the answer; its text ends in the middle.
+        summary: The card of a summary; `None` for other messages.
+        created_at: ISO 8601; empty when unknown.
+        attached: Its files and links.
+    """
+
+    id: MessageId
+    role: str
+    speaker: str
+    parts: tuple[PieceView, ...]
+    version: str
+    error: str
+    is_generating: bool
+    is_stopped: bool
+    summary: SummaryView | None
+    created_at: str
+    attached: tuple[AttachedView, ...]
+
+
+def message_view(message: Message, render: Callable[[str], str]) -> MessageView:
+    """A message, ready for the template.
+
+    Args:
+        message: The stored message.
+        render: Markdown to safe HTML.
+    """
+    summary, said = summary_view(message) if message.is_summary else (None, message)
+    parts = (_part_view(part, render) for part in said.parts)
+    return MessageView(
+        id=message.id,
+        role=message.role,
+        speaker=_SPEAKERS[message.role],
+        parts=tuple(part for part in parts if part is not None),
+        version=version(message),
+        error=visible(message.error),
+        is_generating=message.generating,
+        is_stopped=message.extra.get("stopped") is True,
+        summary=summary,
+        created_at=message.created_at,
+        attached=attached_views(message),
+    )
+
+
+def version(message: Message) -> str:
+    """A short digest of what the message shows."""
+    attached = (message.files, message.links)
+    is_stopped = message.extra.get("stopped") is True
+    shown = (message.role, message.content, message.generating, message.error, is_stopped)
+    return f"{_checksum(repr((*shown, *attached))):08x}"
+
+
+def digest(messages: Sequence[Message]) -> str:
+    """A short digest of these messages; cheap for ten thousand."""
+    mark = 0
+    for message in messages:
+        mark = zlib.crc32(f"{message.id}\0{message.text}".encode(errors="replace"), mark)
+    return f"{mark:08x}"
+
+
+def _checksum(text: str) -> int:
+    return zlib.crc32(text.encode(errors="replace"))
+
+
+def _part_view(part: Part, render: Callable[[str], str]) -> PieceView | None:
+    kind = str(part.get("type"))
+    text = part.get("text")
+    if kind in {"text", "info", "reasoning"} and isinstance(text, str):
+        return PieceView(kind=kind, html=Markup(render(text)))  # noqa: S704  # sanitised
+    if kind == "image":
+        return PieceView(kind=kind, html=Markup(), title=visible(str(part.get("storage_key", ""))))
+    if kind == "tool_call":
+        return PieceView(kind=kind, html=_tool_call(part), title=_tool_title(part))
+    return None
+
+
+def _tool_title(part: Part) -> str:
+    state = {"call": "called", "result": "answered", "error": "failed"}
+    name = visible(str(part.get("tool_name") or "Tool"))
+    return f"{name} {state.get(str(part.get('state')), 'called')}"
+
+
+def _tool_call(part: Mapping[str, object]) -> Markup:
+    shown = "\n\n".join(
+        f"{name}: {_plain(part[name])}" for name in ("args", "result") if part.get(name)
+    )
+    return Markup("<pre>{}</pre>").format(visible(shown))
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, indent=2, default=str)

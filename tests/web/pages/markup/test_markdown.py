@@ -1,0 +1,151 @@
+import re
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from smart_context.web.pages.markup.highlighting import highlight
+from smart_context.web.pages.markup.markdown import MAX_MARKDOWN_CHARS, Markdown, visible
+from smart_context.web.pages.markup.message_html import QUICK_CHARS
+
+MARKDOWN = Markdown()
+HOSTILE = st.lists(
+    st.sampled_from(
+        (
+            *(
+                "<script>",
+                "<img src=x onerror=a>",
+                "](javascript:a)",
+                "[",
+                "![",
+                "](data:text/html,a)",
+            ),
+            *(
+                "`",
+                "```html\n",
+                "$",
+                "$$",
+                r"\[",
+                "\n",
+                "|",
+                "\n|-|\n",
+                "> ",
+                "* ",
+                "&#x3c;",
+                '"',
+                "x",
+            ),
+        )
+    )
+).map("".join)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        pytest.param("**b** ~~s~~", "<strong>b</strong> <s>s</s>", id="bold and struck out"),
+        pytest.param("<b>x</b>", "&lt;b&gt;x&lt;/b&gt;", id="HTML is text"),
+        pytest.param("a\n\n<script>x</script>", "&lt;script&gt;", id="an HTML block is text"),
+        pytest.param(
+            "|a|b|\n|-|-:|\n|1|2|", '<td dir="auto" class="align-right">2</td>', id="table"
+        ),
+        pytest.param("`a*b*`", "<code>a*b*</code>", id="code"),
+        pytest.param("$a_b_c$", ">$a_b_c$</span>", id="a formula in a line"),
+        pytest.param(r"\(a_1 * b*\)", r">\(a_1 * b*\)</span>", id="TeX's brackets"),
+        pytest.param("$$\na\n+ b\n$$", "$$\na\n+ b\n$$</div>", id="a displayed formula"),
+        pytest.param("$5 and $10 *x*", "$5 and $10 <em>x</em>", id="prices are no formula"),
+        pytest.param("a\u202eb", "a⟦U+202E⟧b", id="an override is shown"),
+        pytest.param("שלום", '<p dir="auto">', id="each block has its own direction"),
+    ],
+)
+def test_a_message_is_shown(text, shown):
+    assert shown in MARKDOWN.render(text)
+
+
+@pytest.mark.parametrize("target", ["https://a.b/c", "http://a.b", "mailto:a@b.c"])
+def test_a_link_opens_elsewhere_and_tells_nobody(target):
+    rendered = MARKDOWN.render(f"[x]({target})")
+
+    assert f'href="{target}"' in rendered
+    assert 'target="_blank"' in rendered
+    assert 'rel="noopener noreferrer"' in rendered
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "notes/a.md", "//a.b"],
+)
+def test_a_link_to_anything_else_is_text(target):
+    rendered = MARKDOWN.render(f"before [x]({target}) [y](https://a.b)")
+
+    assert rendered.count("<a ") == 1
+    assert "before" in rendered
+    assert ">x</span>" in rendered
+
+
+@pytest.mark.parametrize(
+    "source", ["https://a.b/c.png", "data:image/png;base64,AA", "c.png", "//a.b/c"]
+)
+@pytest.mark.parametrize("around", ["{}", "[{}](https://x.y)"])
+def test_an_image_is_never_loaded(source, around):
+    rendered = MARKDOWN.render(around.format(f"![a cat]({source})"))
+
+    assert "<img" not in rendered
+    assert "a cat" in rendered
+    assert rendered.count("<a ") <= 1
+
+
+def test_code_is_coloured_by_classes_and_escaped():
+    rendered = MARKDOWN.render('```python\ndef f(): "<b>"\n```')
+
+    assert '<span class="k">def</span>' in rendered
+    assert "&lt;b&gt;" in rendered
+    assert 'data-language="python"' in rendered
+    assert "style=" not in rendered
+
+
+@pytest.mark.parametrize("language", ["", "no-such-language", "<script>", "python onclick=x"])
+def test_code_of_any_language_is_shown(language):
+    rendered = MARKDOWN.render(f"```{language}\na < b\n```")
+
+    assert re.sub("<[^>]*>", "", rendered).strip() == "a &lt; b"
+
+
+def test_code_that_is_too_long_is_not_coloured():
+    assert "<span" not in highlight("def f(): pass\n" * 2000, "python")
+
+
+def test_a_huge_message_is_plain():
+    rendered = MARKDOWN.render("*a* <" + "b" * MAX_MARKDOWN_CHARS)
+
+    assert rendered.startswith('<div class="plain" dir="auto">*a* &lt;b')
+
+
+@given(HOSTILE)
+def test_whatever_is_written_no_script_or_foreign_content_comes_out(text):
+    rendered = MARKDOWN.render(text)
+
+    tags = re.findall(r"<\s*([a-z0-9]+)([^>]*)>", rendered)
+    assert not {"script", "img", "iframe", "style", "svg"} & {tag for tag, _ in tags}
+    assert not any(re.search(r"\son\w+\s*=|\sstyle\s*=", attributes) for _, attributes in tags)
+    hrefs = re.findall(r'href="([^"]*)"', rendered)
+    assert all(href.startswith(("http://", "https://", "mailto:")) for href in hrefs)
+
+
+@pytest.mark.parametrize(
+    "piece", ["\\(a ", "$a ", "$$a\n", "\\[a\n\n", "![](", "[a](b", "_a*", "> "]
+)
+def test_no_text_that_is_rendered_in_the_server_takes_long(piece):
+    started = time.process_time()
+
+    MARKDOWN.render(piece * (QUICK_CHARS // len(piece)))
+
+    assert time.process_time() - started < 2
+
+
+def test_all_direction_controls_are_visible():
+    controls = [chr(c) for c in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))]
+
+    assert all(f"U+{ord(c):04X}" in visible(c) for c in controls)
+    assert visible("שלום 你好 👩‍👩‍👧") == "שלום 你好 👩‍👩‍👧"

@@ -1,0 +1,49 @@
+from smart_context.web.pages.views.panel_view import messages_counted, panel_view
+
+TOPICS = [
+    {"label": "LangGraph", "count": 4},
+    {"label": "Async", "count": 2},
+    {"label": "Instructions & Preferences", "sticky": True, "message_ids": ["a", "b"], "count": 2},
+]
+KNOWN = {"topics": TOPICS, "active_topics": [], "embedding_search": True, "total_messages": 14}
+
+
+def ids(count):
+    return [f"m{i}" for i in range(count)]
+
+
+def test_the_status_is_the_plugins_and_empty_while_it_is_not_known():
+    said = "5 of 14 messages in context · 2 summed up"
+
+    assert panel_view({**KNOWN, "status": said}).status == said
+    assert panel_view(KNOWN).status == ""
+
+
+def test_the_short_status_has_the_numbers():
+    view = panel_view({**KNOWN, "status": "5 of 14 messages in context · 2 summed up"})
+
+    assert view.short_status == "5 of 14"
+
+
+def test_a_picked_topic_that_vanished_is_gone_not_dropped():
+    view = panel_view({**KNOWN, "active_topics": ["Async", "Old Topic"]})
+
+    assert [(t.label, t.is_active) for t in view.topics] == [("LangGraph", False), ("Async", True)]
+    assert [t.label for t in view.gone] == ["Old Topic"]
+
+
+def test_the_sticky_topic_is_counted_and_is_no_bubble():
+    assert panel_view(KNOWN).sticky_count == 2
+
+
+def test_a_topic_keeps_its_hue_when_it_is_renamed_and_when_others_come():
+    topics = [{"label": "Cats", "count": 2, "id": "t1"}]
+    renamed = [{"label": "Felines", "count": 3, "id": "t1"}, {"label": "Boats", "count": 1}]
+
+    hues = [panel_view({"topics": shown}).topics[0].hue for shown in (topics, renamed)]
+
+    assert hues[0] == hues[1]
+
+
+def test_one_message_is_not_one_messages():
+    assert [messages_counted(n) for n in (0, 1, 2)] == ["0 messages", "1 message", "2 messages"]

@@ -1,0 +1,71 @@
+"""The page of one turn, from what the commands say."""
+
+import pytest
+from starlette.datastructures import QueryParams
+
+from smart_context.web.pages.views.turn_view import replay_settings, topic_choices, turn_view
+
+
+def turn(**others):
+    row = {"in": True, "reason": "in: pinned by you", "tokens": 3}
+    return {
+        "messages": [row, {**row, "in": False}],
+        "parts": {"message": 25, "history": 75, "contexts": 0},
+        "part_names": {"contexts": "Notes", "history": "Messages", "message": "This message"},
+        "settings": {"threshold": 0.4, "topics": [], "keep_pairs": True, "pinned": ["a", "b"]},
+        **others,
+    }
+
+
+def test_the_parts_fill_the_bar_in_the_order_in_which_they_are_sent():
+    parts = turn_view(turn(), is_replay=False).parts
+    assert [(p.part, p.start, p.width) for p in parts] == [("history", 0, 75), ("message", 75, 25)]
+
+
+def test_in_and_out_are_told_apart_and_settings_are_in_words():
+    view = turn_view(turn(), is_replay=False)
+    assert (len(view.kept), len(view.left_out)) == (1, 1)
+    assert dict(view.settings) == {
+        "Threshold": "0.4",
+        "Answers bring their questions": "yes",
+        "Pinned": "2 messages",
+    }
+
+
+def test_what_has_changed_is_in_words():
+    difference = {"settings": {"topics": [[], ["Cats"]]}, "models": {"chat": ["a", None]}}
+    view = turn_view(turn(diff=difference), is_replay=True)
+    assert view.changes == ("Topics: none → Cats", "Model: a → none")
+
+
+@pytest.mark.parametrize(
+    ("query", "settings"),
+    [
+        pytest.param("", None, id="no form"),
+        pytest.param("diff=x", None, id="another form"),
+        pytest.param("replay=1", {"topics": [], "keep_pairs": False}, id="nothing ticked"),
+        pytest.param(
+            "replay=1&topics=A&topics=B&threshold=0.3&recent_messages=4&keep_pairs=on&relevance=plain",
+            {
+                "topics": ["A", "B"],
+                "threshold": 0.3,
+                "recent_messages": 4,
+                "keep_pairs": True,
+                "relevance": "plain",
+            },
+            id="all of it",
+        ),
+        pytest.param(
+            "replay=1&threshold=x&recent_messages=&relevance=best&model=",
+            {"topics": [], "keep_pairs": False},
+            id="nonsense is passed over",
+        ),
+    ],
+)
+def test_the_form_is_read(query, settings):
+    assert replay_settings(QueryParams(query)) == settings
+
+
+def test_a_replay_can_pick_the_topics_of_the_turn_and_of_the_chat():
+    stored = [{"label": "B"}, {"label": "A"}, {"label": "Instructions", "sticky": True}]
+    assert topic_choices(["Gone", "A"], stored) == ["Gone", "A", "B"]
