@@ -11,10 +11,15 @@ from urllib.parse import urlsplit
 from smart_context.environment import environment, user_folder
 from smart_context.errors import CommandFailed
 from smart_context.web.gate.access import link_digest, start_link
-from smart_context.web.gate.browser_sessions import LINK_S, BrowserSession, SessionRecord, StartLink
 from smart_context.web.gate.door import OPEN_PATH
-from smart_context.web.gate.session_file import SessionFile
-from smart_context.web.gate.session_file import session_file as sessions_in
+from smart_context.web.gate.sessions.browser_sessions import (
+    LINK_S,
+    BrowserSession,
+    SessionRecord,
+    StartLink,
+)
+from smart_context.web.gate.sessions.session_file import SessionFile
+from smart_context.web.gate.sessions.session_file import session_file as sessions_in
 
 _ANSWER_S = 1.0
 

@@ -17,7 +17,7 @@ from smart_context.gateway.edge.gateway import make_gateway
 from smart_context.web.gate.access import Access
 from smart_context.web.gate.gate import admitted
 from smart_context.web.gate.security import check_exposure
-from smart_context.web.gate.session_book import SessionBook
+from smart_context.web.gate.sessions.session_book import SessionBook
 from smart_context.web.pages.pages import page_routes
 from smart_context.web.pages.plugin_panels import panel_routes
 from smart_context.web.routes import create_web_app

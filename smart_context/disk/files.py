@@ -18,11 +18,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from smart_context.disk.folders import PRIVATE_FILE, Folder, NotPlain, TooLarge, opened
+from smart_context.disk.folders import PRIVATE_FILE, Folder, NotPlain, opened
 from smart_context.disk.locks import try_lock, unlock
 from smart_context.disk.places import Place, folder_of, place_of
-from smart_context.errors import StoreFailed
-from smart_context.text.names import shown
+from smart_context.disk.refusals import could_not
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.tmp", re.DOTALL)
@@ -287,29 +286,3 @@ def _wait_for_lock(descriptor: int) -> None:
 
 def _signature(found: os.stat_result) -> Signature:
     return Signature(found.st_mtime_ns, found.st_size, found.st_ino)
-
-
-def could_not(verb: str, path: Path | Place, error: OSError) -> StoreFailed:
-    """The error for users when a file could not be `read` or `written`."""
-    name = shown(path)
-    if isinstance(error, NotPlain):
-        return StoreFailed(
-            f"{shown(error.filename)} is {error.strerror}. Put the {error.wanted} itself there."
-        )
-    if isinstance(error, TooLarge):
-        return StoreFailed(f"{name} {error.strerror}. Move it elsewhere or split it.")
-    kept = "What was there before is unchanged." if verb == "written" else "Nothing was changed."
-    reason = error.strerror or str(error)
-    advice = _ADVICE.get(error.errno or 0, "Check the folder and try again.")
-    return StoreFailed(f"{name} could not be {verb}: {reason}. {kept} {advice}")
-
-
-_ADVICE = {
-    errno.ENOSPC: "The disk is full: free some space and try again.",
-    errno.EDQUOT: "Your disk quota is used up: free some space and try again.",
-    errno.EFBIG: "The file would be larger than this system allows.",
-    errno.EROFS: "The disk is mounted read-only.",
-    errno.EACCES: "Check who may read and write the file and its folder.",
-    errno.EPERM: "Check who may read and write the file and its folder.",
-    errno.ELOOP: "It is a link; put the file itself there.",
-}

@@ -16,6 +16,7 @@ from smart_context.packing.roles.role import RoleConfig
 from smart_context.packing.sections.section_names import heading_of
 from smart_context.packing.sections.sections import GatheredSection, Gathering, GitUse, RepomixUse
 from smart_context.packing.templates.allowed import check_allowed
+from smart_context.packing.variables import variables_of
 from smart_context.text.names import one_line
 
 if TYPE_CHECKING:  # jinja2 takes 50 ms, and only templates need it
@@ -147,7 +148,7 @@ class ContextPacker:
         """
         check_allowed(template_name)
         with self._renderer() as render:
-            return render(template_name, _values(role, task_description, kwargs))
+            return render(template_name, variables_of(role, task_description, kwargs))
 
     def get_git_diff(self, staged: bool = True) -> str:
         """The staged or the unstaged changes as a diff; empty if git fails."""
@@ -230,7 +231,7 @@ class ContextPacker:
                 "extra_context": dict(extra_context),
             }
             try:
-                prompt = render(template_name, _values(role, task_description, values))
+                prompt = render(template_name, variables_of(role, task_description, values))
             except Exception as error:  # noqa: BLE001  a template is code: it may fail in any way
                 from smart_context.packing.templates.templates import failure_of  # noqa: PLC0415  50 ms
 
@@ -285,22 +286,6 @@ def _folder(
     template_dir: "Path | str | Place | OwnTemplates | None",
 ) -> "Place | OwnTemplates | None":
     return Place(Path(template_dir)) if isinstance(template_dir, Path | str) else template_dir
-
-
-def _values(role: RoleConfig, task_description: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The variables of a template; extra values can't replace the role and the task."""
-    context = given.get("context", given.get("file_context", ""))
-    return {
-        "target_files": (),
-        "extra_context": {},
-        **given,
-        "context": context,
-        "file_context": context,
-        "role": role,
-        "system_prompt": role.system_prompt,
-        "task_description": task_description,
-        "task": task_description,
-    }
 
 
 def _rendered(plan: PackPlan) -> str:

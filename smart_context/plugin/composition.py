@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from smart_context.host.commands.registry import CommandHandler
 from smart_context.host.plugins.api import PluginContext
@@ -124,11 +123,12 @@ async def compose(context: PluginContext) -> PluginParts:
         receipts=accounts.recorder,
     )
     filtering.sidecars.on_changed_elsewhere(hooks.chosen_elsewhere)
-    shown = filtering.chat_filter
     commands = {
-        **FilterCommands(chat_filter=shown).commands(),
+        **FilterCommands(chat_filter=filtering.chat_filter).commands(),
         **editing.commands(),
-        **ExtractionCommands(topics=topics, chat_filter=shown, latest=context.latest).commands(),
+        **ExtractionCommands(
+            topics=topics, chat_filter=filtering.chat_filter, latest=context.latest
+        ).commands(),
         **accounts.previews.commands(),
         **accounts.receipts.commands(),
         **material.contexts.commands(),
@@ -150,7 +150,7 @@ async def _filtering(
     scorer = RelevanceScorer(cache, mode=settings.relevance, scale=scale, judge=judge)
     budget = WindowBudget(window=model.window, contexts=settings.context_budget_tokens)
     selector = ContextSelector(scorer, settings, context.logger, budget)
-    roles = RoleSources(context.trust, partial(_user_roles, context))
+    roles = RoleSources(context.trust, lambda: context.user_roles)
     chat_filter = ChatFilter(
         chats=context.chats,
         sidecars=sidecars,
@@ -161,10 +161,6 @@ async def _filtering(
         role_problem=partial(role_problem, roles),
     )
     return _Filtering(undo, sidecars, cache, budget, selector, roles, chat_filter)
-
-
-def _user_roles(context: PluginContext) -> Path | None:
-    return context.user_roles
 
 
 def _material(

@@ -16,7 +16,6 @@ from smart_context.chat.messages import ChatId
 from smart_context.disk.files import (
     Conflict,
     Signature,
-    could_not,
     locked,
     read_in,
     replace_unless_changed,
@@ -25,6 +24,7 @@ from smart_context.disk.files import (
 )
 from smart_context.disk.folders import Folder, opened
 from smart_context.disk.places import Place, folder_of
+from smart_context.disk.refusals import could_not
 from smart_context.errors import ChatIdInvalid, StoreFailed
 
 _ATTEMPTS = 20

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 
-from smart_context.web.gate.browser_sessions import LINK_S, BrowserSession, browser_name
-from smart_context.web.gate.session_book import SessionBook
+from smart_context.web.gate.sessions.browser_sessions import LINK_S, BrowserSession, browser_name
+from smart_context.web.gate.sessions.session_book import SessionBook
 
 COOKIE_DAYS = 400
 """Longest that browsers keep a cookie; the record decides how long it works."""

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from posixpath import splitext
 
 from smart_context.web.gate.access import Access, Guest, same_text
-from smart_context.web.gate.browser_sessions import LINK_S
 from smart_context.web.gate.client_api import NO_CLIENT_KEY, KeyRing, is_for_clients
 from smart_context.web.gate.client_keys import KeyFile
 from smart_context.web.gate.security import Refusal
+from smart_context.web.gate.sessions.browser_sessions import LINK_S
 from smart_context.web.gate.throttle import Throttle, TooManyAttempts
 from smart_context.web.gate.visits import Visit, clean_url
 

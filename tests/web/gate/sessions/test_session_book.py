@@ -3,9 +3,14 @@ from dataclasses import replace
 
 import pytest
 
-from smart_context.web.gate.browser_sessions import IDLE_DAYS, LINK_S, SessionRecord, StartLink
-from smart_context.web.gate.session_book import SEEN_STEP_S, SessionBook
-from smart_context.web.gate.session_file import session_file
+from smart_context.web.gate.sessions.browser_sessions import (
+    IDLE_DAYS,
+    LINK_S,
+    SessionRecord,
+    StartLink,
+)
+from smart_context.web.gate.sessions.session_book import SEEN_STEP_S, SessionBook
+from smart_context.web.gate.sessions.session_file import session_file
 
 NOW = 1_800_000_000
 

@@ -4,7 +4,11 @@ from pathlib import Path
 
 from smart_context.disk.places import Place
 from smart_context.disk.shared_file import SharedFile
-from smart_context.web.gate.browser_sessions import SessionRecord, read_record, render_record
+from smart_context.web.gate.sessions.browser_sessions import (
+    SessionRecord,
+    read_record,
+    render_record,
+)
 
 FILE_NAME = "sessions.json"
 SessionFile = SharedFile[SessionRecord]

@@ -9,12 +9,12 @@ from typing import TypeVar
 
 from smart_context.errors import StoreFailed
 from smart_context.threads import in_daemon_thread
-from smart_context.web.gate.browser_sessions import (
+from smart_context.web.gate.sessions.browser_sessions import (
     BrowserSession,
     RunningServer,
     SessionRecord,
 )
-from smart_context.web.gate.session_file import SessionFile
+from smart_context.web.gate.sessions.session_file import SessionFile
 
 _log = logging.getLogger(__name__)
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.web.gate.browser_sessions import (
+from smart_context.web.gate.sessions.browser_sessions import (
     IDLE_DAYS,
     MAX_SESSIONS,
     BrowserSession,

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from smart_context.errors import StoreFailed
-from smart_context.web.gate.browser_sessions import RunningServer, SessionRecord
-from smart_context.web.gate.session_file import session_file
+from smart_context.web.gate.sessions.browser_sessions import RunningServer, SessionRecord
+from smart_context.web.gate.sessions.session_file import session_file
 
 
 def with_server(name):

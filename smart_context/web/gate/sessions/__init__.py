@@ -1,0 +1,1 @@
+"""The sessions of browsers that were let in."""
