@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from smart_context.chat.messages import Message, MessageId
+from smart_context.results import TopicResult
 from smart_context.topics.identity import with_ids
 from smart_context.topics.values import STICKY_LABEL, Extraction, Topic
 from smart_context.values import JsonObject
@@ -58,14 +59,25 @@ def stored_topics(topics: object, members: Iterable[Topic] = ()) -> tuple[Topic,
     return with_ids(tuple(found))
 
 
-def public_topics(topics: Sequence[Mapping[str, Any]]) -> list[JsonObject]:
+def public_topics(topics: object) -> list[TopicResult]:
     """The topics of a chat file that are well formed; all but the sticky one have an id."""
-    ids = iter(stored_topics(topics))
-    sound = [topic for topic in topics if isinstance(topic.get("label"), str)]
+    found = iter(stored_topics(topics))
     return [
-        dict(topic) if topic.get("sticky") is True else {**topic, "id": next(ids).id}
-        for topic in sound
+        _sticky(entry) if entry.get("sticky") is True else _with_id(entry, next(found))
+        for entry in _entries(topics)
+        if isinstance(entry.get("label"), str)
     ]
+
+
+def _sticky(entry: Mapping[str, Any]) -> TopicResult:
+    ids = list(_texts(entry.get("message_ids")))
+    others = cast("TopicResult", dict(entry))
+    return {**others, "message_ids": ids, "count": len(ids)}
+
+
+def _with_id(entry: Mapping[str, Any], topic: Topic) -> TopicResult:
+    others = cast("TopicResult", dict(entry))
+    return {**others, "count": topic.count, "id": topic.id}
 
 
 def stored_sticky_ids(topics: object) -> frozenset[MessageId]:

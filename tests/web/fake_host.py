@@ -6,6 +6,7 @@ from typing import Any
 
 from smart_context.chat.messages import ChatId
 from smart_context.host.commands.registry import CommandRegistry
+from smart_context.topics.stored import public_topics
 
 
 @dataclass
@@ -71,7 +72,7 @@ class FakeHost:
     async def get_topics(self, chat_id: str) -> dict[str, Any]:
         chat = self.store.chats.get(chat_id, {"messages": []})
         return {
-            "topics": chat.get("topics", []),
+            "topics": public_topics(chat.get("topics")),
             "active_topics": [],
             "message_ids": [message["id"] for message in chat["messages"]],
             "status": "All messages in context",

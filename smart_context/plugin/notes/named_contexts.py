@@ -18,6 +18,7 @@ from smart_context.plugin.notes.context_documents import (
 from smart_context.plugin.notes.context_prompt import bounded
 from smart_context.plugin.notes.vault_notes import VaultNotes
 from smart_context.plugin.settings import FilterSettings
+from smart_context.results import ContextResult
 from smart_context.values import CountTokens, JsonObject
 from smart_context.vault.guarded.paths import confine
 from smart_context.vault.markdown.notes import Outline
@@ -104,7 +105,7 @@ class NamedContexts:
     async def list_contexts(self) -> JsonObject:
         """List all contexts with their number of items and the chat they were made for."""
 
-        def listed(contexts: SmartContexts) -> list[JsonObject]:
+        def listed(contexts: SmartContexts) -> list[ContextResult]:
             return [_listed(contexts, key) for key in contexts.keys()]  # noqa: SIM118 - no mapping
 
         return {"contexts": await self.notes.ask(listed)}
@@ -206,7 +207,7 @@ def checked_key(key: str) -> str:
     return name
 
 
-def _listed(contexts: SmartContexts, key: str) -> JsonObject:
+def _listed(contexts: SmartContexts, key: str) -> ContextResult:
     try:
         found = contexts.get(key)
     except StoreFailed as failure:

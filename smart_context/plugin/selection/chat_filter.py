@@ -11,8 +11,10 @@ from smart_context.chat.store import ChatStore
 from smart_context.errors import InvalidParams
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
-from smart_context.plugin.selection.documents import filter_document, topics_document
+from smart_context.plugin.selection.documents import filter_result
 from smart_context.plugin.selection.selector import ChatView, ContextSelector
+from smart_context.results import FilterResult, PanelResult
+from smart_context.topics.stored import public_topics
 from smart_context.values import JsonObject
 
 ANNOUNCE_AFTER_S = 0.05
@@ -92,18 +94,18 @@ class ChatFilter:
             is_of_client=is_of_client(others),
         )
 
-    async def topics(self, chat_id: ChatId) -> JsonObject:
+    async def topics(self, chat_id: ChatId) -> PanelResult:
         """The topics and the filter of a chat; an unknown chat has no topics."""
         view = await self.view(chat_id)
-        is_searching = self.selector.is_searching(view.sidecar.state)
         return {
-            **await self._filter_document(view),
-            **topics_document(view, is_searching=is_searching),
+            **await self._result(view),
+            "topics": public_topics(view.topics),
+            "embedding_search": self.selector.is_searching(view.sidecar.state),
         }
 
     async def change(
         self, chat_id: ChatId, change: Callable[[FilterState], FilterState]
-    ) -> JsonObject:
+    ) -> FilterResult:
         """Change a chat's state and tell all clients what is in context now.
 
         Raises:
@@ -124,31 +126,35 @@ class ChatFilter:
         await asyncio.sleep(ANNOUNCE_AFTER_S)
         await self._announce_now(chat_id)
 
-    async def _filter_document(self, view: ChatView) -> JsonObject:
-        document = filter_document(view, await self.selector.decide(view))
-        problems = (document["problem"], await self.role_problem(view.sidecar.state))
-        document["problem"] = " ".join(filter(None, problems))
-        return {**document, "undo_steps": self.undo_steps(view.chat_id)}
+    async def _result(self, view: ChatView) -> FilterResult:
+        return filter_result(
+            view,
+            await self.selector.decide(view),
+            role_problem=await self.role_problem(view.sidecar.state),
+            undo_steps=self.undo_steps(view.chat_id),
+        )
 
-    async def _announce_now(self, chat_id: ChatId) -> JsonObject:
+    async def _announce_now(self, chat_id: ChatId) -> FilterResult:
         """Tell all clients what is in context; returns what they are told.
 
         Deciding can take seconds. If something has changed meanwhile, decide again, so that no
         event is older than the one before it.
         """
-        document: JsonObject = {}
-        for _ in range(_ATTEMPTS):
+        attempts = 0
+        while True:
+            attempts += 1
             revision = self.sidecars.revision(chat_id)
             view = await self.view(chat_id)
-            document = await self._filter_document(view)
+            result = await self._result(view)
             stored = await self.chats.messages(chat_id)
-            is_current = revision == self.sidecars.revision(chat_id)
-            if is_current and _finished(stored) == view.messages:
+            has_changed = revision != self.sidecars.revision(chat_id)
+            is_current = not has_changed and _finished(stored) == view.messages
+            if is_current:
                 searching = self.selector.is_searching(view.sidecar.state)
-                event = {"chat_id": chat_id, "embedding_search": searching, **document}
+                event = {"chat_id": chat_id, "embedding_search": searching, **result}
                 self.emit("smart_context.filter_changed", event)
-                break
-        return document
+            if is_current or attempts == _ATTEMPTS:
+                return result
 
 
 def with_selection(view: ChatView, labels: Iterable[str]) -> ChatView:

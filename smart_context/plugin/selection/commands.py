@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import MessageId
 from smart_context.host.commands.registry import CommandHandler
 from smart_context.plugin.selection.chat_filter import ChatFilter
-from smart_context.values import JsonObject
+from smart_context.results import FilterResult, PanelResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,31 +32,31 @@ class FilterCommands:
             "release": self.release,
         }
 
-    async def set_filter(self, chat_id: str, topics: list[str]) -> JsonObject:
+    async def set_filter(self, chat_id: str, topics: list[str]) -> FilterResult:
         """Select topics, by label; an empty list clears the filter."""
         return await self.chat_filter.change(check_chat_id(chat_id), lambda s: s.select(topics))
 
-    async def get_topics(self, chat_id: str) -> JsonObject:
+    async def get_topics(self, chat_id: str) -> PanelResult:
         """The topics of a chat, the selected ones, and what is in context."""
         return await self.chat_filter.topics(check_chat_id(chat_id))
 
-    async def set_similarity_mode(self, chat_id: str, enabled: bool) -> JsonObject:
+    async def set_similarity_mode(self, chat_id: str, enabled: bool) -> Mapping[str, Any]:
         """Turn the similarity search of a chat on or off; off clears the selection."""
         checked = check_chat_id(chat_id)
         shown = await self.chat_filter.change(checked, lambda s: s.switch(enabled=enabled))
         return {"embedding_search": enabled, **shown}
 
-    async def pin(self, chat_id: str, message_ids: list[str]) -> JsonObject:
+    async def pin(self, chat_id: str, message_ids: list[str]) -> FilterResult:
         """Keep messages in context, whatever the filter says."""
         ids = _ids(message_ids)
         return await self.chat_filter.change(check_chat_id(chat_id), lambda s: s.pin(ids))
 
-    async def hide(self, chat_id: str, message_ids: list[str]) -> JsonObject:
+    async def hide(self, chat_id: str, message_ids: list[str]) -> FilterResult:
         """Keep messages out of context, whatever the filter says."""
         ids = _ids(message_ids)
         return await self.chat_filter.change(check_chat_id(chat_id), lambda s: s.hide(ids))
 
-    async def release(self, chat_id: str, message_ids: list[str]) -> JsonObject:
+    async def release(self, chat_id: str, message_ids: list[str]) -> FilterResult:
         """Let the filter decide about messages again."""
         ids = _ids(message_ids)
         return await self.chat_filter.change(check_chat_id(chat_id), lambda s: s.release(ids))

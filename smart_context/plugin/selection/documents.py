@@ -5,11 +5,12 @@ import numpy as np
 from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.selection.status_line import status_line
 from smart_context.relevance.reasons import KINDS, ReasonKind
-from smart_context.topics.stored import public_topics
-from smart_context.values import JsonObject
+from smart_context.results import FilterResult
 
 
-def filter_document(view: ChatView, decision: Decision) -> JsonObject:
+def filter_result(
+    view: ChatView, decision: Decision, *, role_problem: str, undo_steps: int
+) -> FilterResult:
     """The filter and its result, with all that the page shows of it.
 
     `set_filter` returns it, and `filter_changed` carries it.
@@ -22,7 +23,7 @@ def filter_document(view: ChatView, decision: Decision) -> JsonObject:
         "total_messages": len(view.messages),
         "fell_back": decision.selection.fell_back,
         "status": status_line(view, decision),
-        "problem": decision.problem,
+        "problem": " ".join(filter(None, (decision.problem, role_problem))),
         "threshold": decision.selection.reasons.threshold,
         "threshold_is_own": state.threshold is not None,
         "pinned": list(state.pinned),
@@ -30,16 +31,7 @@ def filter_document(view: ChatView, decision: Decision) -> JsonObject:
         "sticky": [m.id for m in view.messages if m.id in sticky],
         "kept_by": _kept_by(decision),
         "role": state.role,
-    }
-
-
-def topics_document(view: ChatView, *, is_searching: bool) -> JsonObject:
-    """The topics, as `get_topics` returns them."""
-    return {
-        "topics": public_topics(view.topics),
-        "active_topics": list(view.sidecar.state.active_topics),
-        "embedding_search": is_searching,
-        "total_messages": len(view.messages),
+        "undo_steps": undo_steps,
     }
 
 

@@ -30,7 +30,7 @@ class ExtractionCommands:
         """The commands by name."""
         return {"refresh_topics": self.refresh_topics, "topic_map": self.topic_map}
 
-    async def refresh_topics(self, chat_id: str, wait: bool = False) -> JsonObject:
+    async def refresh_topics(self, chat_id: str, wait: bool = False) -> Mapping[str, Any]:
         """Find the topics of a chat now, in the background unless asked to wait."""
         checked = check_chat_id(chat_id)
         task = self.latest(("topics", checked), self.topics.update(checked))

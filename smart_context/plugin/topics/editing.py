@@ -16,6 +16,7 @@ from smart_context.plugin.choices.undo import Step, UndoSteps, difference_in_wor
 from smart_context.plugin.notes.context_changes import ContextChanges
 from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.plugin.selection.selector import ContextSelector
+from smart_context.results import PanelResult
 from smart_context.topics.identity import with_ids
 from smart_context.topics.stored import public_topics, stored_sticky_ids, stored_topics, to_stored
 from smart_context.topics.values import Extraction, Topic
@@ -55,25 +56,25 @@ class TopicEditing:
             "undo": self.undo,
         }
 
-    async def rename_topic(self, chat_id: str, label: str, new_label: str) -> JsonObject:
+    async def rename_topic(self, chat_id: str, label: str, new_label: str) -> PanelResult:
         """Rename a topic, now and in later extractions."""
         return await self._rename(chat_id, [label], new_label)
 
     async def merge_topics(
         self, chat_id: str, labels: list[str], new_label: str | None = None
-    ) -> JsonObject:
+    ) -> PanelResult:
         """Merge topics, now and in later extractions, under the first one's name or another."""
         if len(set(labels)) < 2:  # noqa: PLR2004 - to merge takes two
             raise InvalidParams("labels: expected at least two topics to merge")
         return await self._rename(chat_id, labels, new_label or labels[0])
 
-    async def delete_topic(self, chat_id: str, label: str) -> JsonObject:
+    async def delete_topic(self, chat_id: str, label: str) -> PanelResult:
         """Delete a topic, now and in later extractions."""
         return await self._edit(
             chat_id, lambda edits: edits.delete(label), lambda now: "" if now == label else now
         )
 
-    async def add_topic(self, chat_id: str, label: str, select: bool = False) -> JsonObject:
+    async def add_topic(self, chat_id: str, label: str, select: bool = False) -> PanelResult:
         """Add a topic of your own; `select` also picks it."""
 
         def change(state: FilterState) -> FilterState:
@@ -83,7 +84,7 @@ class TopicEditing:
 
         return await self._change(chat_id, change)
 
-    async def set_threshold(self, chat_id: str, threshold: float | None = None) -> JsonObject:
+    async def set_threshold(self, chat_id: str, threshold: float | None = None) -> PanelResult:
         """Set a chat's own threshold; leave it out to use that of the settings."""
         checked = check_chat_id(chat_id)
         try:
@@ -93,7 +94,7 @@ class TopicEditing:
         await self.chat_filter.announce(checked)
         return await self.chat_filter.topics(checked)
 
-    async def undo(self, chat_id: str) -> JsonObject:
+    async def undo(self, chat_id: str) -> Mapping[str, Any]:
         """Undo the last choice in a chat: topics, filter, pins, threshold, contexts, role."""
         checked = check_chat_id(chat_id)
         step = self.steps.pop(checked)
@@ -121,7 +122,7 @@ class TopicEditing:
         edited = edits.apply(extraction.topics, [message.id for message in messages])
         return replace(extraction, topics=await self._counted(chat_id, edited, messages))
 
-    async def _rename(self, chat_id: str, labels: list[str], new_label: str) -> JsonObject:
+    async def _rename(self, chat_id: str, labels: list[str], new_label: str) -> PanelResult:
         return await self._edit(
             chat_id,
             lambda edits: edits.rename(labels, new_label),
@@ -133,7 +134,7 @@ class TopicEditing:
         chat_id: str,
         change: Callable[[TopicEdits], TopicEdits],
         relabel: Callable[[str], str],
-    ) -> JsonObject:
+    ) -> PanelResult:
         def both(state: FilterState) -> FilterState:
             active = dict.fromkeys(relabel(label) for label in state.active_topics)
             active.pop("", None)
@@ -143,7 +144,7 @@ class TopicEditing:
 
     async def _change(
         self, chat_id: str, change: Callable[[FilterState], FilterState]
-    ) -> JsonObject:
+    ) -> PanelResult:
         checked = check_chat_id(chat_id)
         if not await self.chats.exists(checked):
             raise CommandFailed("This chat has no messages yet, so it has no topics.")

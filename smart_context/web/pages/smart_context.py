@@ -5,14 +5,16 @@ The host runs commands by name, so the web layer needs no import of the plugin.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import anyio
 
 from smart_context.errors import SmartContextError, UnknownCommand
 from smart_context.host.commands.registry import Caller, CommandRegistry
+from smart_context.results import ContextResult, PanelResult, TopicResult
+from smart_context.topics.stored import public_topics
 from smart_context.values import JsonObject
-from smart_context.web.pages.views.panel_view import PanelView, panel_view
+from smart_context.web.pages.views.panel_view import PanelView, early_panel, panel_view
 
 FILTER_PATIENCE_S = 0.4
 """How long a page waits for the filter; after that its script asks again."""
@@ -48,26 +50,28 @@ class SmartContextCommands:
             chat_id: The chat.
             stored_topics: The topics in the chat's document, shown until the filter answers.
         """
-        state: JsonObject = {"topics": stored_topics if isinstance(stored_topics, list) else []}
         with anyio.move_on_after(FILTER_PATIENCE_S):
             answer = await self.ask("smart_context.get_topics", {"chat_id": chat_id})
             if answer is None:
                 return None
-            state |= answer
-        return panel_view(state)
+            if "topics" in answer:
+                return panel_view(cast("PanelResult", answer))
+            return early_panel(public_topics(stored_topics), problem=str(answer.get("problem", "")))
+        return early_panel(public_topics(stored_topics))
 
-    async def topics(self, chat_id: str) -> list[JsonObject]:
+    async def topics(self, chat_id: str) -> list[TopicResult]:
         """The topics of a chat; empty if they are unavailable."""
-        return await self._listed("smart_context.get_topics", "topics", {"chat_id": chat_id})
+        found = await self._listed("smart_context.get_topics", "topics", {"chat_id": chat_id})
+        return cast("list[TopicResult]", found)
 
     async def receipts(self, chat_id: str) -> list[JsonObject]:
         """The receipts of a chat; empty if they are unavailable."""
         return await self._listed("smart_context.receipts", "receipts", {"chat_id": chat_id})
 
-    async def contexts(self) -> list[JsonObject] | None:
+    async def contexts(self) -> list[ContextResult] | None:
         """The named contexts; `None` if the plugin is turned off."""
         answer = await self.ask("smart_context.list_contexts", {})
-        return None if answer is None else list(answer.get("contexts", ()))
+        return None if answer is None else cast("list[ContextResult]", answer.get("contexts", []))
 
     async def turn(
         self, chat_id: str, turn: str, *, compared: str | None, replayed: JsonObject | None

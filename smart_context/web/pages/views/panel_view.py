@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from smart_context.results import PanelResult, TopicResult
 from smart_context.topics.identity import hue_of, new_id
 
 
@@ -56,40 +57,65 @@ class PanelView:
         return self.status.partition(" messages in context")[0]
 
 
-def panel_view(state: Mapping[str, Any]) -> PanelView:
-    """The panel from the result of `get_topics`."""
-    stored = [topic for topic in state.get("topics", ()) if isinstance(topic, Mapping)]
-    picked = state.get("active_topics") or ()
-    named = [
-        topic
+def panel_view(found: PanelResult) -> PanelView:
+    """The panel from what the plugin gives."""
+    topics, gone = _bubbles(found["topics"], found["active_topics"])
+    return PanelView(
+        topics=topics,
+        gone=gone,
+        sticky_count=_sticky_count(found["topics"]),
+        is_on=found["embedding_search"],
+        status=found["status"],
+        message_ids=frozenset(found["message_ids"]),
+        state=found,
+    )
+
+
+def early_panel(stored: Sequence[TopicResult], *, problem: str = "") -> PanelView:
+    """The panel while the plugin has not answered yet, or has failed.
+
+    Args:
+        stored: The topics in the chat's file.
+        problem: Why it failed.
+    """
+    topics, _ = _bubbles(stored, ())
+    return PanelView(
+        topics=topics,
+        gone=(),
+        sticky_count=_sticky_count(stored),
+        is_on=True,
+        status="",
+        message_ids=None,
+        state={"topics": stored, **({"problem": problem} if problem else {})},
+    )
+
+
+def _bubbles(
+    stored: Sequence[TopicResult], picked: Sequence[str]
+) -> tuple[tuple[TopicView, ...], tuple[TopicView, ...]]:
+    """The bubbles of topics, and of those that are picked and gone."""
+    shown = {
+        topic["label"]: topic
         for topic in stored
         if not topic.get("sticky") and (not topic.get("parent_id") or topic["label"] in picked)
-    ]
-    counts = {str(topic["label"]): int(topic.get("count", 0)) for topic in named}
-    ids = {str(topic["label"]): str(topic["id"]) for topic in named if topic.get("id")}
-    active = tuple(str(label) for label in state.get("active_topics") or ())
-    labels = (*counts, *(label for label in active if label not in counts))
-    views = {
-        label: TopicView(
-            id=topic_id,
-            label=label,
-            count=counts.get(label, 0),
-            is_active=label in active,
-            hue=hue_of(topic_id),
-        )
-        for label in labels
-        for topic_id in (ids.get(label) or new_id(label, ()),)
     }
-    message_ids = state.get("message_ids")
-    return PanelView(
-        topics=tuple(view for label, view in views.items() if label in counts),
-        gone=tuple(view for label, view in views.items() if label not in counts),
-        sticky_count=_sticky_count(stored),
-        is_on=state.get("embedding_search") is not False,
-        status=str(state.get("status") or ""),
-        message_ids=None if message_ids is None else frozenset(message_ids),
-        state=state,
-    )
+    views = [
+        TopicView(
+            id=topic["id"],
+            label=label,
+            count=topic["count"],
+            is_active=label in picked,
+            hue=hue_of(topic["id"]),
+        )
+        for label, topic in shown.items()
+    ]
+    gone = [
+        TopicView(id=topic_id, label=label, count=0, is_active=True, hue=hue_of(topic_id))
+        for label in picked
+        if label not in shown
+        for topic_id in (new_id(label, ()),)
+    ]
+    return tuple(views), tuple(gone)
 
 
 def messages_counted(count: int) -> str:
@@ -97,9 +123,5 @@ def messages_counted(count: int) -> str:
     return "1 message" if count == 1 else f"{count} messages"
 
 
-def _sticky_count(topics: Sequence[Mapping[str, Any]]) -> int:
-    return sum(
-        len(topic.get("message_ids") or ()) or int(topic.get("count", 0))
-        for topic in topics
-        if topic.get("sticky")
-    )
+def _sticky_count(topics: Sequence[TopicResult]) -> int:
+    return sum(topic["count"] for topic in topics if topic.get("sticky"))

@@ -1,22 +1,32 @@
-from smart_context.web.pages.views.panel_view import messages_counted, panel_view
+from smart_context.web.pages.views.panel_view import early_panel, messages_counted, panel_view
 
 TOPICS = [
-    {"label": "LangGraph", "count": 4},
-    {"label": "Async", "count": 2},
+    {"label": "LangGraph", "count": 4, "id": "t1"},
+    {"label": "Async", "count": 2, "id": "t2"},
     {"label": "Instructions & Preferences", "sticky": True, "message_ids": ["a", "b"], "count": 2},
 ]
-KNOWN = {"topics": TOPICS, "active_topics": [], "embedding_search": True, "total_messages": 14}
-
-
-def ids(count):
-    return [f"m{i}" for i in range(count)]
+KNOWN = {
+    "topics": TOPICS,
+    "active_topics": [],
+    "embedding_search": True,
+    "message_ids": [],
+    "status": "All messages in context",
+}
 
 
 def test_the_status_is_the_plugins_and_empty_while_it_is_not_known():
     said = "5 of 14 messages in context · 2 summed up"
 
     assert panel_view({**KNOWN, "status": said}).status == said
-    assert panel_view(KNOWN).status == ""
+    assert early_panel(TOPICS).status == ""
+
+
+def test_a_panel_without_an_answer_has_the_stored_topics():
+    view = early_panel(TOPICS, problem="The chat can't be read.")
+
+    assert [topic.label for topic in view.topics] == ["LangGraph", "Async"]
+    assert (view.sticky_count, view.is_on, view.message_ids) == (2, True, None)
+    assert view.state["problem"] == "The chat can't be read."
 
 
 def test_the_short_status_has_the_numbers():
@@ -38,9 +48,12 @@ def test_the_sticky_topic_is_counted_and_is_no_bubble():
 
 def test_a_topic_keeps_its_hue_when_it_is_renamed_and_when_others_come():
     topics = [{"label": "Cats", "count": 2, "id": "t1"}]
-    renamed = [{"label": "Felines", "count": 3, "id": "t1"}, {"label": "Boats", "count": 1}]
+    renamed = [
+        {"label": "Felines", "count": 3, "id": "t1"},
+        {"label": "Boats", "count": 1, "id": "t2"},
+    ]
 
-    hues = [panel_view({"topics": shown}).topics[0].hue for shown in (topics, renamed)]
+    hues = [early_panel(shown).topics[0].hue for shown in (topics, renamed)]
 
     assert hues[0] == hues[1]
 

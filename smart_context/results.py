@@ -1,0 +1,52 @@
+"""What commands of the main plugin give, as JSON: its side and the page's are checked by these.
+
+docs/wire.md says what each key means to clients.
+"""
+
+from typing import NotRequired, TypedDict
+
+
+class TopicResult(TypedDict):
+    """A topic of a chat; the one of standing instructions is sticky and lists its messages."""
+
+    label: str
+    count: int
+    id: NotRequired[str]
+    parent_id: NotRequired[str]
+    sticky: NotRequired[bool]
+    message_ids: NotRequired[list[str]]
+
+
+class FilterResult(TypedDict):
+    """The filter of a chat and what follows from it; `filter_changed` carries it, too."""
+
+    active_topics: list[str]
+    message_ids: list[str]
+    total_messages: int
+    fell_back: bool
+    status: str
+    problem: str
+    threshold: float | None
+    threshold_is_own: bool
+    pinned: list[str]
+    hidden: list[str]
+    sticky: list[str]
+    kept_by: dict[str, list[str]]
+    role: str
+    undo_steps: int
+
+
+class PanelResult(FilterResult):
+    """The topics of a chat with its filter."""
+
+    topics: list[TopicResult]
+    embedding_search: bool
+
+
+class ContextResult(TypedDict):
+    """A named context in the list of all."""
+
+    key: str
+    chat_id: str
+    items: int
+    problem: str
