@@ -368,6 +368,7 @@ def main():
     options.add_argument("--into", type=Path, default=Path())
     options.add_argument("--cache", type=Path, help="where vectors are kept for the next time")
     given = options.parse_args()
+    given.into.mkdir(parents=True, exist_ok=True)
     embedder = RememberingEmbedder(EmbeddedEmbedder(), given.cache)
     with asyncio.Runner() as runner:
         looker = Looker(embedder, runner.get_loop())
