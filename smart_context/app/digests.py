@@ -20,10 +20,10 @@ class Digests:
         self._config = config
 
     async def __call__(
-        self, messages: Sequence[Message], former: str, model: ChatModel | None
+        self, messages: Sequence[Message], previous: str, model: ChatModel | None
     ) -> str:
         """A summary in Markdown; see `digest`."""
-        return await digest(messages, former, model, self._limits())
+        return await digest(messages, previous, model, self._limits())
 
     def _limits(self) -> DigestLimits:
         config = self._config()

@@ -142,7 +142,7 @@ def _read_base_url(table: Table) -> str:
         parts = urlsplit(value)
         complete = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
     except ValueError:
-        table.fault("base_url", f"{example}, found a string that is no address")
+        table.fault("base_url", f"{example}, found a string that is not an address")
         return ""
     if "@" in parts.netloc or looks_secret(value):
         table.fault("base_url", "holds a name, password or key; use api_key_env instead")

@@ -75,8 +75,8 @@ class RememberingEmbedder:
             return {key.tobytes(): row for key, row in zip(keys, vectors, strict=True)}
         except FileNotFoundError:
             return {}
-        except Exception as damaged:  # noqa: BLE001 -- whatever is wrong with a cache, it is made anew
-            _log.warning("%s can't be read (%s); its vectors are made anew.", self._path, damaged)
+        except Exception as damaged:  # noqa: BLE001 -- whatever is wrong with a cache, it is rebuilt
+            _log.warning("%s can't be read (%s); its vectors are rebuilt.", self._path, damaged)
             return {}
 
 

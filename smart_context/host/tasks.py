@@ -45,12 +45,12 @@ class TaskOwner:
             RuntimeError: If the owner was closed.
         """
         self._check_open(work)
-        former = self._latest.get(key)
-        if former is None or former.done():
+        previous = self._latest.get(key)
+        if previous is None or previous.done():
             task = self.spawn(work)
         else:
-            former.cancel()
-            task = self.spawn(_after(former, work))
+            previous.cancel()
+            task = self.spawn(_after(previous, work))
             task.add_done_callback(lambda _: work.close())
         self._latest[key] = task
         task.add_done_callback(lambda done: self._forget(key, done))
@@ -85,11 +85,11 @@ class TaskOwner:
             del self._latest[key]
 
 
-async def _after(former: asyncio.Task[Any], work: Coroutine[Any, Any, T]) -> T:
+async def _after(previous: asyncio.Task[Any], work: Coroutine[Any, Any, T]) -> T:
     try:
-        await asyncio.wait([former])
+        await asyncio.wait([previous])
     finally:
-        if not former.done():  # cancelled too; the first must end before the third begins
-            await asyncio.wait([former])
-    del former  # the traceback of a cancelled task keeps its locals: else a chain of all tasks
+        if not previous.done():  # cancelled too; the first must end before the third begins
+            await asyncio.wait([previous])
+    del previous  # the traceback of a cancelled task keeps its locals: else a chain of all tasks
     return await work

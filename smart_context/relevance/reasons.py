@@ -52,7 +52,7 @@ class Reason:
         kind: What decided.
         score: Its best score over the selected topics; `None` when no filter is active.
         topic: The label of the topic that it is closest to; empty when that isn't known.
-        threshold: What the score was held against.
+        threshold: The threshold it was compared with.
         recent: How many of the newest messages are always kept.
         detail: What else there is to say, such as a summary's date; empty mostly.
     """
@@ -148,7 +148,7 @@ class Reasons(Mapping[MessageId, Reason]):
         ids: The messages, chronological.
         kinds: Shape (n,), indices into `KINDS`.
         found: The scores; `None` when no filter is active.
-        threshold: What the scores were held against.
+        threshold: The threshold they were compared with.
         recent: How many of the newest messages are always kept.
     """
 

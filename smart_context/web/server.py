@@ -216,11 +216,11 @@ class _Server(uvicorn.Server):
         def on_signal(_number: int, _frame: FrameType | None) -> None:
             loop.call_soon_threadsafe(self._leave)
 
-        former = {number: signal.signal(number, on_signal) for number in _SIGNALS}
+        previous = {number: signal.signal(number, on_signal) for number in _SIGNALS}
         try:
             yield
         finally:
-            for number, handler in former.items():
+            for number, handler in previous.items():
                 signal.signal(number, handler)
 
     def _leave(self) -> None:

@@ -45,7 +45,7 @@ export class ChatContexts {
     });
   }
 
-  /** Asks for the chips anew. */
+  /** Asks for the chips again. */
   async refresh() {
     const wish = ++this.#wish;
     const state = await this.#call("chat_contexts", {}).catch(() => null);

@@ -2,7 +2,7 @@
 
     python -m tests.benchmarks.bench_packing [--rounds 9] [--peers files-to-prompt repo-to-text]
 
-The trees are made anew: a repository of 400 files, a tree of 5,000 and a vault of 1,000 notes.
+The trees are rebuilt: a repository of 400 files, a tree of 5,000 and a vault of 1,000 notes.
 "Limit" is a process that walks the tree, reads every file and writes it. Peers are those of the
 named programs that are on the PATH. All run in turns; medians of processor time in milliseconds,
 of which a busy machine changes least. The goals are at most half the fastest peer, at most twice

@@ -149,7 +149,7 @@ async def test_what_somebody_put_into_the_trash_stays_there(store, folder):
     assert note.read_bytes() == b"mine"
 
 
-async def test_an_update_after_deleting_begins_anew(store):
+async def test_an_update_after_deleting_starts_again(store):
     await store.save("c", said("a"))
     await store.load("c")
     await store.delete("c")

@@ -33,7 +33,7 @@ async def test_another_model_has_vectors_of_its_own(tmp_path):
     assert other.asked == ["a boat"]
 
 
-async def test_damaged_vectors_are_made_anew(tmp_path, caplog):
+async def test_damaged_vectors_are_rebuilt(tmp_path, caplog):
     embedder = RememberingEmbedder(SubjectEmbedder(), tmp_path)
     await embedder.embed(["a boat"])
     embedder.keep()
@@ -43,7 +43,7 @@ async def test_damaged_vectors_are_made_anew(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         await RememberingEmbedder(fresh, tmp_path).embed(["a boat"])
     assert fresh.asked == ["a boat"]
-    assert "made anew" in caplog.text
+    assert "rebuilt" in caplog.text
 
 
 async def test_a_folder_that_can_t_be_written_costs_nothing_but_time(tmp_path, caplog):

@@ -169,15 +169,15 @@ def test_pages_that_cost_much_at_once_hold_up_nobody(server):
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [
-        pytest.param("a.html", b"<![ x", "no HTML page", id="an odd declaration"),
-        pytest.param("a.html", b"&#" + b"1" * 5000 + b";", "no HTML page", id="a long number"),
+        pytest.param("a.html", b"<![ x", "as an HTML page", id="an odd declaration"),
+        pytest.param("a.html", b"&#" + b"1" * 5000 + b";", "as an HTML page", id="a long number"),
         pytest.param(
             "a.docx",
             hostile_files.docx('<?xml version="1.0" encoding="utf-7"?><a/>'),
-            "no Word document",
+            "as a Word document",
             id="an encoding of old",
         ),
-        pytest.param("a.docx", hostile_files.nested_docx(), "no Word document", id="nesting"),
+        pytest.param("a.docx", hostile_files.nested_docx(), "as a Word document", id="nesting"),
         pytest.param("a.pdf", b"%PDF-1.7 broken", "can't be read", id="a broken PDF"),
     ],
 )

@@ -67,7 +67,7 @@ DAMAGES = [
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_record_grants_nothing_and_is_written_anew(record, tmp_path, damage):
+def test_a_damaged_record_grants_nothing_and_is_rewritten(record, tmp_path, damage):
     record.path.parent.mkdir()
     record.path.write_bytes(damage.replace(b"VAULT", str(tmp_path).encode()))
     assert record.granted(tmp_path) == Grant()

@@ -65,7 +65,8 @@ class Ancestry:
         if len(self.known) < 2:  # noqa: PLR2004 - nothing to choose between
             return self.known[0].version if self.known else None
         ranked = [
-            (*_likeness(document, former.version), place) for place, former in enumerate(self.known)
+            (*_likeness(document, previous.version), place)
+            for place, previous in enumerate(self.known)
         ]
         shared, _, place = max(ranked)
         best, newest = self.known[place].version, self.known[-1]
@@ -108,16 +109,16 @@ class Lineage:
 
     def _note(self, chat_id: ChatId, reader: str, known: Known) -> None:
         for key in {(chat_id, reader), (chat_id, ANYBODY)}:
-            former = self._known.pop(key, ())
-            self._size -= _size(former)
-            self._known[key] = _with(former, known)
+            previous = self._known.pop(key, ())
+            self._size -= _size(previous)
+            self._known[key] = _with(previous, known)
             self._size += _size(self._known[key])
         while len(self._known) > 2 and self._size > _ENTRIES_IN_ALL:  # noqa: PLR2004 - just noted
             self._size -= _size(self._known.popitem(last=False)[1])
 
 
-def _with(former: Sequence[Known], known: Known) -> tuple[Known, ...]:
-    others = list(former)
+def _with(previous: Sequence[Known], known: Known) -> tuple[Known, ...]:
+    others = list(previous)
     for place, other in enumerate(others):
         if other.version.says_the_same(known.version):
             del others[place]
@@ -130,13 +131,13 @@ def _with(former: Sequence[Known], known: Known) -> tuple[Known, ...]:
     return (*others[1 - _VERSIONS_PER_CHAT :], known)
 
 
-def _likeness(document: Version, former: Version) -> tuple[int, int]:
+def _likeness(document: Version, previous: Version) -> tuple[int, int]:
     shared = missing = 0
-    for key, entry in former.by_key.items():
+    for key, entry in previous.by_key.items():
         mine = document.by_key.get(key)
         shared += mine is not None and mine == entry
         missing += mine is None
-    for key, value in former.other.items():
+    for key, value in previous.other.items():
         shared += key in document.other and document.other[key] == value
         missing += key not in document.other
     return shared, -missing

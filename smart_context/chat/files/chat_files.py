@@ -162,8 +162,8 @@ class RecentVersions:
 
     def put(self, chat_id: ChatId, stored: Stored | None) -> None:
         """Remember it, or forget the chat."""
-        former = self._stored.pop(chat_id, None)
-        self._size -= former.signature.size if former else 0
+        previous = self._stored.pop(chat_id, None)
+        self._size -= previous.signature.size if previous else 0
         if stored is None:
             return
         self._stored[chat_id] = stored

@@ -261,8 +261,8 @@ class _Format:
 
 
 _PDF = _Format(read=_pdf, complaint="is a PDF that can't be read; is it protected or damaged?")
-_DOCX = _Format(read=_docx, complaint="is no Word document that can be read.")
-_HTML = _Format(read=_html, complaint="is no HTML page that can be read.", tidy=_tidied)
+_DOCX = _Format(read=_docx, complaint="can't be read as a Word document; is it damaged?")
+_HTML = _Format(read=_html, complaint="can't be read as an HTML page.", tidy=_tidied)
 
 
 def _format_of(name: str, content: bytes) -> _Format | None:

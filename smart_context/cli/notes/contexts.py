@@ -43,7 +43,7 @@ def list_(vault: Path | None, form: str) -> None:
     """List the named contexts of a vault."""
     found = _closed(vault)
     rows, faults = [], []
-    for key in found.keys():  # noqa: SIM118  it is no dict
+    for key in found.keys():  # noqa: SIM118  it is not a dict
         try:
             if context := found.get(key):
                 rows.append((key, len(context.context_items)))

@@ -189,7 +189,7 @@ def _make_client(is_local: bool) -> "httpx.AsyncClient":
     library: Any = importlib.import_module("httpx")
     client: httpx.AsyncClient = library.AsyncClient(
         follow_redirects=False,
-        trust_env=not is_local,  # a proxy of the environment is no way to this machine
+        trust_env=not is_local,  # the environment's proxy can't reach this machine
         limits=library.Limits(max_connections=None, max_keepalive_connections=20),
         headers={"User-Agent": f"smart-context/{__version__}"},
     )

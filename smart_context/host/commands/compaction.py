@@ -88,8 +88,8 @@ class Compactions:
         """Stop sending what was said so far; it stays in the chat."""
         checked = self._quiet(chat_id)
         messages = await self._store.messages(checked)
-        former = newest_summary(messages)
-        return await self._put(checked, former, since(messages, former), CLEARED, "cleared")
+        previous = newest_summary(messages)
+        return await self._put(checked, previous, since(messages, previous), CLEARED, "cleared")
 
     async def undo_compaction(self, chat_id: str, message_id: str | None = None) -> JsonObject:
         """Remove a summary, the newest by default; its messages are sent again."""
@@ -124,32 +124,32 @@ class Compactions:
         """Summarize the older messages of a chat whose turn nearly filled the window."""
         chat_id = turn.chat_id
         messages = await self._store.messages(chat_id)
-        former = newest_summary(messages)
-        said = since(messages, former)
+        previous = newest_summary(messages)
+        said = since(messages, previous)
         older = said[: await asyncio.to_thread(_first_kept, turn, said, window)]
         if len(older) < _FEWEST:
             return {"chat_id": chat_id}
-        done = await self._compact(chat_id, former, older)
+        done = await self._compact(chat_id, previous, older)
         _logger.info("chat %s nearly filled the model's window and was compacted", chat_id)
         return done
 
     async def _whole(self, chat_id: ChatId) -> JsonObject:
         messages = await self._store.messages(chat_id)
-        former = newest_summary(messages)
-        return await self._compact(chat_id, former, since(messages, former))
+        previous = newest_summary(messages)
+        return await self._compact(chat_id, previous, since(messages, previous))
 
     async def _compact(
-        self, chat_id: ChatId, former: Message | None, said: Sequence[Message]
+        self, chat_id: ChatId, previous: Message | None, said: Sequence[Message]
     ) -> JsonObject:
-        known = former.text if former and former.text != CLEARED else ""
+        known = previous.text if previous and previous.text != CLEARED else ""
         own = [message for message in said if not message.is_extracted]
         text = await self._digest(own, known) if said else ""
-        return await self._put(chat_id, former, said, text, "compacted")
+        return await self._put(chat_id, previous, said, text, "compacted")
 
     async def _put(
         self,
         chat_id: ChatId,
-        former: Message | None,
+        previous: Message | None,
         said: Sequence[Message],
         text: str,
         kind: Kind,
@@ -168,7 +168,7 @@ class Compactions:
 
         def put(document: JsonObject) -> None:
             found = newest_summary(messages_of(document))
-            is_as_it_was = (found and found.id) == (former and former.id)
+            is_as_it_was = (found and found.id) == (previous and previous.id)
             if not (is_as_it_was and insert_after(document, boundary, summary)):
                 raise CommandFailed("The chat has changed meanwhile; try again.")
 

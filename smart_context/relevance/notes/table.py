@@ -86,7 +86,7 @@ class NoteTable:
             self._save()
 
     def confirm(self, cards: Iterable[Card]) -> None:
-        """Notes were written anew, but what is embedded of them is the same."""
+        """Notes were written again, but what is embedded of them is the same."""
         with self._lock:
             for card in cards:
                 self._cards[card.stamp[0]] = card
@@ -152,7 +152,7 @@ class NoteTable:
                 card = Card((path, mtime_ns, size, inode), digest)
                 self._put(card, np.frombuffer(vector, np.float16))
         except (sqlite3.Error, StoreFailed, ValueError, TypeError) as error:
-            _logger.warning("the vectors of notes in %s are made anew: %s", self._path, error)
+            _logger.warning("the vectors of notes in %s are rebuilt: %s", self._path, error)
             self._discard()
         self._unsaved.clear()
 

@@ -185,7 +185,7 @@ class EmbeddingCache:
             batch = missing[start : start + BATCH]
             vectors = await self._embed([text for _, text in batch])
             if not chat.add([key for key, _ in batch], vectors):
-                _log.info("the embedding model's dimension changed; vectors are made anew")
+                _log.info("the embedding model's dimension changed; vectors are rebuilt")
                 await self._embed_missing(chat, chat.missing(), on_progress)
                 return
             is_last = start + BATCH >= len(missing)

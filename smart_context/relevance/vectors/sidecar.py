@@ -119,7 +119,7 @@ class Sidecar:
         except FileNotFoundError:
             return nothing_stored()
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as fault:
-            _log.warning("%s can't be used and is made anew: %s", self._path, fault)
+            _log.warning("%s can't be used and is rebuilt: %s", self._path, fault)
             return nothing_stored()
 
     def _parsed(self, document: _Document) -> Stored:
@@ -153,7 +153,7 @@ class Sidecar:
                 self._cut(len(head) + 1 + whole)
             return keys, _rows(data, len(keys), dimensions)
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as fault:
-            _log.warning("%s can't be used and is made anew: %s", self._journal, fault)
+            _log.warning("%s can't be used and is rebuilt: %s", self._journal, fault)
             remove_file(self._journal)
             return nothing_stored()
 

@@ -163,7 +163,7 @@ def _with_and(one: Noun, other: Noun) -> tuple[str, float]:
 
 
 def _compound(central: Noun, other: Noun) -> str | None:
-    """One name of two nouns, if the first is no plural and says what it is about."""
+    """One name of two nouns, if the first is singular and says what it is about."""
     is_swapped = other[1].is_name or central[1].is_plural
     first, second = (other, central) if is_swapped else (central, other)
     is_fit = (

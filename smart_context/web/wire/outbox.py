@@ -169,9 +169,9 @@ class Outbox:
         self.size += size
 
     def _drop(self, key: Hashable) -> None:
-        former = self._queue.pop(key, None)
-        if former is not None:
-            self.size -= _size(former)
+        previous = self._queue.pop(key, None)
+        if previous is not None:
+            self.size -= _size(previous)
 
 
 def _size(entry: Frame | _Joined) -> int:

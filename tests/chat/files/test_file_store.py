@@ -122,8 +122,8 @@ async def test_a_pdf_is_read_page_by_page(files, monkeypatch):
         pytest.param("a.txt", b"\xff\xfe\x00", "no text that can be read", id="odd UTF-16"),
         pytest.param("a.txt", b"caf\xe9", "no text that can be read", id="Latin-1"),
         pytest.param("a.bin", b"a\0b", "no text that can be read", id="binary"),
-        pytest.param("a.docx", b"PK no zip", "no Word document", id="no zip"),
-        pytest.param("a.docx", docx("<a>"), "no Word document", id="broken XML"),
+        pytest.param("a.docx", b"PK no zip", "as a Word document", id="no zip"),
+        pytest.param("a.docx", docx("<a>"), "as a Word document", id="broken XML"),
         pytest.param(
             "a.docx", docx('<!DOCTYPE x [<!ENTITY a "b">]><x/>'), "not read", id="entities"
         ),

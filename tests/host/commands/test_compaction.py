@@ -102,7 +102,7 @@ async def test_a_second_summary_takes_up_the_first(started):
         assert sent(bench)[:2] == ["2 messages", "Two"]
 
 
-async def test_a_cleared_context_begins_anew_and_is_no_summary_to_go_on_from(started):
+async def test_a_cleared_context_starts_again_and_is_no_summary_to_go_on_from(started):
     async with started() as bench:
         await talk(bench, "One")
         await bench.call("chat.clear_context", chat_id="c1")
@@ -279,7 +279,7 @@ async def test_a_chat_goes_on_while_it_is_summed_up(started):
         assert sent(bench) == ["2 messages", "Two", "An answer in words", "Three"]
 
 
-async def test_a_slow_summary_near_the_window_is_not_begun_anew_with_each_turn(started):
+async def test_a_slow_summary_near_the_window_is_not_started_again_with_each_turn(started):
     gate = asyncio.Event()
     begun = []
 

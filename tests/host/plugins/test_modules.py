@@ -23,7 +23,7 @@ def modules(folder):
     return PluginModules(folder, files)
 
 
-def test_a_module_is_loaded_anew_after_it_was_unloaded(folder):
+def test_a_module_is_loaded_again_after_it_was_unloaded(folder):
     finders = [*sys.meta_path]
     (folder / "main.py").write_text("VALUE = 1")
     first = modules(folder)

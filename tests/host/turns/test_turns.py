@@ -622,7 +622,7 @@ async def test_half_a_character_is_replaced_and_whole_ones_stay(bench):
     assert (await bench.messages("c1"))[0].text == "a\ufffdb 🌍 🌍"
 
 
-async def test_regenerating_answers_anew_and_keeps_what_followed_in_the_file(bench):
+async def test_regenerating_answers_again_and_keeps_what_followed_in_the_file(bench):
     bench.reply("First", "Second", "Better")
     await send(bench, "One", chat_id="c1")
     await send(bench, "Two", chat_id="c1")

@@ -167,7 +167,7 @@ async def test_targets_are_kept_with_the_role_and_packed(notes, served):
     assert "c.py" not in system
 
 
-async def test_files_of_a_role_are_read_anew_only_when_they_change(notes, served):
+async def test_files_of_a_role_are_read_again_only_when_they_change(notes, served):
     vault = notes(RECIPES)
     async with served() as running:
         await running.call("set_role", chat_id="c", role="cook")

@@ -72,7 +72,7 @@ async def test_the_context_of_a_chat_says_which_chat_it_is_of(notes, served):
         ]
 
 
-async def test_a_note_is_read_anew_for_each_message(notes, served):
+async def test_a_note_is_read_again_for_each_message(notes, served):
     vault = notes(NOTES)
     async with served() as running:
         await running.call("add_notes", chat_id="c", paths=["sub/b.md"])

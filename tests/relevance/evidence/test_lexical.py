@@ -109,7 +109,7 @@ def test_lookup_misses_no_word_that_taking_texts_apart_finds(texts, query):
     st.integers(0, 8),
     st.booleans(),
 )
-def test_words_kept_warm_give_the_same_as_words_made_anew(texts, first, is_edited):
+def test_words_kept_warm_give_the_same_as_rebuilt_words(texts, first, is_edited):
     warm = ChatWords()
     before = ["edited", *texts[1:first]] if is_edited else texts[:first]
     warm.place(messages_saying(*before))

@@ -119,7 +119,7 @@ async def test_vectors_of_another_model_are_thrown_away(vault):
     ],
 )  # fmt: skip
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-async def test_a_damaged_file_is_made_anew(vault, damage):
+async def test_a_damaged_file_is_rebuilt(vault, damage):
     await vault.vectors().embed(vault.stamps())
     damage(vault.memory / TABLE_FILE)
     again = vault.vectors()

@@ -109,7 +109,7 @@ async def test_nothing_but_empty_messages_asks_nothing_and_writes_nothing(path_o
     assert (await EmbeddingCache(path_of, embedder).vectors("d", [])).shape[0] == 0
 
 
-async def test_an_edited_message_is_embedded_anew_and_its_old_vector_leaves_the_file(path_of):
+async def test_an_edited_message_is_embedded_again_and_its_old_vector_leaves_the_file(path_of):
     embedder = FakeEmbedder()
     cache = EmbeddingCache(path_of, embedder)
     await cache.vectors("c", messages_saying("a", "b"))
@@ -190,7 +190,7 @@ async def test_what_was_handed_out_never_changes(path_of):
         pytest.param({"vectors": {"m1:x": 7}}, id="vectors that are not text"),
     ],
 )
-async def test_old_vectors_are_made_anew_when_the_file_is_of(path_of, change):
+async def test_old_vectors_are_rebuilt_when_the_file_is_of(path_of, change):
     embedder = FakeEmbedder()
     messages = messages_saying("a")
     await EmbeddingCache(path_of, embedder).vectors("c", messages)
@@ -214,7 +214,7 @@ async def test_a_damaged_file_is_rebuilt_without_an_error(path_of, damage):
     assert len(stored(path_of("c"))["vectors"]) == 1
 
 
-async def test_a_model_that_changes_its_dimension_under_its_name_is_embedded_anew(path_of):
+async def test_a_model_that_changes_its_dimension_under_its_name_is_embedded_again(path_of):
     embedder = FakeEmbedder(dimensions=4)
     await EmbeddingCache(path_of, embedder).vectors("c", messages_saying("a", "b"))
     embedder.dimensions = 6

@@ -161,7 +161,7 @@ def test_what_another_program_stored_is_taken_over(vault, index):
         pytest.param(lambda path: path.unlink(), id="deleted"),
     ],
 )
-def test_a_damaged_index_is_made_anew(vault, index, damage):
+def test_a_damaged_index_is_rebuilt(vault, index, damage):
     vault({f"n{number}.md": "[[a]] " * 50 for number in range(50)} | {"a.md": ""})
     index.refresh()
     index.close()
@@ -245,7 +245,7 @@ _TEXTS = st.lists(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.lists(st.tuples(_NAMES, _TEXTS | st.none(), st.booleans()), max_size=8))
-def test_however_the_vault_changes_the_index_is_as_one_made_anew(tmp_path_factory, steps):
+def test_however_the_vault_changes_the_index_is_as_one_that_is_rebuilt(tmp_path_factory, steps):
     root = tmp_path_factory.mktemp("vault")
     index = VaultIndex(root, root / ".memory")
     index.refresh()
@@ -259,13 +259,13 @@ def test_however_the_vault_changes_the_index_is_as_one_made_anew(tmp_path_factor
             index.update([path])
         else:
             index.refresh()
-        anew = VaultIndex(root)
-        anew.refresh()
-        assert index.names.all() == anew.names.all()
-        for known in anew.names.all():
-            assert outlinks(index, known) == outlinks(anew, known)
-            assert index.backlinks(known) == anew.backlinks(known)
-        anew.close()
+        rebuilt = VaultIndex(root)
+        rebuilt.refresh()
+        assert index.names.all() == rebuilt.names.all()
+        for known in rebuilt.names.all():
+            assert outlinks(index, known) == outlinks(rebuilt, known)
+            assert index.backlinks(known) == rebuilt.backlinks(known)
+        rebuilt.close()
     index.close()
 
 
