@@ -99,7 +99,7 @@ class Trial:
         scorer = RelevanceScorer(
             cache, mode=self._settings.relevance, scale=self._scale, judge=self._judge
         )
-        selector = ContextSelector(scorer, self._settings, _log)
+        selector = ContextSelector(scorer, self._settings, _log, patience_s=None)
         return _Subject(dialogue, cache, selector)
 
     async def _ask(self, subject: "_Subject", findings: Findings) -> None:

@@ -86,7 +86,15 @@ class Decision:
 
 
 class ContextSelector:
-    """Applies a chat's filter to its history."""
+    """Applies a chat's filter to its history.
+
+    Args:
+        scorer: Scores messages.
+        settings: The vault's.
+        logger: Is told of failures.
+        budget: The history's share of the window; `None` is without limit.
+        patience_s: How long the embedder may take; `None`: as long as it needs.
+    """
 
     def __init__(
         self,
@@ -94,7 +102,10 @@ class ContextSelector:
         settings: FilterSettings,
         logger: logging.Logger,
         budget: WindowBudget | None = None,
+        *,
+        patience_s: float | None = PATIENCE_S,
     ) -> None:
+        self._patience_s = patience_s
         self._budget = budget or WindowBudget()
         self._scorer = scorer
         self._settings = settings
@@ -166,7 +177,7 @@ class ContextSelector:
     async def count_about(self, chat_id: ChatId, messages: Sequence[Message], label: str) -> int:
         """The number of messages that a topic would keep by similarity; 0 if that fails."""
         try:
-            async with asyncio.timeout(PATIENCE_S):
+            async with asyncio.timeout(self._patience_s):
                 scores = await self._scorer.scores(chat_id, messages, [TopicQuery(label=label)])
         except (TimeoutError, SmartContextError) as failure:
             self._logger.warning("the topic %r can't be counted: %s", label, failure)
@@ -182,7 +193,7 @@ class ContextSelector:
             return None, ""
         queries, others = queries_of(view)
         try:
-            async with asyncio.timeout(PATIENCE_S):
+            async with asyncio.timeout(self._patience_s):
                 scores = await self._scorer.scores(
                     view.chat_id,
                     view.messages,
@@ -192,7 +203,7 @@ class ContextSelector:
                     mode=settings.relevance,
                 )
         except TimeoutError:
-            problem = f"The embedding model did not answer within {PATIENCE_S:.0f} s."
+            problem = f"The embedding model did not answer within {self._patience_s:.0f} s."
         except SmartContextError as failure:
             problem = str(failure)
         except Exception:

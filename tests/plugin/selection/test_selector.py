@@ -1,5 +1,6 @@
 """The filter over a scripted embedder, with its numbers in plain sight."""
 
+import asyncio
 import logging
 
 import numpy as np
@@ -73,12 +74,12 @@ def view_of(messages, *, state=None, sticky=(), history=None):
 
 @pytest.fixture
 def selector(tmp_path):
-    def make(settings=PLAIN, *, embedder=None):
+    def make(settings=PLAIN, *, embedder=None, **options):
         cache = EmbeddingCache(
             lambda chat_id: tmp_path / f"{chat_id}.json", embedder or AxisEmbedder()
         )
         scorer = RelevanceScorer(cache, mode=settings.relevance)
-        return ContextSelector(scorer, settings, logging.getLogger("test"))
+        return ContextSelector(scorer, settings, logging.getLogger("test"), **options)
 
     return make
 
@@ -199,6 +200,17 @@ async def test_a_failing_embedder_costs_the_filter_and_not_the_turn(selector):
     decision = await selector(embedder=AxisEmbedder(fails=True)).decide(view)
     assert kept(decision) == ["m0", "m1"]
     assert "the embedder is down" in decision.problem
+
+
+async def test_an_embedder_that_does_not_answer_in_time_costs_the_filter(selector):
+    class Silent(AxisEmbedder):
+        async def embed(self, texts):
+            await asyncio.Event().wait()
+
+    view = view_of(said("0.9 cats", "0.1 cats"), state=FilterState().select(["cats"]))
+    decision = await selector(embedder=Silent(), patience_s=0.01).decide(view)
+    assert kept(decision) == ["m0", "m1"]
+    assert decision.problem.startswith("The embedding model did not answer within")
 
 
 async def test_another_threshold_can_be_tried_without_setting_it(selector):
