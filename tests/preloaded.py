@@ -178,9 +178,12 @@ def _become(request, fds):
 
 
 def _import_everything():
-    """All that a server and most commands need; nothing that starts a thread."""
+    """All that servers and most commands need, ready; nothing that starts a thread."""
     for name in MODULES:
         importlib.import_module(name)
+    tokens = importlib.import_module("smart_context.llm.tokens")
+    for model in ("gpt-4o", "text-embedding-3-small"):
+        tokens.count_tokens("What a model's tokens are takes long to read.", model)
 
 
 if __name__ == "__main__":

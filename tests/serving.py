@@ -35,14 +35,14 @@ class Server:
     """A running `smart-context serve`.
 
     Attributes:
-        storage: What a browser keeps once it has followed the link, which works once.
+        browser: Who has followed the link, which works once, for the pages of a real one.
     """
 
     process: Program
     link: str
     vault: Path
     errors: list[str] = field(default_factory=list)
-    storage: dict | None = None
+    browser: "Browser | None" = None
 
     @property
     def origin(self):

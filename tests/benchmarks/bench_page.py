@@ -156,9 +156,8 @@ def main():
             write_chat(vault, "long", messages(count), topics=topics)
             with serving(vault, env=KEY) as server:
                 browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-                context = browser.new_context(
-                    viewport={"width": 1280, "height": 800}, storage_state=let_in(browser, server)
-                )
+                context = browser.new_context(viewport={"width": 1280, "height": 800})
+                let_in(context, server)
                 context.set_default_timeout(PATIENCE_MS)
 
                 def new_page(server, path, *, context=context):

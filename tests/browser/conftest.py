@@ -1,5 +1,6 @@
 """A real Chromium; the tests are skipped only where none is installed."""
 
+import json
 import os
 import shutil
 from contextlib import ExitStack
@@ -8,11 +9,13 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 
 from tests.patience import PATIENCE_S
-from tests.serving import serving
+from tests.serving import Browser, serving
 from tests.vaults import KEY
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-quic"]
+KEY_NAME = "smart_context.key"
+"""Where pages keep their key, as in `static/key.js`."""
 LOST = ("ERR_CONNECTION", "WebSocket connection to")
 """What Chromium says of a server that has gone."""
 
@@ -39,13 +42,17 @@ def is_fault(message):
     return message.type == "error" and not is_lost and not is_refused
 
 
-def let_in(browser, server):
-    """What a browser keeps that has followed the server's start link, which works once."""
-    if server.storage is None:
-        with browser.new_context() as context:
-            context.new_page().goto(server.link)
-            server.storage = context.storage_state()
-    return server.storage
+def let_in(context, server):
+    """Give a browser's context what the server's start link gives, which works once for each."""
+    if server.browser is None:
+        server.browser = Browser(server.link)
+    name, _, value = server.browser.cookie.partition("=")
+    strict = {"httpOnly": True, "sameSite": "Strict"}
+    context.add_cookies([{"name": name, "value": value, "url": server.origin, **strict}])
+    # Storage that Playwright prepares would cost each context a page of its own.
+    held = json.dumps([server.origin, KEY_NAME, server.browser.key])
+    store = "([own, name, key]) => location.origin === own && localStorage.setItem(name, key)"
+    context.add_init_script(f"({store})({held})")
 
 
 @pytest.fixture
@@ -70,8 +77,9 @@ def new_page(chromium, serve):
 
     def open_page(server, path="/", **options):
         usual = {"viewport": {"width": 1280, "height": 800}}
-        context = chromium.new_context(**usual | options, storage_state=let_in(chromium, server))
+        context = chromium.new_context(**usual | options)
         contexts.append(context)
+        let_in(context, server)
         context.set_default_timeout(PATIENCE_S * 1000)
         page = context.new_page()
         page.on("pageerror", lambda error: faults.append(str(error)))

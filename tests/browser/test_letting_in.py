@@ -5,11 +5,12 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import is_fault, let_in
+from tests.browser.conftest import is_fault
 from tests.browser.steps import open_chat
 from tests.browser.test_attachments import PICTURE, from_menu, send
 from tests.patience import PATIENCE_S
 from tests.preloaded import run_to_end
+from tests.serving import Browser
 from tests.vaults import about, write_chat
 
 pytestmark = pytest.mark.browser
@@ -94,8 +95,8 @@ def test_a_browser_whose_storage_was_cleared_is_told_how_to_get_in_again(server,
     connected(page)
 
 
-def test_a_second_browser_gets_in_by_a_link_of_its_own(server, chromium, context):
-    let_in(chromium, server)
+def test_a_second_browser_gets_in_by_a_link_of_its_own(server, context):
+    Browser(server.link)
     page = context.new_page()
     page.goto(server.link)
     expect(page.get_by_role("heading")).to_have_text("This start link no longer works")
