@@ -1,13 +1,14 @@
 """Passes a provider's answer on to the client, and reads it on the side."""
 
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import aclosing, suppress
 
 from starlette.types import Send
 
 from smart_context.gateway.answers.events import decoder
 from smart_context.gateway.answers.gathered import BodyGatherer, Gathered, StreamGatherer
 from smart_context.gateway.edge.errors import GatewayError
+from smart_context.gateway.edge.together import together
 from smart_context.gateway.edge.upstream import Answer
 
 RawHeaders = list[tuple[bytes, bytes]]
@@ -66,10 +67,11 @@ class Relay:
         if not self._answer.is_stream:
             self._on_end()
         try:
-            async for chunk in self._answer.chunks():
-                text = self._read(chunk)
-                await send({"type": "http.response.body", "body": chunk, "more_body": True})
-                self._note(text)
+            async with aclosing(together(self._answer.chunks())) as chunks:
+                async for chunk in chunks:
+                    text = self._read(chunk)
+                    await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                    self._note(text)
         except GatewayError as error:
             self.error = str(error)
             if not self._answer.is_stream:
