@@ -57,7 +57,7 @@ class ClientCommands:
         }
 
     async def new_client_key(self, client: str) -> JsonObject:
-        """Make a key for a client; it is shown this once."""
+        """Make a key for a client; it can't be shown again."""
         return {"client": client, "key": await asyncio.to_thread(key_file().new, client)}
 
     async def revoke_client_key(self, client: str) -> JsonObject:

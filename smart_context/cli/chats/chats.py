@@ -54,7 +54,7 @@ def list_(vault: Path | None, output: str) -> None:
     )
 
 
-@chats.command("show")
+@chats.command("show", short_help="Print the messages of a chat.")
 @click.argument("chat")
 @vault_option
 @json_format
@@ -104,7 +104,7 @@ def export(chat: str, target: Path | None, form: str, vault: Path | None) -> Non
         target.write_text(text + "\n", encoding="utf-8")
 
 
-@chats.command("import")
+@chats.command("import", short_help="Read a chat from a file.")
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--chat-id", help="Default: a new id.")
 @vault_option

@@ -56,7 +56,7 @@ def list_(vault: Path | None, form: str) -> None:
         say("This vault has no named contexts. Make one: contexts edit NAME", err=True)
 
 
-@contexts.command("show")
+@contexts.command("show", short_help="Show the items and options of a context.")
 @click.argument("key")
 @vault_option
 @json_format
@@ -71,7 +71,7 @@ def show_(key: str, vault: Path | None, output: str) -> None:
     show(document, output, lambda: _as_text(context))
 
 
-@contexts.command(cls=WordCommand)
+@contexts.command(cls=WordCommand, short_help="Print the text of a context, or of items.")
 @click.argument("items", nargs=-1, metavar="KEY | ITEM...")
 @click.option(
     "--file",
@@ -124,7 +124,7 @@ def build(items: tuple[str, ...], **options: Any) -> None:
     _deliver(compiled.context, account, options)
 
 
-@contexts.command()
+@contexts.command(short_help="Change a context.")
 @click.argument("key")
 @click.option("--add", multiple=True, metavar="ITEM", help="Add an item; repeat.")
 @click.option("--remove", multiple=True, metavar="ITEM", help="Remove an item; repeat.")

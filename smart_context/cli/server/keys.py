@@ -12,7 +12,7 @@ NEW_KEY = "smart-context keys new NAME"
 
 @click.group()
 def keys() -> None:
-    """Make, list and revoke the keys of programs that use the API under /v1.
+    """Create, list and revoke the keys of programs that use the API under /v1.
 
     A key opens the API and nothing else. Only its digest is kept, in your config folder.
     """
@@ -21,7 +21,7 @@ def keys() -> None:
 @keys.command()
 @click.argument("name")
 def new(name: str) -> None:
-    """Make a key and print it, this once."""
+    """Create a key and print it; it can't be shown again."""
     from smart_context.app.client_keys import key_file  # noqa: PLC0415 - keeps --help fast
 
     say(key_file().new(name))

@@ -20,13 +20,13 @@ if TYPE_CHECKING:  # importing it would make --help slow
 @vault_argument
 @click.option("--yes", is_flag=True, help="Don't ask; needed without a terminal.")
 @click.option("--list", "wants_list", is_flag=True, help="List all vaults that you trust.")
-@click.option("--revoke", is_flag=True, help="Trust VAULT no longer; in force within seconds.")
+@click.option("--revoke", is_flag=True, help="Stop trusting VAULT; takes effect within seconds.")
 @json_format
 def trust(vault: Path | None, *, yes: bool, wants_list: bool, revoke: bool, output: str) -> None:
     """Review what VAULT wants, and let it.
 
     A vault may name endpoints, which are sent your chats and the value of an environment
-    variable; bring plugins, which are programs; roles and templates; and have git asked. All of
+    variable; bring plugins, which are programs; roles and templates; and have git run. All of
     that is off until you trust it, and again once it changes. The record is kept outside the
     vault.
     """
