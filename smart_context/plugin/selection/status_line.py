@@ -28,8 +28,8 @@ def status_line(view: ChatView, decision: Decision) -> str:
     absent = absences(view.messages, decision.candidates)
     total = len(view.messages)
     # Candidates can include messages that a plugin added: these are not messages of the chat.
-    ids = {message.id for message in view.messages} if absent else frozenset()
-    sent = sum(m.id in ids for m in decision.messages) if absent else len(decision.messages)
+    ids = {message.id for message in view.messages}
+    sent = sum(message.id in ids for message in decision.messages)
     counted = f"{sent} of {total} messages in context"
     if decision.selection.fell_back:
         counted = f"all {total} messages in context" if sent == total else counted

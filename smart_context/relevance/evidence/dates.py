@@ -78,24 +78,21 @@ def dated(text: str, days: NDArray[np.float32] | None) -> NDArray[np.float32] | 
     """
     if days is None or not (periods := periods_of(text)):
         return None
+    told = days[days > 0]  # programs that know no time write that of 1970, or year 1
+    if not told.size:
+        return None
+    years = range(_year_of(told.min()) - 1, _year_of(told.max()) + 1)
     best = np.zeros(len(days), dtype=np.float32)
-    known = np.nan_to_num(days, nan=-1e6)
     for period in periods:
-        for begin, end in _spans(period, known):
-            late = (known - end).clip(0) + (begin - known).clip(0) * 1e3
-            np.maximum(best, 1 - late / _AFTER_DAYS, out=best)
+        for begin, end in _spans(period, years):
+            late = (days - end).clip(0) + (begin - days).clip(0) * 1e3
+            np.fmax(best, 1 - late / _AFTER_DAYS, out=best)  # the number, where a day is unknown
     return best
 
 
-def _spans(period: Period, days: NDArray[np.float32]) -> list[tuple[float, float]]:
+def _spans(period: Period, of_chat: Sequence[int]) -> list[tuple[float, float]]:
     """First day and the one after the last, for each year that fits and that the chat has."""
-    told = days[days > 0]
-    first, last = float(told.min()), float(told.max())
-    years = (
-        [period.year]
-        if period.year
-        else range(date.fromordinal(_EPOCH + int(first)).year - 1, _year_of(last) + 1)
-    )
+    years = [period.year] if period.year else of_chat
     spans: list[tuple[float, float]] = []
     for year in years:
         month, day = period.month, period.day
@@ -110,12 +107,12 @@ def _spans(period: Period, days: NDArray[np.float32]) -> list[tuple[float, float
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
-def _year_of(day: float) -> int:
+def _year_of(day: np.float32) -> int:
     return date.fromordinal(_EPOCH + int(day)).year
 
 
 def _is_introduced(text: str, match: re.Match[str]) -> bool:
-    return text[: match.start()].endswith(("in ", "im ", "en ", "last ", "since ", "during "))
+    return text[: match.start()].endswith(("in ", "en ", "last ", "since ", "during "))
 
 
 def _period(year: str | None, month: str | None, day: str | None) -> Period | None:

@@ -1,6 +1,7 @@
 """The one status line, for each way in which messages stay out of a turn."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -66,74 +67,87 @@ BOTH = [
     summary("t", "m7", "compacted"),
     *CHAT[8:],
 ]
+ADDED = [Message(id=MessageId("added"), role="system", content="Hi")]
 FAILED = [*CHAT[:-1], replace(CHAT[-1], error="The model did not answer.")]
 
 
 @pytest.mark.parametrize(
-    ("given_line", "expected"),
+    ("of", "expected"),
     [
-        pytest.param(line(CHAT, CHAT), "All messages in context", id="no filter"),
-        pytest.param(line([], []), "All messages in context", id="an empty chat"),
+        pytest.param(partial(line, CHAT, CHAT), "All messages in context", id="no filter"),
+        pytest.param(partial(line, [], []), "All messages in context", id="an empty chat"),
         pytest.param(
-            line(CHAT, CHAT, WEAK, active=["X"]), "5 of 14 messages in context", id="a filter"
+            partial(line, CHAT, CHAT, WEAK, active=["X"]),
+            "5 of 14 messages in context",
+            id="a filter",
         ),
         pytest.param(
-            line(CHAT, CHAT, active=["X"]),
+            partial(line, CHAT, CHAT, active=["X"]),
             "14 of 14 messages in context",
             id="a filter that keeps all",
         ),
         pytest.param(
-            line(CHAT, CHAT, active=["X"], fell_back=True),
+            partial(line, CHAT, CHAT, active=["X"], fell_back=True),
             "No message matches; all 14 messages in context",
             id="a fallback",
         ),
         pytest.param(
-            line(COMPACTED, COMPACTED[8:], active=["X"], fell_back=True),
+            partial(line, COMPACTED, COMPACTED[8:], active=["X"], fell_back=True),
             "No message matches; 7 of 15 messages in context · 8 summed up",
             id="a fallback behind a summary",
         ),
         pytest.param(
-            line(CHAT, CHAT, {CHAT[0].id: ReasonKind.HIDDEN}),
+            partial(line, CHAT, CHAT, {CHAT[0].id: ReasonKind.HIDDEN}),
             "13 of 14 messages in context",
             id="one hidden by hand",
         ),
         pytest.param(
-            line(CHAT, CHAT, {m.id: ReasonKind.OVER_BUDGET for m in CHAT[:4]}),
+            partial(line, CHAT, CHAT, {m.id: ReasonKind.OVER_BUDGET for m in CHAT[:4]}),
             "10 of 14 messages in context · 4 over the window",
             id="cut by the window",
         ),
         pytest.param(
-            line(CHAT, CHAT[3:]),
+            partial(line, CHAT, CHAT[3:]),
             "11 of 14 messages in context · 3 over the window",
             id="not even looked at, for want of room",
         ),
         pytest.param(
-            line(COMPACTED, COMPACTED[8:]),
+            partial(line, COMPACTED, COMPACTED[8:]),
             "7 of 15 messages in context · 8 summed up",
             id="a summary",
         ),
         pytest.param(
-            line(CLEARED, CLEARED[8:]),
+            partial(line, CLEARED, CLEARED[8:]),
             "7 of 15 messages in context · 8 before the clearing",
             id="a clearing",
         ),
         pytest.param(
-            line(BOTH, BOTH[9:], {CHAT[8].id: ReasonKind.OVER_BUDGET}),
+            partial(line, BOTH, BOTH[9:], {CHAT[8].id: ReasonKind.OVER_BUDGET}),
             "6 of 16 messages in context · 5 summed up · 4 before the clearing · 1 over the window",
             id="all of it, in this order",
         ),
         pytest.param(
-            line(FAILED, FAILED[:-1]), "13 of 14 messages in context", id="a failed answer"
+            partial(line, FAILED, FAILED[:-1]), "13 of 14 messages in context", id="a failed answer"
         ),
         pytest.param(
-            line(COMPACTED, [COMPACTED[1], *COMPACTED[8:]]),
+            partial(line, COMPACTED, [COMPACTED[1], *COMPACTED[8:]]),
             "8 of 15 messages in context · 7 summed up",
             id="a pinned message from before the summary",
         ),
+        pytest.param(
+            partial(line, CHAT, [*CHAT, *ADDED]),
+            "All messages in context",
+            id="a message that a plugin added is none of the chat's",
+        ),
+        pytest.param(
+            partial(line, CHAT, [*CHAT[3:], *ADDED], active=["X"], fell_back=True),
+            "No message matches; 11 of 14 messages in context · 3 over the window",
+            id="a fallback with an added message",
+        ),
     ],
 )
-def test_the_status_line_counts_what_is_sent_and_says_what_keeps_the_rest_out(given_line, expected):
-    assert given_line == expected
+def test_the_status_line_counts_what_is_sent_and_says_what_keeps_the_rest_out(of, expected):
+    assert of() == expected
 
 
 @given(st.sets(st.integers(0, 13)), st.integers(0, 13))
