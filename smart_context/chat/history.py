@@ -4,6 +4,7 @@ Pure: messages are never changed, and only the resolver reads anything. The step
 in the list of messages, so no message is copied.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -150,10 +151,11 @@ def _compact(
     messages: Sequence[Message], positions: list[int], points: Sequence[CompactionPoint]
 ) -> tuple[list[int], int | None]:
     """The positions after the newest usable point, and where its summary is."""
-    summary_at, boundary_at = _usable_point(messages, positions, points) if points else (None, None)
+    usable = _usable_point(messages, positions, points) if points else None
     spoken = [position for position in positions if not messages[position].is_summary]
-    if summary_at is None or boundary_at is None:
+    if usable is None:
         return spoken, None
+    summary_at, boundary_at = usable
     leading = spoken[:1] if spoken and messages[spoken[0]].role == "system" else []
     leading = [position for position in leading if position != summary_at]
     tail = [
@@ -166,7 +168,7 @@ def _compact(
 
 def _usable_point(
     messages: Sequence[Message], positions: Sequence[int], points: Sequence[CompactionPoint]
-) -> tuple[int | None, int | None]:
+) -> tuple[int, int] | None:
     named = {name for p in points for name in (p.summary_message_id, p.boundary_message_id)}
     place: dict[str, int] = {}
     for position in positions:
@@ -181,7 +183,7 @@ def _usable_point(
         summary = messages[summary_at]
         if summary.role != "tool" and not (summary.error or summary.error_code):
             return summary_at, boundary_at  # a tool's result can't come before its call
-    return None, None
+    return None
 
 
 def _moment(created_at: str | float | datetime) -> float:
@@ -192,7 +194,7 @@ def _moment(created_at: str | float | datetime) -> float:
         try:
             created_at = datetime.fromisoformat(created_at)
         except ValueError:
-            return float("-inf")
+            return -math.inf
     if created_at.tzinfo is None:
         created_at = created_at.replace(tzinfo=UTC)
     return created_at.timestamp()
@@ -210,16 +212,12 @@ def _oldest_kept_round(messages: Sequence[Message], positions: Sequence[int], ke
         role = messages[positions[index]].role
         if role == "assistant":
             answered = True
-        elif role == "user" and answered and not _user_before(messages, positions, index):
+        elif role == "user" and answered:
             rounds += 1
             answered = False
             if rounds == keep:
                 return index
     return 0
-
-
-def _user_before(messages: Sequence[Message], positions: Sequence[int], index: int) -> bool:
-    return index > 0 and messages[positions[index - 1]].role == "user"
 
 
 def _keep_pairs(
@@ -234,7 +232,7 @@ def _keep_pairs(
         if caller_at is None:
             return True
         caller = changed.get(caller_at)
-        return caller_at in alive and (caller is None or pairs.is_called_by(caller, position))
+        return caller_at in alive and (caller is None or has_tool_calls(caller))
 
     alive = set(positions)
     kept = [position for position in positions if is_paired(position)]
@@ -257,7 +255,7 @@ def _newest(
 ) -> list[int]:
     """The newest `limit` messages and the current one; leading messages stay and don't count."""
     leading = 1 if positions and messages[positions[0]].role == "system" else 0
-    if summary_at is not None and summary_at in positions[: leading + 1]:
+    if summary_at is not None:
         leading = positions.index(summary_at) + 1
     first = _first_in_limit(len(positions), leading, limit)
     if first > leading:

@@ -173,7 +173,7 @@ def give_ids(document: JsonObject) -> None:
 
 def derived_id(position: int, role: str, content: str | Sequence[Part]) -> MessageId:
     """A stable id for a message without one, derived from its position and content."""
-    digest = hashlib.sha256(f"{position}\0{role}\0{content!r}".encode("utf-8", "surrogatepass"))
+    digest = hashlib.sha256(f"{position}\0{role}\0{content!r}".encode())
     return MessageId(f"m{digest.hexdigest()[:12]}")
 
 

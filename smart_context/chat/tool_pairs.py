@@ -27,11 +27,6 @@ class ToolPairs:
     caller_of: Mapping[int, int]
     call_id_of: Mapping[int, str]
 
-    def is_called_by(self, caller: Message, result_at: int) -> bool:
-        """True if the caller still has the call of this result."""
-        call_id = self.call_id_of.get(result_at)
-        return has_tool_calls(caller) if call_id is None else call_id in _call_ids(caller)
-
 
 def find_tool_pairs(messages: Sequence[Message]) -> ToolPairs:
     """The pairs of a chat; a result belongs to the newest earlier call with its id.

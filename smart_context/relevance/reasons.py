@@ -102,10 +102,6 @@ class Reason:
                 return _CAUSES[self.kind]
 
 
-def _newest(recent: int) -> str:
-    return "the newest message" if recent == 1 else f"one of the {recent} newest"
-
-
 _SHORT: Mapping[ReasonKind, str] = {
     ReasonKind.NO_FILTER: "no filter",
     ReasonKind.FALLBACK: "no message matches",

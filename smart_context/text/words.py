@@ -13,7 +13,6 @@ _UNSPACED = (
 )
 UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 """Characters of scripts that put no spaces between words."""
-"""Characters of scripts that put no spaces between words."""
 
 _TOKEN = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*(?:\+\+|#(?!\w))?(?:_+[^\W_]+)*")
 _CAMEL = re.compile(r"[a-z0-9](?=[A-Z])|[A-Z](?=[A-Z][a-z])")
@@ -92,9 +91,7 @@ def _parts(token: str) -> list[str]:
 
 
 def _without_plural(word: str) -> str:
-    if word.endswith(("ies", "ied")):
-        return word[:-2]
-    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
+    if word.endswith(("ies", "ied", "sses", "shes", "ches", "xes", "zes")):
         return word[:-2]
     if word.endswith("s") and not word.endswith(("ss", "us", "is")):
         return word[:-1]
@@ -108,11 +105,8 @@ def _without_verb_ending(word: str) -> str:
         rest = word.removesuffix(ending)
         if rest != word and len(rest) >= _MIN_STEM and _VOWEL.search(rest):
             return rest[:-1] if rest[-1] == rest[-2] and rest[-1] not in "lsz" else rest
-    for ending in ("ation", "ion", "ly"):
-        rest = word.removesuffix(ending)
-        if rest != word and len(rest) > _MIN_STEM:
-            return rest + ("at" if ending == "ation" else "")
-    return word
+    rest = word.removesuffix("ion")
+    return rest if len(rest) > _MIN_STEM else word
 
 
 def _without_e(word: str) -> str:

@@ -1,10 +1,14 @@
 """Where summaries stand in a chat, and what fits into a window."""
 
+from dataclasses import replace
+from datetime import date
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from smart_context.chat.compaction import (
+    boundary_of,
     compaction_points,
     insert_after,
     newest_summary,
@@ -87,6 +91,35 @@ def test_a_summary_survives_the_file():
     assert compaction_points([said("a"), Message.from_dict(stored)])[0].boundary_message_id == "a"
 
 
+def test_a_summary_is_a_system_message_that_names_its_boundary():
+    assert summary("s", "a").to_dict() == {
+        "id": "s",
+        "role": "system",
+        "content": "In short.",
+        "is_summary": True,
+        "compaction": {"boundary_message_id": "a", "kind": "compacted"},
+    }
+
+
+@pytest.mark.parametrize("about", [None, "a", {}, {"boundary_message_id": 5}])
+def test_a_summary_may_name_no_boundary(about):
+    message = said("s", "system", is_summary=True, extra={"compaction": about})
+    assert boundary_of(message) == ""
+    assert compaction_points([said("a"), message]) == []
+
+
+@pytest.mark.parametrize("failure", [{"error": "no answer"}, {"error_code": 500}])
+def test_a_failed_summary_is_not_in_force(failure):
+    failed = replace(summary("t", "b"), **failure)
+    messages = [said("a"), older := summary("s", "a"), said("b"), failed]
+    assert newest_summary(messages) is older
+    assert newest_summary(messages[2:]) is None
+
+
+def test_a_document_without_a_list_of_messages_has_no_summary():
+    assert not without_summary({"messages": "odd"}, MessageId("s"))
+
+
 def test_a_summary_stands_right_behind_its_boundary_and_can_go_again():
     document = {"messages": [said(name).to_dict() for name in "abc"]}
     assert insert_after(document, MessageId("b"), summary("s", "b"))
@@ -115,6 +148,8 @@ def test_arguments_and_results_of_tools_cost_too():
         id=MessageId("m"), role="assistant", content=({"type": "text", "text": "Hm"}, part)
     )
     assert sent_text(message) == 'Hm\nread\n{"path": "a"}\nlong'
+    odd = {"type": "tool_call", "args": {"über": date(2026, 3, 1)}, "result": None}
+    assert sent_text(replace(message, content=(odd,))) == '\n{"über": "2026-03-01"}'
 
 
 def one(_message):
@@ -133,6 +168,9 @@ def one(_message):
         pytest.param("uuattu", 3, "", "015", id="what fills most of the room is passed over"),
         pytest.param("uaua", 3, "", "123", id="else what does not fit ends it"),
         pytest.param("uat", 3, "2", "012", id="the call of a kept result stays"),
+        pytest.param("uattu", 3, "1", "123", id="the results of a kept call stay"),
+        pytest.param("uatu", 2, "1", "12", id="the one result of a kept call stays"),
+        pytest.param("ttu", 2, "", "2", id="results without a call stay or go together"),
         pytest.param("uau", 0, "", "", id="no room at all"),
         pytest.param("Sua", 1, "", "0", id="a summary stays"),
     ],
@@ -141,6 +179,19 @@ def test_the_oldest_messages_go_first(roles, room, keep, left):
     names = {"u": "user", "a": "assistant", "s": "system", "t": "tool", "S": "system"}
     messages = [said(str(at), names[role], is_summary=role == "S") for at, role in enumerate(roles)]
     assert "".join(ids(within_budget(messages, room, one, keep=set(keep)))) == left
+
+
+@pytest.mark.parametrize(
+    ("sizes", "left"),
+    [
+        pytest.param((1, 2, 3), [2], id="half of the room ends the history"),
+        pytest.param((1, 3, 3), [0, 2], id="more than half is skipped"),
+    ],
+)
+def test_what_takes_more_than_half_of_the_room_is_skipped(sizes, left):
+    messages = [said(str(at), text="x" * size) for at, size in enumerate(sizes)]
+    kept = within_budget(messages, 4, lambda message: len(message.text))
+    assert kept == [messages[at] for at in left]
 
 
 @given(st.lists(st.tuples(st.sampled_from("uat"), st.integers(0, 50))), st.integers(0, 300))

@@ -1,3 +1,4 @@
+import time
 from copy import deepcopy
 from datetime import UTC, datetime
 
@@ -157,6 +158,24 @@ async def test_a_summary_that_failed_falls_back_to_the_older_one(fields):
     assert await ids(chat, compaction_points=[FIRST, SECOND]) == "s sum1 u2 a2 u3"
 
 
+async def test_a_point_counts_in_a_chat_of_plain_messages():
+    assert await ids(TALK, compaction_points=[CompactionPoint("u2", "a1", 1)]) == "s u2 a2"
+
+
+async def test_a_time_without_a_zone_is_that_of_utc(monkeypatch):
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    points = [
+        CompactionPoint("sum1", "a1", "2026-01-01T01:00:00Z"),
+        CompactionPoint("sum2", "a2", "2026-01-01T02:00:00"),
+    ]
+    try:
+        assert await ids(LONG, compaction_points=points) == "s sum2 u3"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
 async def test_a_system_message_that_does_not_lead_is_compacted_like_any_other():
     chat = [say("u1"), say("s", "system"), say("sum", "assistant", is_summary=True), say("u2")]
     assert await ids(chat, compaction_points=[CompactionPoint("sum", "s", 1)]) == "sum u2"
@@ -178,6 +197,9 @@ def rounds(count: int) -> list[Message]:
     ]
 
 
+ASKING = say("a0", "assistant", (call("c0"),))
+
+
 @pytest.mark.parametrize(
     ("chat", "keep", "kept"),
     [
@@ -193,6 +215,14 @@ def rounds(count: int) -> list[Message]:
         pytest.param(
             [*rounds(2), say("a", "assistant", (call("c9"),))], 1, "c2 c9", id="two answers, one"
         ),
+        pytest.param([ASKING, *rounds(2)], -1, "c0 c1 c2", id="all, with what leads"),
+        pytest.param([ASKING, *rounds(2)], 2, "c1 c2", id="what leads is in no round"),
+        pytest.param(
+            [ASKING, say("u0"), say("x", "system"), *rounds(2)],
+            3,
+            "c0 c1 c2",
+            id="a question answered by nobody is no round",
+        ),
     ],
 )
 async def test_only_the_newest_rounds_keep_their_tool_calls(chat, keep, kept):
@@ -206,6 +236,13 @@ async def test_tool_calls_go_in_whatever_state_and_the_other_parts_stay_in_order
         [say("u"), say("a", "assistant", parts)], options(keep_tool_call_rounds=0)
     )
     assert history[1].content == (parts[0], parts[2])
+
+
+async def test_a_message_of_parts_without_calls_stays_the_same_object():
+    message = say("a", "assistant", (text("a"), {"type": "reasoning", "text": "b"}))
+    (sent,) = await build_context([message], options(keep_tool_call_rounds=0))
+    assert sent is message
+    assert await calls([say("a", "assistant", (call("c1"),))], keep_tool_call_rounds=0) == ""
 
 
 async def test_two_rounds_are_kept_unless_told_otherwise():
@@ -239,7 +276,20 @@ TOOLS = [
             id="results without an id follow the message before them",
         ),
         pytest.param([say("u1"), result("r", "gone"), say("u2")], {}, "u1 u2", id="an orphan"),
+        pytest.param([result("r", "gone")], {}, "", id="nothing but an orphan"),
         pytest.param([say("u1"), result("r")], {}, "u1 r", id="a tool's own message stays"),
+        pytest.param(
+            [say("s", "system"), result("r"), say("u")],
+            {"max_context_message_count": 5},
+            "s r u",
+            id="it stays when nothing is cut before it",
+        ),
+        pytest.param(
+            [say("u1"), say("u2"), result("r")],
+            {"max_context_message_count": 0},
+            "",
+            id="nothing but a result is left",
+        ),
         pytest.param(TOOLS, {"max_context_message_count": 2}, "b1 u2", id="cut from its call"),
         pytest.param(
             [TOOLS[1], say("u"), TOOLS[2], say("b", "assistant"), say("u2")],
@@ -275,6 +325,16 @@ async def test_a_call_whose_result_failed_goes_with_it():
     history = await build_context(chat, options())
     assert [m.id for m in history] == ["u", "a", "r1"]
     assert history[1].content == (call("c1"), text("x"))
+
+
+async def test_calls_whose_results_all_failed_go_with_them():
+    chat = [
+        say("a", "assistant", (call("c1"), call("c2"), text("x"))),
+        result("r1", "c1", error="boom"),
+        result("r2", "c2", error="boom"),
+    ]
+    (asking,) = await build_context(chat, options())
+    assert asking.content == (text("x"),)
 
 
 async def test_a_call_stays_while_one_of_its_results_stays():

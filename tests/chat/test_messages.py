@@ -1,10 +1,11 @@
 import copy
+from types import MappingProxyType
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.chat.messages import Message, derived_id, messages_of
+from smart_context.chat.messages import Message, copied, derived_id, messages_of
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
@@ -16,6 +17,12 @@ json_values = st.recursive(
 parts = st.fixed_dictionaries(
     {"type": st.sampled_from(["text", "image", "info"])}, optional={"text": st.text(max_size=9)}
 )
+
+
+def text_part(said):
+    return {"type": "text", "text": said}
+
+
 documents = st.fixed_dictionaries(
     {
         "id": st.text(min_size=1, max_size=8),
@@ -68,6 +75,39 @@ def test_a_message_without_an_id_gets_one_from_its_place_and_content():
     )
     assert first.id != Message.from_dict(document, position=4).id
     assert first.id != Message.from_dict({**document, "content": "bye"}, position=3).id
+
+
+def test_a_derived_id_is_the_same_in_each_version_since_other_files_name_it():
+    assert derived_id(3, "user", "hello \ud800") == "m83547bfa1460"
+    assert Message.from_dict({"content": "x"}).id == derived_id(0, "user", "x")
+    given, derived = messages_of({"messages": [{"id": "a"}, {"id": "", "content": "x"}]})
+    assert (given.id, derived.id) == ("a", derived_id(1, "user", "x"))
+
+
+@pytest.mark.parametrize(
+    ("document", "reads_as"),
+    [
+        ({"role": "critic"}, {"role": "user"}),
+        ({"role": ["user"]}, {"role": "user"}),
+        ({"role": "tool"}, {"role": "tool"}),
+        ({"id": 5}, {"id": derived_id(0, "user", "")}),
+        ({"content": 5}, {"content": "5"}),
+        ({"content": ["a", 5]}, {"content": [text_part("a"), text_part("5")]}),
+        ({"content": {"type": "text"}}, {"content": "{'type': 'text'}"}),
+        ({"links": [{"url": "u"}, 5]}, {"links": [{"url": "u"}]}),
+        ({"created_at": 5, "error_code": "late"}, {"error_code": "late"}),
+    ],
+)
+def test_odd_values_read_as_the_nearest_message(document, reads_as):
+    read = Message.from_dict({"id": "a", **document}).to_dict()
+    assert read == {"id": "a", "role": "user", "content": "", **reads_as}
+
+
+def test_a_copy_is_of_plain_objects_and_lists():
+    inner = MappingProxyType({"b": (1, MappingProxyType({"c": "d"}))})
+    copy_of_it = copied(MappingProxyType({"a": inner, "e": 1}))
+    assert copy_of_it == {"a": {"b": [1, {"c": "d"}]}, "e": 1}
+    assert type(copy_of_it["a"]) is dict
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,14 @@ def test_a_result_belongs_to_its_caller(chat, caller_of):
     assert find_tool_pairs(chat).caller_of == caller_of
 
 
+def test_the_call_of_a_result_is_known_by_the_id_in_its_message_or_in_its_part():
+    part = {"type": "tool-call", "tool_call_id": "x", "result": "found"}
+    in_part = Message(id=MessageId("r"), role="tool", content=(part,))
+    pairs = find_tool_pairs([caller("x", "y"), in_part, result("y"), result("z")])
+    assert pairs.caller_of == {1: 0, 2: 0, 3: NOBODY}
+    assert pairs.call_id_of == {1: "x", 2: "y"}
+
+
 def test_some_calls_or_all_are_taken_out():
     message = caller("x", "y")
     assert without_tool_calls(message, {"x"}).content == caller("y").content

@@ -56,6 +56,19 @@ def test_a_tokenizer_measures_exactly(tokenizer):
 
 def test_tokens_are_rounded_up():
     assert Meter().tokens(["abcd", "e"]) == 2
+    assert Meter(len).tokens(["abcd", "e"]) == 5
+
+
+def test_what_is_around_the_sections_takes_of_the_budget():
+    assert len(keep_within(SECTIONS, 33, Meter(), around=2)) == 4
+    assert len(keep_within(SECTIONS, 33, Meter(), around=3)) == 3
+
+
+def test_a_text_that_exactly_fits_beside_the_notice_is_cut_there():
+    ending = "\n\n" + CUT_NOTICE
+    assert cut("x" * 80, len(CUT_NOTICE), Meter(len)) == CUT_NOTICE
+    assert cut("x" * 80, len(ending), Meter(len)) == ending
+    assert cut("x" * 80, len(ending) + 3, Meter(len)) == "xxx" + ending
 
 
 @pytest.mark.parametrize(
@@ -65,6 +78,7 @@ def test_tokens_are_rounded_up():
         pytest.param("x" * 80, 15, "x" * 20 + "\n\n" + CUT_NOTICE, id="cut"),
         pytest.param("x" * 80, 10, "\n\n" + CUT_NOTICE, id="room for the notice alone"),
         pytest.param("x" * 80, 1, "xxxx", id="no room for the notice"),
+        pytest.param("x" * 3 + "y" * 80, 9, "xxx" + "y" * 33, id="one character too few for it"),
         pytest.param("x" * 80, 0, "", id="no room at all"),
     ],
 )

@@ -1,11 +1,34 @@
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.text.bm25 import Bm25, rarity
+from smart_context.text.bm25 import Bm25, gains, rarity
 
 WORDS = st.lists(st.sampled_from("abcd"), max_size=6)
+
+
+def floats(*values):
+    return np.array(values, dtype=np.float32)
+
+
+def test_rarity_and_gain_are_those_of_okapi():
+    assert rarity(1, 3) == pytest.approx(math.log(1 + 2.5 / 1.5))
+    assert rarity(0, 0) == pytest.approx(math.log(2))
+    gained = gains(floats(1, 3), floats(2, 8), 4.0)
+    expected = [2.2 / (1 + 1.2 * (0.25 + 0.75 / 2)), 6.6 / (3 + 1.2 * (0.25 + 0.75 * 2))]
+    assert gained == pytest.approx(expected)
+    assert gained.dtype == np.float32
+    assert gains(floats(1), floats(0), 0.0) == pytest.approx([2.2 / 1.3])
+    assert gains(floats(1), floats(1), 0.0) == pytest.approx([1.0])
+
+
+def test_each_word_of_a_query_adds_its_gain_by_its_rarity():
+    (score, *_) = Bm25([["a", "b", "b"], ["a"], ["c"]]).scores(["a", "b"])
+    gained = gains(floats(1, 2), floats(3, 3), 5 / 3)
+    assert score == pytest.approx(rarity(2, 3) * gained[0] + rarity(1, 3) * gained[1])
 
 
 def test_documents_with_a_rare_word_come_first():
@@ -48,6 +71,28 @@ def test_adding_documents_one_by_one_gives_the_same_scores(documents, query):
     for document in documents:
         index.add(document)
     np.testing.assert_array_equal(index.scores(query), Bm25(documents).scores(query))
+
+
+@given(st.lists(WORDS, max_size=5), st.lists(WORDS, max_size=5), WORDS)
+def test_an_index_that_goes_on_with_a_kept_one_is_as_one_of_all_documents(kept, added, query):
+    postings = Bm25(kept).postings()
+    index, fresh = Bm25(added, base=postings), Bm25([*kept, *added])
+    np.testing.assert_array_equal(index.scores(query), fresh.scores(query))
+    np.testing.assert_array_equal(index.shares(query), fresh.shares(query))
+    again, whole = index.postings(), fresh.postings()
+    assert list(again.words) == list(whole.words)
+    for name in ("ends", "positions", "counts", "lengths"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(whole, name))
+        assert getattr(again, name).dtype == np.uint32
+
+
+def test_postings_hold_the_documents_of_each_word():
+    postings = Bm25([["a", "b", "b"], [], ["b"]]).postings()
+    assert list(postings.words) == ["a", "b"]
+    assert postings.ends.tolist() == [1, 3]
+    assert postings.positions.tolist() == [0, 0, 2]
+    assert postings.counts.tolist() == [1, 2, 1]
+    assert postings.lengths.tolist() == [3, 0, 1]
 
 
 @given(st.integers(0, 50), st.integers(0, 50))

@@ -24,6 +24,11 @@ def test_a_message_that_continues_or_points_refers_back(text):
     assert refers_back(text)
 
 
+def test_a_message_of_160_characters_is_short():
+    assert refers_back("And then?".ljust(160, "."))
+    assert not refers_back("And then?".ljust(161, "."))
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -5,12 +5,20 @@ from hypothesis import strategies as st
 from smart_context.text.words import content_words, stem, words
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_remembered():
+    """Each test stems its words itself."""
+    stem.cache_clear()
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         pytest.param("Hello, World!", ["hello", "world"], id="lower-cased without punctuation"),
         pytest.param("get_user_id", ["get_user_id", "get", "user", "id"], id="snake_case"),
         pytest.param("getHTTPServer", ["gethttpserver", "get", "http", "server"], id="camelCase"),
+        pytest.param("__init__ _x", ["init", "x"], id="underscores around a name"),
+        pytest.param("éB", ["éb"], id="letters that are not told apart as camelCase"),
         pytest.param("JWT", ["jwt"], id="an abbreviation is one word"),
         pytest.param("C++ and C#", ["c++", "and", "c#"], id="languages with signs"),
         pytest.param("ｆｕｌｌ　ｗｉｄｔｈ", ["full", "width"], id="full width"),
@@ -43,6 +51,25 @@ def test_words_of(text, expected):
 )
 def test_forms_of_one_word_meet(forms):
     assert len({stem(form) for form in forms}) == 1
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        *[("cities", "citi"), ("city", "citi"), ("copied", "copi"), ("day", "day")],
+        *[("classes", "class"), ("dishes", "dish"), ("churches", "church"), ("boxes", "box")],
+        *[("waltzes", "waltz"), ("cats", "cat"), ("boys", "boy"), ("houses", "hous")],
+        *[("status", "status"), ("basis", "basis"), ("class", "class"), ("bus", "bus")],
+        *[("singing", "sing"), ("sing", "sing"), ("eating", "eat"), ("using", "using")],
+        *[("string", "string"), ("walked", "walk"), ("seeds", "seed"), ("played", "play")],
+        *[("running", "run"), ("falling", "fall"), ("kissed", "kiss"), ("buzzed", "buzz")],
+        *[("migration", "migrat"), ("station", "stat"), ("nation", "nation")],
+        *[("house", "hous"), ("tree", "tree"), ("migrate", "migrat"), ("cafe", "cafe")],
+        *[("python3", "python3"), ("is", "is"), ("数据", "数据"), ("d'accord", "accord")],
+    ],
+)
+def test_a_stem_is_the_word_without_its_commonest_endings(word, expected):
+    assert stem(word) == expected
 
 
 @pytest.mark.parametrize(

@@ -98,8 +98,7 @@ def outgoing(
         changes["instructions"] = _instructions(body, system)
     if items != every:
         changes["messages" if kind == "chat" else "input"] = f"[{','.join(items)}]"
-    text = body.spliced(changes) if changes else body.text
-    return Outgoing(text=text, count=len(items), items=lambda: items)
+    return Outgoing(text=body.spliced(changes), count=len(items), items=lambda: items)
 
 
 def _every(body: Body) -> list[str]:
@@ -168,7 +167,7 @@ def with_system(items: Sequence[str], system: str) -> list[str]:
     Many chat templates take one system message, at the beginning.
     """
     if items:
-        first = read_body(items[0].encode("utf-8", "surrogatepass"))
+        first = read_body(items[0].encode())
         content = first.fields.get("content")
         if first.get("role") in {"system", "developer"} and content is not None:
             if isinstance(content.value, str):
@@ -180,8 +179,8 @@ def with_system(items: Sequence[str], system: str) -> list[str]:
 
 
 def _with_part(item: Body, content: Span, system: str) -> str:
-    text = item.text[content.start : content.end].rstrip().removesuffix("]")
-    return f"{text},{_json({'type': 'text', 'text': system})}]"
+    parts = item.text[content.start : content.end - 1]
+    return f"{parts},{_json({'type': 'text', 'text': system})}]"
 
 
 def _instructions(body: Body, system: str) -> str:

@@ -202,9 +202,8 @@ def _key(
     role: str, text: str, calls: Sequence[str], others: Sequence[str], result_of: str
 ) -> bytes:
     said = "\0".join((role, text, *calls, "", *others, result_of))
-    return blake2b(said.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).digest()
+    return blake2b(said.encode(errors="surrogatepass"), digest_size=_DIGEST_BYTES).digest()
 
 
 def _digest_of(part: Any) -> str:
-    said = repr(part).encode("utf-8", "surrogatepass")
-    return blake2b(said, digest_size=_DIGEST_BYTES).hexdigest()
+    return blake2b(repr(part).encode(), digest_size=_DIGEST_BYTES).hexdigest()

@@ -1,8 +1,16 @@
 import json
 
+import pytest
+
 from smart_context.chat.messages import Message
 from smart_context.gateway.requests.body import read_body
-from smart_context.gateway.requests.outgoing import kept_units, outgoing
+from smart_context.gateway.requests.outgoing import (
+    as_items,
+    kept_units,
+    last_question,
+    outgoing,
+    with_system,
+)
 from smart_context.gateway.requests.response_items import response_units
 from smart_context.gateway.requests.units import chat_units
 from tests.gateway.saying import assistant, system, user
@@ -28,6 +36,7 @@ def test_nothing_left_out_and_nothing_added_is_the_same_text():
     raw, made = sent([system("s"), user("q")], [0, 1])
     assert made.text == raw
     assert made.count == 2
+    assert [json.loads(item) for item in made.items()] == [system("s"), user("q")]
 
 
 def test_what_is_left_out_is_missing_and_the_rest_is_as_it_came():
@@ -46,6 +55,13 @@ def test_a_call_and_its_result_are_never_parted():
     messages = [user("q"), ASKS, FOUND, assistant("a"), user("r")]
     assert kept(messages, "1") == [1, 2, 4]
     assert kept(messages, "2") == [1, 2, 4]
+
+
+def test_whoever_speaks_last_stays_when_no_user_does():
+    assert kept([assistant("a"), assistant("b"), assistant("c")]) == [2]
+    assert kept([assistant("a")]) == [0]
+    assert kept([]) == []
+    assert last_question([]) == 0
 
 
 def test_a_role_goes_into_the_leading_system_message():
@@ -84,3 +100,121 @@ def test_a_message_that_is_brought_back_goes_before_its_unit():
         user("Always speak French."),
         user("q"),
     ]
+
+
+def test_items_of_a_response_are_left_out_and_brought_back():
+    messages = [user("q"), assistant("a"), user("r")]
+    old = Message.from_dict({"id": "x", **user("Remember this.")})
+    _, made = sent(messages, [0, 2], kind="responses", name="input", back={1: [old]})
+    items = [user("q"), user("Remember this."), user("r")]
+    assert json.loads(made.text) == {"model": "m", "input": items, "x": 1}
+    assert made.count == 3
+    assert [json.loads(item) for item in made.items()] == items
+
+
+def test_a_response_to_a_bare_text_has_one_item():
+    body = read_body(b'{"input": "Hi", "x": 1}', "input")
+    units = list(response_units([user("Hi")]))
+    made = outgoing("responses", body, units, [0], brought_back={}, system="You review.")
+    assert json.loads(made.text) == {"input": "Hi", "x": 1, "instructions": "You review."}
+    assert [json.loads(item) for item in made.items()] == [user("Hi")]
+    assert not outgoing("chat", read_body(b"{}", "messages"), [], [], brought_back={}).items()
+
+
+PARTS = (
+    {"type": "text", "text": "Let me see."},
+    {"type": "tool_call", "tool_call_id": "c1", "tool_name": "look", "args": {"a": 1}},
+    {"type": "tool_call", "tool_call_id": "c2", "args": None},
+    {"type": "tool_call", "tool_call_id": "c3", "tool_name": "look", "args": "{}"},
+    {"type": "info", "text": "[image]", "digest": "d"},
+)
+
+
+def chat_call(call_id, name, arguments):
+    made = {"name": name, "arguments": arguments}
+    return {"id": call_id, "type": "function", "function": made}
+
+
+def response_call(call_id, name, arguments):
+    return {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
+
+
+CALLS = [("c1", "look", '{"a":1}'), ("c2", "unknown", "{}"), ("c3", "look", "{}")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "role", "content", "items"),
+    [
+        ("chat", "user", "Hi", [user("Hi")]),
+        ("responses", "user", "Hi", [user("Hi")]),
+        ("responses", "assistant", "", []),
+        ("chat", "tool", "found", [{"role": "tool", "content": "found", "tool_call_id": "c0"}]),
+        (
+            "responses",
+            "tool",
+            "found",
+            [{"type": "function_call_output", "call_id": "c0", "output": "found"}],
+        ),
+        (
+            "chat",
+            "assistant",
+            PARTS,
+            [assistant("Let me see.") | {"tool_calls": [chat_call(*call) for call in CALLS]}],
+        ),
+        (
+            "responses",
+            "assistant",
+            PARTS,
+            [assistant("Let me see."), *(response_call(*call) for call in CALLS)],
+        ),
+        (
+            "chat",
+            "assistant",
+            PARTS[3:4],
+            [{"role": "assistant", "content": None, "tool_calls": [chat_call(*CALLS[2])]}],
+        ),
+        ("responses", "assistant", PARTS[3:4], [response_call(*CALLS[2])]),
+    ],
+)
+def test_a_stored_message_is_written_as_its_client_does(kind, role, content, items):
+    extra = {"tool_call_id": "c0"} if role == "tool" else {}
+    message = Message(id="m", role=role, content=content, extra=extra)
+    written = as_items(kind, message)
+    assert [json.loads(item) for item in written] == items
+    assert [json.dumps(item, separators=(",", ":")) for item in items] == written
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ([], [system("S")]),
+        ([user("q")], [system("S"), user("q")]),
+        ([system("a"), user("q"), user("r")], [system("a\n\nS"), user("q"), user("r")]),
+        ([system(""), user("q")], [system("S"), user("q")]),
+        (
+            [{"role": "developer", "content": "a"}, user("q")],
+            [{"role": "developer", "content": "a\n\nS"}, user("q")],
+        ),
+        ([{"role": "system"}, user("q")], [system("S"), {"role": "system"}, user("q")]),
+        ([system(5), user("q")], [system("S"), system(5), user("q")]),
+        ([system([]), user("q")], [system("S"), system([]), user("q")]),
+        (
+            [system([{"type": "text", "text": "a"}]), user("q"), user("r")],
+            [
+                system([{"type": "text", "text": "a"}, {"type": "text", "text": "S"}]),
+                user("q"),
+                user("r"),
+            ],
+        ),
+    ],
+)
+def test_a_system_text_goes_into_the_first_message_or_before_it(items, expected):
+    written = with_system([json.dumps(item) for item in items], "S")
+    assert [json.loads(item) for item in written] == expected
+
+
+def test_instructions_that_are_no_text_give_way_to_the_role():
+    _, made = sent(
+        [user("q")], [0], kind="responses", name="input", system_text="b", instructions=[1]
+    )
+    assert json.loads(made.text)["instructions"] == "b"

@@ -13,6 +13,7 @@ from smart_context.plugin.forecast.rows import ONE_LINE, candidate_rows, rows_by
 from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.selection.status_line import status_line
 from smart_context.relevance.reasons import KINDS, ReasonKind, Reasons
+from smart_context.relevance.score import Scores
 from smart_context.relevance.select import Selection
 
 SUMMARY = summary_message("s", "So far.", boundary="m1", created_at="", kind="compacted")
@@ -60,6 +61,27 @@ def test_each_candidate_has_a_row_with_its_reason_and_tokens(forecast):
     assert all("\n" not in row["text"] and len(row["text"]) <= ONE_LINE for row in rows)
 
 
+def test_a_row_says_who_spoke_what_decided_and_how_close_it_came(forecast):
+    scores = Scores(labels=("Bread",), values=np.array([[0.123456, 0.9, 0.5]], dtype=np.float32))
+    selection = forecast.decision.selection
+    kinds = selection.reasons.kinds.copy()
+    kinds[0] = KINDS.index(ReasonKind.TOPIC)
+    reasons = replace(selection.reasons, found=scores, kinds=kinds)
+    forecast.decision = replace(forecast.decision, selection=replace(selection, reasons=reasons))
+    assert candidate_rows(forecast)[0] == {
+        "id": "s",
+        "role": SUMMARY.role,
+        "in": True,
+        "kind": "topic",
+        "reason": "in: topic Bread, similarity 0.12, threshold 0.40",
+        "short": "Sent – Bread (0.12)",
+        "score": 0.1235,
+        "topic": "Bread",
+        "tokens": 7,
+        "text": "So far.",
+    }
+
+
 def test_the_others_have_a_row_when_they_are_asked_for(forecast):
     rows = rows_by_id(forecast, {"m0", "bad", "m3", "unknown"}, len)
     assert {name: row["reason"] for name, row in rows.items()} == {
@@ -68,6 +90,8 @@ def test_the_others_have_a_row_when_they_are_asked_for(forecast):
         "m3": "in: the newest message",
     }
     assert rows["m0"]["tokens"] == len("One")
+    assert rows["m0"]["score"] is None
+    assert rows["m0"]["topic"] == ""
 
 
 def test_the_status_line_counts_as_many_as_the_rows_say(forecast):

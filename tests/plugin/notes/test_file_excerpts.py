@@ -58,6 +58,23 @@ def test_a_model_that_does_as_it_is_told_reads_the_whole_file(text, most_lines, 
             " from_line=2 and from_character=7.",
             id="a long line after a short one",
         ),
+        pytest.param(
+            *("abcone\n" + "x" * 20, (1, 4), "one\nxxxxxx"),
+            "Lines 1 from character 4 to 2 of 2. Line 2 is cut: it has 20 characters. For more,"
+            " call read_file with from_line=2 and from_character=7.",
+            id="a long line after the rest of another",
+        ),
+        pytest.param(
+            *("ab", (1, 2), "b", "Lines 1 from character 2 to 1 of 1."), id="the last character"
+        ),
+        pytest.param(
+            *("123456789\n\nx", (1, 1), "123456789"),
+            "Lines 1 to 1 of 3. For more, call read_file with from_line=2.",
+            id="cut at the end of a line",
+        ),
+        pytest.param(
+            *("x\na\n", (2, 1), "a\n", "Lines 2 to 3 of 3."), id="a file that ends in a newline"
+        ),
     ],
 )
 def test_what_is_left_is_told(text, place, shown, note):
@@ -69,11 +86,20 @@ def test_what_is_left_is_told(text, place, shown, note):
 
 @pytest.mark.parametrize(
     ("place", "told"),
-    [((3, 1), "The file has 2 lines"), ((2, 3), "Line 2 has 2 characters")],
+    [
+        ((3, 1), "The file has 2 lines"),
+        ((2, 3), "Line 2 has 2 characters"),
+    ],
 )
 def test_a_place_that_is_not_there_is_an_error(place, told):
     with pytest.raises(CommandFailed, match=told):
         read("one\nhi", *place)
+
+
+def test_an_empty_line_has_no_second_character():
+    assert read("").text == ""
+    with pytest.raises(CommandFailed, match="Line 1 has 0 characters"):
+        read("", 1, 2)
 
 
 def test_a_match_in_a_long_line_is_shown_with_its_place():
@@ -84,6 +110,27 @@ def test_a_match_in_a_long_line_is_shown_with_its_place():
     assert number == "2"
     assert shown == line[int(place) - 1 :][:300]
     assert "Needle" in shown
+
+
+@pytest.mark.parametrize(
+    ("line", "first"),
+    [
+        pytest.param("Needle " + "x" * 400, 1, id="at the beginning"),
+        pytest.param("x" * 400 + "Needle", 107, id="at the end"),
+        pytest.param("x" * 400 + "Needle" + "y" * 400 + "Needle", 301, id="the first of two"),
+    ],
+)
+def test_a_match_in_a_long_line_is_shown_with_what_is_around_it(line, first):
+    shown = line[first - 1 : first + 299]
+    assert list(matches(line, "needle")) == [f"1, from character {first}: {shown}"]
+
+
+def test_lines_of_up_to_three_hundred_characters_are_shown_whole():
+    line = "Needle" + "x" * 294
+    assert list(matches(f"  {line} \n\n{line}y", "needle")) == [
+        f"1: {line}",
+        f"3, from character 1: {line}",
+    ]
 
 
 def test_short_lines_are_shown_whole():

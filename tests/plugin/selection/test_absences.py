@@ -69,12 +69,23 @@ def test_the_reason_names_the_day_of_the_summary(created_at, words):
     assert str(absences(chat, chat[3:])["m0"].reason) == words
 
 
+def test_without_its_summary_a_message_is_before_a_summary():
+    chat = (*CHAT[:3], summary("m2"), *CHAT[3:])
+    assert str(absences(chat, CHAT[3:])["m0"].reason) == "out: before a summary"
+
+
+def test_a_summary_of_messages_that_are_gone_covers_nothing():
+    chat = (*CHAT, summary("gone"))
+    assert kinds(chat, chat[3:]) == dict.fromkeys(("m0", "m1", "m2"), ReasonKind.OVER_BUDGET)
+
+
 def test_what_was_cleared_is_marked():
     cleared = summary("m1", "cleared")
     compacted = summary("m3")
     chat = (*CHAT[:2], cleared, *CHAT[2:4], compacted, *CHAT[4:])
     found = absences(chat, chat[5:])
     assert [i for i, absence in found.items() if absence.is_cleared] == ["m0", "m1"]
+    assert found["m0"].reason == found["m2"].reason
 
 
 def test_a_failed_summary_covers_nothing():

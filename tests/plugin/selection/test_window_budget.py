@@ -18,9 +18,9 @@ def said(count, size=92):
     return [Message(id=MessageId(f"m{n}"), role="user", content="x" * size) for n in range(count)]
 
 
-def applied(budget, messages, *, keep=(), has_contexts=False, scores=None):
+def applied(budget, messages, *, keep=(), scores=None, **beside):
     selection = select_messages(messages, scores=scores, threshold=0.5)
-    return budget.applied(selection, messages, keep=set(keep), has_contexts=has_contexts)
+    return budget.applied(selection, messages, keep=set(keep), **{"has_contexts": False, **beside})
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,24 @@ def test_the_newest_messages_that_fit_stay(tokens, contexts, has_contexts, count
     kinds = [reasons.at(at).kind for at in range(10)]
     assert kinds == [ReasonKind.OVER_BUDGET] * (10 - count) + [ReasonKind.NO_FILTER] * count
     assert str(reasons.at(0)).startswith("in" if count == 10 else "out: over budget")
+
+
+@pytest.mark.parametrize(
+    ("tokens", "size", "has_role", "count"),
+    [
+        pytest.param(1_000, 95, False, 8, id="to the last token"),
+        pytest.param(1_000, 95, True, 5, id="a role takes three tenths of the window"),
+        pytest.param(25, 0, False, 4, id="empty messages cost what is around them"),
+    ],
+)
+def test_the_history_takes_what_the_window_leaves(tokens, size, has_role, count):
+    budget = WindowBudget(window=lambda: window(tokens))
+    assert len(applied(budget, said(10, size), has_role=has_role).kept) == count
+
+
+@pytest.mark.parametrize(("tokens", "left"), [(None, 8_000), (100_000, 8_000), (1_000, 300)])
+def test_a_role_never_fills_the_window(tokens, left):
+    assert WindowBudget(window=lambda: window(tokens)).for_role(8_000) == left
 
 
 def test_what_is_pinned_stays_and_another_goes():

@@ -1,0 +1,81 @@
+"""What a request costs: counted here by characters, one token each."""
+
+import pytest
+
+from smart_context.chat.messages import Message, MessageId
+from smart_context.host.request.tokens import (
+    PER_CALL,
+    PER_IMAGE,
+    PER_MESSAGE,
+    message_tokens,
+    prompt_tokens,
+    texts_of,
+)
+
+IMAGE = {"type": "image_url", "image_url": {"url": "data:…"}}
+CALL = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+
+
+def text(said):
+    return {"type": "text", "text": said}
+
+
+@pytest.mark.parametrize(
+    ("prompt", "tokens"),
+    [
+        pytest.param([], 0, id="nothing"),
+        pytest.param([{"content": "four"}, {"content": "x"}], 5 + 2 * PER_MESSAGE, id="texts"),
+        pytest.param(
+            [{"content": [text("ab"), IMAGE, text("c"), IMAGE]}],
+            3 + 2 * PER_IMAGE + PER_MESSAGE,
+            id="images",
+        ),
+        pytest.param(
+            [{"content": "", "tool_calls": [CALL, CALL]}],
+            2 * len("look{}") + 2 * PER_CALL + PER_MESSAGE,
+            id="calls",
+        ),
+        pytest.param([{"content": [text("a"), {}]}], 1 + PER_MESSAGE, id="a part without a type"),
+    ],
+)
+def test_a_request_costs_its_texts_and_what_is_around_them(prompt, tokens):
+    assert prompt_tokens(prompt, len) == tokens
+
+
+@pytest.mark.parametrize(
+    ("content", "tokens"),
+    [
+        ("four", 4 + PER_MESSAGE),
+        ((text("four"),), 4 + PER_CALL + 2 * PER_MESSAGE),
+        ((), PER_MESSAGE),
+        (
+            (
+                text("a"),
+                {"type": "tool_call", "tool_name": "look", "args": "{}", "result": "found"},
+            ),
+            len("a\nlook\n{}\nfound") + 2 * PER_CALL + 3 * PER_MESSAGE,
+        ),
+    ],
+)
+def test_a_stored_message_costs_its_text_and_each_of_its_parts(content, tokens):
+    message = Message(id=MessageId("m"), role="assistant", content=content)
+    assert message_tokens(message, len) == tokens
+
+
+@pytest.mark.parametrize(
+    ("message", "texts"),
+    [
+        ({"content": "Hi"}, ["Hi"]),
+        ({"content": None}, []),
+        ({}, []),
+        ({"content": [text("a"), IMAGE, "no part", {"text": 5}, text("b")]}, ["a", "b"]),
+        ({"content": "Hi", "tool_calls": [CALL]}, ["Hi", "look", "{}"]),
+        ({"tool_calls": [{"id": "c"}, {"function": {"name": 5, "arguments": "x"}}]}, ["x"]),
+        ({"tool_calls": "none"}, []),
+        ({"type": "function_call", "name": "look", "arguments": "{}"}, ["{}"]),
+        ({"type": "function_call_output", "output": "found"}, ["found"]),
+        ({"output": [text("a")]}, []),
+    ],
+)
+def test_the_texts_of_a_message_are_found_whatever_a_client_sends(message, texts):
+    assert list(texts_of(message)) == texts

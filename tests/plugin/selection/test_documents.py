@@ -1,0 +1,104 @@
+"""The filter of a chat and its topics as clients get them."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from smart_context.chat.messages import ChatId, Message, MessageId
+from smart_context.plugin.choices.sidecar_files import ChatSidecar
+from smart_context.plugin.choices.state import FilterState
+from smart_context.plugin.selection.documents import filter_document, topics_document
+from smart_context.plugin.selection.selector import ChatView, Decision
+from smart_context.plugin.selection.status_line import status_line
+from smart_context.relevance.score import Scores
+from smart_context.relevance.select import select_messages
+
+MESSAGES = tuple(
+    Message(id=MessageId(name), role="user", content=name) for name in ("a", "b", "c", "d", "e")
+)
+TOPICS = (
+    {"label": "Bread", "count": 2, "id": "t1"},
+    {"label": "Standing instructions", "sticky": True, "message_ids": ["c", "gone"], "count": 1},
+    {"count": 3},
+)
+STATE = FilterState(
+    active_topics=("Bread", "Travel"),
+    pinned=(MessageId("e"),),
+    hidden=(MessageId("b"),),
+    role="baker",
+)
+SCORES = Scores(
+    labels=("Bread", "Travel"),
+    values=np.array(
+        [[0.9, 0.8, 0.1, 0.2, 0.1], [0.1, 0.2, 0.3, 0.7, 0.2]],
+        dtype=np.float32,
+    ),
+)
+
+
+def decided(state=STATE, *, scores=SCORES, threshold=0.5, problem=""):
+    view = ChatView(
+        chat_id=ChatId("c"),
+        messages=MESSAGES,
+        history=MESSAGES,
+        topics=TOPICS,
+        sidecar=ChatSidecar(state=state),
+    )
+    selection = select_messages(
+        MESSAGES,
+        scores=scores,
+        threshold=threshold,
+        sticky=view.sticky_ids,
+        pinned=frozenset(state.pinned),
+        hidden=frozenset(state.hidden),
+    )
+    kept = tuple(message for message in MESSAGES if message.id in selection.kept)
+    decision = Decision(messages=kept, selection=selection, candidates=MESSAGES, problem=problem)
+    return view, decision
+
+
+def test_a_filter_tells_what_is_sent_and_what_the_user_chose():
+    view, decision = decided(problem="the embedder is slow")
+    assert filter_document(view, decision) == {
+        "active_topics": ["Bread", "Travel"],
+        "message_ids": ["a", "c", "d", "e"],
+        "total_messages": 5,
+        "fell_back": False,
+        "status": status_line(view, decision),
+        "problem": "the embedder is slow",
+        "threshold": 0.5,
+        "threshold_is_own": False,
+        "pinned": ["e"],
+        "hidden": ["b"],
+        "sticky": ["c"],
+        "kept_by": {"Bread": ["a"], "Travel": ["d"]},
+        "role": "baker",
+    }
+
+
+def test_a_threshold_that_the_user_moved_is_the_chats_own():
+    document = filter_document(*decided(replace(STATE, threshold=0.25), threshold=0.25))
+    assert (document["threshold"], document["threshold_is_own"]) == (0.25, True)
+
+
+def test_each_topic_tells_all_messages_that_it_keeps():
+    document = filter_document(*decided(FilterState(active_topics=("Bread", "Travel"))))
+    assert document["kept_by"] == {"Bread": ["a", "b"], "Travel": ["d"]}
+
+
+def test_no_topic_keeps_a_message_when_none_is_picked_or_none_matches():
+    assert filter_document(*decided(FilterState(), scores=None))["kept_by"] == {}
+    document = filter_document(*decided(FilterState(active_topics=("Bread",)), threshold=2.0))
+    assert document["fell_back"]
+    assert document["kept_by"] == {}
+
+
+def test_topics_are_the_public_ones_with_what_is_picked():
+    view, _ = decided()
+    assert topics_document(view, is_searching=True) == {
+        "topics": list(TOPICS[:2]),
+        "active_topics": ["Bread", "Travel"],
+        "embedding_search": True,
+        "total_messages": 5,
+    }
+    assert topics_document(view, is_searching=False)["embedding_search"] is False
