@@ -1,4 +1,4 @@
-"""The filter of a chat and its topics as clients get them."""
+"""The filter of a chat as clients get it."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ import numpy as np
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.plugin.choices.sidecar_files import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
-from smart_context.plugin.selection.documents import filter_document, topics_document
+from smart_context.plugin.selection.documents import filter_result
 from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.selection.status_line import status_line
 from smart_context.relevance.score import Scores
@@ -57,15 +57,20 @@ def decided(state=STATE, *, scores=SCORES, threshold=0.5, problem=""):
     return view, decision
 
 
+def document_of(view, decision):
+    return filter_result(view, decision, role_problem="", undo_steps=0)
+
+
 def test_a_filter_tells_what_is_sent_and_what_the_user_chose():
-    view, decision = decided(problem="the embedder is slow")
-    assert filter_document(view, decision) == {
+    view, decision = decided(problem="The embedder is slow.")
+    result = filter_result(view, decision, role_problem="The role is gone.", undo_steps=3)
+    assert result == {
         "active_topics": ["Bread", "Travel"],
         "message_ids": ["a", "c", "d", "e"],
         "total_messages": 5,
         "fell_back": False,
         "status": status_line(view, decision),
-        "problem": "the embedder is slow",
+        "problem": "The embedder is slow. The role is gone.",
         "threshold": 0.5,
         "threshold_is_own": False,
         "pinned": ["e"],
@@ -73,32 +78,23 @@ def test_a_filter_tells_what_is_sent_and_what_the_user_chose():
         "sticky": ["c"],
         "kept_by": {"Bread": ["a"], "Travel": ["d"]},
         "role": "baker",
+        "undo_steps": 3,
     }
 
 
 def test_a_threshold_that_the_user_moved_is_the_chats_own():
-    document = filter_document(*decided(replace(STATE, threshold=0.25), threshold=0.25))
+    document = document_of(*decided(replace(STATE, threshold=0.25), threshold=0.25))
     assert (document["threshold"], document["threshold_is_own"]) == (0.25, True)
+    assert document["problem"] == ""
 
 
 def test_each_topic_tells_all_messages_that_it_keeps():
-    document = filter_document(*decided(FilterState(active_topics=("Bread", "Travel"))))
+    document = document_of(*decided(FilterState(active_topics=("Bread", "Travel"))))
     assert document["kept_by"] == {"Bread": ["a", "b"], "Travel": ["d"]}
 
 
 def test_no_topic_keeps_a_message_when_none_is_picked_or_none_matches():
-    assert filter_document(*decided(FilterState(), scores=None))["kept_by"] == {}
-    document = filter_document(*decided(FilterState(active_topics=("Bread",)), threshold=2.0))
+    assert document_of(*decided(FilterState(), scores=None))["kept_by"] == {}
+    document = document_of(*decided(FilterState(active_topics=("Bread",)), threshold=2.0))
     assert document["fell_back"]
     assert document["kept_by"] == {}
-
-
-def test_topics_are_the_public_ones_with_what_is_picked():
-    view, _ = decided()
-    assert topics_document(view, is_searching=True) == {
-        "topics": list(TOPICS[:2]),
-        "active_topics": ["Bread", "Travel"],
-        "embedding_search": True,
-        "total_messages": 5,
-    }
-    assert topics_document(view, is_searching=False)["embedding_search"] is False
