@@ -14,7 +14,8 @@ _LONG_SPACE = re.compile(r"\s{3,}+")
 def _pattern(phrases: Iterable[str], before: str = "") -> re.Pattern[str]:
     """Finds any of the phrases in lower-cased text; what stands before all is tried once."""
     choices = "|".join(f"(?:{phrase.removeprefix(before)})" for phrase in phrases)
-    return re.compile(f"{before}(?:{choices})".replace(" ", r"\s{1,2}"))
+    pattern = f"{before}(?:{choices})".replace(" ?", r"(?:\s{1,2})?").replace(" ", r"\s{1,2}")
+    return re.compile(pattern)
 
 
 # Apart by how they begin: together they would all be tried at every character.
@@ -47,5 +48,5 @@ def is_standing(text: str) -> bool:
 
 
 def _short_space(space: re.Match[str]) -> str:
-    """Two characters of white space; the first says whether a line ended before the last."""
-    return "\n " if "\n" in space[0][:-1] else "  "
+    """Two characters of white space; the first says whether a line ended."""
+    return "\n " if "\n" in space[0] else "  "

@@ -157,6 +157,17 @@ def test_no_standing_instruction(text):
     assert not is_standing(text)
 
 
+@pytest.mark.parametrize("space", ["\n", "\n\n", "\n ", "  \n", "   \n\n   ", ". ", ".", ":    "])
+def test_an_instruction_may_follow_any_end_of_a_line_or_clause(space):
+    assert is_standing(f"Hello{space}be concise")
+
+
+@pytest.mark.parametrize("space", [" ", "  ", "     "])
+def test_space_alone_ends_no_clause_and_is_as_one(space):
+    assert not is_standing(f"Hello{space}be concise")
+    assert is_standing(f"from{space}now{space}on")
+
+
 def test_only_what_the_user_says_counts_in_the_order_of_the_chat():
     messages = [
         Message(id="a", role="assistant", content="Always use type hints in code."),
@@ -172,6 +183,9 @@ def test_what_a_pasted_document_demands_is_no_instruction():
     document = "Here is the style guide. " + "Blah blah. " * 100 + "Always use tabs in code."
     assert not is_standing(document)
     assert is_standing("From now on be brief. " + "Blah blah. " * 100)
+    ending = " Always use tabs in code."
+    assert is_standing("x" * (600 - len(ending)) + ending)
+    assert not is_standing("x" * (601 - len(ending)) + ending)
 
 
 def test_a_hostile_text_is_read_in_no_time():
