@@ -32,8 +32,7 @@ def build_context_assign_string(
     Returns:
         Lines joined by newlines; `""` when nothing was read.
     """
-    folder = Path.cwd() if cwd is None else cwd
-    shown = [_relative(path, folder) for path in read_files]
+    shown = [_relative(path, cwd) for path in read_files]
     lines: list[str] = []
     for path, name, content in zip(shown, _names(shown), read_files.values(), strict=True):
         token = build_here_doc_token(content, f"context-{new_id()}")
@@ -64,7 +63,7 @@ def build_here_doc_token(content: str, base: str = "context") -> str:
     return f"{base}-{free}"
 
 
-def _relative(path: str, folder: str | Path) -> str:
+def _relative(path: str, folder: str | Path | None) -> str:
     try:
         relative = os.path.relpath(path, folder)
     except ValueError:  # on another drive

@@ -18,6 +18,7 @@ from smart_context.vault.assigns import (
         pytest.param("src/.env", "spec_env", id="nor is it in a folder"),
         pytest.param("v1.2/notes", "spec_notes", id="a folder's dot is no suffix"),
         pytest.param("a/b/", "spec_b", id="a closing slash"),
+        pytest.param("src/_X_MAX_X", "spec_X_MAX_X", id="capitals stay"),
         pytest.param("a__b.md", "spec_a_b", id="underscores are runs too"),
         pytest.param("my  -- notes.md", "spec_my_notes", id="runs become one underscore"),
         pytest.param("__init__.py", "spec_init", id="outer underscores go"),
@@ -94,6 +95,10 @@ def test_paths_are_relative_to_the_working_directory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = build_context_assign_string({str(tmp_path.parent / "a.md"): "x"})
     assert text.startswith('@spec_a assign "../a.md"')
+
+
+def test_a_path_that_is_nowhere_stays_as_it_is():
+    assert build_context_assign_string({"": "x"}).startswith('@spec_file assign ""')
 
 
 def test_a_hostile_name_stays_in_its_quotes():

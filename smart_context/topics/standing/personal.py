@@ -105,7 +105,7 @@ def standing_facts(spoken: Sequence[Message], vectors: Matrix) -> frozenset[int]
         block = np.array(statements[begin : begin + _AT_ONCE])
         close = rows[block] @ rows.T
         close[:, [*statements, *answers]] = 0.0
-        near = np.sort(close, axis=1)[:, -_NEAREST:].mean(axis=1) >= _NEAR
+        near = np.sort(close)[:, -_NEAREST:].mean(axis=1) >= _NEAR
         standing.update(block[near].tolist())
     return frozenset(standing)
 

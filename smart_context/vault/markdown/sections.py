@@ -47,8 +47,6 @@ class KeptRanges:
 
     def of(self, text: str) -> str:
         """The part of the text that remains."""
-        if len(self.ranges) == 1 and self.ranges[0] == (0, len(text)):
-            return text
         return "".join(text[start:end] for start, end in self.ranges)
 
     def reach(self, length: int) -> int:

@@ -1,9 +1,19 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from smart_context.chat.messages import MessageId
-from smart_context.plugin.choices.state import MAX_LABEL_LENGTH, MAX_LABELS, FilterState, merged
+from smart_context.plugin.choices.state import (
+    MAX_CONTEXTS,
+    MAX_LABEL_LENGTH,
+    MAX_LABELS,
+    MAX_TARGETS,
+    FilterState,
+    merged,
+)
+from smart_context.plugin.choices.topic_edits import TopicEdits
 
 ids = st.lists(st.sampled_from([MessageId(c) for c in "abcdef"]), max_size=6)
 steps = st.lists(st.tuples(st.sampled_from(["pin", "hide", "release"]), ids), max_size=8)
@@ -56,12 +66,120 @@ def test_a_state_survives_its_file(steps):
     assert FilterState.from_dict(state.to_dict()) == state
 
 
+DOCUMENT = {
+    "version": 1,
+    "active_topics": ["Cats", "Dogs"],
+    "embedding_search": False,
+    "pinned": ["m1"],
+    "hidden": ["m2", "m3"],
+    "contexts": ["trip", "work"],
+    "threshold": 0.25,
+    "edits": {"renamed": {"Cats": "Felines"}, "deleted": ["Owls"], "added": ["Piano"]},
+    "role": "reviewer",
+    "role_targets": ["src/", "a.py"],
+}
+
+
+def test_a_file_holds_all_that_was_chosen():
+    state = FilterState(
+        active_topics=("Cats", "Dogs"),
+        embedding_search=False,
+        pinned=("m1",),
+        hidden=("m2", "m3"),
+        contexts=("trip", "work"),
+        threshold=0.25,
+        edits=TopicEdits(renamed={"Cats": "Felines"}, deleted=("Owls",), added=("Piano",)),
+        role="reviewer",
+        role_targets=("src/", "a.py"),
+    )
+    assert state.to_dict() == DOCUMENT
+    assert FilterState.from_dict(DOCUMENT) == state
+
+
+def test_a_file_holds_no_more_of_nothing_than_old_versions_read():
+    assert FilterState().to_dict() == {
+        "version": 1,
+        "active_topics": [],
+        "embedding_search": None,
+        "pinned": [],
+        "hidden": [],
+        "contexts": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("key", "most"),
+    [("active_topics", MAX_LABELS), ("contexts", MAX_CONTEXTS), ("role_targets", MAX_TARGETS)],
+)
+def test_a_file_with_too_much_is_read_up_to_the_limit(key, most):
+    many = [str(number) for number in range(most + 1)]
+    state = FilterState.from_dict({key: many})
+    assert getattr(state, key) == tuple(many[:most])
+    assert FilterState.from_dict(state.to_dict()) == state
+
+
+def test_a_file_that_hides_what_it_pins_is_read_as_pinning_it():
+    state = FilterState.from_dict({"pinned": ["a", "a"], "hidden": ["a", "b", "b", ""]})
+    assert (state.pinned, state.hidden) == (("a",), ("b",))
+
+
+@pytest.mark.parametrize(
+    ("value", "threshold"), [(1, 1.0), (-1, -1.0), (0.5, 0.5), (1.01, None), (-1.01, None)]
+)
+def test_a_threshold_is_from_minus_one_to_one(value, threshold):
+    assert FilterState.from_dict({"threshold": value}).threshold == threshold
+    if threshold is None:
+        with pytest.raises(ValueError, match=f"^threshold: expected a number .* found {value}$"):
+            FilterState().set_threshold(value)
+    else:
+        assert FilterState().set_threshold(value).threshold == threshold
+        assert FilterState(threshold=value).set_threshold(None).threshold is None
+
+
+def test_contexts_are_attached_in_order_once_and_not_without_end():
+    state = FilterState().attach("a").attach("b").attach("a")
+    assert state.contexts == ("a", "b")
+    assert state.detach("a").detach("gone").contexts == ("b",)
+    for number in range(MAX_CONTEXTS - 2):
+        state = state.attach(str(number))
+    assert len(state.attach("a").contexts) == MAX_CONTEXTS
+    with pytest.raises(ValueError, match=f"^key: expected at most {MAX_CONTEXTS} contexts"):
+        state.attach("one more")
+
+
+def test_a_role_has_its_files_and_takes_them_with_it():
+    state = FilterState().take_role("reviewer", ["b.py", " ", "a.py", "b.py"])
+    assert (state.role, state.role_targets) == ("reviewer", ("b.py", "a.py"))
+    assert state.take_role("coder").role_targets == ()
+    assert state.take_role("", ["a.py"]) == FilterState()
+    many = [str(number) for number in range(MAX_TARGETS)]
+    assert state.take_role("coder", many).role_targets == tuple(many)
+    with pytest.raises(ValueError, match=f"^targets: expected at most {MAX_TARGETS}, found 65$"):
+        state.take_role("coder", [*many, "one more"])
+
+
+def test_what_is_pinned_or_hidden_again_keeps_its_place():
+    state = FilterState().pin(["a", "b"]).hide(["c"])
+    assert state.pin(["c", "a"]).pinned == ("b", "c", "a")
+    assert state.hide(["c", "a"]).hidden == ("c", "a")
+    assert state.release(["a", "c"]) == FilterState(pinned=("b",))
+
+
+def test_as_many_and_as_long_labels_as_there_may_be_can_be_picked():
+    many = [str(number).ljust(MAX_LABEL_LENGTH, "x") for number in range(MAX_LABELS)]
+    assert FilterState().select(many).active_topics == tuple(many)
+    with pytest.raises(ValueError, match="^topics: expected at most 64 labels, found 65$"):
+        FilterState().select([*many, "one more"])
+    with pytest.raises(ValueError, match="^topics: a label has 1 to 200 characters, found 0$"):
+        FilterState().select([" "])
+
+
 @pytest.mark.parametrize(
     "document",
     [
         {},
         {"active_topics": "LangGraph", "pinned": None, "hidden": 3, "embedding_search": "on"},
-        {"active_topics": [1, None, ""], "pinned": [{}]},
+        {"active_topics": [1, None, ""], "pinned": [{}], "role": 5, "role_targets": "a"},
     ],
 )
 def test_a_file_of_another_make_reads_as_an_empty_state(document):
@@ -106,3 +224,30 @@ def test_merging_keeps_what_both_sides_did(base, theirs, ours):
     for part in ("role", "threshold", "active_topics"):
         started, now, wanted = (getattr(side, part) for side in (base, theirs, ours))
         assert getattr(state, part) == (now if wanted == started else wanted)
+
+
+def test_merged_contexts_are_theirs_and_then_ours():
+    base = FilterState(contexts=("a", "b", "c"))
+    theirs = FilterState(contexts=("c", "b", "x"))
+    ours = FilterState(contexts=("a", "c", "y"))
+    assert merged(base, theirs, ours).contexts == ("c", "x", "y")
+
+
+def test_parts_that_belong_together_are_merged_together():
+    base = FilterState().take_role("reviewer", ["a.py"]).select(["Cats"])
+    theirs = base.take_role("coder", ["b.py"]).switch(enabled=False)
+    ours = base.take_role("reviewer", ["c.py"]).select(["Dogs"])
+    state = merged(base, theirs, ours)
+    assert (state.role, state.role_targets) == ("reviewer", ("c.py",))
+    assert (state.active_topics, state.embedding_search) == (("Dogs",), None)
+    assert merged(base, theirs, base.set_threshold(0.5)) == theirs.set_threshold(0.5)
+    edits = TopicEdits(added=("Piano",))
+    assert merged(base, theirs, replace(base, edits=edits)) == replace(theirs, edits=edits)
+
+
+def test_what_one_side_released_is_released():
+    base = FilterState().pin(["a", "b"]).hide(["c", "d"])
+    state = merged(base, base.pin(["e"]), base.release(["a", "c"]))
+    assert (state.pinned, state.hidden) == (("b", "e"), ("d",))
+    moved = merged(base, base.pin(["e"]), base.hide(["a"]))
+    assert (moved.pinned, moved.hidden) == (("b", "e"), ("c", "d", "a"))

@@ -76,11 +76,12 @@ def test_the_chat_that_was_changed_longest_ago_is_forgotten():
 
 
 def test_topics_are_added_to_the_last_step_only():
-    steps = recorded(2)
+    steps = recorded(3)
     steps.amend("c", ({"label": "cats"},))
     steps.amend("unknown chat", ({"label": "cats"},))
-    assert steps.pop("c").public == ({"label": "cats"},)
-    assert steps.pop("c").public is None
+    amended = steps.pop("c")
+    assert (amended.after, amended.public) == (picked("after 2"), ({"label": "cats"},))
+    assert [steps.pop("c").public for _ in range(2)] == [None, None]
 
 
 def test_a_deleted_chat_has_no_steps():

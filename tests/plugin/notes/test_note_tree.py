@@ -43,6 +43,50 @@ def test_a_search_takes_all_words_in_any_case_and_puts_names_first():
     assert tree.search("  ", 0, 10) == ([], 0)
 
 
+def test_a_search_puts_what_begins_so_first_then_shorter_paths():
+    tree = NoteTree(["x/tea.md", "tea/cup.md", "Green tea.md", "teapot.md", "x/y/tea.md"])
+    found, total = tree.search("tea", 0, 10)
+    assert [row.path for row in found] == [
+        *("tea/", "x/tea.md", "teapot.md", "x/y/tea.md", "Green tea.md", "tea/cup.md")
+    ]
+    assert total == 6
+    page, total = tree.search("tea", 1, 2)
+    assert ([row.path for row in page], total) == (["x/tea.md", "teapot.md"], 6)
+    assert tree.search("coffee", 0, 10) == ([], 0)
+    assert tree.search("tea", 0, 10) == (found, 6)
+
+
+def test_rows_tell_what_they_are():
+    tree = NoteTree(["b/c/Note.MD", "b/d.txt", "a.md"])
+    rows, total = tree.listing("", 0, 10)
+    assert [row.to_dict() for row in rows] == [
+        {"path": "b/", "name": "b", "kind": "folder", "files": 2},
+        {"path": "a.md", "name": "a", "kind": "note"},
+    ]
+    assert total == 2
+    assert [row.to_dict() for row in tree.listing("b/", 0, 10)[0]] == [
+        {"path": "b/c/", "name": "c", "kind": "folder", "files": 1},
+        {"path": "b/d.txt", "name": "d.txt", "kind": "file"},
+    ]
+    assert tree.listing("b/c/", 0, 10)[0][0].name == "Note"
+    assert tree.listing("gone/", 0, 10) == ([], 0)
+
+
+def test_rows_of_a_folder_are_sorted_by_name_whatever_their_case():
+    tree = NoteTree(["b/1", "A/1", "a/1", "ä/1", "c.md", "B.md", "b.md"])
+    assert [row.path for row in tree.listing("", 0, 10)[0]] == [
+        *("A/", "a/", "b/", "ä/", "B.md", "b.md", "c.md")
+    ]
+    page, total = tree.listing("", 3, 2)
+    assert ([row.path for row in page], total) == (["ä/", "B.md"], 7)
+
+
+def test_a_tree_holds_its_files_and_folders():
+    tree = NoteTree(["b/c.md", "d.md"])
+    held = ["", "b/", "b/c.md", "d.md"]
+    assert [name for name in (*held, "b", "c.md", "a", "z", "b/c.md/") if tree.holds(name)] == held
+
+
 def test_files_that_hold_no_text_are_not_offered():
     assert NoteTree(["a.PNG", "b.tar.gz", "c.md", "png", "d.pdf.md"]).paths == [
         "c.md",

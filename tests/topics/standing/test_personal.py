@@ -113,6 +113,16 @@ def test_only_a_message_that_nobody_answered_at_length_is_a_note():
     assert personal_statements(chat(told)) == []
 
 
+def test_an_acknowledgement_and_a_statement_have_their_lengths():
+    told = "I bought a cast iron pan."
+    noted = "a: Noted" + "!" * (120 - len("Noted"))
+    assert personal_statements(chat(told, noted, "What can I cook?")) == [0]
+    assert personal_statements(chat(told, f"{noted}!", "What can I cook?")) == []
+    lives = "I live near Oslo.".ljust(200, "x")
+    assert personal_statements(chat(lives, "a: Ok.")) == [0]
+    assert personal_statements(chat(f"{lives}x", "a: Ok.")) == []
+
+
 def test_what_the_assistant_says_of_itself_and_long_texts_do_not_count():
     assert personal_statements(chat("a: I live near Oslo.", "I live near Oslo.")) == [1]
     assert personal_statements(chat("I live near Oslo. " + "It rains a lot. " * 20)) == []
@@ -146,6 +156,33 @@ async def test_neither_its_own_answer_nor_other_facts_make_a_fact_stand():
     assert standing_facts(messages, vectors) == frozenset()
 
 
+def test_the_three_nearest_messages_count_whatever_the_length_of_their_vectors():
+    messages = chat("I love spicy food.", *("a: Well." for _ in range(5)))
+    vectors = np.zeros((6, 2), dtype=np.float32)
+    vectors[0] = [0.01, 0.0]
+    for place, cosine in enumerate((1.0, 0.3, 0.3, 0.12, 0.1), start=1):
+        vectors[place] = [100 * cosine, 100 * np.sqrt(1 - cosine**2)]
+    assert standing_facts(messages, vectors) == {0}  # its answer left out, on average 0.24
+    vectors[4] = [11.0, 99.4]
+    assert standing_facts(messages, vectors) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("lines", "near", "stand"),
+    [
+        pytest.param(("a: Hm.", "I love food.", "a: Me too.", "Cars?"), 2, (), id="its answer"),
+        pytest.param(("a: Hm.", "a: Hm.", "I love food.", "a: Me too."), 3, (), id="at the end"),
+        pytest.param(("a: Hm.", "a: Hm.", "I love food.", "And you?"), 3, (2,), id="a question"),
+        pytest.param(("a: Hm.", "a: Hm.", "a: Food.", "I love food."), 2, (3,), id="none yet"),
+    ],
+)
+def test_its_own_answer_does_not_make_a_statement_stand(lines, near, stand):
+    messages = chat(*lines)
+    vectors = np.array([[0.0, 1.0]] * len(lines), dtype=np.float32)
+    vectors[[near, *personal_statements(messages)]] = [1.0, 0.0]
+    assert standing_facts(messages, vectors) == frozenset(stand)
+
+
 def test_a_hostile_text_is_read_in_no_time():
     assert not is_personal("i " * 50_000 + "like " * 50_000)
     assert not is_personal("my younger " * 20_000)
@@ -171,3 +208,4 @@ def test_in_several_messages_in_a_row_all_that_somebody_says_of_themselves_count
     assert personal_statements(said) == [0]
     answer = Message(id=MessageId("a"), role="assistant", content="There are others in town.")
     assert personal_statements([said[0], answer, *said[1:]]) == []
+    assert personal_statements([answer, answer, *said]) == [2]

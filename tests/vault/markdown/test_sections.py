@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smart_context.vault.markdown.notes import outline_of
-from smart_context.vault.markdown.sections import kept_of, section_of
+from smart_context.vault.markdown.sections import KeptRanges, kept_of, section_of
 from smart_context.vault.match import build_matcher
 
 _NOTE = "intro\n# A\na\n## B: *c*!\nb\n### C\nc ^blk\n# D\nd\n## B c\nlast\n"
@@ -52,6 +52,44 @@ def test_sections_are_taken_out(patterns, expected, counts):
     assert kept.of(_NOTE) == expected
     assert kept.length == len(expected)
     assert kept.exclusions == counts
+
+
+def test_a_section_loses_only_what_is_within_it():
+    outline = outline_of(_NOTE)
+    whole = section_of(outline, "A")
+    kept = kept_of(outline, whole, [("c", build_matcher("c")), ("d", build_matcher("d"))])
+    assert (kept.whole, kept.exclusions) == (whole, {"c": 1})
+    assert kept.of(_NOTE) == "# A\na\n## B: *c*!\nb\n"
+    gone = kept_of(outline, whole, [("a", build_matcher("a"))])
+    assert (gone.whole, gone.ranges, gone.exclusions) == (whole, (), {"a": 1})
+    all_of_it = kept_of(outline, whole, [])
+    assert (all_of_it.whole, all_of_it.ranges) == (whole, (whole,))
+
+
+def test_a_section_may_end_at_once():
+    assert section_of(outline_of("# A\n# B\n"), "A") == (0, 4)
+    assert section_of(outline_of("# A\n# B\n"), "B") == (4, 8)
+
+
+RANGES = KeptRanges(whole=(2, 30), ranges=((2, 5), (10, 15)), exclusions={})
+
+
+@pytest.mark.parametrize(
+    ("length", "position"), [(0, 2), (2, 4), (3, 5), (4, 11), (8, 15), (9, 30)]
+)
+def test_a_number_of_characters_reaches_over_what_is_left_out(length, position):
+    assert RANGES.reach(length) == position
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "is_held"),
+    [
+        *[(2, 5, True), (2, 6, False), (3, 4, True), (0, 3, False), (10, 15, True)],
+        *[(4, 11, False), (9, 11, False), (12, 16, False), (20, 21, False)],
+    ],
+)
+def test_a_place_is_held_when_all_of_it_remains(start, end, is_held):
+    assert RANGES.holds(start, end) is is_held
 
 
 _LINES = st.lists(st.sampled_from(["# a", "## b", "### a", "text", "```", ""]), max_size=14)
