@@ -168,9 +168,9 @@ def test_what_is_pinned_or_hidden_again_keeps_its_place():
 def test_as_many_and_as_long_labels_as_there_may_be_can_be_picked():
     many = [str(number).ljust(MAX_LABEL_LENGTH, "x") for number in range(MAX_LABELS)]
     assert FilterState().select(many).active_topics == tuple(many)
-    with pytest.raises(ValueError, match="^topics: expected at most 64 labels, found 65$"):
+    with pytest.raises(ValueError, match=r"^topics: expected at most 64 labels, found 65$"):
         FilterState().select([*many, "one more"])
-    with pytest.raises(ValueError, match="^topics: a label has 1 to 200 characters, found 0$"):
+    with pytest.raises(ValueError, match=r"^topics: a label has 1 to 200 characters, found 0$"):
         FilterState().select([" "])
 
 
