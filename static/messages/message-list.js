@@ -89,9 +89,7 @@ export class MessageList {
 
   /** An answer begins. @param {string} messageId */
   begin(messageId) {
-    if (!this.#element(messageId)) return false;
-    this.#liveAnswer(messageId);
-    return true;
+    return this.#liveAnswer(messageId) !== undefined;
   }
 
   /** A piece of an answer. @param {{ message_id: string, offset: number, text: string }} piece */
@@ -178,11 +176,11 @@ export class MessageList {
     this.#scroll.querySelector(".older")?.toggleAttribute("hidden", !Number(this.#list.dataset.older));
   }
 
-  /** @param {string} id */
+  /** An answer may be over, and shown whole, before the news of its parts. @param {string} id */
   #liveAnswer(id) {
     const known = this.#live.get(id);
     const element = this.#element(id);
-    if (known || !element) return known;
+    if (known || !element?.hasAttribute("data-generating")) return known;
     const answer = new LiveAnswer(element);
     this.#live.set(id, answer);
     return answer;

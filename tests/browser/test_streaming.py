@@ -1,5 +1,6 @@
 """An answer is watched while it is being written, stopped, and found again after a reload."""
 
+import json
 import re
 import threading
 
@@ -38,6 +39,26 @@ def answer(page):
 def hold(endpoint, text, gate):
     """Let the next answer come word by word, and not end."""
     endpoint.reply_with(held(text, gate, after=len(held(text, gate).parts)))
+
+
+def test_late_news_of_an_answer_that_is_over_changes_nothing(new_page, server):
+    page = open_chat(new_page, server)
+    sockets = []
+
+    def pass_on(socket):
+        sockets.append((socket, socket.connect_to_server()))
+
+    page.route_web_socket(re.compile("/ws"), pass_on)
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    late = {"chat_id": "mixed", "message_id": "m5", "offset": 0, "text": "## late"}
+    for method in ("chat.started", "chat.token"):
+        frame = {"jsonrpc": "2.0", "method": method, "params": late}
+        with page.expect_response(re.compile("/messages")):
+            sockets[-1][0].send(json.dumps(frame))
+    page.evaluate("new Promise(requestAnimationFrame)")
+    expect(page.locator("[data-generating]")).to_have_count(0)
+    expect(page.get_by_role("heading", name="late")).to_have_count(0)
 
 
 def test_a_growing_answer_is_rendered_and_in_full_ink(new_page, server, endpoint, gate):
