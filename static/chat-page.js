@@ -25,6 +25,7 @@ import { startPageKeys } from "./frame/page-keys.js";
 import { startNotices } from "./panel/plugin-notices.js";
 import { messagesIn } from "./lib/reconcile.js";
 import { startReceipts } from "./panel/receipts-list.js";
+import { ReceiptLinks } from "./receipts/receipt-links.js";
 import { Scroll } from "./messages/scroll.js";
 import { SidePanels } from "./panel/side-panels.js";
 import { reasonOf, visible } from "./lib/text.js";
@@ -54,11 +55,13 @@ const messages = new MessageList(find("#scroll"), chatId, (added) => {
   equip(added);
   if (!isDetached) markCompacted(measure);
   reasons?.watch(added);
+  receiptLinks?.show(added);
   showWelcome();
   highlight.show();
   composer.setAnswering(messages.isAnswering);
 }, async () => (await wire.call("chat.open", { chat_id: chatId })).answering?.text ?? "");
 const highlight = new Highlight(measure, scroll, async (id) => isDetached || messages.loadUntil(id));
+const receiptLinks = panel && new ReceiptLinks(measure, wire, chatId);
 const reasons = panel && new Reasons(measure, wire, chatId);
 const compaction = new Compaction(wire, chatId, (done) => {
   announce(done);
@@ -190,6 +193,7 @@ if (topics && panel) {
   startForesight({ root: topics, wire, chatId, panel, box, attached: () => asParams(attachments.all) });
 }
 reasons?.start();
+receiptLinks?.start();
 if (panel) startReceipts(find("#panel-receipts"), wire, chatId);
 panel?.start();
 contexts?.start();

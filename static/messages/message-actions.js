@@ -7,6 +7,7 @@ import { toast } from "../lib/toasts.js";
 import { makeLinks } from "./note-sheet.js";
 
 const SHOWN_MS = 1600;
+const BUTTONS = ":is(button, a):not([hidden])";
 
 /** @typedef {{ wire: import("../wire.js").Wire, chatId: string, panel: import("../panel/topics-panel.js").TopicsPanel | null }} Page */
 
@@ -114,7 +115,7 @@ function rove(event) {
   const focused = /** @type {HTMLElement | null} */ (event.target);
   const toolbar = focused?.closest(".actions");
   if (!step || !toolbar) return;
-  const buttons = /** @type {HTMLElement[]} */ ([...toolbar.querySelectorAll("button:not([hidden])")]);
+  const buttons = /** @type {HTMLElement[]} */ ([...toolbar.querySelectorAll(BUTTONS)]);
   const next = buttons[(buttons.indexOf(/** @type {HTMLElement} */ (focused)) + step + buttons.length) % buttons.length];
   for (const button of buttons) button.tabIndex = button === next ? 0 : -1;
   next.focus();
@@ -127,8 +128,8 @@ function actionsFor(message, source) {
   const role = message.dataset.role;
   if (role !== "user") actions.querySelector("[data-action=edit]")?.remove();
   if ("isSummary" in message.dataset) for (const mark of actions.querySelectorAll("[aria-pressed]")) mark.remove();
-  if (role !== "assistant") actions.querySelector("[data-action=regenerate]")?.remove();
-  for (const [i, button] of actions.querySelectorAll("button").entries()) button.tabIndex = i ? -1 : 0;
+  if (role !== "assistant") for (const own of actions.querySelectorAll("[data-action=regenerate], [data-receipt]")) own.remove();
+  for (const [i, button] of actions.querySelectorAll(":is(button, a)").entries()) /** @type {HTMLElement} */ (button).tabIndex = i ? -1 : 0;
   return actions;
 }
 

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.checker import STILL, assert_accessible
-from tests.browser.steps import asked, bubble, lit, open_chat, pick, send, status, unfold
+from tests.browser.steps import asked, bubble, lit, open_chat, pick, status, unfold
 from tests.product.test_filter_over_the_wire import MIXED, TOPICS
 from tests.vaults import write_chat
 
@@ -259,32 +259,76 @@ def test_topics_are_added_renamed_merged_and_deleted_by_hand(new_page, server):
     expect(bubble(page, "brief")).to_be_visible()
 
 
-def test_a_turn_is_looked_up_compared_and_replayed(new_page, server, endpoint):
+def ask_twice(server):
+    """Two turns of the chat, the second with a filter; gives the second's answer."""
+    server.ask("chat.send", chat_id="mixed", message="first question")
+    server.ask("smart_context.set_filter", chat_id="mixed", topics=["cats sleep"])
+    return server.ask("chat.send", chat_id="mixed", message="second question")["message_ids"][1]
+
+
+def test_an_answer_leads_to_its_receipt_and_back(new_page, server):
+    answer_id = ask_twice(server)
+    server.ask("smart_context.set_filter", chat_id="mixed", topics=[])
     page = open_chat(new_page, server)
-    send(page, "first question")
-    expect(page.locator(".message")).to_have_count(8)
-    pick(page, "cats sleep")
-    expect(status(page)).to_have_text(re.compile("^3 of 8"))
-    send(page, "second question")
-    expect(page.locator(".message")).to_have_count(10)
-    expect(page.locator(".message[data-generating]")).to_have_count(0)
-    requests = len(endpoint.chat_requests)
+    answer = message(page, answer_id)
+    answer.hover()
+    answer.get_by_role("link", name="Receipt").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("second question")
+    page.get_by_role("link", name="Back to the answer").click()
+    assert page.url.endswith(f"#m-{answer_id}")
+    expect(answer).to_be_in_viewport()
+    expect(message(page, "m1").locator("a[data-receipt]")).to_be_hidden()
     page.get_by_role("tab", name="Receipts").click()
     entries = page.locator(".receipt-entry")
     expect(entries).to_have_count(2)
     expect(entries.first).to_contain_text("second question")
     expect(entries.first).to_contain_text("3 of 8 messages")
     entries.first.click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("second question")
-    expect(page.get_by_role("heading", name="In: 3 messages")).to_be_visible()
-    page.get_by_role("button", name="Compare").click()
-    expect(page.locator("#difference-title")).to_be_visible()
+    expect(page.get_by_role("heading", name="Sent: 3 messages")).to_be_visible()
+
+
+def test_a_receipt_groups_messages_by_topic_and_shows_the_chat_over_time(new_page, server):
+    page = new_page(server, f"/chats/mixed/turns/{ask_twice(server)}")
+    columns = page.locator(".over-time svg a")
+    expect(columns).to_have_count(2)
+    expect(columns.last).to_have_attribute("aria-current", "page")
+    expect(columns.last).to_have_accessible_name(
+        re.compile(r"second question: \d+ tokens sent, \d+ left out")
+    )
+    cats = page.locator(".turn-sent .turn-topic", has_text="cats sleep")
+    expect(cats.locator("h3")).to_contain_text("2 messages")
+    expect(cats.locator(".turn-reason").first).to_have_text(
+        re.compile(r"^Sent – cats sleep \(\d\.\d\d\)$")
+    )
+    assert float(cats.locator(".score-value").first.get_attribute("width")) >= 50
+    page.locator("summary", has_text="Left out: 5 messages").click()
+    weak = page.locator(".turn-left-out .turn-topic", has_text="boats sail")
+    expect(weak.locator(".turn-reason").first).to_have_text(re.compile(r"weak match \(0\.\d\d\)$"))
+    hues = [one.get_attribute("data-hue") for one in (cats, weak)]
+    assert hues[0] != hues[1]
+    page.get_by_label("Price of a million").fill("1000")
+    expect(page.locator(".price output")).to_have_text(re.compile(r"^\$\d.* instead of \$\d"))
+    page.emulate_media(media="print")
+    expect(page.locator(".turn-tools")).to_be_hidden()
+    expect(page.locator(".over-time svg")).to_be_visible()
+
+
+def test_a_turn_is_compared_and_replayed_beside_its_receipt(new_page, server, endpoint):
+    page = new_page(server, f"/chats/mixed/turns/{ask_twice(server)}")
+    requests = len(endpoint.chat_requests)
+    page.locator("summary", has_text="Left out").click()
+    page.get_by_label("With the turn").select_option(index=1)
     expect(page.locator(".turn-changes")).to_contain_text("Topics: none → cats sleep")
-    page.get_by_role("checkbox", name="cats sleep").uncheck()
-    page.get_by_role("checkbox", name="boats sail").check()
-    page.get_by_role("button", name="Replay").click()
-    expect(page.get_by_text("Nothing was sent or stored")).to_be_visible()
-    expect(page.locator(".turn-messages").first).to_contain_text("boats sail in the wind")
+    expect(page.locator(".turn-difference")).to_contain_text("0 added, 3 removed")
+    pick(page, "boats sail")
+    expect(page.locator(".turn-note")).to_contain_text("Nothing was sent or stored")
+    expect(page.locator(".turn-sent")).to_contain_text("boats sail in the wind")
+    expect(page.locator(".turn-left-out")).to_have_attribute("open", "")
+    expect(bubble(page, "cats sleep")).to_be_checked()
+    page.get_by_role("slider", name="Match strictness").press("End")
+    expect(page.locator(".turn-changes")).to_contain_text("Match strictness: 0.5 → 1.0")
+    page.reload()
+    expect(page.locator(".turn-changes")).to_contain_text("Match strictness: 0.5 → 1.0")
     assert len([r for r in endpoint.chat_requests[requests:] if r.body["model"] == "gpt-4o"]) == 0
     kept = (server.vault / ".memory" / "mixed.receipts.jsonl").read_text(encoding="utf-8")
     assert [json.loads(line)["outcome"] for line in kept.splitlines()] == ["finished"] * 2

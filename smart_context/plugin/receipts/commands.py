@@ -37,7 +37,21 @@ class ReceiptCommands:
 
     def commands(self) -> Mapping[str, CommandHandler]:
         """The commands by name."""
-        return {"receipts": self.receipts, "receipt": self.receipt, "replay": self.replay}
+        return {
+            "turns": self.turns,
+            "receipts": self.receipts,
+            "receipt": self.receipt,
+            "replay": self.replay,
+        }
+
+    async def turns(self, chat_id: str) -> JsonObject:
+        """Name the turns of a chat that have a receipt, with their messages, newest first."""
+        checked = check_chat_id(chat_id)
+        named = await self.files.named(checked)
+        return {
+            "chat_id": checked,
+            "turns": [{"turn": t, "question": q, "answer": a} for t, q, a in named],
+        }
 
     async def receipts(self, chat_id: str) -> JsonObject:
         """List the receipts of a chat's turns, newest first."""

@@ -2,9 +2,12 @@
 
 import asyncio
 import io
+import json
 import logging
 import os
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -18,6 +21,12 @@ MAX_TURNS = 200
 MAX_BYTES = 32 * 1024 * 1024
 SLACK_TURNS = 50
 """Extra turns kept before the file is compacted, so that most turns only append."""
+
+_TEXT = r'("(?:[^"\\]|\\.)*")'
+_NAMES = re.compile(
+    rf'\{{"version":1,"turn":{_TEXT},"question":{_TEXT},"answer":{_TEXT},'.encode(), re.DOTALL
+)
+"""How each line begins; see `Receipt.to_line`."""
 
 
 class ReceiptFiles:
@@ -54,6 +63,16 @@ class ReceiptFiles:
         path = self._path_of(chat_id)
         return await asyncio.to_thread(lambda: list(self._parsed(_lines(path))))
 
+    async def named(self, chat_id: ChatId) -> list[tuple[str, str, str]]:
+        """The turns with their questions and answers, newest first, without reading the rest.
+
+        Raises:
+            StoreFailed: If the disk refuses.
+        """
+        path = self._path_of(chat_id)
+        lines = await asyncio.to_thread(_lines, path)
+        return list(islice(_named(reversed(lines)), MAX_TURNS))
+
     def _parsed(self, lines: list[bytes]) -> Iterable[Receipt]:
         found = 0
         for line in reversed(lines):
@@ -66,6 +85,13 @@ class ReceiptFiles:
             found += 1
             if found == MAX_TURNS:
                 return
+
+
+def _named(lines: Iterable[bytes]) -> Iterator[tuple[str, str, str]]:
+    for line in lines:
+        if found := _NAMES.match(line):
+            turn, question, answer = (json.loads(name) for name in found.groups())
+            yield turn, question, answer
 
 
 def _lines(path: Path | Place) -> list[bytes]:

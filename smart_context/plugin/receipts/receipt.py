@@ -131,6 +131,11 @@ class Receipt:
         return sum(self.parts.values())
 
     @property
+    def left_out_tokens(self) -> int:
+        """What the messages that were left out would have cost."""
+        return sum(row.tokens for row in self.rows if not row.reason.is_in)
+
+    @property
     def kept(self) -> int:
         """The number of messages that were in."""
         return sum(row.reason.is_in for row in self.rows)

@@ -173,20 +173,18 @@ class _Pages:
     async def turn(self, request: Request) -> Response:
         chat_id, turn = request.path_params["chat_id"], request.path_params["turn"]
         settings = turn_view.replay_settings(request.query_params)
-        compared = request.query_params.get("diff")
+        compared = request.query_params.get("diff") or None
         answer = await self._plugin.turn(chat_id, turn, compared=compared, replayed=settings)
         if answer.receipt is None:
             return await self._failed(answer.problem)
         shown = answer.receipt
-        receipts, topics = await self._plugin.receipts(chat_id), await self._plugin.topics(chat_id)
+        chat = await self._plugin.chat_of_turn(chat_id)
         return await self._page(
             "turn.html",
             chat_id=chat_id,
-            view=turn_view.turn_view(shown, is_replay=settings is not None),
-            others=[receipt for receipt in receipts if receipt["turn"] != shown["turn"]],
+            view=turn_view.turn_view(shown, chat, is_replay=settings is not None),
+            others=[receipt for receipt in chat.receipts if receipt["turn"] != shown["turn"]],
             compared=compared,
-            topics=turn_view.topic_choices(shown["settings"]["topics"], topics),
-            most=turn_view.MAX_ROWS,
             trust=await self._plugin.ask("system.trust", {}),
         )
 

@@ -15,6 +15,7 @@ from smart_context.results import ContextResult, PanelResult, TopicResult
 from smart_context.topics.stored import public_topics
 from smart_context.values import JsonObject
 from smart_context.web.pages.views.panel_view import PanelView, early_panel, panel_view
+from smart_context.web.pages.views.turn_view import ChatOfTurn
 
 FILTER_PATIENCE_S = 0.4
 """How long a page waits for the filter; after that its script asks again."""
@@ -59,14 +60,15 @@ class SmartContextCommands:
             return early_panel(public_topics(stored_topics), problem=str(answer.get("problem", "")))
         return early_panel(public_topics(stored_topics))
 
-    async def topics(self, chat_id: str) -> list[TopicResult]:
-        """The topics of a chat; empty if they are unavailable."""
-        found = await self._listed("smart_context.get_topics", "topics", {"chat_id": chat_id})
-        return cast("list[TopicResult]", found)
-
-    async def receipts(self, chat_id: str) -> list[JsonObject]:
-        """The receipts of a chat; empty if they are unavailable."""
-        return await self._listed("smart_context.receipts", "receipts", {"chat_id": chat_id})
+    async def chat_of_turn(self, chat_id: str) -> ChatOfTurn:
+        """The receipts and topics of a chat; empty where they are unavailable."""
+        named = {"chat_id": chat_id}
+        topics = await self._listed("smart_context.get_topics", "topics", named)
+        return ChatOfTurn(
+            receipts=await self._listed("smart_context.receipts", "receipts", named),
+            topics=cast("list[TopicResult]", topics),
+            topic_map=await self.ask("smart_context.topic_map", named) or {},
+        )
 
     async def contexts(self) -> list[ContextResult] | None:
         """The named contexts; `None` if the plugin is turned off."""

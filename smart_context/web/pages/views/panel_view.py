@@ -59,7 +59,7 @@ class PanelView:
 
 def panel_view(found: PanelResult) -> PanelView:
     """The panel from what the plugin gives."""
-    topics, gone = _bubbles(found["topics"], found["active_topics"])
+    topics, gone = bubbles(found["topics"], found["active_topics"])
     return PanelView(
         topics=topics,
         gone=gone,
@@ -78,7 +78,7 @@ def early_panel(stored: Sequence[TopicResult], *, problem: str = "") -> PanelVie
         stored: The topics in the chat's file.
         problem: Why it failed.
     """
-    topics, _ = _bubbles(stored, ())
+    topics, _ = bubbles(stored, ())
     return PanelView(
         topics=topics,
         gone=(),
@@ -90,7 +90,7 @@ def early_panel(stored: Sequence[TopicResult], *, problem: str = "") -> PanelVie
     )
 
 
-def _bubbles(
+def bubbles(
     stored: Sequence[TopicResult], picked: Sequence[str]
 ) -> tuple[tuple[TopicView, ...], tuple[TopicView, ...]]:
     """The bubbles of topics, and of those that are picked and gone."""

@@ -1,28 +1,27 @@
 """What the page of one turn shows, from what the plugin's commands say."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from starlette.datastructures import QueryParams
 
+from smart_context.results import TopicResult
 from smart_context.values import JsonObject
-from smart_context.web.pages.views.panel_view import messages_counted
-
-MAX_ROWS = 1_000
-"""Most messages of a kind on the page; the counts say how many there are."""
+from smart_context.web.pages.views.chat_over_time import ChatOverTime, chat_over_time
+from smart_context.web.pages.views.panel_view import TopicView, bubbles, messages_counted
+from smart_context.web.pages.views.turn_rows import OTHERS, TopicRows, TopicsOfMessages, grouped
 
 SETTING_NAMES: Mapping[str, str] = {
     "topics": "Topics",
-    "threshold": "Threshold",
+    "threshold": "Match strictness",
     "relevance": "Relevance",
     "embedding_search": "Filter by similarity",
-    "recent_messages": "Newest messages always kept",
-    "keep_pairs": "Answers bring their questions",
-    "context_budget_tokens": "Most tokens of notes",
+    "recent_messages": "Newest messages always sent",
+    "keep_pairs": "Keep questions with their answers",
+    "context_budget_tokens": "Token limit for notes",
     "contexts": "Named contexts",
     "role": "Role",
-    "role_targets": "What the role is about",
+    "role_targets": "Files of the role",
     "pinned": "Pinned",
     "hidden": "Hidden",
     "chat": "Model",
@@ -36,6 +35,7 @@ class BarPart:
 
     Attributes:
         part: Names it, for its colour.
+        hue: The number of a topic's colour, for messages about it.
         name: What people read.
         tokens: What it cost.
         start: Where its piece of the bar begins, in percent.
@@ -43,10 +43,26 @@ class BarPart:
     """
 
     part: str
+    hue: int | None
     name: str
     tokens: int
     start: float
     width: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatOfTurn:
+    """What the plugin says of the chat that a turn belongs to.
+
+    Attributes:
+        receipts: The receipts of all turns, newest first.
+        topics: Its topics.
+        topic_map: Which messages they are about.
+    """
+
+    receipts: Sequence[JsonObject] = ()
+    topics: Sequence[TopicResult] = ()
+    topic_map: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +73,12 @@ class TurnView:
         turn: What the command says.
         parts: The bar.
         settings: Names and values in words.
-        kept: Messages that were in, at most `MAX_ROWS`.
-        left_out: Messages that were out, at most `MAX_ROWS`.
+        kept: Messages that were sent, by topic.
+        left_out: Messages that were left out, by topic.
+        added: Messages that the other turn did not send, by topic.
+        removed: Messages that only the other turn sent, by topic.
+        over_time: All turns of the chat.
+        topics: The bubbles of a replay.
         changes: What differs from the other turn, in words; empty if there is none.
         difference: The same as the command says it.
         is_replay: The turn under other settings.
@@ -67,27 +87,38 @@ class TurnView:
     turn: JsonObject
     parts: tuple[BarPart, ...]
     settings: tuple[tuple[str, str], ...]
-    kept: tuple[JsonObject, ...]
-    left_out: tuple[JsonObject, ...]
+    kept: tuple[TopicRows, ...]
+    left_out: tuple[TopicRows, ...]
+    added: tuple[TopicRows, ...]
+    removed: tuple[TopicRows, ...]
+    over_time: ChatOverTime
+    topics: tuple[TopicView, ...]
     changes: tuple[str, ...]
     difference: JsonObject | None
     is_replay: bool
 
 
-def turn_view(turn: JsonObject, *, is_replay: bool) -> TurnView:
+def turn_view(turn: JsonObject, chat: ChatOfTurn, *, is_replay: bool) -> TurnView:
     """The page from the result of `receipt` or `replay`."""
     rows: Sequence[JsonObject] = turn["messages"]
     difference = turn.get("diff")
+    topics = TopicsOfMessages(chat.topic_map, chat.topics)
+    kept = grouped([row for row in rows if row["in"]], topics)
+    stored, gone = bubbles(chat.topics, turn["settings"]["topics"])
     return TurnView(
         turn=turn,
-        parts=_parts(turn["parts"], turn["part_names"]),
+        parts=_parts(turn["parts"], turn["part_names"], kept),
         settings=tuple(
             (name, _setting_in_words(key, turn["settings"][key]))
             for key, name in SETTING_NAMES.items()
             if turn["settings"].get(key) not in (None, [])
         ),
-        kept=tuple([row for row in rows if row["in"]][:MAX_ROWS]),
-        left_out=tuple([row for row in rows if not row["in"]][:MAX_ROWS]),
+        kept=kept,
+        left_out=grouped([row for row in rows if not row["in"]], topics),
+        added=grouped(difference["came_in"], topics) if difference else (),
+        removed=grouped(difference["went_out"], topics) if difference else (),
+        over_time=chat_over_time(chat.receipts),
+        topics=(*stored, *gone),
         changes=_changes(difference) if difference else (),
         difference=difference,
         is_replay=is_replay,
@@ -102,7 +133,9 @@ def replay_settings(asked: QueryParams) -> JsonObject | None:
     if asked.get("replay") is None:
         return None
     wanted: JsonObject = {
-        "topics": [topic for topic in asked.getlist("topics") if topic.strip()],
+        "topics": [
+            topic for topic in (*asked.getlist("topics"), *asked.getlist("topic")) if topic.strip()
+        ],
         "keep_pairs": asked.get("keep_pairs") is not None,
     }
     numbers = {"threshold": float, "recent_messages": int, "context_budget_tokens": int}
@@ -118,24 +151,34 @@ def replay_settings(asked: QueryParams) -> JsonObject | None:
     return wanted
 
 
-def topic_choices(active: Sequence[str], stored: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The topics that a replay can pick: those of the turn, and those of the chat."""
-    known = (str(topic["label"]) for topic in stored if not topic.get("sticky"))
-    return list(dict.fromkeys((*active, *known)))
-
-
-def _parts(tokens: Mapping[str, int], names: Mapping[str, str]) -> tuple[BarPart, ...]:
+def _parts(
+    tokens: Mapping[str, int], names: Mapping[str, str], kept: Sequence[TopicRows]
+) -> tuple[BarPart, ...]:
     total = max(sum(tokens.values()), 1)
     views: list[BarPart] = []
     start = 0.0
-    for part, name in names.items():
-        count = tokens.get(part, 0)
-        if count > 0:
-            width = 100 * count / total
-            view = BarPart(part=part, name=name, tokens=count, start=start, width=width)
-            views.append(view)
-            start += width
+    for part, name, hue, count in _pieces(tokens, names, kept):
+        width = 100 * count / total
+        view = BarPart(part=part, hue=hue, name=name, tokens=count, start=start, width=width)
+        views.append(view)
+        start += width
     return tuple(views)
+
+
+def _pieces(
+    tokens: Mapping[str, int], names: Mapping[str, str], kept: Sequence[TopicRows]
+) -> Iterator[tuple[str, str, int | None, int]]:
+    """The parts that cost something; messages are split by topic."""
+    for part, name in names.items():
+        groups = [group for group in kept if group.hue is not None and part == "history"]
+        rest = tokens.get(part, 0) - sum(group.tokens for group in groups)
+        # Summaries and system messages are parts of their own: they may be in a group and not here.
+        if groups and rest >= 0:
+            yield from ((part, group.name, group.hue, group.tokens) for group in groups)
+            if rest:
+                yield part, OTHERS, None, rest
+        elif tokens.get(part, 0):
+            yield part, name, None, tokens[part]
 
 
 def _changes(difference: JsonObject) -> tuple[str, ...]:

@@ -3,7 +3,9 @@
 import pytest
 from starlette.datastructures import QueryParams
 
-from smart_context.web.pages.views.turn_view import replay_settings, topic_choices, turn_view
+from smart_context.web.pages.views.turn_view import ChatOfTurn, replay_settings, turn_view
+
+CHAT = ChatOfTurn()
 
 
 def turn(**others):
@@ -18,23 +20,28 @@ def turn(**others):
 
 
 def test_the_parts_fill_the_bar_in_the_order_in_which_they_are_sent():
-    parts = turn_view(turn(), is_replay=False).parts
+    parts = turn_view(turn(), CHAT, is_replay=False).parts
     assert [(p.part, p.start, p.width) for p in parts] == [("history", 0, 75), ("message", 75, 25)]
 
 
 def test_in_and_out_are_told_apart_and_settings_are_in_words():
-    view = turn_view(turn(), is_replay=False)
+    view = turn_view(turn(), CHAT, is_replay=False)
     assert (len(view.kept), len(view.left_out)) == (1, 1)
     assert dict(view.settings) == {
-        "Threshold": "0.4",
-        "Answers bring their questions": "yes",
+        "Match strictness": "0.4",
+        "Keep questions with their answers": "yes",
         "Pinned": "2 messages",
     }
 
 
 def test_what_has_changed_is_in_words():
-    difference = {"settings": {"topics": [[], ["Cats"]]}, "models": {"chat": ["a", None]}}
-    view = turn_view(turn(diff=difference), is_replay=True)
+    difference = {
+        "settings": {"topics": [[], ["Cats"]]},
+        "models": {"chat": ["a", None]},
+        "came_in": [],
+        "went_out": [],
+    }
+    view = turn_view(turn(diff=difference), CHAT, is_replay=True)
     assert view.changes == ("Topics: none → Cats", "Model: a → none")
 
 
@@ -67,5 +74,33 @@ def test_the_form_is_read(query, settings):
 
 
 def test_a_replay_can_pick_the_topics_of_the_turn_and_of_the_chat():
-    stored = [{"label": "B"}, {"label": "A"}, {"label": "Instructions", "sticky": True}]
-    assert topic_choices(["Gone", "A"], stored) == ["Gone", "A", "B"]
+    stored = [
+        {"id": "b", "label": "B", "count": 1},
+        {"id": "a", "label": "A", "count": 1},
+        {"label": "Instructions", "count": 1, "sticky": True},
+    ]
+    chosen = {**turn()["settings"], "topics": ["Gone", "A"]}
+    view = turn_view(turn(settings=chosen), ChatOfTurn(topics=stored), is_replay=False)
+    assert [(t.label, t.is_active) for t in view.topics] == [
+        ("B", False),
+        ("A", True),
+        ("Gone", True),
+    ]
+
+
+def test_the_messages_in_the_bar_have_their_topics_colours():
+    def row(name, tokens):
+        return {"id": name, "in": True, "kind": "no_filter", "tokens": tokens}
+
+    places = {"id": "t1", "label": "Cats", "places": [0, 1]}
+    chat = ChatOfTurn(
+        topics=[{"id": "t1", "label": "Cats", "count": 2}],
+        topic_map={"message_ids": ["a", "b", "c"], "topics": [places]},
+    )
+    rows = [row("a", 20), row("b", 10), row("c", 45)]
+    parts = turn_view(turn(messages=rows), chat, is_replay=False).parts
+    assert [(p.name, p.tokens, p.hue is None) for p in parts] == [
+        ("Cats", 30, False),
+        ("Other messages", 45, True),
+        ("This message", 25, True),
+    ]

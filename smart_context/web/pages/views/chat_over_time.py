@@ -1,0 +1,90 @@
+"""A picture of a chat over time: what each turn sent, and what it left out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from smart_context.values import JsonObject
+
+LEAST_COLUMN, MOST_COLUMN = 26.0, 56.0
+"""The room of a turn in pixels; a finger can hit it."""
+WIDTH = 900.0
+"""Columns are widest while all of them fit into this."""
+GAP = 4.0
+HEIGHT = 96.0
+LEAST = 2.0
+"""A turn that sent anything can be seen."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One turn.
+
+    Attributes:
+        receipt: Its line in the list of receipts.
+        x: Where the column begins.
+        sent: The height of what was sent.
+        left_out: The height of what was left out, above it.
+    """
+
+    receipt: JsonObject
+    x: float
+    sent: float
+    left_out: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatOverTime:
+    """The turns of a chat, oldest first.
+
+    Attributes:
+        columns: A column per turn.
+        tokens: What all turns sent.
+        whole: What they would have sent without a filter.
+    """
+
+    columns: tuple[Column, ...]
+    tokens: int
+    whole: int
+    gap: ClassVar[float] = GAP
+    height: ClassVar[float] = HEIGHT
+
+    @property
+    def width(self) -> float:
+        """The width of the picture."""
+        return self.column * len(self.columns)
+
+    @property
+    def column(self) -> float:
+        """The width of a column."""
+        return column_width(len(self.columns))
+
+    @property
+    def less(self) -> int:
+        """The share that was left out, in percent."""
+        return round(100 * (1 - self.tokens / self.whole)) if self.whole else 0
+
+
+def column_width(turns: int) -> float:
+    """The width of each column."""
+    return max(LEAST_COLUMN, min(MOST_COLUMN, WIDTH // max(turns, 1)))
+
+
+def chat_over_time(receipts: Sequence[JsonObject]) -> ChatOverTime:
+    """The picture from the result of `receipts`, which begins with the newest."""
+    turns = list(reversed(receipts))
+    wholes = [turn["tokens"] + turn["left_out_tokens"] for turn in turns]
+    scale = HEIGHT / max([1, *wholes])
+    return ChatOverTime(
+        columns=tuple(
+            Column(
+                receipt=turn,
+                x=column_width(len(turns)) * place,
+                sent=max(turn["tokens"] * scale, LEAST),
+                left_out=turn["left_out_tokens"] * scale,
+            )
+            for place, turn in enumerate(turns)
+        ),
+        tokens=sum(turn["tokens"] for turn in turns),
+        whole=sum(wholes),
+    )

@@ -1,0 +1,42 @@
+// @ts-check
+/** Gives each answer the link to its receipt, if there is one. */
+
+import { messagesIn } from "../lib/reconcile.js";
+
+export class ReceiptLinks {
+  #list;
+  #wire;
+  #chatId;
+  /** @type {Set<string>} */
+  #answers = new Set();
+
+  /** @param {HTMLElement} list  Holds the messages. @param {import("../wire.js").Wire} wire @param {string} chatId */
+  constructor(list, wire, chatId) {
+    this.#list = list;
+    this.#wire = wire;
+    this.#chatId = chatId;
+  }
+
+  start() {
+    this.#wire.on("smart_context.receipt_kept", (news) => news.chat_id === this.#chatId && this.#refresh());
+    this.#wire.onStatus((status) => status === "open" && this.#refresh());
+  }
+
+  /** Messages that are new on the page. @param {readonly HTMLElement[]} messages */
+  show(messages) {
+    for (const message of messages) {
+      const link = /** @type {HTMLAnchorElement | null} */ (message.querySelector("a[data-receipt]"));
+      const id = message.dataset.messageId ?? "";
+      if (!link || !link.hidden || !this.#answers.has(id)) continue;
+      link.href = `/chats/${encodeURIComponent(this.#chatId)}/turns/${encodeURIComponent(id)}`;
+      link.hidden = false;
+    }
+  }
+
+  /** Without the links the chat is whole: a failure is no news. */
+  async #refresh() {
+    const { turns } = await this.#wire.call("smart_context.turns", { chat_id: this.#chatId }).catch(() => ({ turns: [] }));
+    this.#answers = new Set(turns.map((/** @type {{ answer: string }} */ { answer }) => answer));
+    this.show(messagesIn(this.#list));
+  }
+}
