@@ -31,7 +31,7 @@ def shown(name: object, *, limit: int | None = MAX_NAME) -> str:
     whole = str(name)
     bare = whole.strip()
     position = whole.find(bare)
-    ends = (whole[:position], whole[position + len(bare) :]) if bare else (whole, "")
+    ends = (whole[:position], whole[position + len(bare) :])
     before, after = ("".join(map(_escape, end)) for end in ends)
     return _cut(before + one_line(bare) + after, limit)
 
@@ -55,7 +55,7 @@ def json_shown(document: str) -> str:
 
 def encodable(path: str) -> str:
     """A path for JSON; bytes that are not UTF-8 become escapes."""
-    return path.encode("utf-8", "backslashreplace").decode()
+    return path.encode(errors="backslashreplace").decode()
 
 
 def _visible(text: str) -> Iterator[str]:
@@ -97,7 +97,7 @@ def _with_hidden_shown(text: str) -> str:
     for start, end in hidden_spans(text):
         parts += [text[rest:start], "".join(map(_escape, text[start:end]))]
         rest = end
-    return "".join((*parts, text[rest:])) if parts else text
+    return "".join((*parts, text[rest:]))
 
 
 def _cut(text: str, limit: int | None) -> str:
@@ -110,7 +110,7 @@ def _cut(text: str, limit: int | None) -> str:
 def _escape(character: str) -> str:
     if character == " ":
         return "\\x20"
-    return character.encode("unicode_escape").decode("ascii")
+    return character.encode("unicode_escape").decode()
 
 
 def _json_escape(character: str) -> str:

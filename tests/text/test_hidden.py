@@ -93,6 +93,21 @@ def test_what_is_in_no_use_is_hidden(text, found):
     assert hidden(text) == (text if found is None else found)
 
 
+@pytest.mark.parametrize(
+    ("text", "spans"),
+    [
+        pytest.param("ש \u200f\nabc \u200f", [(8, 9)], id="the line after"),
+        pytest.param("abc \u200f\nש \u200f", [(4, 5)], id="the line before"),
+        pytest.param("abc ש\nabc \u200f", [(10, 11)], id="right before the line"),
+        pytest.param("abc\nabc \u200f\nש", [(8, 9)], id="right after the line"),
+        pytest.param(("ש" + " \u200f" * 8 + "\n") * 2, [], id="each line has its own use"),
+        pytest.param("\nש \u200f" + " \u200f" * 8, [(19, 20)], id="but no more"),
+    ],
+)
+def test_marks_of_direction_have_a_use_in_lines_from_right_to_left(text, spans):
+    assert list(hidden_spans(text)) == spans
+
+
 def as_tags(message):
     return tags(message.decode("latin-1").translate({n: 32 + n % 95 for n in range(256)}))
 

@@ -38,6 +38,11 @@ SOME_TEXT = st.text(max_size=40) | st.text(
         pytest.param("a\ufffe\ufdd0", r"a\ufffe\ufdd0", id="no characters"),
         pytest.param("caf\udce9", r"caf\udce9", id="no UTF-8"),
         pytest.param("a" + "\u0301" * 7, "a" + "\u0301" * 4 + r"\u0301" * 3, id="a flood of marks"),
+        pytest.param("a" + "\u20dd" * 5, "a" + "\u20dd" * 4 + r"\u20dd", id="of marks around it"),
+        pytest.param("a\u2028b\u2029c", r"a\u2028b\u2029c", id="other ends of lines"),
+        pytest.param("a\u200bé", r"a\u200bé", id="a letter after what can't be seen"),
+        pytest.param("a\u0378", "a\u0378", id="a character of a newer Unicode version"),
+        pytest.param("a\uffff\U0001ffff\ufdef", r"a\uffff\U0001ffff\ufdef", id="noncharacters"),
         pytest.param("\u0301a", r"\u0301a", id="a mark for the text before the name"),
         pytest.param(" a ", r"\x20a\x20", id="spaces at the ends"),
         pytest.param("a\u00a0\u3000", r"a\xa0\u3000", id="other spaces at the end"),
@@ -73,6 +78,8 @@ def test_the_middle_of_a_very_long_name_is_left_out_unless_the_name_is_the_resul
     assert len(shown(name)) == MAX_NAME
     assert re.fullmatch(r"b+…b+\.md", shown(name))
     assert shown(name, limit=None) == name
+    assert shown("b" * MAX_NAME) == "b" * MAX_NAME
+    assert shown("".join(map(str, range(10))), limit=9) == "01234…789"
 
 
 @given(SOME_TEXT)
@@ -93,6 +100,10 @@ def test_a_text_keeps_its_lines_and_tabs_and_nothing_that_a_terminal_obeys(text)
     assert visible.count("\t") == text.count("\t")
     assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e]|\r(?!\n)", visible)
     assert lines_shown(visible) == visible
+
+
+def test_each_of_several_hidden_characters_is_shown():
+    assert lines_shown("é\u200b\u200bb\u2060") == "é\\u200b\\u200bb\\u2060"
 
 
 def test_what_is_hidden_in_a_text_is_shown_and_what_shapes_its_words_stays():

@@ -125,15 +125,15 @@ def _without_protected(request: Request, meter: _Meter) -> Request:
 
 def _without_history(request: Request, _meter: _Meter) -> Request:
     """All of the history goes, a summary and a leading instruction too."""
-    return replace(request, history=(), protected=frozenset())
+    return replace(request, history=())
 
 
 def _without_optional_prompt(request: Request, _meter: _Meter) -> Request:
     """The attached contexts go."""
     if not request.optional_prompt:
         return request
-    before, found, after = request.system_prompt.partition(request.optional_prompt)
-    shorter = f"{before.rstrip()}\n\n{after.lstrip()}".strip() if found else before
+    before, _, after = request.system_prompt.partition(request.optional_prompt)
+    shorter = f"{before.rstrip()}\n\n{after.lstrip()}".strip()
     return replace(request, system_prompt=shorter, optional_prompt="")
 
 

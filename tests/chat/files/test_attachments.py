@@ -3,7 +3,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from smart_context.chat.files.attachments import attachment_envelope
+from smart_context.chat.files.attachments import attachment_envelope, with_attachments
 from smart_context.chat.history import ContextBuilderOptions, build_context
 from smart_context.chat.messages import Message, MessageId
 from tests.patience import PATIENCE_S
@@ -121,6 +121,49 @@ async def test_content_can_not_end_its_envelope(content):
     assert body.count("</FILE_CONTENT>") == 1
     assert body.endswith("\n</FILE_CONTENT>\n</ATTACHMENT_FILE>\n")
     assert "&lt;" in body
+
+
+async def test_only_what_would_end_the_envelope_is_escaped():
+    message = await inject(carrier(files=[("a", "k")]), {"k": "1 < 2 </FILE_CONTENT> > 0"})
+    assert "\n1 < 2 &lt;/FILE_CONTENT> > 0\n</FILE_CONTENT>" in message.text
+
+
+async def test_envelopes_follow_each_other_after_the_text_of_the_last_part():
+    texts = {"1": "one", "2": "two"}
+    message = carrier(
+        content=(text("Hi"), text("Look:")), files=[("a", "1"), ("b", "2")], links=[("c", "3")]
+    )
+    built = await inject(message, texts)
+    one, two = attachment_envelope(1, "a", "1", "one"), attachment_envelope(2, "b", "2", "two")
+    assert built.content == (text("Hi"), text(f"Look:\n\n{one}\n{two}"))
+    first = await inject(
+        carrier(content=(text("Hi"), {"type": "image"}), files=[("a", "1")]), texts
+    )
+    assert first.content == (text(f"Hi\n\n{one}"), {"type": "image"})
+    odd = await inject(carrier(content=({"type": "text"},), files=[("a", "1")]), texts)
+    assert odd.content == (text(f"\n\n{one}"),)
+
+
+async def test_an_attachment_of_another_make_is_named_by_what_it_has():
+    files = ({"storage_key": "k", "name": 5}, {"storage_key": 5, "name": "a"})
+    message = Message(id=MessageId("m"), role="user", content="Hi", files=files)
+    built = await inject(message, {"k": "x", 5: "y"})
+    assert built.text == f"Hi\n\n{attachment_envelope(1, '', 'k', 'x')}"
+    assert await inject(message, {"k": 5}) is message
+
+
+def test_a_name_is_on_one_line():
+    named = attachment_envelope(1, "a\nb\rc  d", "k", "x")
+    assert "<FILE_NAME>a b c  d</FILE_NAME>\n" in named
+
+
+def test_a_text_that_is_exactly_as_long_as_allowed_is_whole():
+    assert attachment_envelope(1, "a", "k", "abc", most=3) == attachment_envelope(
+        1, "a", "k", "abc"
+    )
+    long = numbered(501)
+    assert with_attachments(carrier(files=[("a", "k")]), {"k": long}).text.count("line 501") == 1
+    assert "line 501" in attachment_envelope(1, "a", "k", long)
 
 
 async def test_names_and_keys_are_escaped():

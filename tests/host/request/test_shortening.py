@@ -1,5 +1,8 @@
 """No request is more than the model's window takes; what goes, goes in a stated order."""
 
+import itertools
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -124,6 +127,76 @@ def test_what_goes_goes_in_a_stated_order(tokens, kept, has_notes, has_tools, is
     assert less.message == (request.message if is_attached else f"Hello{ATTACHED_LEFT_OUT}")
 
 
+def holding(request):
+    """A window that a request fills to the last token."""
+    total = prompt_tokens(request.messages(), len)
+    return window(next(size for size in itertools.count() if window(size).room == total))
+
+
+def test_a_request_may_fill_the_window_to_the_last_token():
+    request = Request(message="ä" * 100, history=history(2))
+    room = holding(request)
+    assert fitted(request, room) is request
+    longer = replace(request, message="ä" * 101)
+    assert names(fitted(longer, room)) == "1"
+    alone = Request(message="ä" * 100)
+    assert fitted(replace(alone, history=history(2)), holding(alone)) == alone
+    with pytest.raises(RequestTooLong):
+        fitted(replace(alone, message="ä" * 101), holding(alone))
+    assert surely_fits(Request(message="x" * 100), holding(alone))
+    assert not surely_fits(Request(message="x" * 101), holding(alone))
+
+
+def test_no_more_results_go_than_needed_and_texts_between_them_stay():
+    old = ({"type": "text", "text": "Hm. " * 30}, call("a", "a" * 400), call("b", "b" * 400))
+    short = call("s", "s" * len(RESULT_LEFT_OUT))
+    request = Request(message="Hello", steps=(short, *old, call("c", "ä")), newest_step=4)
+    less = replace(request, steps=(short, old[0], call("a", RESULT_LEFT_OUT), *request.steps[3:]))
+    assert fitted(request, holding(less)) == less
+    room = holding(less)
+    tighter = next(
+        made for size in range(room.tokens, 0, -1) if (made := window(size)).room < room.room
+    )
+    assert results(fitted(request, tighter))[2] == RESULT_LEFT_OUT
+
+
+def test_a_newest_result_keeps_what_is_left():
+    request = Request(message="x" * 600, steps=(call("a", "a" * 5_000),), history=history(2))
+    less = fitted(request, window(1_000))
+    assert names(less) == ""
+    assert 880 < prompt_tokens(less.messages(), len) <= 900
+
+
+def test_tools_cost_what_is_sent_of_them():
+    tool = replace(TOOL, description="ü" * 300)
+    request = Request(message="Hello", tools=(tool,))
+    assert fitted(request, window(500)) == request
+
+
+def test_what_goes_leaves_the_rest_as_it_was():
+    notes = "n" * 300
+    request = Request(
+        message=" Hello \n" + "a" * 300 + " \nBye ",
+        attached_text="a" * 300,
+        system_prompt=f" Be kind. \n\n{notes}\n\n Be brief. ",
+        optional_prompt=notes,
+        files=({"file_type": "image/png", "storage_key": "new", "name": "new"},),
+        images={"new": "data:new"},
+    )
+    less = fitted(request, window(250))
+    assert (less.system_prompt, less.optional_prompt) == ("Be kind.\n\nBe brief.", "")
+    assert less.message == f" Hello{ATTACHED_LEFT_OUT} \nBye"
+    assert (less.attached_text, less.images) == ("", {})
+
+
+def test_a_message_stays_when_its_attached_text_is_not_found_in_it():
+    file = {"file_type": "image/png", "storage_key": "new", "name": "new"}
+    request = Request(
+        message="Hello", attached_text="gone", files=(file,), images={"new": "data:new"}
+    )
+    assert fitted(request, window(250)).message == "Hello"
+
+
 def test_images_of_earlier_messages_go_before_notes_do():
     files = [{"file_type": "image/png", "storage_key": key, "name": key} for key in ("old", "new")]
     request = Request(
@@ -147,6 +220,34 @@ def test_a_message_that_never_fits_is_refused_with_all_figures():
     assert "about 2,018 tokens, 8 of them the system prompt" in said_so
     assert "takes 1,000, of which 100 are kept for the answer" in said_so
     assert "Nothing was sent. Shorten the message" in said_so
+
+
+LARGER = "or choose a model with a larger window in .vault.toml (context_window says how large)."
+
+
+@pytest.mark.parametrize(
+    ("request_", "words"),
+    [
+        pytest.param(
+            Request(message="x" * 2_000, system_prompt=" "),
+            "The message is too long for small-model: by itself it makes a request of about"
+            " 2,005 tokens. The model takes 1,000, of which 100 are kept for the answer. Nothing"
+            f" was sent. Shorten the message, attach its text as a file, {LARGER}",
+            id="the message",
+        ),
+        pytest.param(
+            Request(message="x" * 1_000, steps=({"type": "text", "text": "y" * 100},)),
+            "What small-model asked for to answer is too much for it: with the message that is"
+            " about 1,110 tokens. The model takes 1,000, of which 100 are kept for the answer."
+            f" Ask for less at once, {LARGER}",
+            id="the turn",
+        ),
+    ],
+)
+def test_what_never_fits_is_refused_in_these_words(request_, words):
+    with pytest.raises(RequestTooLong) as caught:
+        fitted(request_, window(1_000))
+    assert str(caught.value) == words
 
 
 def test_a_turn_that_outgrows_the_window_by_itself_says_so():

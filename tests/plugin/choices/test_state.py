@@ -45,6 +45,12 @@ def test_switching_similarity_off_clears_the_selection_and_on_does_not_bring_it_
     assert state.switch(enabled=True).active_topics == ()
 
 
+def test_switching_similarity_on_keeps_the_selection():
+    state = FilterState().select(["L"]).switch(enabled=True)
+    assert (state.active_topics, state.embedding_search) == (("L",), True)
+    assert state.switch(enabled=False).embedding_search is False
+
+
 def test_switching_similarity_off_leaves_pins_alone():
     assert FilterState().pin([MessageId("a")]).switch(enabled=False).pinned == ("a",)
 

@@ -58,6 +58,63 @@ def test_a_name_that_is_changed_twice_and_back_again_leaves_no_trace():
     assert labels(back, "Cats") == ["Cats"]
 
 
+def test_a_rename_leaves_the_others_alone():
+    state = made(
+        ("add", "Piano"),
+        ("rename", ["Dogs"], "Hounds"),
+        ("rename", ["Cats"], "Felines"),
+        ("rename", ["Felines"], "Pets"),
+    )
+    assert labels(state, "Cats", "Dogs") == ["Pets", "Hounds", "Piano"]
+    again = state.add("hounds")
+    assert labels(again, "Cats", "Dogs") == ["Pets", "hounds", "Piano"]
+    assert labels(again.add("Cats"), "Dogs", "Cats") == ["hounds", "Cats", "Piano"]
+
+
+def test_a_new_name_may_be_one_that_was_deleted():
+    state = made(("delete", "Felines"), ("rename", ["Cats"], "felines"))
+    assert state.deleted == ()
+    assert labels(state, "Cats") == ["felines"]
+
+
+def topic(label, count, *ids, topic_id=""):
+    return Topic(label=label, count=count, message_ids=ids, id=topic_id)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "merged"),
+    [
+        pytest.param(
+            topic("A", 2, "m1", "gone", topic_id="t1"),
+            topic("A ", 2, "m0", "m9", topic_id="t2"),
+            topic("A", 4, "gone", "m1", "m0", "m9", topic_id="t1"),
+            id="in the order of the chat",
+        ),
+        pytest.param(
+            topic("A", 1, "m1"), topic("a", 2, topic_id="t2"), topic("A", 3, "m1", topic_id="t2")
+        ),
+        pytest.param(topic("A", 2), topic("a", 1), topic("A", 3), id="without messages"),
+        pytest.param(topic("A", 3), topic("a", 2), topic("A", 4), id="no more than there are"),
+    ],
+)
+def test_what_two_topics_are_together(one, other, merged):
+    edits = TopicEdits(renamed={"A ": "A", "a": "A"})
+    assert edits.apply([one, other], ["m1", "m0", "m9", "m2"]) == (merged,)
+
+
+def test_a_topic_of_no_messages_counts_one():
+    edits = TopicEdits(renamed={"b": "A"})
+    assert edits.apply([topic("A", 1), topic("b", 1)], []) == (topic("A", 1),)
+
+
+def test_labels_of_a_file_are_read_when_they_can_be():
+    stored = [5, "", "x", "y" * 200, "z" * 201, "x"]
+    state = TopicEdits.from_dict({"added": stored, "deleted": "x", "renamed": {"a": 5, "": "b"}})
+    assert state == TopicEdits(added=("x", "y" * 200))
+    (added, _) = state.apply([], ORDER)
+    assert added == Topic(label="x", count=0)
+
+
 def test_topics_of_one_name_become_one_with_the_messages_of_both():
     state = made(("rename", ["Cats", "Boats"], "Cats"))
     cats = Topic(label="Cats", count=2, message_ids=("m0", "m3"), keywords=("purr",))

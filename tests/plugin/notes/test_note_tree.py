@@ -73,12 +73,17 @@ def test_rows_tell_what_they_are():
 
 
 def test_rows_of_a_folder_are_sorted_by_name_whatever_their_case():
-    tree = NoteTree(["b/1", "A/1", "a/1", "ä/1", "c.md", "B.md", "b.md"])
+    tree = NoteTree(["B/1", "A/1", "a/1", "ä/1", "C.md", "B.md", "b.md"])
     assert [row.path for row in tree.listing("", 0, 10)[0]] == [
-        *("A/", "a/", "b/", "ä/", "B.md", "b.md", "c.md")
+        *("A/", "a/", "B/", "ä/", "B.md", "b.md", "C.md")
     ]
     page, total = tree.listing("", 3, 2)
     assert ([row.path for row in page], total) == (["ä/", "B.md"], 7)
+    below = NoteTree(["x/B/X/1", "x/a/X/1", "x/D.md", "x/c.md"])
+    assert [row.path for row in below.listing("x/", 0, 10)[0]] == [
+        *("x/a/", "x/B/", "x/c.md", "x/D.md")
+    ]
+    assert [row.name for row in below.listing("x/B/", 0, 10)[0]] == ["X"]
 
 
 def test_a_tree_holds_its_files_and_folders():
