@@ -63,8 +63,8 @@ def select_items(
         if found is None:
             missing.append(name)
         for item in found or ():
-            if item.asked or item.key not in items:
-                items.setdefault(item.key, item)
+            if item.key not in items or (item.asked and not items[item.key].asked):
+                items[item.key] = item
     whole = {item.path for item in items.values() if not item.fragment}
     kept = (item for item in items.values() if not item.fragment or item.path not in whole)
     return Selected(tuple(kept), tuple(missing))

@@ -82,6 +82,14 @@ def test_what_is_not_there_is_listed(vault):
     assert snapshot.items == {}
 
 
+@pytest.mark.parametrize("names", [["f/", "f/bin.md"], ["f/bin.md", "f/"]])
+def test_what_is_asked_for_by_name_is_missed_also_when_its_folder_is_listed(vault, names):
+    contexts = vault({"f/a.md": "x"})
+    (vault.root / "f/bin.md").write_bytes(b"\0")
+    snapshot = contexts.create(dict.fromkeys(names, True)).get_snapshot()
+    assert (snapshot.items, snapshot.missing_items) == ({0: {"f/a.md": "x"}}, ["f/bin.md"])
+
+
 def test_what_is_flagged_off_does_not_count(vault):
     contexts = vault({"a.md": "x"})
     snapshot = contexts.create({"a.md": False, "no.md": 0}).get_snapshot()

@@ -34,7 +34,7 @@ def status_line(view: ChatView, decision: Decision) -> str:
     if decision.selection.fell_back:
         counted = f"all {total} messages in context" if sent == total else counted
         counted = f"No message matches; {counted}"
-    elif sent == total and not view.sidecar.state.active_topics:
+    elif sent == total and decision.selection.reasons.found is None:
         return "All messages in context"
     endings: Counter[str] = Counter()
     for absence, count in Counter(absent.values()).items():

@@ -15,6 +15,7 @@ from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.selection.status_line import status_line
 from smart_context.relevance.reasons import KINDS, ReasonKind, Reasons
+from smart_context.relevance.score import Scores
 from smart_context.relevance.select import Selection
 
 
@@ -28,15 +29,19 @@ def summary(name, boundary, kind):
     )
 
 
-def line(messages, candidates, out=None, *, active=(), fell_back=False):
-    """The line for a chat of which the candidates were decided about, those in `out` left out."""
+def line(messages, candidates, out=None, *, active=(), fell_back=False, compared=True):
+    """The line for a chat of which the candidates were decided about, those in `out` left out.
+
+    Messages are compared with the topics unless that is switched off, or fails.
+    """
     out = out or {}
     kinds = [KINDS.index(out.get(m.id, ReasonKind.NO_FILTER)) for m in candidates]
     kept = tuple(m.id for m in candidates if m.id not in out)
+    scores = Scores(labels=tuple(active), values=np.ones((len(active), len(candidates))))
     reasons = Reasons(
         ids=tuple(m.id for m in candidates),
         kinds=np.array(kinds, dtype=np.int8),
-        found=None,
+        found=scores if active and compared else None,
         threshold=0.4,
         recent=2,
     )
@@ -85,6 +90,11 @@ FAILED = [*CHAT[:-1], replace(CHAT[-1], error="The model did not answer.")]
             partial(line, CHAT, CHAT, active=["X"]),
             "14 of 14 messages in context",
             id="a filter that keeps all",
+        ),
+        pytest.param(
+            partial(line, CHAT, CHAT, active=["X"], compared=False),
+            "All messages in context",
+            id="topics are picked, but the similarity switch is off",
         ),
         pytest.param(
             partial(line, CHAT, CHAT, active=["X"], fell_back=True),
