@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 from starlette.types import Send
@@ -22,8 +22,9 @@ from smart_context.gateway.turns.exchange import Exchange
 from smart_context.gateway.turns.incoming import Incoming
 from smart_context.gateway.turns.outcome import Outcome, finished
 from smart_context.host.commands.registry import Caller
-from smart_context.host.events import CHAT_TOKEN
+from smart_context.host.events import CHAT_TOKEN, PIPELINE_START
 from smart_context.host.host import Host
+from smart_context.host.turn import Turn
 from smart_context.llm.models import PromptMessage, Usage
 from smart_context.llm.tokens import count_tokens
 
@@ -53,7 +54,7 @@ class OwnAnswers:
         pieces = self._pieces(prompt, gathered, exchange)
         asked = sum(count_tokens(str(message["content"])) for message in prompt)
         try:
-            await presence.during(_give(own, pieces, incoming, asked, send, exchange.headers()))
+            await presence.during(_give(own, pieces, incoming, asked, send, exchange.headers))
             gathered.usage = _usage(asked, gathered.first.text)
             gathered.is_whole = True
         except ModelFailed as failed:
@@ -85,21 +86,25 @@ class OwnAnswers:
         name = incoming.model.partition(":")[2]
         chat_id = await self._known(name)
         units = incoming.units
-        if not units or units[incoming.question].role != "user":
-            raise GatewayError(400, "There is no user message to answer.", param="messages")
-        question = units[incoming.question].content
-        text = question if isinstance(question, str) else _text_of(question)
+        asks = units and units[incoming.question].role == "user"
+        text = _text_of(units[incoming.question].content) if asks else ""
+        if not text.strip():
+            param = "messages" if incoming.kind == "chat" else "input"
+            raise GatewayError(400, "There is no user message to answer.", param=param)
         own = OwnAnswer(kind=incoming.kind, model=incoming.model, created=int(time.time()))
-        headers = [(b"x-smart-context-chat", chat_id.encode())]
-        headers += [(b"x-smart-context-in", str(incoming.item_count).encode())]
+        begun = _BegunTurn(chat_id, incoming)
         pieces = self._turn_pieces(chat_id, text, is_stream=incoming.is_stream)
+        unsubscribe = self._host.bus.subscribe(PIPELINE_START, begun.note)
         try:
-            await presence.during(_give(own, pieces, incoming, count_tokens(text), send, headers))
+            asked = count_tokens(text)
+            await presence.during(_give(own, pieces, incoming, asked, send, begun.headers))
         except Unwanted:
             await self._host.turns.stop(chat_id)
             raise
         except SmartContextError as error:
             raise GatewayError(502, str(error)) from None
+        finally:
+            unsubscribe()
 
     async def _known(self, name: str) -> ChatId:
         try:
@@ -140,6 +145,30 @@ class OwnAnswers:
             unsubscribe()
 
 
+class _BegunTurn:
+    """The turn that a request for a chat of the vault's has begun.
+
+    A chat has one turn at a time, so the last that began there is the one that answers.
+    """
+
+    def __init__(self, chat_id: ChatId, incoming: Incoming) -> None:
+        self._chat_id = chat_id
+        self._came = incoming.item_count
+        self._turn: Turn | None = None
+
+    async def note(self, turn: Turn) -> None:
+        """Keep the turn if it is of the chat."""
+        if turn.chat_id == self._chat_id:
+            self._turn = turn
+
+    def headers(self) -> Headers:
+        """What the answer carries: the chat, the turn, how much came and how much was sent."""
+        headers = {"chat": self._chat_id, "in": str(self._came)}
+        if self._turn is not None:
+            headers |= {"receipt": self._turn.id, "out": str(len(self._turn.sent))}
+        return [(f"x-smart-context-{name}".encode(), v.encode()) for name, v in headers.items()]
+
+
 def _rest(answer: Message | None, said: str) -> str:
     """What of a stored answer has not been said yet."""
     if answer is None:
@@ -152,7 +181,7 @@ async def give_text(
 ) -> None:
     """Send a text as the answer, in the shape that was asked for."""
     own = OwnAnswer(kind=incoming.kind, model=incoming.model, created=int(time.time()))
-    await presence.during(_give(own, _one(text), incoming, 0, send, headers))
+    await presence.during(_give(own, _one(text), incoming, 0, send, lambda: headers))
 
 
 async def _one(text: str) -> AsyncIterator[str]:
@@ -165,7 +194,7 @@ async def _give(
     incoming: Incoming,
     asked: int,
     send: Send,
-    headers: Headers,
+    headers: Callable[[], Headers],
 ) -> None:
     """Send an answer in the shape that was asked for."""
     texts: list[str] = []
@@ -173,7 +202,7 @@ async def _give(
         texts = [piece async for piece in pieces]
         text = "".join(texts)
         body = own.whole(text, (asked, count_tokens(text)))
-        await _start(send, b"application/json", headers)
+        await _start(send, b"application/json", headers())
         await send({"type": "http.response.body", "body": body})
         return
     is_begun = False
@@ -181,7 +210,7 @@ async def _give(
         async for piece in pieces:
             if not is_begun:
                 is_begun = True
-                await _start(send, b"text/event-stream; charset=utf-8", headers)
+                await _start(send, b"text/event-stream; charset=utf-8", headers())
                 await _more(send, own.begin())
             texts.append(piece)
             await _more(send, own.piece(piece))
@@ -191,7 +220,7 @@ async def _give(
         await send({"type": "http.response.body", "body": GatewayError(502, str(error)).event()})
         return
     if not is_begun:
-        await _start(send, b"text/event-stream; charset=utf-8", headers)
+        await _start(send, b"text/event-stream; charset=utf-8", headers())
         await _more(send, own.begin())
     text = "".join(texts)
     options = incoming.body.get("stream_options")

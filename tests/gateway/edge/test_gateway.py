@@ -304,6 +304,28 @@ def test_a_chat_of_the_vault_is_a_model(client, server, provider):
     assert client.chat(user("x"), model="chat:nobody").status == 404
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_answer_in_a_chat_of_the_vault_names_its_receipt(client, server, provider, stream):
+    messages = [{"id": "a", **user("x")}, {"id": "b", **assistant("y")}]
+    server.ask("memory.save_chat", chat_id="receipts", data={"messages": messages})
+    provider.reply_with("An answer")
+    headers = client.chat(user("Go on"), model="chat:receipts", stream=stream).headers
+    sent = next(r for r in reversed(provider.chat_requests) if r.body["model"] == "gpt-4o")
+    counts = (headers["x-smart-context-in"], headers["x-smart-context-out"])
+    assert counts == ("1", str(len(sent.messages)))
+    turn = headers["x-smart-context-receipt"]
+    assert server.ask("smart_context.receipt", chat_id="receipts", turn=turn)["turn"] == turn
+
+
+@pytest.mark.parametrize("content", ["", " ", None, [], [{"type": "text"}]])
+def test_a_chat_of_the_vault_is_not_asked_nothing(client, server, content):
+    server.ask("memory.save_chat", chat_id="mute", data={"messages": [{"id": "a", **user("x")}]})
+    answer = client.chat({"role": "user", "content": content}, model="chat:mute")
+    error = answer.json["error"]
+    assert (answer.status, error["param"]) == (400, "messages")
+    assert error["message"] == "There is no user message to answer."
+
+
 def test_a_provider_without_responses_is_explained(client):
     answer = client.respond("hi")
     assert answer.status == 404
