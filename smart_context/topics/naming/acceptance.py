@@ -8,17 +8,13 @@ from pathlib import Path
 
 from smart_context.text.word_lists import word_lists
 from smart_context.text.words import UNSPACED_RUN, is_stop_word
+from smart_context.topics.naming.borders import whole_phrase
 from smart_context.topics.naming.labels import clean_label
 
 _BETWEEN = re.compile(r"[\s&,!?;:/]+")
 _POSSESSIVE = re.compile("['\u2019]s?$")
-_HIRAGANA_EDGES = re.compile("^[\u3040-\u309f\u30fc]+|[\u3040-\u309f]+$")
-_KATAKANA = "\u30a0-\u30ff"
-_KATAKANA_FIRST, _KATAKANA_LAST = re.compile(f"[{_KATAKANA}]"), re.compile(f"[{_KATAKANA}]$")
-_COUNTED = re.compile("^[家个哪间这那几些](?=[\u3400-\u9fff]{2})")
 _SHORTEST_NICKNAME = 2
 _LONGEST_WORDS = 4
-_SHORTEST_UNSPACED = 2
 
 
 def accepted(text: str, texts: Sequence[str], speakers: AbstractSet[str]) -> str:
@@ -26,10 +22,10 @@ def accepted(text: str, texts: Sequence[str], speakers: AbstractSet[str]) -> str
 
     Args:
         text: A phrase of the chat, or two with `&` between.
-        texts: The messages that it is to name.
+        texts: The chat's messages, which show where words begin and end.
         speakers: The lower-cased names of those who speak.
     """
-    parts = [_whole(part.strip(), texts) for part in text.split(" & ")]
+    parts = [whole_phrase(part.strip(), texts) for part in text.split(" & ")]
     label = clean_label(" & ".join(parts))
     words = [word for word in _BETWEEN.split(label.lower().replace("\u2019", "'")) if word]
     if not all(parts) or not label or len(words) > _LONGEST_WORDS:
@@ -106,20 +102,3 @@ def _is_speaker(word: str, speakers: AbstractSet[str]) -> bool:
         name == speaker or (len(name) >= _SHORTEST_NICKNAME and speaker.startswith(name))
         for speaker in speakers
     )
-
-
-def _whole(part: str, texts: Sequence[str]) -> str:
-    """The part cut or extended to whole words where the script has no spaces between them."""
-    if not UNSPACED_RUN.search(part):
-        return part
-    trimmed = _COUNTED.sub("", _HIRAGANA_EDGES.sub("", part))
-    if len(trimmed) < _SHORTEST_UNSPACED:
-        return ""
-    pattern = re.compile(
-        (f"[{_KATAKANA}]*" if _KATAKANA_FIRST.match(trimmed) else "")
-        + re.escape(trimmed)
-        + (f"[{_KATAKANA}]*" if _KATAKANA_LAST.search(trimmed) else "")
-    )
-    found = (match for text in texts if (match := pattern.search(text)))
-    first = next(found, None)
-    return first.group() if first else trimmed

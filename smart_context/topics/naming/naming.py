@@ -81,7 +81,7 @@ async def labels_of(
     for number, candidates in zip(unnamed, ranked, strict=True):
         said = [texts[place] for place in groups[number]]
         others = (*labels.values(), *taken)
-        labels[number] = _label(candidates, said, others, talk.speakers)
+        labels[number] = _label(candidates, said, others, talk)
     return [labels[number] for number in range(len(groups))]
 
 
@@ -151,7 +151,7 @@ def _label(
     candidates: Sequence[Candidate],
     said: Sequence[str],
     others: Iterable[str],
-    speakers: AbstractSet[str],
+    talk: Talk,
 ) -> str:
     """The best name of several words, or of one if that is much better."""
     keys = {label_key(label) for label in others}
@@ -163,12 +163,12 @@ def _label(
         is_own = candidate.phrase is not None or "&" in candidate.text
         if not (is_own or is_said(candidate.text, said)):
             continue
-        label = accepted(candidate.text, said, speakers)
+        label = accepted(candidate.text, talk.texts, talk.speakers)
         if label and label_key(label) not in keys:
             if " " in label or not candidate.is_spaced:
                 return label
             best = best or (score, label)
-    return best[1] if best else _numbered(_plain_name(said, speakers), keys)
+    return best[1] if best else _numbered(_plain_name(said, talk.speakers), keys)
 
 
 def _plain_name(said: Sequence[str], speakers: AbstractSet[str]) -> str:

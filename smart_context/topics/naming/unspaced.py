@@ -25,7 +25,7 @@ _PARTING_WORDS = (
     *("告訴", "帮我", "幫我", "推荐", "推薦", "建议", "建議", "介绍", "介紹", "觉得", "覺得"),
     *("知道", "使用", "开始", "開始", "设置", "設置", "问题", "問題", "继续", "繼續"),
 )
-_PARTING = frozenset("最是我你您他她它也就还還很把被让讓给給从從为為谁誰而但或因请請吧吗嗎呢啊")
+_PARTING = frozenset("最是我你您他她它也就还還很把被让讓给給从從为為谁誰而但或因请請吧吗嗎呢啊啥")
 """Characters that hardly ever are a part of a name."""
 
 _NEVER_AT_EDGE = frozenset(
@@ -33,14 +33,14 @@ _NEVER_AT_EDGE = frozenset(
     "過过得地有才好这這那哪对對向比当當等使可将將若则則且并並以于於由半"
 )
 _NEVER_FIRST = _NEVER_AT_EDGE | frozenset("后後里裡中外上下前个個条條只次种種位某")
-_NEVER_LAST = _NEVER_AT_EDGE | frozenset("了的里裡上下时時后後前个個吃喝买買看做走住找选選跌涨漲")
+_NEVER_LAST = _NEVER_AT_EDGE | frozenset("了的里裡上下时時后後前个個吃喝买買看做走住找选選跌涨漲留订訂")
 _NUMBERS = frozenset("三四五六七八九十百千万萬")
 _COUNTED = _NUMBERS | frozenset(
     "个個天年月日号號时時点點分块塊元度斤克公米里裡层層间間小周週星只隻次种種位条條份岁歲成倍"
 )
 """What follows a number that is no part of a name, unlike that of `三文鱼`."""
 
-_VERBS = frozenset("带帶住坐走买買找放吃喝选選装裝看做")
+_VERBS = frozenset("带帶住坐走买買找放吃喝选選装裝看做有定订訂留")
 """At the beginning of three characters or more these are verbs."""
 
 _OFTEN_VERBS = _VERBS | frozenset(
@@ -60,7 +60,7 @@ def unspaced_phrases(texts: Mapping[int, str], asked: AbstractSet[int]) -> list[
     found: dict[str, set[int]] = {}
     whole: set[str] = set()
     for place, text in texts.items():
-        for stretch in _stretches(text):
+        for stretch in stretches_of(text):
             if place in asked:
                 whole.add(stretch)
             for piece in _pieces(stretch):
@@ -75,9 +75,22 @@ def _phrase(piece: str, places: set[int], noun: float) -> Phrase:
     return Phrase((piece,), Counter([piece]), places, noun, is_spaced=False)
 
 
-def _stretches(text: str) -> Iterator[str]:
+def stretches_of(text: str) -> Iterator[str]:
+    """The text's parts between spaces, marks, and words that are no part of a name."""
     for run in UNSPACED_RUN.findall(text):
         yield from (stretch for stretch in _SPLIT.split(run) if len(stretch) >= _FEWEST)
+
+
+def begins_phrase(piece: str) -> bool:
+    """Whether a name may begin as the piece of two characters or more does."""
+    first, second = piece[:2]
+    is_amount = first in _NUMBERS and second in _COUNTED
+    return first not in _NEVER_FIRST and not is_amount and not (len(piece) > 2 and first in _VERBS)
+
+
+def ends_phrase(piece: str) -> bool:
+    """Whether a name may end as the piece does."""
+    return piece[-1] not in _NEVER_LAST
 
 
 def _pieces(stretch: str) -> Iterator[str]:
