@@ -32,14 +32,14 @@ def accepted(text: str, texts: Sequence[str], speakers: AbstractSet[str]) -> str
         return ""
     if any(_is_courtesy(word) or _is_speaker(word, speakers) for word in words):
         return ""
-    if any(is_stop_word(_last_word(part)) for part in parts):
+    if any(is_stop_word(last := _last_word(part)) or last.endswith("'s") for part in parts):
         return ""
     return label
 
 
 def _last_word(part: str) -> str:
     """The last word, lower-cased, if the script has spaces: names don't end with function words."""
-    return "" if UNSPACED_RUN.search(part) else part.lower().split()[-1]
+    return "" if UNSPACED_RUN.search(part) else part.lower().replace("\u2019", "'").split()[-1]
 
 
 def is_courtesy(text: str) -> bool:
@@ -86,7 +86,7 @@ def _is_courtesy(word: str) -> bool:
     if word in _courtesies():
         return True
     return bool(UNSPACED_RUN.search(word)) and any(
-        each in word for each in _courtesies() if UNSPACED_RUN.match(each)
+        each in word or word in each for each in _courtesies() if UNSPACED_RUN.match(each)
     )
 
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 
 from smart_context.topics.naming.words.grammar import Grammar
 from smart_context.topics.naming.words.nouns import NounEvidence
-from smart_context.topics.naming.words.tokens import NUMBER, Kind, Run, Token, runs_of
+from smart_context.topics.naming.words.tokens import NUMBER, Kind, Run, Token, is_capital, runs_of
 
 _MOST_WORDS = 3
 _MOST_JOINING = 2
 _SURE = 0.3
 _UNLIKELY_MODIFIERS = ("ed", "ly", "er", "est")
+_LONGEST_JOINED = 4
 _FRAGMENT_SHARE = 0.74
 _SINGULARS_IN_S = ("ss", "us", "is", "as")
 
@@ -28,6 +29,7 @@ class Phrase:
         is_name: Its words are written as names are.
         is_spaced: Its script puts spaces between words.
         is_fragment: It is hardly used but as a part of one and the same longer phrase.
+        is_loose: It is no name unless people use it again: `community coming`, `sense of calm`.
         has_compounds: In its language two nouns side by side are one name.
     """
 
@@ -38,6 +40,7 @@ class Phrase:
     is_name: bool = False
     is_spaced: bool = True
     is_fragment: bool = False
+    is_loose: bool = False
     has_compounds: bool = False
 
     @property
@@ -78,8 +81,9 @@ def spaced_phrases(messages: Mapping[int, tuple[Sequence[Token], Grammar]]) -> l
             phrase.places.add(place)
             phrase.noun = max(phrase.noun, evidence.share(head, grammar))
             phrase.has_compounds = grammar.has_compounds
+            phrase.is_loose = len(naming) > 1 and _is_loose(span, head, grammar, evidence)
             phrase.is_name = not grammar.has_capital_nouns and all(map(evidence.is_name, naming))
-    phrases = list(found.values())
+    phrases = [p for p in found.values() if len(p.places) > 1 or not p.is_loose]
     _mark_fragments(phrases)
     return phrases
 
@@ -127,7 +131,9 @@ def _begins_name(
 
 
 def _can_modify(word: str, grammar: Grammar, evidence: NounEvidence) -> bool:
-    return not word.endswith(_UNLIKELY_MODIFIERS) or evidence.share(word, grammar) >= _SURE
+    is_inflected = word.isalpha() and word.endswith("s") and not word.endswith(_SINGULARS_IN_S)
+    is_unlikely = is_inflected or word.endswith(_UNLIKELY_MODIFIERS)
+    return not is_unlikely or evidence.share(word, grammar) >= _SURE
 
 
 def _with_adjective(
@@ -150,12 +156,34 @@ def _joined(
         joint = " ".join(token.lower for token in tokens[end : end + size])
         if joint not in grammar.joins:
             continue
-        span = tokens[end - 1 : end + size + 1]
-        nouns = span[0], span[-1]
-        if span[-1].kind is Kind.NAMING and all(
-            evidence.share(noun.lower, grammar) >= _SURE for noun in nouns
-        ):
-            yield span, span[0].lower
+        first, last = _name_around(tokens, end - 1, end + size, evidence)
+        noun, other = tokens[end - 1], tokens[end + size]
+        is_noun = other.kind is Kind.NAMING and (not grammar.has_capital_nouns or is_capital(other))
+        if is_noun and all(evidence.share(word.lower, grammar) >= _SURE for word in (noun, other)):
+            yield tokens[first : last + 1], noun.lower
+
+
+def _name_around(
+    tokens: Sequence[Token], first: int, last: int, evidence: NounEvidence
+) -> tuple[int, int]:
+    """The ends of two joined nouns, moved to take in the rest of a name of capitals."""
+    begin, end = first, last
+    while tokens[begin - 1].kind is Kind.NAMING and evidence.is_name(tokens[begin - 1].lower):
+        begin -= 1
+    while tokens[end + 1].kind is Kind.NAMING and evidence.is_name(tokens[end + 1].lower):
+        end += 1
+    return (begin, end) if end - begin < _LONGEST_JOINED else (first, last)
+
+
+def _is_loose(span: Sequence[Token], head: str, grammar: Grammar, evidence: NounEvidence) -> bool:
+    """Whether a phrase of several words is a name only if it is used again.
+
+    So is one that ends with a gerund; and, where two nouns side by side are one name, one that
+    joins them otherwise, but for names: `capital of Canada`.
+    """
+    is_joined = any(token.kind is not Kind.NAMING for token in span)
+    is_odd = is_joined and grammar.has_compounds and not evidence.is_name(span[-1].lower)
+    return is_odd or (bool(grammar.gerund_endings) and head.endswith(grammar.gerund_endings))
 
 
 def _spelled(tokens: Sequence[Token]) -> str:

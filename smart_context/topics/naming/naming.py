@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from smart_context.llm.models import Embedder, Matrix
-from smart_context.text.words import UNSPACED_RUN, is_stop_word, spelled_words
+from smart_context.text.words import UNSPACED_RUN, is_stop_word, spelled_words, stem
 from smart_context.topics.naming.acceptance import accepted, is_said
 from smart_context.topics.naming.candidates import (
     Candidate,
@@ -154,7 +154,7 @@ def _label(
     talk: Talk,
 ) -> str:
     """The best name of several words, or of one if that is much better."""
-    keys = {label_key(label) for label in others}
+    taken = {_label_words(label) for label in others}
     best: tuple[float, str] | None = None
     for candidate in candidates:
         score = -rank(candidate)[0]
@@ -164,11 +164,18 @@ def _label(
         if not (is_own or is_said(candidate.text, said)):
             continue
         label = accepted(candidate.text, talk.texts, talk.speakers)
-        if label and label_key(label) not in keys:
+        if label and _label_words(label) not in taken:
             if " " in label or not candidate.is_spaced:
                 return label
             best = best or (score, label)
-    return best[1] if best else _numbered(_plain_name(said, talk.speakers), keys)
+    if best:
+        return best[1]
+    return _numbered(_plain_name(said, talk.speakers), {label_key(label) for label in others})
+
+
+def _label_words(label: str) -> frozenset[str]:
+    """What two labels that say the same have in common: `Family & Moments`, `Family Moments`."""
+    return frozenset(stem(word) for word in label_key(label).split() if word != "&")
 
 
 def _plain_name(said: Sequence[str], speakers: AbstractSet[str]) -> str:

@@ -33,7 +33,9 @@ _NEVER_AT_EDGE = frozenset(
     "過过得地有才好这這那哪对對向比当當等使可将將若则則且并並以于於由半"
 )
 _NEVER_FIRST = _NEVER_AT_EDGE | frozenset("后後里裡中外上下前个個条條只次种種位某")
-_NEVER_LAST = _NEVER_AT_EDGE | frozenset("了的里裡上下时時后後前个個吃喝买買看做走住找选選跌涨漲留订訂")
+_NEVER_LAST = _NEVER_AT_EDGE | frozenset(
+    "了的里裡上下时時后後前个個吃喝买買看做走住找选選跌涨漲留订訂"
+)
 _NUMBERS = frozenset("三四五六七八九十百千万萬")
 _COUNTED = _NUMBERS | frozenset(
     "个個天年月日号號时時点點分块塊元度斤克公米里裡层層间間小周週星只隻次种種位条條份岁歲成倍"
@@ -83,9 +85,10 @@ def stretches_of(text: str) -> Iterator[str]:
 
 def begins_phrase(piece: str) -> bool:
     """Whether a name may begin as the piece of two characters or more does."""
-    first, second = piece[:2]
-    is_amount = first in _NUMBERS and second in _COUNTED
-    return first not in _NEVER_FIRST and not is_amount and not (len(piece) > 2 and first in _VERBS)
+    first = piece[0]
+    is_amount = first in _NUMBERS and piece[1] in _COUNTED
+    is_verb = first in _VERBS and len(piece) > _FEWEST
+    return first not in _NEVER_FIRST and not is_amount and not is_verb
 
 
 def ends_phrase(piece: str) -> bool:
@@ -95,10 +98,9 @@ def ends_phrase(piece: str) -> bool:
 
 def _pieces(stretch: str) -> Iterator[str]:
     for begin in range(len(stretch) - 1):
-        first, second = stretch[begin], stretch[begin + 1]
-        if first in _NEVER_FIRST or (first in _NUMBERS and second in _COUNTED):
+        if not begins_phrase(stretch[begin : begin + _FEWEST]):
             continue
-        most = _FEWEST if first in _VERBS else _MOST
+        most = _FEWEST if stretch[begin] in _VERBS else _MOST
         for end in range(begin + _FEWEST, min(len(stretch), begin + most) + 1):
             if stretch[end - 1] not in _NEVER_LAST:
                 yield stretch[begin:end]

@@ -17,7 +17,9 @@ from smart_context.topics.naming.borders import whole_phrase
         pytest.param("评分", ["这家评分", "这家评分"], "评分", id="measure words stay outside"),
         pytest.param("酒店", ["找一家高档酒店住宿"], "酒店", id="once is no evidence"),
         pytest.param("有会", ["酒店有会议室", "有会议室吗"], "", id="no name begins with a verb"),
-        pytest.param("医療費", ["医療費控除は", "医療費控除を"], "医療費控除", id="Japanese compounds"),
+        pytest.param(
+            "医療費", ["医療費控除は", "医療費控除を"], "医療費控除", id="Japanese compounds"
+        ),
         pytest.param("単語", ["単語を覚える", "単語を書く"], "単語", id="Japanese particles"),
         pytest.param("カップヌ", ["カップヌードルの話"], "カップヌードル", id="loan words"),
         pytest.param("heat pump", ["a heat pump is", "a heat pump is"], "heat pump", id="spaces"),

@@ -111,6 +111,18 @@ async def test_no_two_groups_have_the_same_label():
     assert len(set(labels)) == 2
 
 
+async def test_no_two_labels_have_the_same_words():
+    texts = ["the family moments and a picnic", "the family moments and the moment of a family"]
+    vectors = np.eye(2, 8, dtype=np.float32)
+    labels = await labels_of(
+        Talk(texts=texts, vectors=vectors),
+        [[0, 1]],
+        FakeEmbedder(dimensions=8),
+        taken=["Family & Moments"],
+    )
+    assert labels != ["Family Moments"]
+
+
 async def test_a_former_label_that_fits_is_kept_without_asking_for_others():
     embedder = FakeEmbedder(dimensions=8)
     texts = ["the bread", "some bread"]

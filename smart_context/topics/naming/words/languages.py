@@ -1,5 +1,6 @@
 """The grammars of the languages that we know, as far as names go."""
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -16,7 +17,7 @@ _KNOWN_SHARE = 0.2
 _SETS = ("articles", "prepositions", "before_verbs", "auxiliaries")
 _ENDINGS = (
     *("noun_endings", "other_endings", "adjective_endings"),
-    *("infinitive_endings", "inflections"),
+    *("infinitive_endings", "gerund_endings", "inflections"),
 )
 _HABITS = ("head_first", "has_compounds", "has_capital_nouns")
 
@@ -37,16 +38,26 @@ def unknown_grammar() -> Grammar:
 
 def _grammar(code: str, table: Mapping[str, str | bool]) -> Grammar:
     words = {name: str(table.get(name, "")).split() for name in (*_SETS, *_ENDINGS)}
-    joins = str(table.get("joins", "")).split(",")
+    joins, expressions = (_phrases(table, name) for name in ("joins", "expressions"))
     fields: JsonObject = {
         **{name: frozenset(words[name]) for name in _SETS},
         **{name: tuple(words[name]) for name in _ENDINGS},
         **{name: bool(table.get(name)) for name in _HABITS},
-        "joins": frozenset(phrase.strip() for phrase in joins if phrase.strip()),
+        "joins": frozenset(joins),
+        "expressions": re.compile(rf"\b(?:{'|'.join(expressions)})\b", re.IGNORECASE)
+        if expressions
+        else None,
     }
     fields["before_verbs"] |= fields["auxiliaries"]
-    stop_words = STOP_WORDS_OF[code].union(weak_words_of()[code], *(words[name] for name in _SETS))
-    return Grammar(code=code, stop_words=stop_words, **fields)
+    functions = STOP_WORDS_OF[code].union(*(words[name] for name in _SETS))
+    weak_words = weak_words_of()[code] - functions
+    return Grammar(code=code, stop_words=functions | weak_words, weak_words=weak_words, **fields)
+
+
+def _phrases(table: Mapping[str, str | bool], name: str) -> list[str]:
+    return [
+        " ".join(phrase.split()) for phrase in str(table.get(name, "")).split(",") if phrase.strip()
+    ]
 
 
 def grammar_of(words: Sequence[str]) -> Grammar:

@@ -87,7 +87,7 @@ class NounEvidence:
         before = tokens[begin - 1].lower
         takes_object = tokens[end].lower in grammar.articles or tokens[end].lower == NUMBER
         if grammar.introduces(before) or before == NUMBER:
-            self._read_introduced(tokens, run, takes_object=takes_object)
+            self._read_introduced(tokens, run, grammar, takes_object=takes_object)
         elif before in grammar.auxiliaries and tokens[begin - 2].kind is Kind.BREAK:
             self._for[first] += _AFTER_OTHER  # `Would melatonin help?`
         elif before in grammar.before_verbs:
@@ -97,17 +97,20 @@ class NounEvidence:
         elif takes_object:
             self._against[last] += 1
         elif tokens[begin - 1].kind is not Kind.STOP and size <= _LONGEST_RUN:
-            self._for[last] += _AT_BEGIN
+            has_pronoun = tokens[end].lower in grammar.before_verbs - grammar.auxiliaries
+            self._for[last] += _AT_BEGIN * (not has_pronoun)  # `Appreciate you!`
 
-    def _read_introduced(self, tokens: Sequence[Token], run: Run, *, takes_object: bool) -> None:
+    def _read_introduced(
+        self, tokens: Sequence[Token], run: Run, grammar: Grammar, *, takes_object: bool
+    ) -> None:
         begin, end = run
         first, last, size = tokens[begin].lower, tokens[end - 1].lower, end - begin
         if size == 1:
-            self._for[first] += 1
+            self._for[first] += _is_noun_alone(tokens, begin, grammar)
         elif takes_object:
             self._against[last] += 1
             self._for[tokens[end - 2].lower] += _AFTER_OTHER
-        elif size <= _LONGEST_RUN:
+        elif size <= _LONGEST_RUN and not _modifies_weak(tokens, end - 1, grammar):
             may_be_verb = last.endswith("s") and not tokens[end - 2].lower.endswith("s")
             self._for[last] += _PERHAPS_VERB if may_be_verb else _AFTER_OTHER
 
@@ -125,3 +128,16 @@ class NounEvidence:
         if end - begin > 1:
             self._pairs[first, tokens[begin + 1].lower] += 1
             self._against[last] += after in grammar.articles or after == NUMBER
+
+
+def _is_noun_alone(tokens: Sequence[Token], place: int, grammar: Grammar) -> bool:
+    """Whether a single word after an article or a preposition is probably a noun."""
+    is_gerund = tokens[place].lower.endswith(grammar.gerund_endings)
+    is_verb = is_gerund and tokens[place - 1].lower in grammar.prepositions  # `of taking`
+    return not is_verb and not _modifies_weak(tokens, place, grammar)
+
+
+def _modifies_weak(tokens: Sequence[Token], place: int, grammar: Grammar) -> bool:
+    """Whether an adjective's form and a noun that says little follow: `a positive change`."""
+    is_adjective = tokens[place].lower.endswith(grammar.other_endings)
+    return is_adjective and tokens[place + 1].lower in grammar.weak_words

@@ -16,6 +16,9 @@ _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+|www\.\S+", re.DOTAL
 _TOKEN = re.compile(
     r"(?P<word>[^\W_](?:[\w'-]|[.#](?=\w))*(?:\+\+|#)?)|(?P<comma>[,;/&+])|(?P<break>[^\w\s]|\n)"
 )
+_REFERENCE = re.compile(r"(?=.{6})[A-Z]{1,2}\d{4,}|(?=.{6})(?=\w*\d[A-Z])[A-Z]+\d[A-Z\d]*")
+"""`TR9635`, `WBB6XXRP`: a number of a booking, not a name."""
+
 _ELISION = re.compile(
     r"(?:[ldjmnstc]|qu|un|jusqu|lorsqu|puisqu|[dnsc]?[ae]ll|sull|dall|quest|quell)'(?=..)",
     re.IGNORECASE,
@@ -68,13 +71,33 @@ def tokens_of(plain: str, grammar: Grammar) -> list[Token]:
     Stretches in scripts without spaces count as breaks.
     """
     found = [_BREAK, _BREAK]
-    for match in _TOKEN.finditer(UNSPACED_RUN.sub(" . ", plain)):
+    said = grammar.without_expressions(UNSPACED_RUN.sub(" . ", plain))
+    for match in _TOKEN.finditer(said):
         if match.lastgroup == "word":
             found.extend(_words(match.group(), grammar))
         else:
             found.append(_COMMA if match.lastgroup == "comma" else _BREAK)
     found += (_BREAK, _BREAK)
+    if not grammar.has_capital_nouns:
+        _join_names(found, grammar)
     return found
+
+
+def _join_names(tokens: list[Token], grammar: Grammar) -> None:
+    """Make weak words with a capital parts of a name: `Great` in `the Great Wall`."""
+    for place in range(2, len(tokens) - 2):
+        token = tokens[place]
+        is_weak = token.kind is Kind.STOP and token.lower in grammar.weak_words
+        if is_weak and is_capital(token) and tokens[place - 1].kind is not Kind.BREAK:
+            after = tokens[place + 1]
+            named = tokens[place + 2] if after.lower in grammar.joins else after
+            if is_capital(named):
+                tokens[place] = token._replace(kind=Kind.NAMING)
+
+
+def is_capital(token: Token) -> bool:
+    """Whether a word is written with a capital."""
+    return token.text[:1] != token.lower[:1]
 
 
 def runs_of(tokens: Sequence[Token]) -> Iterator[Run]:
@@ -104,5 +127,9 @@ def _word(word: str, grammar: Grammar, *, is_verb: bool = False) -> Token:
     if word[:1].isdigit():
         return Token(word, NUMBER, Kind.STOP)
     lower = word.lower()
-    can_name = len(word) >= _SHORTEST_WORD and lower not in grammar.stop_words
+    can_name = (
+        len(word) >= _SHORTEST_WORD
+        and lower not in grammar.stop_words
+        and not _REFERENCE.fullmatch(word)
+    )
     return Token(word, lower, Kind.NAMING if can_name else Kind.STOP, is_verb)
