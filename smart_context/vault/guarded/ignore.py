@@ -157,8 +157,8 @@ def _path_regex(segments: Sequence[str]) -> str:
     """Each `**` but the last takes the nearest match and never gives it back: that is enough."""
     runs: list[list[str]] = [[]]
     for segment in segments:
-        if segment != "**":
-            runs[-1].append(_segment_regex(segment))
+        if segment != "**":  # a name is not empty: `x/*` is not the folder itself
+            runs[-1].append(_segment_regex(segment) if segment.strip("*") else "[^/]+")
         elif len(runs) == 1 or runs[-1]:
             runs.append([])
     if len(runs) > 1 and not runs[-1]:

@@ -59,6 +59,11 @@ def vault(tmp_path):
             id="ours has the last word",
         ),
         pytest.param(
+            {".gitignore": "x/*\n!x/keep.md", "x/keep.md": "", "x/a.md": "", "x/y/b.md": ""},
+            ["x/keep.md"],
+            id="all of a folder but one file",
+        ),
+        pytest.param(
             {".obsidian/x.md": "", ".env": "", "sub/.hidden/y.md": ""},
             [],
             id="dot-names are hidden",
