@@ -2,7 +2,6 @@ import pytest
 
 from smart_context.chat.messages import Message
 from smart_context.gateway.requests.body import BodyRefused
-from smart_context.gateway.requests.response_items import response_units
 from smart_context.gateway.requests.units import chat_units, key_of, spoken_text, unit_of
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"a":1}'}}
@@ -52,44 +51,6 @@ def test_an_entry_that_is_no_object_is_refused_by_its_place():
     assert refused.value.param == "messages[1]"
     with pytest.raises(BodyRefused, match=r"messages\[7\]"):
         list(chat_units(["hello"], first=7))
-
-
-def reasoning(text):
-    return {"type": "reasoning", "summary": [{"type": "summary_text", "text": text}]}
-
-
-def call(name):
-    return {"type": "function_call", "call_id": name, "name": "look", "arguments": "{}"}
-
-
-def result(name):
-    return {"type": "function_call_output", "call_id": name, "output": "found"}
-
-
-QUESTION = {"role": "user", "content": "Look"}
-ANSWER = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "x"}]}
-
-
-@pytest.mark.parametrize(
-    ("items", "sizes"),
-    [
-        ([QUESTION, reasoning("a"), ANSWER], [1, 2]),
-        ([QUESTION, reasoning("a"), call("1"), call("2"), result("1"), result("2")], [1, 3, 1, 1]),
-        ([reasoning("a"), call("1"), reasoning("b"), ANSWER], [2, 2]),
-        ([ANSWER, ANSWER], [1, 1]),
-        ([ANSWER, call("1"), result("1"), ANSWER], [2, 1, 1]),
-        ([QUESTION, {"type": "web_search_call", "id": "w"}, ANSWER], [1, 2]),
-    ],
-)
-def test_reasoning_is_never_parted_from_what_follows(items, sizes):
-    units = list(response_units(items))
-    assert [unit.size for unit in units] == sizes
-    assert [unit.first for unit in units] == [sum(sizes[:at]) for at in range(len(sizes))]
-
-
-def test_an_unknown_item_stays_with_what_it_is_part_of():
-    units = list(response_units([QUESTION, {"type": "compaction", "x": 1}, ANSWER, QUESTION]))
-    assert [unit.stays for unit in units] == [False, True, False]
 
 
 def text(said):

@@ -1,0 +1,91 @@
+"""Why a message is in or out, in words for people."""
+
+import numpy as np
+import pytest
+
+from smart_context.relevance.reasons import IS_IN, KINDS, OUT, Reason, ReasonKind, Reasons
+from smart_context.relevance.score import Scores
+
+MEASURED = {"score": 0.474, "topic": "Bread", "threshold": 0.4, "recent": 2}
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "short"),
+    [
+        ("no_filter", "in: no filter is active", "Sent – no filter"),
+        ("fallback", "in: no message matches, so all stay", "Sent – no message matches"),
+        ("pinned", "in: pinned by you", "Sent – pinned"),
+        ("sticky", "in: standing instruction", "Sent – standing instruction"),
+        ("topic", "in: topic Bread, similarity 0.47, threshold 0.40", "Sent – Bread (0.47)"),
+        ("recent", "in: one of the 2 newest", "Sent – newest"),
+        ("tool", "in: belongs to a tool call that stays", "Sent – part of a tool call"),
+        ("question", "in: question of an answer that stays", "Sent – question of a sent answer"),
+        ("below", "out: 0.47 below 0.40", "Left out – weak match (0.47)"),
+        ("hidden", "out: hidden by you", "Left out – hidden"),
+        (
+            "hidden_tool",
+            "out: belongs to a tool call that is hidden by you",
+            "Left out – part of a hidden tool call",
+        ),
+        ("added", "in: added by a plugin", "Sent – added by a plugin"),
+        ("taken_out", "out: taken out by a plugin", "Left out – taken out by a plugin"),
+        ("failed", "out: this answer failed", "Left out – failed answer"),
+        ("summarised", "out: before a summary", "Left out – summed up"),
+        ("over_budget", "out: over budget", "Left out – over the window"),
+    ],
+)
+def test_each_reason_has_its_words(kind, words, short):
+    reason = Reason(kind=ReasonKind(kind), **MEASURED)
+    assert (str(reason), reason.short) == (words, short)
+
+
+def test_every_kind_has_words():
+    for kind in ReasonKind:
+        reason = Reason(kind=kind, **MEASURED)
+        assert str(reason).startswith("out: " if kind in OUT else "in: ")
+        assert reason.is_in is bool(IS_IN[KINDS.index(kind)])
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        (Reason(kind=ReasonKind.RECENT, recent=1), "in: the newest message"),
+        (
+            Reason(kind=ReasonKind.SUMMARISED, detail="3 May"),
+            "out: before the summary of 3 May",
+        ),
+        (
+            Reason(kind=ReasonKind.TOPIC, score=0.5, threshold=0.4),
+            "in: similarity 0.50, threshold 0.40",
+        ),
+    ],
+)
+def test_a_reason_says_what_is_known(reason, words):
+    assert str(reason) == words
+
+
+def test_a_match_whose_topic_is_not_known_is_a_match():
+    assert Reason(kind=ReasonKind.TOPIC, score=0.5).short == "Sent – match (0.50)"
+
+
+def reasons(found):
+    kinds = np.array([KINDS.index(ReasonKind.TOPIC), KINDS.index(ReasonKind.BELOW)], np.int8)
+    return Reasons(ids=("a", "b"), kinds=kinds, found=found, threshold=0.4, recent=2)
+
+
+def test_the_reasons_of_a_chat_are_those_of_its_messages_in_order():
+    values = np.array([[0.5, 0.25], [0.75, 0.125]], dtype=np.float32)
+    chat = reasons(Scores(labels=("Bread", "Travel"), values=values))
+    assert (list(chat), len(chat), chat.is_in.tolist()) == (["a", "b"], 2, [True, False])
+    assert chat["a"] == Reason(
+        kind=ReasonKind.TOPIC, score=0.75, topic="Travel", threshold=0.4, recent=2
+    )
+    assert chat["b"] == chat.at(1)
+    assert (chat["b"].score, chat["b"].topic) == (0.25, "Bread")
+    with pytest.raises(KeyError):
+        chat["c"]
+
+
+def test_without_scores_a_reason_has_none():
+    reason = reasons(None)["a"]
+    assert (reason.score, reason.topic) == (None, "")
