@@ -7,12 +7,13 @@ where it matters.
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from smart_context.chat.messages import Message
 from smart_context.llm.models import Matrix
-from smart_context.topics.standing.personal_phrases import LASTING, PASSING, TOLD
+from smart_context.topics.standing.personal_phrases import LASTING, OWN_LIFE, PASSING, TOLD
 
 _LONGEST = 200
 _SHORT_REPLY = 120
@@ -22,6 +23,7 @@ _NOTED = re.compile(
     r"|compris|noté|merci|entendido|gracias|vale|好的|明白|记住了|知道了|了解)",
     re.IGNORECASE,
 )
+_TOLD_SHARE = 0.05
 _NEAREST = 3
 _NEAR = 0.237
 _AT_ONCE = 256
@@ -40,6 +42,7 @@ _DIAGNOSED = re.compile(
     r"|我(?:被)?(?:确诊|患有)"
 )
 _TOLD = re.compile("|".join(f"(?:{phrase})" for phrase in TOLD))
+_OWN_LIFE = re.compile(OWN_LIFE)
 _PASSING = re.compile("|".join(f"(?:{phrase})" for phrase in PASSING))
 
 
@@ -48,8 +51,10 @@ def personal_statements(messages: Sequence[Message]) -> list[int]:
 
     Tastes, traits, health, home and family count wherever they are said. What somebody has, did
     or bought counts only in a note that nobody answered at length: most who mention it want help
-    with it. In several messages in a row, all that somebody says of themselves counts.
+    with it. In several messages in a row, all that somebody says of themselves counts. Where both
+    sides tell of themselves, answered statements are small talk, but for diagnoses.
     """
+    is_small_talk = _is_small_talk(messages)
     found: list[int] = []
     for place, message in enumerate(messages):
         if message.role != "user":
@@ -58,12 +63,28 @@ def personal_statements(messages: Sequence[Message]) -> list[int]:
         rest = messages[place + 1 : place + 2]
         is_one_of_several = bool(rest) and rest[0].role == "user"
         is_note = is_one_of_several or _is_note(messages, place)
+        if is_small_talk and not (is_note or _DIAGNOSED.search(_plain(text))):
+            continue
         if len(text) <= _LONGEST and (
             is_personal(text, is_note=is_note)
             or (is_one_of_several and _is_about_oneself(_plain(text)))
         ):
             found.append(place)
     return found
+
+
+def _is_small_talk(messages: Sequence[Message]) -> bool:
+    """Whether two people talk: an assistant has neither pets nor a favourite food."""
+    answers = [
+        _plain(message.text)
+        for before, message in pairwise(messages)
+        if message.role == "assistant" and before.role == "user"
+    ]
+    told = sum(
+        len(text) <= _LONGEST and (is_personal(text) or bool(_OWN_LIFE.search(text)))
+        for text in answers
+    )
+    return told > _TOLD_SHARE * len(answers)
 
 
 def is_personal(text: str, *, is_note: bool = False) -> bool:

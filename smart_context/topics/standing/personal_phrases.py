@@ -131,6 +131,12 @@ TOLD: tuple[str, ...] = (
 )
 """What somebody has, did or is about to do."""
 
+OWN_LIFE = (
+    rf"\bmy (?:{_KIN}|favou?rite|job|boss|school|house|home|car)\b"
+    r"|\bi (?:live|work|study|grew up) (?:in|at|as|for|with)\b"
+)
+"""How somebody speaks of their own life, anywhere in a message: no assistant does."""
+
 PASSING: tuple[str, ...] = (
     r"^(?:i|we)(?:'d| would| want| need| think| guess| see| mean| wonder| hope| wish)\b",
     r"\b(?:please|could you|can you|would you|help me|tell me|show me|give me|let's|let us)\b",

@@ -128,6 +128,16 @@ def test_what_the_assistant_says_of_itself_and_long_texts_do_not_count():
     assert personal_statements(chat("I live near Oslo. " + "It rains a lot. " * 20)) == []
 
 
+def test_where_both_sides_tell_of_their_lives_answered_facts_are_small_talk():
+    asked = "How far is it?"
+    talk = (asked, "a: My dog likes it.", "I live near Oslo.", "a: I work at a bakery.", asked)
+    assert personal_statements(chat(*talk)) == []
+    assert personal_statements(chat(asked, "a: Two miles.", *talk[2:3], "a: Noted.")) == [2]
+    assert personal_statements(chat(*talk, "a: Far.", "I was diagnosed with asthma.")) == [6]
+    assert personal_statements(chat(*talk, "I live in a flat.", "I never drink.")) == [5]
+    assert personal_statements(chat(*talk, *["a: An hour.", asked] * 40)) == [2]
+
+
 @pytest.mark.anyio
 async def test_a_fact_stands_where_the_chat_is_near_it():
     messages = chat(
