@@ -86,16 +86,16 @@ def _simple(source: str) -> Properties | None:
         key = _KEY.fullmatch(line)
         if key is None:
             return None
-        value_or_list = _value(key[2] or "")
+        text = (key[2] or "").strip()
+        value_or_list = _value(text)
         if value_or_list is None:
             return None
-        entries = [] if value_or_list == "" else None
+        entries = None if text else []
         properties[key[1]] = value_or_list if entries is None else entries
     return properties
 
 
 def _value(text: str) -> str | list[str] | None:
-    text = text.strip()
     if not text.startswith("["):
         return _scalar(text)
     if not text.endswith("]"):
