@@ -192,3 +192,27 @@ def test_a_token_is_not_left_in_the_address(new_page, server):
     page = new_page(server)
     page.goto(server.link)
     assert TOKEN not in page.url
+
+
+def test_chats_are_listed_by_date_with_their_last_words_and_colours(new_page, configured, serve):
+    folder = configured()
+    for name in ("mixed", "copy"):
+        topics = [{**topic, "id": f"t{n}"} for n, topic in enumerate(TOPICS)]
+        write_chat(folder, name, MIXED, topics=topics, title="Cats and boats")
+    old = {"id": "o1", "role": "user", "content": "Old news", "created_at": "2001-02-03T04:05:06Z"}
+    write_chat(folder, "old", [old])
+    page = open_chat(new_page, serve(folder))
+    groups = page.locator(".chat-group")
+    expect(groups).to_have_text(["Today", "February 2001"])
+    expect(page.get_by_role("list", name="February 2001").locator("li")).to_have_count(1)
+    entries = page.locator(".chat-entry")
+    expect(entries.locator(".chat-preview").last).to_have_text("Old news")
+    expect(entries.first.locator(".chat-dots i")).to_have_count(2)
+    twins = entries.locator(".chat-words").all_inner_texts()
+    assert len(set(twins)) == 3
+
+    entries.last.hover()
+    entries.last.get_by_role("button", name="Rename").click()
+    page.get_by_role("textbox", name="Name of the chat").fill("A new name")
+    page.keyboard.press("Enter")
+    expect(page.locator('[data-chat-id="old"] .chat-title')).to_have_text("A new name")

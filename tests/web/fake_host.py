@@ -17,6 +17,7 @@ class Row:
     updated_at: str = ""
     preview: str = ""
     client: str = ""
+    topics: tuple[str, ...] = ()
 
 
 @dataclass

@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 from smart_context.chat.documents.document import Version
@@ -20,6 +21,7 @@ INDEX_NAME = ".index.json"
 UNTITLED = "New chat"
 TITLE_LENGTH = 60
 PREVIEW_LENGTH = 120
+MOST_TOPICS = 5
 _INDEX_VERSION = 1
 _LONGEST_TITLE = 200  # another program may have written a longer one
 _LOOKED_AT = 2_000  # characters; a message or title may hold millions of lines
@@ -35,8 +37,10 @@ class ChatRow:
             characters; else `New chat`. The id when the file is damaged.
         message_count: The number of messages.
         updated_at: When the last message was written, else when the file was; ISO 8601 in UTC.
-        preview: The beginning of the last message that has text and is no summary, on one line.
+        preview: The beginning of the last message that has text, on one line; not of a summary or
+            of quotes.
         client: The program whose chat it is; empty for a chat of ours.
+        topics: The ids of its first topics.
     """
 
     id: ChatId
@@ -45,6 +49,7 @@ class ChatRow:
     updated_at: str
     preview: str
     client: str = ""
+    topics: tuple[str, ...] = ()
 
 
 def row_of(chat_id: ChatId, version: Version, signature: Signature) -> ChatRow:
@@ -56,6 +61,7 @@ def row_of(chat_id: ChatId, version: Version, signature: Signature) -> ChatRow:
         updated_at=_updated_at(version, signature),
         preview=_preview(version),
         client=_client(version),
+        topics=_topics(version),
     )
 
 
@@ -96,9 +102,9 @@ def write_index(folder: Place, rows: Mapping[ChatId, tuple[Signature, ChatRow]])
 
 
 def _indexed(name: str, row: Any) -> tuple[ChatId, tuple[Signature, ChatRow]]:
-    mtime_ns, size, inode, title, message_count, updated_at, preview, client = row
+    mtime_ns, size, inode, title, message_count, updated_at, preview, client, topics = row
     chat_id = chat_id_of(f"{name}.json")
-    texts = (title, updated_at, preview, client)
+    texts = (title, updated_at, preview, client, *topics)
     numbers = (mtime_ns, size, inode, message_count)
     if (
         chat_id is None
@@ -113,6 +119,7 @@ def _indexed(name: str, row: Any) -> tuple[ChatId, tuple[Signature, ChatRow]]:
         updated_at=updated_at,
         preview=preview,
         client=client,
+        topics=tuple(topics),
     )
     return chat_id, (Signature(mtime_ns, size, inode), kept)
 
@@ -121,6 +128,19 @@ def _client(version: Version) -> str:
     source = version.other.get(SOURCE)
     client = source.get("client") if isinstance(source, Mapping) else None
     return _cut(_on_one_line(client[:_LOOKED_AT]), TITLE_LENGTH) if isinstance(client, str) else ""
+
+
+def _topics(version: Version) -> tuple[str, ...]:
+    topics = version.other.get("topics")
+    ids = (
+        topic["id"]
+        for topic in (topics if isinstance(topics, list) else ())
+        if isinstance(topic, Mapping)
+        and isinstance(topic.get("id"), str)
+        and not topic.get("sticky")
+        and not topic.get("parent_id")
+    )
+    return tuple(islice(ids, MOST_TOPICS))
 
 
 def _updated_at(version: Version, signature: Signature) -> str:
@@ -148,7 +168,9 @@ def _utc(moment: datetime) -> str:
 def _preview(version: Version) -> str:
     for position in range(len(version.entries) - 1, -1, -1):
         message = version.entries[position].message(position)
-        if message is not None and not message.is_summary and (text := message.text.strip()):
+        if message is None or message.is_summary or message.is_extracted:
+            continue
+        if text := message.text.strip():
             return _cut(_on_one_line(text[: PREVIEW_LENGTH * 8]), PREVIEW_LENGTH)
     return ""
 

@@ -21,7 +21,8 @@ the content security policy is a second line of defence.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Protocol
 
 from cachetools import LRUCache
@@ -31,6 +32,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
 from smart_context.chat.ids import check_chat_id, new_chat_id
+from smart_context.chat.listed.rows import ChatRow
 from smart_context.chat.messages import messages_of
 from smart_context.chat.store import ChatStore
 from smart_context.errors import ChatIdInvalid, SmartContextError
@@ -50,6 +52,7 @@ from smart_context.web.pages.static_files import CheckedFiles, favicon
 from smart_context.web.pages.templates import NO_STORE, PageTemplates
 from smart_context.web.pages.versions import other_versions
 from smart_context.web.pages.views import message_views, turn_view
+from smart_context.web.pages.views.chat_groups import ChatGroup, chat_groups
 from smart_context.web.pages.views.message_window import window_asked_for
 from smart_context.web.pages.views.summary_views import compaction_view
 
@@ -144,7 +147,7 @@ class _Pages:
             "chat.html",
             chat_id=chat_id,
             title=next((chat.title for chat in chats if chat.id == chat_id), ""),
-            chats=chats[:_LISTED_CHATS],
+            chat_groups=_groups(chats),
             panel=panel,
             versions=other_versions(document),
             client=next((chat.client for chat in chats if chat.id == chat_id), ""),
@@ -195,7 +198,7 @@ class _Pages:
             hits = await self._store.listing.search(query)
             return await self._page("chat_hits.html", hits=hits, query=query)
         chats = await self._store.listing.rows()
-        return await self._page("chat_list.html", chats=chats[:_LISTED_CHATS], chat_id=current)
+        return await self._page("chat_list.html", chat_groups=_groups(chats), chat_id=current)
 
     async def panel(self, request: Request) -> Response:
         chat_id = request.query_params.get("chat_id") or await self._newest_chat_id()
@@ -256,6 +259,10 @@ class _Pages:
 
     async def _failed(self, problem: str, title: str = "") -> Response:
         return await self._page("failed.html", status_code=404, problem=problem, title=title)
+
+
+def _groups(chats: Sequence[ChatRow]) -> tuple[ChatGroup, ...]:
+    return chat_groups(chats[:_LISTED_CHATS], datetime.now().astimezone())
 
 
 def _is_chat_id(text: str) -> bool:

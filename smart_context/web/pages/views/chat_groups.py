@@ -1,0 +1,81 @@
+"""The list of chats by date, so that each can be told from all others."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from itertools import groupby
+
+from smart_context.chat.listed.rows import ChatRow
+from smart_context.topics.identity import hue_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatLine:
+    """A chat in the list.
+
+    Attributes:
+        row: The chat.
+        hues: The numbers of its topics' colours.
+        twin: What tells it from a chat of the same title and last words; mostly empty.
+    """
+
+    row: ChatRow
+    hues: tuple[int, ...]
+    twin: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatGroup:
+    """The chats of one time.
+
+    Attributes:
+        name: `Today`, `Yesterday`, …, or a month.
+        lines: The chats, newest first.
+    """
+
+    name: str
+    lines: tuple[ChatLine, ...]
+
+
+def chat_groups(rows: Sequence[ChatRow], now: datetime) -> tuple[ChatGroup, ...]:
+    """The chats by date.
+
+    Args:
+        rows: The chats, newest first.
+        now: The current time where the reader is.
+    """
+    seen = Counter(_looks(row) for row in rows)
+    lines = [
+        ChatLine(
+            row=row,
+            hues=tuple(dict.fromkeys(map(hue_of, row.topics))),
+            twin=f"{row.message_count} messages, {row.id[:6]}" if seen[_looks(row)] > 1 else "",
+        )
+        for row in rows
+    ]
+    return tuple(
+        ChatGroup(name=name, lines=tuple(found))
+        for name, found in groupby(lines, lambda line: _group(line.row, now))
+    )
+
+
+def _looks(row: ChatRow) -> tuple[str, str]:
+    return row.title, row.preview
+
+
+def _group(row: ChatRow, now: datetime) -> str:
+    try:
+        written = datetime.fromisoformat(row.updated_at).astimezone(now.tzinfo).date()
+    except (ValueError, OverflowError):
+        return "Undated"
+    return _name(written, now.date())
+
+
+def _name(day: date, today: date) -> str:
+    days = (today - day).days
+    names = ((0, "Today"), (1, "Yesterday"), (7, "Previous 7 days"), (30, "Previous 30 days"))
+    for most, name in names:
+        if days <= most:
+            return name
+    return f"{day:%B}" if day.year == today.year else f"{day:%B %Y}"

@@ -1,0 +1,54 @@
+"""The list of chats by date."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from smart_context.chat.listed.rows import ChatRow
+from smart_context.topics.identity import hue_of
+from smart_context.web.pages.views.chat_groups import chat_groups
+
+NOW = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
+
+
+def row(name="c", at="2026-11-22T08:00:00Z", title="Bread", preview="Bake it.", topics=()):
+    return ChatRow(
+        id=name, title=title, message_count=2, updated_at=at, preview=preview, topics=topics
+    )
+
+
+@pytest.mark.parametrize(
+    ("at", "name"),
+    [
+        pytest.param("2026-11-23T01:00:00Z", "Today", id="a clock that is ahead"),
+        pytest.param("2026-11-22T00:00:00Z", "Today", id="midnight"),
+        pytest.param("2026-11-21T23:59:59Z", "Yesterday", id="yesterday"),
+        pytest.param("2026-11-15T10:00:00Z", "Previous 7 days", id="a week ago"),
+        pytest.param("2026-10-23T10:00:00Z", "Previous 30 days", id="thirty days ago"),
+        pytest.param("2026-03-01T10:00:00Z", "March", id="this year"),
+        pytest.param("2025-03-01T10:00:00Z", "March 2025", id="another year"),
+        pytest.param("long ago", "Undated", id="no date"),
+    ],
+)
+def test_a_chat_is_below_its_time(at, name):
+    assert [group.name for group in chat_groups([row(at=at)], NOW)] == [name]
+
+
+def test_chats_of_one_time_are_in_one_group_in_their_order():
+    old = "2026-11-21T08:00:00Z"
+    groups = chat_groups([row("a"), row("b"), row("c", at=old)], NOW)
+    assert [[line.row.id for line in group.lines] for group in groups] == [["a", "b"], ["c"]]
+
+
+def test_chats_that_look_the_same_are_told_apart():
+    rows = [row("aaaaaaaa"), row("bbbbbbbb"), row("c", preview="Another end.")]
+    (group,) = chat_groups(rows, NOW)
+    twins = [line.twin for line in group.lines]
+    assert twins[0] != twins[1]
+    assert all(twins[:2])
+    assert not twins[2]
+
+
+def test_a_chat_has_the_colours_of_its_topics():
+    (group,) = chat_groups([row(topics=("t1", "t2", "t1"))], NOW)
+    assert group.lines[0].hues == tuple(dict.fromkeys((hue_of("t1"), hue_of("t2"))))
