@@ -27,15 +27,13 @@ NAME = "embedded/passages"
 _UNCONFIGURED = "No chat model is configured"
 _UNTRUSTED = "This vault names an endpoint that you have not trusted"
 _OPENINGS = (_UNCONFIGURED, _UNTRUSTED)
-_INTRODUCTION = (
-    f"{_UNCONFIGURED}, so there is no written answer. To get one, name a model in the `[llm]`"
-    " table of `.vault.toml`; `smart-context init` writes a file with everything explained."
-)
+_INTRODUCTION = f"{_UNCONFIGURED} in the `[llm]` table of `.vault.toml`."
 _RESTRICTED_INTRODUCTION = (
-    f"{_UNTRUSTED}, so nothing was sent to it and there is no written answer. To use it, choose"
-    " “Review and trust…” at the top of the page, or run `smart-context trust`."
+    f"{_UNTRUSTED}, so nothing was sent to it. To use it, choose “Review and trust…” at the top of"
+    " the page, or run `smart-context trust`."
 )
-_FOUND = "These passages of your notes and of this chat are closest to your message:"
+_FOUND_IN_NOTES = "Closest passages from your notes:"
+_FOUND = "Closest passages from your notes and this chat:"
 _NOTHING = "Nothing in your notes or in this chat comes close to your message."
 _WORDS_ONLY = "(The embedding model did not answer, so these were found by shared words alone.)"
 
@@ -138,7 +136,7 @@ class PassageResponder:
         best = [place for score, place in ranked if score >= CLOSE_ENOUGH][:_MOST_QUOTED]
         passages = [*notes, *said]
         quoted = _quoted([passages[place] for place in best])
-        return "\n\n" + "\n\n".join([*remarks, *quoted])
+        return " " + "\n\n".join([quoted[0], *remarks, *quoted[1:]])
 
     async def _scores(
         self, question: str, texts: Sequence[str]
@@ -181,7 +179,8 @@ def said_before(messages: Sequence[PromptMessage]) -> list[ChatPassage]:
 def _quoted(passages: Sequence[SourcedText]) -> list[str]:
     if not passages:
         return [_NOTHING]
-    blocks = [_FOUND]
+    is_said = any(passage.source in _SPEAKERS.values() for passage in passages)
+    blocks = [_FOUND if is_said else _FOUND_IN_NOTES]
     for number, passage in enumerate(passages, 1):
         blocks += [f"**{number}.** {_as_code(passage.source)}", _as_quote(passage.text)]
     return blocks

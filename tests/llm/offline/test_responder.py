@@ -42,10 +42,16 @@ async def answer(messages, *passages, embedder=None):
     return (await responder.complete(messages)).text
 
 
-async def test_the_answer_begins_with_what_is_missing_and_where_to_add_it():
-    text = await answer([user("How do I feed the starter?")], BREAD)
-    assert text.startswith("No chat model is configured")
-    assert "`[llm]` table of `.vault.toml`" in text
+async def test_the_answer_begins_with_what_is_missing_and_where_the_passages_are_from():
+    text = await answer([user("Feed starter flour?")], BREAD)
+    opening, _, quotes = text.partition("\n\n")
+    assert opening == (
+        "No chat model is configured in the `[llm]` table of `.vault.toml`."
+        " Closest passages from your notes:"
+    )
+    assert quotes
+    said = [user("Feed the starter flour."), assistant("Yes."), user("Feed starter flour?")]
+    assert "Closest passages from your notes and this chat:\n\n" in await answer(said, BREAD)
 
 
 async def test_close_passages_are_quoted_with_their_sources_and_others_are_not():
@@ -85,7 +91,7 @@ async def test_the_chat_is_quoted_too_but_not_the_question_nor_our_own_answers()
 
 async def test_nothing_close_is_said_plainly():
     text = await answer([user("What is the capital of Mongolia?")], BREAD, GRAPH)
-    assert text.endswith("Nothing in your notes or in this chat comes close to your message.")
+    assert "Nothing in your notes or in this chat comes close to your message." in text
     assert "> " not in text
 
 
@@ -156,7 +162,7 @@ async def test_the_stream_comes_in_pieces_that_are_the_whole_answer_and_speaks_f
 
     responder = PassageResponder(ScriptedEmbedder(dimension=256), Notes(BREAD))
     pieces = [piece.text async for piece in responder.stream([user("feed the starter")])]
-    assert len(pieces) > 10
+    assert len(pieces) > 5
     assert "".join(pieces) == await answer([user("feed the starter")], BREAD)
 
 

@@ -1,6 +1,7 @@
 """A chat's messages as a page shows them, with safe HTML."""
 
 import json
+import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,9 @@ from smart_context.chat.messages import Message, MessageId, Part
 from smart_context.web.pages.markup.markdown import visible
 from smart_context.web.pages.views.attached_views import AttachedView, attached_views
 from smart_context.web.pages.views.summary_views import SummaryView, summary_view
+
+_SOURCE = re.compile(r"^\*\*(\d)\.\*\* `([^`\[\]|\n]+\.md(?:#[^`\[\]|\n]*)?)`$", re.MULTILINE)
+"""How the answer without a model names a note that it quotes."""
 
 _SPEAKERS = {"user": "You", "assistant": "Assistant", "system": "Instruction", "tool": "Tool"}
 
@@ -42,6 +46,7 @@ class MessageView:
         version: Changes when anything shown changes.
         error: Why the answer failed; empty if it did not.
         is_generating: The answer is still being written.
+        is_extracted: It quotes notes and the chat; no model wrote it.
         is_stopped: The user stopped the answer; its text ends in the middle.
         summary: The card of a summary; `None` for other messages.
         created_at: ISO 8601; empty when unknown.
@@ -55,6 +60,7 @@ class MessageView:
     version: str
     error: str
     is_generating: bool
+    is_extracted: bool
     is_stopped: bool
     summary: SummaryView | None
     created_at: str
@@ -69,7 +75,8 @@ def message_view(message: Message, render: Callable[[str], str]) -> MessageView:
         render: Markdown to safe HTML.
     """
     summary, said = summary_view(message) if message.is_summary else (None, message)
-    parts = (_part_view(part, render) for part in said.parts)
+    shown = _with_links(render) if message.is_extracted else render
+    parts = (_part_view(part, shown) for part in said.parts)
     return MessageView(
         id=message.id,
         role=message.role,
@@ -78,11 +85,17 @@ def message_view(message: Message, render: Callable[[str], str]) -> MessageView:
         version=version(message),
         error=visible(message.error),
         is_generating=message.generating,
+        is_extracted=message.is_extracted,
         is_stopped=message.extra.get("stopped") is True,
         summary=summary,
         created_at=message.created_at,
         attached=attached_views(message),
     )
+
+
+def _with_links(render: Callable[[str], str]) -> Callable[[str], str]:
+    """Renders quotes whose sources are links to their notes."""
+    return lambda text: render(_SOURCE.sub(r"**\1.** [[\2]]", text))
 
 
 def version(message: Message) -> str:
