@@ -155,13 +155,16 @@ def test_the_preview_follows_the_notes_while_they_are_edited(new_page, server):
 def test_what_is_missing_cut_or_left_out_is_said_with_its_reason(new_page, server):
     write_notes(server.vault, {"Long.md": "word " * 400, "Longer.md": "word " * 500})
     options = {"max_len": 100}
-    items = ["Long.md", "Longer.md", "gone.md", "Kitchen/Bread.md#Nothing"]
+    items = ["Long.md", "Longer.md", "gone.md", "Kitchen/Bred", "Kitchen/Bread.md#Nothing"]
     server.ask("smart_context.save_context", key="Odd", items=items, options=options)
     page = open_builder(new_page, server, "/contexts/Odd")
     finding = page.locator(".finding[data-kind=missing]")
     finding.locator("summary").click()
-    expect(finding).to_contain_text("2 not found")
+    expect(finding).to_contain_text("3 not found")
     expect(finding).to_contain_text("gone.md No such file or folder.")
+    expect(finding).to_contain_text(
+        "Kitchen/Bred No such file or folder. Similar names: Kitchen/Bread.md"
+    )
     expect(finding).to_contain_text("The note has no such heading.")
     expect(page.locator(".finding[data-kind=cut]")).to_contain_text("1 cut to fit")
     expect(page.locator(".finding[data-kind=skipped]")).to_contain_text("1 left out")

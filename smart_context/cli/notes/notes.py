@@ -15,6 +15,7 @@ from smart_context.config import read_memory_dir
 from smart_context.errors import CommandFailed
 from smart_context.text.names import shown
 from smart_context.vault.guarded.paths import confine
+from smart_context.vault.index.similar import similar_paths
 from smart_context.vault.index.vault_index import VaultIndex
 
 _MAX_NAMED = 5
@@ -125,11 +126,5 @@ def _exact(index: VaultIndex, path: str) -> str:
 
 
 def _near(index: VaultIndex, name: str) -> str:
-    import difflib  # noqa: PLC0415  only for a missing note
-
-    names: dict[str, str] = {}
-    for path in index.names.all():
-        names.setdefault(path.rpartition("/")[2].removesuffix(".md").lower(), path)
-    wanted = name.partition("#")[0].rpartition("/")[2].removesuffix(".md").lower()
-    near = difflib.get_close_matches(wanted, names, _MAX_NAMED)
-    return f" Similar names: {', '.join(shown(names[key]) for key in near)}." if near else ""
+    near = similar_paths(name, index.names.all(), _MAX_NAMED)
+    return f" Similar names: {', '.join(map(shown, near))}." if near else ""

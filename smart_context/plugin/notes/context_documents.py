@@ -11,6 +11,7 @@ from smart_context.plugin.notes.context_prompt import MAX_CHARACTERS, ContextSha
 from smart_context.values import CountTokens, JsonObject
 from smart_context.vault.guarded.files import Unreadable, read_text
 from smart_context.vault.guarded.paths import confine
+from smart_context.vault.index.similar import similar_paths
 from smart_context.vault.markdown.notes import Outline
 
 SHOWN_ROWS = 300
@@ -133,7 +134,9 @@ def why_missing(contexts: SmartContexts, name: str) -> str:
     except (OSError, ValueError):
         return "It can't be read."
     if not is_note:
-        return "No such file or folder."
+        near = similar_paths(name, contexts.index.names.all())
+        similar = f" Similar names: {', '.join(near)}." if near else ""
+        return f"No such file or folder.{similar}"
     kind = "block" if "#^" in name else "heading"
     return f"The note has no such {kind}."
 

@@ -1,0 +1,25 @@
+"""Files whose names are near a name that is not there."""
+
+import difflib
+from collections.abc import Iterable
+
+MOST = 3
+
+
+def similar_paths(wanted: str, paths: Iterable[str], most: int = MOST) -> list[str]:
+    """The paths whose file names are closest, without regard to case, folder and `.md`.
+
+    Args:
+        wanted: A path or a name, perhaps with a heading behind a `#`.
+        paths: What there is.
+        most: At most this many.
+    """
+    by_name: dict[str, str] = {}
+    for path in paths:
+        by_name.setdefault(_name(path), path)
+    near = difflib.get_close_matches(_name(wanted.partition("#")[0]), by_name, most)
+    return [by_name[name] for name in near]
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2].removesuffix(".md").casefold()
