@@ -145,6 +145,8 @@ function build() {
     await search();
     if (isFirst) await file.open();
     else await file.refreshList();
+    const note = isFirst ? new URLSearchParams(location.search).get("note") : "";
+    if (note) choose(withItem(items, note, true));
     isFirst = false;
     changed();
   });

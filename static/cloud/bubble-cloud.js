@@ -12,6 +12,8 @@ const SMALLEST_RADIUS = 30;
  * key under which the places are kept.
  */
 export class BubbleCloud extends HTMLElement {
+  static observedAttributes = ["data-remember"];
+
   /** @type {ResizeObserver | undefined} */
   #resizes;
   /** @type {import("./arrange.js").Places | null} */
@@ -24,7 +26,6 @@ export class BubbleCloud extends HTMLElement {
   #widths = new Map();
 
   connectedCallback() {
-    this.#places = placesIn(recall("localStorage", this.dataset.remember ?? ""));
     this.#resizes = new ResizeObserver(() => this.layout());
     this.#resizes.observe(this);
     this.addEventListener("pointerenter", (event) => (this.#isOver = event.pointerType === "mouse"));
@@ -40,6 +41,12 @@ export class BubbleCloud extends HTMLElement {
     this.layout();
     // Only from now on do bubbles glide: the first placing is no movement.
     requestAnimationFrame(() => requestAnimationFrame(() => this.toggleAttribute("data-moves", true)));
+  }
+
+  /** Other bubbles have other places. */
+  attributeChangedCallback() {
+    this.#places = placesIn(recall("localStorage", this.dataset.remember ?? ""));
+    this.#shown = "";
   }
 
   disconnectedCallback() {

@@ -3,7 +3,7 @@
 
 import { hueOf } from "./hues.js";
 import { messagesCounted, visible } from "../lib/text.js";
-import { goneTopics } from "./topic-state.js";
+import { goneTopics, partsOfTopic } from "./topic-state.js";
 
 const LEAVING_MS = 260;
 
@@ -21,10 +21,15 @@ export function showCloud(root, state) {
     before.delete(topic.id);
     const isActive = state.active.includes(topic.label);
     showBubble(bubble, topic, isActive);
+    showOpener(bubble, topic, topic.id === state.inside ? 0 : partsOfTopic(state, topic.id).length);
     if (!bubble.isConnected) cloud.append(bubble);
   }
   for (const bubble of before.values()) leave(bubble);
   root.querySelector(".cloud-empty")?.toggleAttribute("hidden", state.topics.length > 0);
+  const key = `cloud:${root.dataset.chatId}${state.inside && `:${state.inside}`}`;
+  if (cloud.dataset.remember !== undefined && cloud.dataset.remember !== key) cloud.dataset.remember = key;
+  const above = /** @type {HTMLElement | null} */ (root.querySelector(".cloud-inside"));
+  if (above) above.hidden = !state.inside;
   cloud.layout?.();
   showGone(root, gone);
 }
@@ -56,6 +61,15 @@ function showBubble(bubble, { id, label, count }, isActive) {
   input.setAttribute("aria-label", `${shown}, ${messagesCounted(count)}`);
   setText(bubble, ".bubble-label", shown);
   setText(bubble, ".bubble-count", String(count));
+}
+
+/** The button that shows the parts of a topic. @param {HTMLElement} bubble @param {{ label: string }} topic @param {number} parts */
+function showOpener(bubble, { label }, parts) {
+  const button = /** @type {HTMLElement | null} */ (bubble.querySelector(".bubble-open"));
+  if (!button) return;
+  button.hidden = parts < 1;
+  button.title = `Show ${parts} parts of ${visible(label)}`;
+  button.setAttribute("aria-label", button.title);
 }
 
 /** @param {HTMLElement} bubble */

@@ -1,10 +1,12 @@
 // @ts-check
 /** What the panel knows, as one frozen value; functions from it to the next one and to words. */
 
-/** @typedef {{ id: string, label: string, count: number, sticky?: boolean, message_ids?: string[] }} Topic */
+/** @typedef {{ id: string, label: string, count: number, sticky?: boolean, message_ids?: string[], parent_id?: string }} Topic */
 /**
  * @typedef {object} PanelState
- * @property {readonly Topic[]} topics  Without the sticky one.
+ * @property {readonly Topic[]} all  Without the sticky one.
+ * @property {readonly Topic[]} topics  Those that have a bubble now.
+ * @property {string} inside  The id of the topic whose parts are shown; empty at the top.
  * @property {number} stickyCount
  * @property {readonly string[]} active  Labels that are picked.
  * @property {boolean} isOn  Whether picking narrows the history.
@@ -24,7 +26,7 @@
 
 /** @type {PanelState} */
 export const NOTHING_KNOWN = Object.freeze({
-  topics: [], stickyCount: 0, active: [], isOn: true, total: 0, messageIds: null,
+  all: [], topics: [], inside: "", stickyCount: 0, active: [], isOn: true, total: 0, messageIds: null,
   fellBack: false, status: "", pinned: new Set(), hidden: new Set(), sticky: new Set(),
   keptBy: new Map(), reason: "", threshold: null, isOwnThreshold: false, isKnown: false,
 });
@@ -37,11 +39,12 @@ export const NOTHING_KNOWN = Object.freeze({
  */
 export function withNews(state, news) {
   const next = { ...state };
-  if (Array.isArray(news.topics)) Object.assign(next, topicsOf(news.topics, news.active_topics ?? state.active));
+  if (Array.isArray(news.topics)) Object.assign(next, topicsOf(news.topics));
   if (Array.isArray(news.active_topics)) {
     next.active = news.active_topics.map(String);
     next.isKnown = true;
   }
+  Object.assign(next, shownIn(next, next.inside));
   if (typeof news.embedding_search === "boolean") next.isOn = news.embedding_search;
   if (typeof news.total_messages === "number") next.total = news.total_messages;
   if (typeof news.threshold === "number") next.threshold = news.threshold;
@@ -69,7 +72,7 @@ export function isFiltered(state) {
  * @param {PanelState} state
  */
 export function goneTopics(state) {
-  const labels = new Set(state.topics.map((topic) => topic.label));
+  const labels = new Set(state.all.map((topic) => topic.label));
   return state.active.filter((label) => !labels.has(label));
 }
 
@@ -85,22 +88,38 @@ function topicById(keptBy) {
 
 /**
  * @param {any[]} stored
- * @param {any[]} active
  */
-function topicsOf(stored, active) {
+function topicsOf(stored) {
   const named = stored.filter((topic) => topic && typeof topic.label === "string");
   const sticky = named.filter((topic) => topic.sticky);
   return {
-    topics: named.filter((topic) => !topic.sticky && isShown(topic, active)).map((topic) => ({ ...topic, id: String(topic.id ?? topic.label) })),
+    all: named.filter((topic) => !topic.sticky).map((topic) => ({ ...topic, id: String(topic.id ?? topic.label) })),
     stickyCount: sticky.reduce((sum, topic) => sum + (topic.message_ids?.length || topic.count || 0), 0),
   };
 }
 
 /**
- * Parts of a wider topic have no bubble of their own, unless they are picked.
- * @param {any} topic
- * @param {any[]} active
+ * The state with the parts of a topic in the cloud, or with the topics at the top.
+ * @param {PanelState} state
+ * @param {string} id  Empty: the top.
+ * @returns {PanelState}
  */
-function isShown(topic, active) {
-  return !topic.parent_id || active.includes(topic.label);
+export function inside(state, id) {
+  return { ...state, ...shownIn(state, id) };
+}
+
+/** The parts of a topic. @param {PanelState} state @param {string} id */
+export function partsOfTopic(state, id) {
+  return state.all.filter((topic) => topic.parent_id === id);
+}
+
+/**
+ * Parts of a wider topic have no bubble at the top, unless they are picked.
+ * @param {PanelState} state
+ * @param {string} id
+ */
+function shownIn(state, id) {
+  const parts = id ? partsOfTopic(state, id) : [];
+  if (parts.length) return { inside: id, topics: [...state.all.filter((topic) => topic.id === id), ...parts] };
+  return { inside: "", topics: state.all.filter((topic) => !topic.parent_id || state.active.includes(topic.label)) };
 }

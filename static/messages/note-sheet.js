@@ -9,10 +9,12 @@ export function startNoteSheet() {
   const sheet = /** @type {HTMLDialogElement | null} */ (document.getElementById("note-sheet"));
   const body = sheet?.querySelector(".note-sheet-body");
   if (!sheet || !body) return;
+  const build = /** @type {HTMLAnchorElement | null} */ (sheet.querySelector(".note-build"));
   let wanted = "";
   const show = async (/** @type {string} */ name) => {
     wanted = name;
     body.setAttribute("aria-busy", "true");
+    if (build) build.href = `/contexts?${new URLSearchParams({ chat: document.body.dataset.chatId ?? "", note: name })}`;
     if (!sheet.open) sheet.showModal();
     const shown = await fetchFragment(`/notes?note=${encodeURIComponent(name)}`).catch(problem);
     if (wanted !== name) return;
@@ -22,13 +24,23 @@ export function startNoteSheet() {
     makeLinks(body);
   };
   document.addEventListener("click", (event) => {
-    const link = event.target instanceof Element ? event.target.closest(".note-link") : null;
+    const link = event.target instanceof Element ? linkAt(event.target) : null;
     if (link instanceof HTMLElement && link.dataset.note) {
       event.preventDefault();
       show(link.dataset.note);
     }
     if (event.target === sheet) sheet.close();
   });
+  document.addEventListener("smart_context.open_note", (event) => {
+    event.preventDefault();
+    show(/** @type {CustomEvent} */ (event).detail.path);
+  });
+}
+
+/** The link that is clicked, or that names the note of a quote. @param {Element} target */
+function linkAt(target) {
+  const quote = target.closest("[data-extracted] blockquote");
+  return target.closest(".note-link") ?? (target.closest("a") ? null : quote?.previousElementSibling?.querySelector(".note-link"));
 }
 
 /** Lets the links to notes be reached by keys. @param {ParentNode} parent */

@@ -3,7 +3,7 @@
 
 import { bubblesOf, inputOf, showCloud } from "../cloud/cloud-view.js";
 import { messagesCounted, reasonOf } from "../lib/text.js";
-import { isFiltered, NOTHING_KNOWN, withNews } from "../cloud/topic-state.js";
+import { inside, isFiltered, NOTHING_KNOWN, withNews } from "../cloud/topic-state.js";
 
 export class TopicsPanel {
   #root;
@@ -170,6 +170,9 @@ export class TopicsPanel {
       const gone = target?.closest("[data-remove]")?.closest("[data-label]");
       if (gone instanceof HTMLElement) this.pick(this.state.active.filter((label) => label !== gone.dataset.label));
       if (target?.closest("[data-panel=clear]")) this.pick([]);
+      const opener = target?.closest(".bubble-open")?.closest(".bubble");
+      if (opener instanceof HTMLElement) this.#open(opener.dataset.topic ?? "");
+      if (target?.closest("[data-panel=outside]")) this.#open("");
       if (target?.closest("[data-panel=refresh]")) this.findTopics();
     });
     const similarity = /** @type {HTMLInputElement} */ (this.#find("[data-panel=similarity]"));
@@ -177,6 +180,17 @@ export class TopicsPanel {
       const enabled = similarity.checked;
       this.#change("set_similarity_mode", { enabled }, { embedding_search: enabled, active_topics: [] });
     });
+  }
+
+  /** Shows the parts of a topic, or all topics again. @param {string} id  Empty: all. */
+  #open(id) {
+    const before = this.state.inside;
+    this.state = inside(this.state, id);
+    showCloud(this.#root, this.state);
+    this.#tellPage();
+    const back = /** @type {HTMLElement | null} */ (this.#root.querySelector("[data-panel=outside]"));
+    const parent = this.#root.querySelector(`.bubble[data-topic="${CSS.escape(before)}"] .bubble-open`);
+    (id ? back : /** @type {HTMLElement | null} */ (parent))?.focus();
   }
 
   /** @param {KeyboardEvent} event */

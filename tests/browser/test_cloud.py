@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.checker import STILL, assert_accessible
 from tests.browser.steps import bubble, open_chat, pick
 from tests.product.test_filter_over_the_wire import MIXED
 from tests.vaults import write_chat
@@ -153,3 +154,38 @@ def test_what_is_not_picked_recedes_but_can_be_read(new_page, server, scheme):
     picked = page.locator(".bubble:has(:checked)")
     assert picked.evaluate("bubble => getComputedStyle(bubble, '::after').opacity") == "1"
     assert picked.evaluate("bubble => getComputedStyle(bubble).boxShadow") != "none"
+
+
+def test_a_topic_with_parts_opens_into_a_cloud_of_its_own(new_page, configured, serve):
+    folder = configured()
+    parts = [
+        {"id": "pets", "label": "pets", "count": 4},
+        {"id": "cats", "label": "cats sleep", "count": 2, "parent_id": "pets"},
+        {"id": "dogs", "label": "dogs bark", "count": 2, "parent_id": "pets"},
+        {"id": "boats", "label": "boats sail", "count": 3},
+    ]
+    write_chat(folder, "mixed", MIXED, topics=parts)
+    page = open_chat(new_page, serve(folder), **STILL)
+    names = page.locator(".bubble:not([data-leaving]) .bubble-label")
+    expect(names).to_have_text(["pets", "boats sail"])
+    before = page.evaluate(LOOKS)
+    opener = page.get_by_role("button", name="Show 2 parts of pets")
+    opener.click()
+    expect(bubble(page, "pets")).not_to_be_checked()
+    expect(names).to_have_text(["pets", "cats sleep", "dogs bark"])
+    assert_accessible(page)
+    page.emulate_media(color_scheme="light")
+    pick(page, "cats sleep")
+    back = page.get_by_role("button", name="All topics")
+    back.press("Enter")
+    expect(names).to_have_text(["pets", "cats sleep", "boats sail"])
+    expect(bubble(page, "cats sleep")).to_be_checked()
+    expect(opener).to_be_focused()
+    pick_off = bubble(page, "cats sleep")
+    pick_off.press("Enter")
+    expect(names).to_have_text(["pets", "boats sail"])
+    page.evaluate(REST)
+    after = page.evaluate(LOOKS)
+    assert {name: look["colour"] for name, look in after.items()} == {
+        name: look["colour"] for name, look in before.items()
+    }

@@ -18,6 +18,11 @@ def server(configured, serve):
     (folder / "Trip.md").write_text("Bring [[Knots]].\n\n- [ ] rope\n")
     said = "Read [[Knots#Tying|the knots]] or [[Nowhere]].\n\n- [ ] open\n- [x] done"
     write_chat(folder, "mixed", about("Which note?", said), title="Notes")
+    quoted = "No chat model.\n\n**1.** `Boats/Knots.md#Tying`\n\n> A **bowline**.\n\n"
+    own = "**2.** `earlier in this chat: an answer`\n\n> It holds."
+    quotes = about("Which knot?", quoted + own)
+    quotes[-1]["extracted"] = True
+    write_chat(folder, "quotes", quotes, title="Quotes")
     return serve(folder)
 
 
@@ -40,6 +45,32 @@ def test_a_linked_note_opens_in_a_sheet_with_what_links_to_it(new_page, server):
     expect(sheet).to_be_hidden()
     expect(link).to_be_focused()
     assert "#" not in page.url
+
+
+def test_a_quote_without_a_model_opens_its_note_and_says_how_to_connect_one(new_page, server):
+    page = open_chat(new_page, server, "quotes", **STILL)
+    page.locator("blockquote").first.click()
+    sheet = page.get_by_role("dialog", name="A note")
+    expect(sheet.get_by_role("heading", name="Knots")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".message .note-link")).to_have_count(1)
+    page.locator("blockquote").last.click()
+    expect(sheet).to_be_hidden()
+    page.locator("summary", has_text="Connect a model").click()
+    expect(page.locator(".connect-model")).to_contain_text(".vault.toml")
+    assert_accessible(page)
+
+
+def test_the_palette_opens_a_note_from_which_a_context_is_built(new_page, server):
+    page = open_chat(new_page, server, **STILL)
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox").fill("Knots")
+    page.get_by_role("option", name="Knots").click()
+    sheet = page.get_by_role("dialog", name="A note")
+    expect(sheet.get_by_role("heading", name="Knots")).to_be_visible()
+    sheet.get_by_role("link", name="Build a context from it").click()
+    expect(page.locator("#chosen")).to_contain_text("Knots")
+    expect(page.locator("#preview")).to_contain_text("bowline")
 
 
 def test_a_link_to_no_note_is_not_found(server):

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { goneTopics, NOTHING_KNOWN, shortStatus, withNews } from "../../static/cloud/topic-state.js";
+import { goneTopics, inside, NOTHING_KNOWN, shortStatus, withNews } from "../../static/cloud/topic-state.js";
 
 const TOPICS = [
   { label: "LangGraph", count: 4 },
@@ -59,4 +59,24 @@ test("the short status has the numbers", () => {
   assert.equal(shortStatus("5 of 14 messages in context · 3 summed up"), "5 of 14");
   assert.equal(shortStatus("All messages in context"), "All");
   assert.equal(shortStatus("No message matches; all 14 messages in context"), "No match");
+});
+
+test("a topic with parts opens into them, and what is picked inside has a bubble outside", () => {
+  const topics = [
+    { id: "p", label: "Power", count: 5 },
+    { id: "a", label: "Panels", count: 3, parent_id: "p" },
+    { id: "b", label: "Battery", count: 2, parent_id: "p" },
+    { id: "q", label: "Bread", count: 1 },
+  ];
+  const labels = (/** @type {any} */ state) => state.topics.map((/** @type {any} */ topic) => topic.label);
+  const known = withNews(NOTHING_KNOWN, { topics, active_topics: [] });
+  assert.deepEqual(labels(known), ["Power", "Bread"]);
+  const opened = inside(known, "p");
+  assert.deepEqual(labels(opened), ["Power", "Panels", "Battery"]);
+  const picked = withNews(opened, { active_topics: ["Panels"] });
+  assert.deepEqual(labels(picked), ["Power", "Panels", "Battery"]);
+  assert.deepEqual(goneTopics(picked), []);
+  assert.deepEqual(labels(inside(picked, "")), ["Power", "Panels", "Bread"]);
+  const without = withNews(opened, { topics: topics.slice(3) });
+  assert.deepEqual([without.inside, labels(without)], ["", ["Bread"]]);
 });
