@@ -17,7 +17,8 @@ export class MessageList {
   /** @type {Map<string, LiveAnswer>} */
   #live = new Map();
   #anchor;
-  #isSyncing = false;
+  /** @type {Promise<void> | undefined} */
+  #syncing;
   #isSyncDue = false;
   #isLoadingOlder = false;
   #isCatchingUp = false;
@@ -45,15 +46,19 @@ export class MessageList {
   /** Makes the page the same as the server's state; calls that come meanwhile become one. */
   async sync() {
     this.#isSyncDue = true;
-    if (this.#isSyncing) return;
-    this.#isSyncing = true;
+    if (this.#syncing) return this.#syncing.catch(() => {}); // whoever began it says what went wrong
+    this.#syncing = this.#syncAll();
+    return this.#syncing;
+  }
+
+  async #syncAll() {
     try {
       while (this.#isSyncDue) {
         this.#isSyncDue = false;
         await this.#syncOnce();
       }
     } finally {
-      this.#isSyncing = false;
+      this.#syncing = undefined;
     }
   }
 

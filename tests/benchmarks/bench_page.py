@@ -15,7 +15,8 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from tests.browser.conftest import CHROMIUM, FLAGS, let_in
+from tests.browser.conftest import CHROMIUM, FLAGS
+from tests.browser.contexts import let_in
 from tests.browser.steps import open_chat
 from tests.fake_openai import FakeOpenAI
 from tests.serving import serving
@@ -157,11 +158,11 @@ def main():
             with serving(vault, env=KEY) as server:
                 browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
                 context = browser.new_context(viewport={"width": 1280, "height": 800})
-                let_in(context, server)
                 context.set_default_timeout(PATIENCE_MS)
 
                 def new_page(server, path, *, context=context):
                     page = context.new_page()
+                    let_in(page, server)
                     page.goto(server.origin + path)
                     return page
 

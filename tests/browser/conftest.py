@@ -1,6 +1,5 @@
 """A real Chromium; the tests are skipped only where none is installed."""
 
-import json
 import os
 import shutil
 from contextlib import ExitStack
@@ -8,14 +7,17 @@ from contextlib import ExitStack
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
+from tests.browser.contexts import Contexts
 from tests.patience import PATIENCE_S
-from tests.serving import Browser, serving
+from tests.serving import serving
 from tests.vaults import KEY
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-quic"]
-KEY_NAME = "smart_context.key"
-"""Where pages keep their key, as in `static/key.js`."""
+FLAGS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-quic"),
+    "--process-per-site",
+]
+VIEWPORT = {"width": 1280, "height": 800}
 LOST = ("ERR_CONNECTION", "WebSocket connection to")
 """What Chromium says of a server that has gone."""
 
@@ -42,19 +44,6 @@ def is_fault(message):
     return message.type == "error" and not is_lost and not is_refused
 
 
-def let_in(context, server):
-    """Give a browser's context what the server's start link gives, which works once for each."""
-    if server.browser is None:
-        server.browser = Browser(server.link)
-    name, _, value = server.browser.cookie.partition("=")
-    strict = {"httpOnly": True, "sameSite": "Strict"}
-    context.add_cookies([{"name": name, "value": value, "url": server.origin, **strict}])
-    # Storage that Playwright prepares would cost each context a page of its own.
-    held = json.dumps([server.origin, KEY_NAME, server.browser.key])
-    store = "([own, name, key]) => location.origin === own && localStorage.setItem(name, key)"
-    context.add_init_script(f"({store})({held})")
-
-
 @pytest.fixture
 def serve():
     """Serves vaults until the test, and every page that it opened, has ended."""
@@ -62,32 +51,34 @@ def serve():
         yield lambda vault, **more: servers.enter_context(serving(vault, env=KEY, **more))
 
 
+@pytest.fixture(scope="package")
+def browser_contexts(chromium):
+    return Contexts(chromium)
+
+
 @pytest.fixture
-def new_page(chromium, serve):
+def new_page(browser_contexts, serve):
     """Opens pages of a server, each in a context of its own; fails on any error in their scripts.
 
     It asks for `serve` so that the pages are gone before their servers: what a page says of a
     server that goes away under it is not what a test is about.
     """
-    contexts, faults = [], []
+    used, faults = [], []
 
     def hear(message):
         if is_fault(message):
             faults.append(message.text)
 
-    def open_page(server, path="/", **options):
-        usual = {"viewport": {"width": 1280, "height": 800}}
-        context = chromium.new_context(**usual | options)
-        contexts.append(context)
-        let_in(context, server)
-        context.set_default_timeout(PATIENCE_S * 1000)
-        page = context.new_page()
+    def open_page(server, path="/", *, viewport=VIEWPORT, **options):
+        context = browser_contexts.take(**options)
+        used.append((context, options))
+        page = context.open_page(server, viewport)
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("console", hear)
         page.goto(server.origin + path)
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for context, options in used:
+        browser_contexts.give_back(context, **options)
     assert faults == []

@@ -1,6 +1,7 @@
 """What the page says when it can't reach the server, or the server doesn't know the chat."""
 
 import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from playwright.sync_api import expect
@@ -11,17 +12,23 @@ from tests.vaults import about, write_chat
 
 pytestmark = pytest.mark.browser
 
+A_WHILE = timedelta(seconds=5)
+"""What tests of a stopped clock let pass first, so that it does not lie behind."""
+
 
 def test_one_notice_says_that_the_server_is_away_and_tries_again(new_page, configured, serve):
     folder, port = configured(), lasting_port()
     write_chat(folder, "mixed", about("cats", "boats"))
     server = serve(folder, port=port)
     page = open_chat(new_page, server)
+    page.clock.install()
     server.stop()
     notice = page.locator(".connection")
     expect(notice).to_contain_text("reach the server. Retrying…")
     expect(page.locator(".toast")).to_have_count(0)
     assert "turned off" not in page.locator("body").inner_text()
+    now = page.evaluate("Date.now()")
+    page.clock.pause_at(datetime.fromtimestamp(now / 1000, UTC) + A_WHILE)
     serve(folder, port=port)
     notice.get_by_role("button", name="Retry now").click()
     expect(notice).to_be_hidden()

@@ -88,6 +88,17 @@ def test_a_growing_answer_is_rendered_and_in_full_ink(new_page, server, endpoint
     expect(answer(page)).to_be_visible()  # though the filter leaves it out of the next turn
 
 
+def test_words_that_come_before_their_message_are_shown_with_it(new_page, server, endpoint, gate):
+    page, other = (open_chat(new_page, server) for _ in range(2))
+    page.route("**/messages?since=*", lambda _: None)
+    hold(endpoint, ANSWER, gate)
+    send(page, "How do I tie a knot?")
+    expect(answer(other).locator("li")).to_have_count(2)
+    expect(answer(page)).not_to_have_attribute("data-generating", "")
+    page.unroute("**/messages?since=*")  # what it held back goes on
+    expect(answer(page).locator("strong")).to_have_text("bowline")
+
+
 def test_what_is_complete_is_not_rendered_again(new_page, server, endpoint, gate):
     text = "".join(f"Paragraph {n} has *some* words.\n\n" for n in range(400)) + "The end"
     asked = []
