@@ -108,7 +108,7 @@ def _patterns(name: str, value: object) -> tuple[str, ...]:
 
 
 def _order(name: str, value: object) -> str:
-    if value not in {"shortest", "listed"}:
+    if value not in ("shortest", "listed"):
         raise ValueError(f"{name}: expected 'shortest' or 'listed', found {value!r}")
     return str(value)
 
