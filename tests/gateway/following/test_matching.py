@@ -60,6 +60,12 @@ TALK = ["s be brief", "q 0", "a 0", "q 1", "a 1", "q 2", "a 2"]
             (2, 0, 1, None),
             id="each is taken once",
         ),
+        pytest.param(["q ok", "a x"], ["q ok", "b x", "q ok"], (0, 1, None), id="said again"),
+        pytest.param(["q x", "q ok", "q ok"], ["q new", "q ok"], (None, 1), id="the first of two"),
+        pytest.param(
+            ["s s", "q x", "q ok", "q ok"], ["s s", "q ok"], (0, 2), id="the first of two later"
+        ),
+        pytest.param(["q 0", "q 1"], ["q 1", "b x"], (1, None), id="an answer after the last"),
         pytest.param(["~q 0", "q 1"], ["q 0", "q 1"], (0, 1), id="one that is sent again"),
         pytest.param(["q 0", f"a {LONG} and"], ["q 0", f"b {LONG}"], (0, 1), id="a shorter answer"),
         pytest.param(["q 0", f"a {LONG}"], ["q 0", f"b {LONG} and"], (0, 1), id="a longer answer"),
@@ -99,6 +105,7 @@ def test_each_entry_is_the_message_that_says_the_same(chat, sent, places):
     [
         (["s it is 12:00", "q 0"], ["s it is 12:01", "q 0"], (0, 1), {0}),
         (["q 0", f"q {FILES} v1", "b ok"], ["q 0", f"q {FILES} v2", "b ok"], (0, 1, 2), {1}),
+        ([f"q {FILES}", "b ok"], [f"q {FILES} v2", "b ok"], (0, 1), {0}),
         pytest.param(
             [f"q {FILES[:-1]}", "b ok"],
             [f"q {FILES[:-1]}, too", "b ok"],

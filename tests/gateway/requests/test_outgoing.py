@@ -102,6 +102,12 @@ def test_a_message_that_is_brought_back_goes_before_its_unit():
     ]
 
 
+def test_a_result_that_is_brought_back_is_written_as_the_client_does():
+    old = Message(id="x", role="tool", content="found", extra={"tool_call_id": "c1"})
+    _, made = sent([system("s"), user("q")], [0, 1], back={1: [old]})
+    assert json.loads(made.text)["messages"][1] == FOUND
+
+
 def test_items_of_a_response_are_left_out_and_brought_back():
     messages = [user("q"), assistant("a"), user("r")]
     old = Message.from_dict({"id": "x", **user("Remember this.")})

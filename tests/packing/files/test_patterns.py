@@ -47,6 +47,7 @@ def test_a_folder_decides_for_all_below_it_unless_a_pattern_takes_it_back():
     assert [path for path in PATHS if wanted.picks(path)] == ["docs/guide.md"]
     excluded = PatternSet((".github/",))
     assert excluded.wants_hidden
+    assert not PatternSet(("X.md",)).wants_hidden
     assert excluded.excludes(".github/deep/ci.yml")
     assert excluded.excludes(".github/deep/more.yml")
     assert not excluded.excludes("src/a.py")
