@@ -1,9 +1,11 @@
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from smart_context.chat.messages import Message
+from smart_context.chat.messages import Message, messages_of
+from smart_context.cli.server.serve import DEMO_VAULT
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
 from smart_context.topics.embedded import EmbeddedTopicExtractor
 from smart_context.topics.extraction import ExtractionFailed
@@ -42,6 +44,12 @@ async def test_the_six_subjects_of_a_sixty_message_chat_are_found(embedder):
         (t.count for t in extraction.topics), reverse=True
     )
     assert extraction.sticky_ids == ("m1",)
+
+
+async def test_one_question_of_many_is_no_topic_of_its_own(embedder):
+    document = json.loads((DEMO_VAULT / "memory" / "year-of-projects.json").read_bytes())
+    extraction = await EmbeddedTopicExtractor(embedder).extract(messages_of(document))
+    assert sorted(topic.count for topic in extraction.topics) == [8, 8, 10, 10, 10, 10]
 
 
 @pytest.mark.parametrize("text", [chats.CHINESE, chats.GERMAN], ids=["Chinese", "German"])

@@ -20,6 +20,7 @@ _ALIKE, _BONUS = 0.25, 0.3
 _WORDS, _WORDS_UNREAD = 0.8, 1.0
 _ALIKENESS, _ALIKENESS_UNREAD = 0.35, 0.1
 _SHORT, _BESIDE = 4, 0.11
+_MINOR_SHARE, _BESIDE_IF_MINOR = 0.05, 0.05
 _LONG, _LARGEST = 60, 0.35
 _MOST_UNITS, _MOST_GROUPS = 2_500, 64
 
@@ -118,7 +119,10 @@ def _with_offshoots(
     sizes: NDArray[np.intp],
     largest: float,
 ) -> NDArray[np.intp]:
-    """The groups, short ones joined with what they stand in or beside, if they are a bit alike."""
+    """The groups, short ones joined with what they stand in or beside, if they are a bit alike.
+
+    One question with its answer, among very many messages, need not be as alike.
+    """
     root = root.copy()
     held = np.bincount(root, sizes, len(root))
     held_wide = np.bincount(wide_root, sizes, len(root))
@@ -134,7 +138,8 @@ def _with_offshoots(
             if wide_root[other] == wide_root[group] or held_wide[wide_root[other]] + size <= largest
         ]
         links = [float((rows[units] @ rows[root == other].T).mean()) for other in fits]
-        if links and max(links) >= _BESIDE:
+        is_minor = len(units) == 1 and size <= _MINOR_SHARE * sizes.sum()
+        if links and max(links) >= (_BESIDE_IF_MINOR if is_minor else _BESIDE):
             kept = fits[int(np.argmax(links))]
             held_wide[wide_root[group]] -= size
             held_wide[wide_root[kept]] += size
