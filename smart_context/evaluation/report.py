@@ -11,24 +11,27 @@ _ROWS = (
     ("dialogues", ("dialogues",)),
     ("messages", ("messages",)),
     *((f"evidence recall @{depth}", ("evidence_recall", str(depth))) for depth in DEPTHS),
-    *((f"  pooled, without traps @{depth}", ("evidence_pooled", str(depth))) for depth in DEPTHS),
+    *(
+        (f"pooled recall, without traps @{depth}", ("evidence_pooled", str(depth)))
+        for depth in DEPTHS
+    ),
     ("topics looked for", ("asked", "count")),
-    ("at the threshold: precision", ("asked", "precision")),
-    ("  recall", ("asked", "recall")),
-    ("  F1", ("asked", "f1")),
-    ("  found anything", ("asked", "found")),
-    ("  evidence sent", ("asked", "evidence")),
-    ("  share of tokens sent", ("asked", "tokens")),
-    ("with as many tokens: newest", ("asked", "newest")),
-    ("  BM25", ("asked", "bm25")),
-    ("  cosine", ("asked", "cosine")),
-    ("  BM25, cosine and neighbours", ("asked", "both")),
+    ("precision at the threshold", ("asked", "precision")),
+    ("recall at the threshold", ("asked", "recall")),
+    ("F1 at the threshold", ("asked", "f1")),
+    ("topics that find anything", ("asked", "found")),
+    ("evidence sent", ("asked", "evidence")),
+    ("tokens sent, share", ("asked", "tokens")),
+    ("evidence with as many tokens: newest", ("asked", "newest")),
+    ("evidence with as many tokens: BM25", ("asked", "bm25")),
+    ("evidence with as many tokens: cosine", ("asked", "cosine")),
+    ("evidence with as many tokens: both, neighbours", ("asked", "both")),
     ("absent topics that find nothing", ("absent", "share")),
     ("found topics, adjusted Rand", ("agreement", "adjusted_rand")),
-    ("  coverage", ("agreement", "coverage")),
-    ("  topics for each subject", ("agreement", "topics_each")),
-    ("  one topic only", ("agreement", "single")),
-    ("  largest bubble's share", ("agreement", "largest")),
+    ("found topics, coverage", ("agreement", "coverage")),
+    ("found topics for each subject", ("agreement", "topics_each")),
+    ("chats with one topic only, share", ("agreement", "single")),
+    ("largest topic's share of a chat", ("agreement", "largest")),
     ("same-topic precision", ("same_topic", "precision")),
     ("same-topic recall", ("same_topic", "recall")),
     ("same-topic F1", ("same_topic", "f1")),
@@ -37,11 +40,10 @@ _ROWS = (
     ("follow-ups with what they refer to", ("follow_ups", "complete")),
     ("what is referred to with follow-ups", ("follow_ups", "followed")),
     ("selections", ("selections", "count")),
-    ("share of fallbacks", ("selections", "fallback_share")),
+    ("selections that match nothing, share", ("selections", "fallback_share")),
     ("tokens kept, share", ("selections", "tokens_kept_share")),
     ("tokens saved, share", ("selections", "tokens_saved_share")),
 )
-_NOT_MEASURED = "–"  # noqa: RUF001 -- the sign for it
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -87,10 +89,10 @@ def as_json(measured: Measured) -> JsonObject:
     }
 
 
-def rows_of(files: Sequence[JsonObject]) -> list[tuple[str, ...]]:
-    """A line for each measure that some file has, a column for each file."""
-    rows = [(name, *(_shown(_at(file, keys)) for file in files)) for name, keys in _ROWS]
-    return [row for row in rows if any(cell != _NOT_MEASURED for cell in row[1:])]
+def rows_of(file: JsonObject) -> list[tuple[str, str]]:
+    """Name and value of each measure that the file has."""
+    values = ((name, _at(file, keys)) for name, keys in _ROWS)
+    return [(name, _shown(value)) for name, value in values if value is not None]
 
 
 def _recalls(findings: Findings) -> JsonObject | None:
@@ -200,6 +202,4 @@ def _at(file: JsonObject, keys: Sequence[str]) -> object:
 
 
 def _shown(value: object) -> str:
-    if value is None:
-        return _NOT_MEASURED
     return f"{value:.3f}" if isinstance(value, float) else f"{value}"

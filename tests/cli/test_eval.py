@@ -17,6 +17,7 @@ def test_eval_prints_a_table_for_people(smart_context, tmp_path):
     assert "asked.json (questions)" in out.splitlines()[2]
     assert any(line.startswith("evidence recall @10") for line in out.splitlines())
     assert any(line.startswith("sticky recall") for line in out.splitlines())
+    assert max(map(len, out.splitlines())) < 80
     assert list((tmp_path / "cache").iterdir())
 
 
@@ -82,6 +83,7 @@ def test_calibrate_stores_a_scale_that_the_filter_then_uses(smart_context, vault
     code, out, _ = smart_context("calibrate", vault, "--dry-run")
     assert code == 0
     assert "Nothing was stored" in out
+    assert max(map(len, out.splitlines())) < 80
     assert not (vault / ".memory" / ".calibration.json").exists()
 
     code, out, _ = smart_context("calibrate", vault, "--format", "json")

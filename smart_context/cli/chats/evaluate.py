@@ -21,14 +21,26 @@ from smart_context.evaluation.data.parts import PARTS, Part, part_of
 from smart_context.text.names import shown
 
 if TYPE_CHECKING:  # numpy and the models are imported when a verb is used
+    from collections.abc import Sequence
+
     from smart_context.evaluation.runs import Read, Result
     from smart_context.plugin.settings import FilterSettings
     from smart_context.relevance.judge.fitting import Calibration
 
 _AUTO = "auto"
+_KINDS_HELP = """\b
+Kinds of FILEs:
+  questions   a dialogue, questions about it, and the turns that answer them
+  typed       dialogues with a name each, joined to chats of several subjects
+  segments    a dialogue, and how long it stays with each subject
+  groups      a dialogue, and the turns of each subject
+  facts       facts about a user, and the turns that need them
+  follow-ups  turns, and the earlier ones that they refer to
+  chat        a chat of yours, as in .memory: messages are taken from their
+              topics, and should be found again"""
 
 
-@click.command("eval")
+@click.command("eval", epilog=_KINDS_HELP)
 @click.argument(
     "files",
     nargs=-1,
@@ -36,10 +48,26 @@ _AUTO = "auto"
     metavar="FILE...",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
 )
-@click.option("--kind", type=click.Choice([_AUTO, *KINDS]), default=_AUTO, show_default=True)
-@click.option("--threshold", type=click.FloatRange(-1, 1), default=0.4, show_default=True)
 @click.option(
-    "--mode", type=click.Choice(["enriched", "plain"]), default="enriched", show_default=True
+    "--kind",
+    type=click.Choice([_AUTO, *KINDS]),
+    default=_AUTO,
+    show_default=True,
+    help="What the FILEs hold; auto looks at their keys.",
+)
+@click.option(
+    "--threshold",
+    type=click.FloatRange(-1, 1),
+    default=0.4,
+    show_default=True,
+    help="The score from which on a message is sent.",
+)
+@click.option(
+    "--mode",
+    type=click.Choice(["enriched", "plain"]),
+    default="enriched",
+    show_default=True,
+    help="How messages are scored; plain is the raw cosine.",
 )
 @click.option("--limit", type=click.IntRange(1), help="Only the first N dialogues of each file.")
 @click.option(
@@ -81,13 +109,10 @@ def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
 ) -> None:
     """Score relevance on dialogue FILEs, with the code and embedding model that chats use.
 
-    A FILE is JSON of one of seven kinds, told apart by its keys: `questions` with evidence,
-    `typed` dialogues of one named subject each, which are put together to chats of several,
-    `segments` or `groups` of one subject each, `facts` about a user and what turns need of them,
-    `follow-ups` and what they refer to, or a `chat` of yours: then every fifth message in turn is
-    taken from its topic, and should come back to it.
+    A FILE is JSON of one of the kinds below.
 
     Topics are found offline. The embedding model is that of the vault you are in, or of --vault.
+    The first run embeds all messages, which may take minutes; the vectors are kept.
     """
     if plot is not None and plot.suffix.lower() != ".svg":
         raise BadUsage(f"--plot {shown(plot)}: expected a name that ends in .svg.")
@@ -110,13 +135,13 @@ def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
 
 @click.command()
 @vault_argument
-@click.option("--dry-run", is_flag=True, help="Print the scale; store nothing.")
+@click.option("--dry-run", is_flag=True, help="Show the scale; store nothing.")
 @json_format
 def calibrate(vault: Path | None, dry_run: bool, output: str) -> None:
     """Fit the scale of similarity to VAULT's own chats, for the embedding model in use.
 
-    On the new scale, 0.4 means: as likely about the topic as not. The scale is stored next to the
-    chats, and used from the next start on. Delete its file to undo this.
+    Needed for embedding models other than the one that comes with Smart Context. The scale is
+    kept in .memory/.calibration.json and used from the next start on; delete the file to undo this.
     """
     calibration, path = asyncio.run(_calibrate(vault_root(vault), stores=not dry_run))
     document = {**calibration.to_dict(), "stored": None if path is None else str(path)}
@@ -202,12 +227,12 @@ def _progress(file: str, done: int, total: int) -> None:
 def _as_text(document: dict[str, Any]) -> str:
     from smart_context.evaluation.report import rows_of  # noqa: PLC0415
 
-    files = document["files"]
-    headings = ("", *(f"{shown(file['file'])} ({file['kind']})" for file in files))
-    return (
-        f"{document['model']}, {document['mode']}, threshold {document['threshold']:g}\n\n"
-        + table(headings, rows_of(files))
+    tables = (
+        table((f"{shown(file['file'])} ({file['kind']})", ""), rows_of(file))
+        for file in document["files"]
     )
+    settings = f"{document['model']}, {document['mode']}, threshold {document['threshold']:g}"
+    return "\n\n".join((settings, *tables))
 
 
 def _calibration_as_text(calibration: "Calibration", path: Path | None) -> str:
@@ -215,14 +240,29 @@ def _calibration_as_text(calibration: "Calibration", path: Path | None) -> str:
 
     scale = calibration.scale
     rows = [
-        ("about the topic", calibration.about, *calibration.about_quantiles),
-        ("about another", calibration.others, *calibration.other_quantiles),
+        ("about the topic", calibration.about, *_rounded(calibration.about_quantiles)),
+        ("about another", calibration.others, *_rounded(calibration.other_quantiles)),
     ]
-    end = "Nothing was stored." if path is None else f"Stored in {shown(path)}"
-    return (
-        f"{calibration.model}: unrelated {scale.unrelated:.3f} → 0.10, probable "
-        f"{scale.probable:.3f} → 0.40, sure {scale.sure:.3f} → 0.85\n\n"
-        + table(("SIMILARITY", "PAIRS", *(f"{q} %" for q in QUANTILES)), rows)
-        + f"\n\n{calibration.topics} topics of {calibration.chats} chats. A message about a topic "
-        f"is closer to its label than another one in {calibration.auc:.0%} of the pairs.\n{end}"
+    end = (
+        "Nothing was stored."
+        if path is None
+        else f"Stored in {shown(path)}; delete that file to undo this."
     )
+    steps = [
+        ("unrelated", f"{scale.unrelated:.3f}", "0.10"),
+        ("probable", f"{scale.probable:.3f}", "0.40"),
+        ("sure", f"{scale.sure:.3f}", "0.85"),
+    ]
+    return "\n\n".join(
+        (
+            f"{calibration.model}, from {calibration.topics} topics of {calibration.chats} chats",
+            table(("A MESSAGE IS", "SIMILARITY", "SCORE"), steps),
+            table(("SIMILARITY", "PAIRS", *(f"{q} %" for q in QUANTILES)), rows),
+            f"In {calibration.auc:.0%} of the pairs, the message about the topic is the closer one.",
+            end,
+        )
+    )
+
+
+def _rounded(values: "Sequence[float]") -> list[str]:
+    return [f"{value:.3f}" for value in values]

@@ -50,14 +50,14 @@ def read_dialogues(path: Path, kind: Kind | None = None) -> tuple[Kind, list[Dia
     try:
         document = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
-        raise CommandFailed(f"{path}: expected JSON, found {error}.") from error
+        raise CommandFailed(f"{path}: expected JSON, but can't read it: {error}.") from error
     entries = document if isinstance(document, list) else [document]
     found = kind or _kind_of(entries)
     if found is None:
         known = ", ".join(KINDS)
         raise CommandFailed(
-            f"{path}: expected a dialogue file, one of {known}; found none of their keys in its "
-            "first entry. `smart-context eval --help` describes them."
+            f"{path}: expected a dialogue file of one of these kinds: {known}. Its first entry has "
+            "the keys of none. See: smart-context eval --help"
         )
     return found, list(_read(path, entries, found))
 
