@@ -40,6 +40,11 @@ def test_the_guide_can_be_sent_away(new_page, serve):
         guide.get_by_role("button", name="Show the topics").click()
         expect(page.locator("#side")).to_be_visible()
         page.keyboard.press("Escape")
+        page.locator("#scroll").evaluate("scroll => scroll.scrollTo(0, 0)")
+        to_end = page.get_by_role("button", name="Go to the newest message")
+        expect(to_end).to_be_visible()
+        box, guide_box = to_end.bounding_box(), guide.bounding_box()
+        assert box["y"] + box["height"] <= guide_box["y"]  # it does not lie on the guide
         guide.get_by_role("button", name="Close the guide").click()
         expect(guide).to_be_hidden()
 
