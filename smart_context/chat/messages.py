@@ -27,6 +27,9 @@ Part = Mapping[str, Any]
 SOURCE = "source"
 """Names the program, its id of the chat, and the key it came in by."""
 
+HELD = "held_by_provider"
+"""Marks a chat whose last request left the history to its provider, so that nothing is left out."""
+
 CUT = "cut"
 """Marks a message that the program has stopped sending, from the front of its list."""
 

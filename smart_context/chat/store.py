@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 from smart_context.chat.documents.document import Version, copy_json
 from smart_context.chat.documents.lineage import ANYBODY, Lineage
 from smart_context.chat.documents.merge import changed, saved
+from smart_context.chat.documents.parts import Since, followed_by, part_since, whole
 from smart_context.chat.files.chat_files import ChatFiles, Damaged, RecentVersions, Stored
 from smart_context.chat.ids import check_chat_id, sidecar_name
 from smart_context.chat.listed.changes import ChatChanges
@@ -33,6 +34,8 @@ T = TypeVar("T")
 MAX_TITLE_LENGTH = 200
 _LOOKS_AT_DAMAGE = 15
 _LOOK_PAUSE_S = 0.2
+_COPIED_AT_ONCE = 100
+"""Messages that are copied without leaving the event loop."""
 
 
 def _now() -> datetime:
@@ -133,16 +136,20 @@ class ChatStore:
             self._note(chat, stored, read)
             return await to_end(stored.version.copy)
 
-    async def update(self, chat_id: str, change: Callable[[JsonObject], None]) -> JsonObject:
+    async def update(
+        self, chat_id: str, change: Callable[[JsonObject], None], *, since: Since = whole
+    ) -> JsonObject:
         """Change the newest document, with no other change of this process in between.
 
         Args:
             chat_id: The chat; made when it does not exist.
             change: Called once, in the event loop, with a copy that it changes in place. If it
                 raises or changes nothing, nothing is written.
+            since: Gives the place of the first message that `change` needs. The document that
+                it gets begins there, so that the change of a long chat's end is cheap.
 
         Returns:
-            The document that is now stored, with other programs' changes.
+            The document that is now stored, with other programs' changes, from there on.
 
         Raises:
             InvalidParams: The changed document is not JSON.
@@ -151,17 +158,22 @@ class ChatStore:
         async with self._lock(chat):
             read = await self._newest(chat)
             before = read.version if read else Version()
-            document = await to_end(before.copy)
+            first = since(before)
+            part = part_since(before, first)
+            is_short = len(part.entries) <= _COPIED_AT_ONCE
+            document = part.copy() if is_short else await to_end(part.copy)
             change(document)
 
             def work() -> Stored | None:
-                version = changed(document, before)
+                version = followed_by(before, first, changed(document, part))
                 is_nothing = read is None and version.says_the_same(before)
                 return None if is_nothing else self._put(chat, version, read)
 
             stored = await self._guarded(chat, work)
             self._note(chat, stored, read)
-            return await to_end(stored.version.copy) if stored else document
+            if stored is None or first:
+                return document
+            return await to_end(stored.version.copy)
 
     async def rename(self, chat_id: str, title: str) -> None:
         """Give the chat a title of 1 to 200 characters; surrounding white space is removed.

@@ -94,6 +94,7 @@ def beginning(text: str, most_tokens: int) -> str:
     return head[: bisect_right(list(accumulate(weights)), most_tokens)]
 
 
+@lru_cache(64)
 def encoding_name(model: str | None) -> str | None:
     """The encoding of an OpenAI model; `None` for other vendors' models."""
     if not model:

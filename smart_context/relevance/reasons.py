@@ -31,6 +31,7 @@ class ReasonKind(StrEnum):
     FAILED = "failed"
     SUMMARISED = "summarised"
     OVER_BUDGET = "over_budget"
+    CURRENT = "current"
 
 
 OUT = frozenset(
@@ -117,6 +118,7 @@ _SHORT: Mapping[ReasonKind, str] = {
     ReasonKind.FAILED: "failed answer",
     ReasonKind.SUMMARISED: "summed up",
     ReasonKind.OVER_BUDGET: "over the window",
+    ReasonKind.CURRENT: "part of this turn",
 }
 
 _CAUSES: Mapping[ReasonKind, str] = {
@@ -133,6 +135,7 @@ _CAUSES: Mapping[ReasonKind, str] = {
     ReasonKind.FAILED: "this answer failed",
     ReasonKind.SUMMARISED: "before a summary",
     ReasonKind.OVER_BUDGET: "over budget",
+    ReasonKind.CURRENT: "follows the question",
 }
 
 
@@ -179,6 +182,26 @@ class Reasons(Mapping[MessageId, Reason]):
     @cached_property
     def _positions(self) -> dict[MessageId, int]:
         return {message_id: position for position, message_id in enumerate(self.ids)}
+
+    def all(self) -> list[Reason]:
+        """The reasons in the messages' order; those that say the same may be one object."""
+        if self.found is not None:
+            topics = self.found.topics_of(np.arange(len(self.ids)))
+            scores = self.found.best.tolist()
+            return [
+                Reason(
+                    kind=KINDS[kind],
+                    score=score,
+                    topic=topic,
+                    threshold=self.threshold,
+                    recent=self.recent,
+                )
+                for kind, score, topic in zip(self.kinds.tolist(), scores, topics, strict=True)
+            ]
+        by_kind = [
+            Reason(kind=kind, threshold=self.threshold, recent=self.recent) for kind in KINDS
+        ]
+        return [by_kind[kind] for kind in self.kinds.tolist()]
 
     def at(self, position: int) -> Reason:
         """The reason of the message at `position`."""

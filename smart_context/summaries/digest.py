@@ -154,15 +154,15 @@ def _parts(messages: Sequence[Message], part_tokens: int) -> tuple[list[str], in
     In a long chat the longest texts are shortened first; if that is not enough, messages are left
     out evenly.
     """
-    texts = [described(message) for message in messages]
     room = part_tokens * (MAX_PARTS - 1) // 2  # a part may be half empty when the next text is long
-    shown = sampled(messages, texts, room)
-    longest = most_characters([texts[place] for place in shown], room - overhead(messages, shown))
+    shown = sampled(messages, described, room)
+    texts = [described(messages[place]) for place in shown]
+    longest = most_characters(texts, room - overhead(messages, shown))
     longest = min(longest, part_tokens - 2 * LINE_TOKENS)
     parts: list[list[str]] = []
     left = 0
-    for place in shown:
-        text = cut(texts[place], longest)
+    for place, whole in zip(shown, texts, strict=True):
+        text = cut(whole, longest)
         line = json.dumps({"role": messages[place].role, "text": text}, ensure_ascii=False)
         if not parts or tokens(line) > left:
             parts.append([])

@@ -64,10 +64,11 @@ def extraction_prompt(
     """
     hint = _hint(previous_labels)
     room = max_tokens - tokens(_INSTRUCTIONS) - tokens(hint) - 2 * LINE_TOKENS
-    texts = [described(message) for message in messages]
-    shown = sampled(messages, texts, room)
-    limit = most_characters([texts[place] for place in shown], room - overhead(messages, shown))
-    transcript = "\n".join(_line(messages[place], cut(texts[place], limit)) for place in shown)
+    shown = sampled(messages, described, room)
+    texts = [described(messages[place]) for place in shown]
+    limit = most_characters(texts, room - overhead(messages, shown))
+    lines = zip(shown, texts, strict=True)
+    transcript = "\n".join(_line(messages[place], cut(text, limit)) for place, text in lines)
     fence = "`" * max(3, 1 + max(map(len, _BACKTICKS.findall(transcript)), default=0))
     note = "" if len(shown) == len(messages) else _sample_note(len(shown), len(messages))
     return ExtractionPrompt(

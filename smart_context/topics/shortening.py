@@ -1,6 +1,9 @@
 """Makes a long chat short enough to be shown to a model, without leaving a stretch of it out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from smart_context.chat.messages import Message
 
@@ -8,24 +11,34 @@ LINE_TOKENS = 14
 """Tokens around the text of a message, on a line of its own."""
 
 _SHORTEST, _SAMPLED = 40, 120
+_LOOKED_AT = 500
+"""About so many messages tell how long they are on average."""
+
 _ELLIPSIS = " … "
 
 
-def sampled(messages: Sequence[Message], texts: Sequence[str], room: int) -> list[int]:
+def sampled(messages: Sequence[Message], text_of: Callable[[Message], str], room: int) -> list[int]:
     """Positions of the messages to show: all if they fit when shortened, else evenly spread."""
-    everything = list(range(len(messages)))
-    if _total(messages, texts, everything, _SHORTEST) <= room:
-        return everything
-    per_message = _total(messages, texts, everything, _SAMPLED) / len(messages)
+    everything = range(len(messages))
+    if overhead(messages, everything) <= room and (
+        _total(messages, text_of, everything, _SHORTEST) <= room
+    ):
+        return list(everything)
+    looked_at = everything[:: max(1, len(messages) // _LOOKED_AT)]
+    per_message = _total(messages, text_of, looked_at, _SAMPLED) / len(looked_at)
     count = min(len(messages), max(2, int(room / per_message)))
     step = (len(messages) - 1) / (count - 1)
     return [round(place * step) for place in range(count)]
 
 
 def _total(
-    messages: Sequence[Message], texts: Sequence[str], shown: Sequence[int], limit: int
+    messages: Sequence[Message],
+    text_of: Callable[[Message], str],
+    shown: Sequence[int],
+    limit: int,
 ) -> int:
-    return overhead(messages, shown) + sum(tokens(cut(texts[place], limit)) for place in shown)
+    texts = (text_of(messages[place]) for place in shown)
+    return overhead(messages, shown) + sum(tokens(cut(text, limit)) for text in texts)
 
 
 def overhead(messages: Sequence[Message], shown: Sequence[int]) -> int:
@@ -36,13 +49,22 @@ def overhead(messages: Sequence[Message], shown: Sequence[int]) -> int:
 def most_characters(texts: Sequence[str], room: int) -> int:
     """The most characters that each text may have so that all fit into `room` tokens."""
     low, high = _SHORTEST, max(map(len, texts), default=_SHORTEST)
+    plain = np.array([len(text) for text in texts if text.isascii()], dtype=np.int64)
+    others = [text for text in texts if not text.isascii()]
     while low < high:
         middle = (low + high + 1) // 2
-        if sum(tokens(cut(text, middle)) for text in texts) <= room:
+        if _plain_tokens(plain, middle) + sum(tokens(cut(t, middle)) for t in others) <= room:
             low = middle
         else:
             high = middle - 1
     return max(low, _SHORTEST)
+
+
+def _plain_tokens(lengths: NDArray[np.int64], limit: int) -> int:
+    """The tokens of ASCII texts that are cut to a limit: only their lengths matter."""
+    is_cut = lengths > limit
+    whole = lengths[~is_cut]
+    return int((whole // 3 + 1).sum()) + int(is_cut.sum()) * tokens(cut("x" * (limit + 1), limit))
 
 
 def cut(text: str, limit: int) -> str:

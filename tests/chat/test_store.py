@@ -5,6 +5,7 @@ import os
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from smart_context.chat.documents.parts import since_message
 from smart_context.chat.messages import Message
 from smart_context.chat.store import ChatStore
 from smart_context.errors import ChatIdInvalid, CommandFailed, InvalidParams, StoreFailed
@@ -409,3 +410,35 @@ async def test_a_save_that_is_cancelled_is_over_before_the_next_begins(store, fo
     stored = await store.update("c", appending("d"))
     assert stored == await store.load("c") == json.loads((folder / "c.json").read_text())
     assert ids(stored)[-1] == "d"
+
+
+async def test_a_change_of_the_end_gets_the_end_alone_and_keeps_the_rest(folder):
+    store = ChatStore(folder)
+    await store.save("c", {"title": "t", "messages": [message(str(n)) for n in range(50)]})
+    before = await store.messages("c")
+    seen = []
+
+    def change(document):
+        seen.append(ids(document))
+        document["messages"][0]["content"] = "other"
+        document["messages"].append(message("new"))
+
+    await store.update("c", change, since=since_message("48"))
+    assert seen == [["48", "49"]]
+    after = await store.messages("c")
+    assert all(old is new for old, new in zip(before[:48], after[:48], strict=True))
+    assert [m.text for m in after] == [*map(str, range(48)), "other", "49", "new"]
+    assert await ChatStore(folder).load("c") == await store.load("c")
+
+
+async def test_a_change_of_the_end_is_merged_with_another_programs(folder):
+    store, other = ChatStore(folder), ChatStore(folder)
+    await store.save("c", said("a", "b", "c"))
+    await other.load("c")
+
+    def change(document):
+        document["messages"].append(message("ours"))
+        put(folder / "c.json", said("a", "b", "c", "theirs"), age_s=0)
+
+    await store.update("c", change, since=since_message("c"))
+    assert set(ids(await other.load("c"))) == {"a", "b", "c", "theirs", "ours"}

@@ -1,7 +1,6 @@
 """Answers that we give ourselves: in a chat of the vault's, or with no provider."""
 
 import asyncio
-import json
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
@@ -46,7 +45,7 @@ class OwnAnswers:
     ) -> None:
         """Answer with the embedded responder, as a turn of the request's chat."""
         sent = await exchange.begin()
-        prompt = _prompt(incoming, [json.loads(item) for item in sent.items()])
+        prompt = _prompt(incoming, [*sent.values()])
         gathered = Gathered()
         is_stopped, error = False, ""
         own = OwnAnswer(kind=incoming.kind, model=EMBEDDED, created=int(time.time()))

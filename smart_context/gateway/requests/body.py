@@ -5,7 +5,7 @@ numbers, escapes and white space included.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from json import JSONDecodeError, JSONDecoder
 from typing import Any, NoReturn
@@ -70,12 +70,16 @@ class Body:
         found = self.fields.get(name)
         return None if found is None else found.value
 
-    def item_texts(self, positions: Iterable[int]) -> list[str]:
-        """The texts of some items, as they came."""
+    def item_text(self, at: int) -> str:
+        """The text of an item of the list, as it came.
+
+        Raises:
+            LookupError: If there is none.
+        """
         if self.listed is None:
-            return []
-        text, items = self.listed.text, self.listed.items
-        return [text[items[at].start : items[at].end] for at in positions]
+            raise LookupError(at)
+        item = self.listed.items[at]
+        return self.listed.text[item.start : item.end]
 
     def spliced(self, changes: Mapping[str, str]) -> str:
         """The body with other texts for some fields; a field that is missing comes first."""
@@ -225,5 +229,5 @@ def _refuse_constant(name: str) -> NoReturn:
     raise BodyRefused(f"The body is not JSON: {name} is no value.")
 
 
-_decoder: Any = JSONDecoder(parse_int=_integer, parse_float=str, parse_constant=_refuse_constant)
+_decoder: Any = JSONDecoder(parse_int=_integer, parse_constant=_refuse_constant)
 _scan: Callable[[str, int], tuple[Any, int]] = _decoder.scan_once

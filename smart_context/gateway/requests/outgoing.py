@@ -12,6 +12,9 @@ from smart_context.gateway.requests.units import Unit
 
 Kind = Literal["chat", "responses"]
 
+Item = int | str
+"""The place of an item that goes as it came, or the text of one that we have written."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outgoing:
@@ -20,12 +23,12 @@ class Outgoing:
     Attributes:
         text: The body.
         count: How many messages or items are in it.
-        items: Gives them as JSON texts.
+        values: Gives them; those that go as they came are not parsed again.
     """
 
     text: str
     count: int
-    items: Callable[[], Sequence[str]]
+    values: Callable[[], Sequence[Any]]
 
 
 def kept_units(units: Sequence[Unit], ids: Sequence[str], kept: Collection[str]) -> list[int]:
@@ -88,38 +91,49 @@ def outgoing(
     """
     if len(kept) == len(units) and not (brought_back or system):
         size = sum(unit.size for unit in units)
-        return Outgoing(text=body.text, count=size, items=lambda: _every(body))
+        return Outgoing(text=body.text, count=size, values=lambda: _values(body, _every(body)))
     every = _every(body)
     items = [*_items(kind, units, every, kept, brought_back)]
     changes: dict[str, str] = {}
     if system and kind == "chat":
-        items = with_system(items, system)
+        items = with_system([*_texts(body, items[:1]), *items[1:]], system)
     elif system:
         changes["instructions"] = _instructions(body, system)
     if items != every:
-        changes["messages" if kind == "chat" else "input"] = f"[{','.join(items)}]"
-    return Outgoing(text=body.spliced(changes), count=len(items), items=lambda: items)
+        changes["messages" if kind == "chat" else "input"] = f"[{','.join(_texts(body, items))}]"
+    text = body.spliced(changes)
+    return Outgoing(text=text, count=len(items), values=lambda: _values(body, items))
 
 
-def _every(body: Body) -> list[str]:
-    """All messages or items that came, as texts."""
+def _every(body: Body) -> list[Item]:
+    """All messages or items that came."""
     if body.listed is not None:
-        return body.item_texts(range(len(body.listed.items)))
+        return [*range(len(body.listed.items))]
     if isinstance(body.get("input"), str):
         span = body.fields["input"]
         return [f'{{"role":"user","content":{body.text[span.start : span.end]}}}']
     return []
 
 
+def _texts(body: Body, items: Sequence[Item]) -> Iterator[str]:
+    for item in items:
+        yield body.item_text(item) if isinstance(item, int) else item
+
+
+def _values(body: Body, items: Sequence[Item]) -> list[Any]:
+    came = body.listed.items if body.listed is not None else ()
+    return [came[item].value if isinstance(item, int) else json.loads(item) for item in items]
+
+
 def _items(
     kind: Kind,
     units: Sequence[Unit],
-    every: Sequence[str],
+    every: Sequence[Item],
     kept: Sequence[int],
     brought_back: Mapping[int, Sequence[Message]],
-) -> list[str]:
+) -> list[Item]:
     goes = frozenset(kept)
-    items: list[str] = []
+    items: list[Item] = []
     for at, unit in enumerate(units):
         for message in brought_back.get(at, ()):
             items += as_items(kind, message)
@@ -161,12 +175,14 @@ def _arguments(part: Mapping[str, Any]) -> str:
     return given if isinstance(given, str) else _json({} if given is None else given)
 
 
-def with_system(items: Sequence[str], system: str) -> list[str]:
+def with_system(items: Sequence[Item], system: str) -> list[Item]:
     """The messages with a text added to the leading system message, or before all of them.
+
+    The first is given as a text.
 
     Many chat templates take one system message, at the beginning.
     """
-    if items:
+    if items and isinstance(items[0], str):
         first = read_body(items[0].encode())
         content = first.fields.get("content")
         if first.get("role") in {"system", "developer"} and content is not None:

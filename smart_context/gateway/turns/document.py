@@ -4,11 +4,14 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 from cachetools import LRUCache
 
-from smart_context.chat.messages import CUT, SOURCE, ChatId, Message, MessageId
+from smart_context.chat.documents.document import Version
+from smart_context.chat.documents.parts import since_message
+from smart_context.chat.messages import CUT, HELD, SOURCE, ChatId, Message, MessageId
 from smart_context.chat.store import ChatStore
 from smart_context.gateway.answers.gathered import Choice, Gathered
 from smart_context.gateway.following.documents import append_answer, follow, put_answer
@@ -43,7 +46,7 @@ class Followed:
     question: Message | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class TakingUp:
     """How a chat takes up a request.
 
@@ -67,7 +70,7 @@ class TakingUp:
     answer_id: str
     names: Mapping[int, str]
 
-    @property
+    @cached_property
     def goes_on(self) -> bool:
         """The client has added to the end and changed nothing: all is known before it is stored."""
         count = len(self.stored)
@@ -77,7 +80,7 @@ class TakingUp:
             and self.incoming.question <= count < len(self.incoming.units)
             and self.matching.places[:count] == tuple(range(count))
             and not self.matching.rewritten
-            and not any(message.generating for message in self.stored)
+            and not any(m.generating or m.extra.get(CUT) for m in self.stored)
         )
 
     def foreseen(self) -> Followed:
@@ -106,12 +109,7 @@ class TakingUp:
         Raises:
             SmartContextError: If the disk refuses, or the chat can't be read.
         """
-        ids: list[str] = []
-
-        def change(document: JsonObject) -> None:
-            ids[:] = self._change(document)
-
-        await self.store.update(self.chat.id, change)
+        ids = await self.record()
         messages = await self.store.messages(self.chat.id)
         asked = ids[self.incoming.question] if ids else ""
         return Followed(
@@ -122,13 +120,50 @@ class TakingUp:
             question=next((m for m in reversed(messages) if m.id == asked), None),
         )
 
+    async def record(self) -> list[str]:
+        """As `write`; gives the ids of the units.
+
+        Raises:
+            SmartContextError: As `write`.
+        """
+        ids: list[str] = []
+        is_known = False
+
+        def since(version: Version) -> int:
+            nonlocal is_known
+            is_known = self.goes_on and version.messages is self.stored
+            return len(version.entries) if is_known else 0
+
+        def change(document: JsonObject) -> None:
+            if is_known:
+                self._go_on(document)
+            else:
+                ids[:] = self._change(document)
+
+        await self.store.update(self.chat.id, change, since=since)
+        return ids
+
+    def _go_on(self, document: JsonObject) -> None:
+        """Add what is new to a document of which no message is needed."""
+        now = timestamp()
+        document.pop(HELD, None)
+        for at, message_id in sorted(self.names.items()):
+            document["messages"].append(self.incoming.units[at].stored(message_id, now))
+        append_answer(document, self._answer(now))
+
+    def _answer(self, now: str) -> JsonObject:
+        answer = {"id": self.answer_id, "role": "assistant", "content": "", "created_at": now}
+        return {**answer, "generating": True, ISSUED: self.model}
+
     def _change(self, document: JsonObject) -> list[str]:
         now, incoming = timestamp(), self.incoming
         if not document["messages"]:
             _describe(document, incoming, self.chat)
         if incoming.is_held:
+            document[HELD] = True
             ids = _add(document, incoming, now)
         else:
+            document.pop(HELD, None)
             ids = follow(
                 document,
                 incoming.units,
@@ -138,8 +173,7 @@ class TakingUp:
                 is_retry=incoming.is_retry,
                 names=self.names if self.goes_on else {},
             )
-        answer = {"id": self.answer_id, "role": "assistant", "content": "", "created_at": now}
-        append_answer(document, {**answer, "generating": True, ISSUED: self.model})
+        append_answer(document, self._answer(now))
         return ids
 
 
@@ -243,7 +277,9 @@ async def put_answers(store: ChatStore, chat_id: str, answers: Sequence[JsonObje
     answer, *others = answers
     now = timestamp()
     await store.update(
-        chat_id, lambda document: put_answer(document, answer, others, new_id=new_id, now=now)
+        chat_id,
+        lambda document: put_answer(document, answer, others, new_id=new_id, now=now),
+        since=since_message(answer["id"], and_before=1),
     )
 
 

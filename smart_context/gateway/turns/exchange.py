@@ -165,7 +165,7 @@ class Exchange:
         ending = self._parts.endings.begin(self._incoming.key)
         try:
             await asyncio.sleep(_FIRST_S)
-            await plan.write()
+            await plan.record()
         except SmartContextError as error:
             _logger.warning("chat %s: the question is not saved: %s", plan.chat.id, error)
         finally:
@@ -253,7 +253,8 @@ class Exchange:
             request=Request(message=question.text, history=tuple(history)),
             streaming=self._incoming.is_stream,
         )
-        turn.client = self._client("held by the provider" if self._incoming.is_held else "turn")
+        kind: ReceiptKind = "held by the provider" if self._incoming.is_held else "turn"
+        turn.client = self._client(kind, followed.messages[place + 1 :])
         return turn
 
     def _aside(self, chat: FoundChat) -> Turn:
@@ -268,9 +269,13 @@ class Exchange:
         turn.client = self._client("aside")
         return turn
 
-    def _client(self, kind: ReceiptKind) -> ClientRequest:
+    def _client(self, kind: ReceiptKind, following: Sequence[Message] = ()) -> ClientRequest:
         return ClientRequest(
-            client=self._incoming.client, endpoint=self._endpoint, kind=kind, model=self._model
+            client=self._incoming.client,
+            endpoint=self._endpoint,
+            kind=kind,
+            model=self._model,
+            following=tuple(following),
         )
 
     async def _narrowed(self, turn: Turn, followed: Followed) -> Outgoing:

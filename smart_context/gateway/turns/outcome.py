@@ -1,7 +1,6 @@
 """What a request becomes: what is brought back into it, what of it is kept, how it ended."""
 
 import asyncio
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -53,8 +52,7 @@ def brought_back(
 
 def values_of(sent: Outgoing) -> tuple[JsonObject, ...]:
     """The messages or items as values, for the receipt."""
-    values = [json.loads(item) for item in sent.items()]
-    return tuple(value for value in values if isinstance(value, dict))
+    return tuple([value for value in sent.values() if isinstance(value, dict)])
 
 
 async def finished(work: Any) -> None:

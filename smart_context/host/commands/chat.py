@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from smart_context.chat.documents.parts import since_unfinished
 from smart_context.chat.files.file_store import FileStore
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.messages import ChatId, Message
@@ -97,7 +98,7 @@ class ChatCommands:
             transcript.append(document, question)
             return question
 
-        message_ids = await self._turns.take(checked, ask, streaming=stream)
+        message_ids = await self._turns.take(checked, ask, since=since_unfinished, streaming=stream)
         return {"chat_id": checked, "message_ids": message_ids}
 
     async def stop(self, chat_id: str) -> JsonObject:

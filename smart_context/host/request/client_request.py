@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from smart_context.chat.messages import Message
+
 ReceiptKind = Literal["turn", "aside", "held by the provider"]
 
 
@@ -16,9 +18,12 @@ class ClientRequest:
         kind: `turn`: the filter applies; `aside`: a task of the program's own, such as a title;
             `held by the provider`: the provider has the history, so nothing can be left out.
         model: The model that is asked.
+        following: What follows the question, such as an agent's tool calls and their results so
+            far; all of it goes.
     """
 
     client: str
     endpoint: str
     kind: ReceiptKind
     model: str
+    following: tuple[Message, ...] = ()

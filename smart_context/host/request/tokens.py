@@ -46,7 +46,8 @@ def texts_of(message: PromptMessage) -> Iterator[str]:
         yield from _strings(content, "text")
     calls: Any = message.get("tool_calls")
     for call in calls if isinstance(calls, list) else ():
-        yield from _strings([call.get("function")], "name", "arguments")
+        made = call.get("function") if isinstance(call, Mapping) else None
+        yield from _strings([made], "name", "arguments")
     yield from _strings([message], "arguments", "output")  # items of the Responses API
 
 

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from smart_context.chat.answers.claim import AnswerClaimed
 from smart_context.chat.answers.journal import ANSWER_SUFFIX, AnswerJournal, Arrived
+from smart_context.chat.documents.parts import Since, since_message
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.chat.store import ChatStore
 from smart_context.errors import CommandFailed, ModelFailed, SmartContextError
@@ -68,6 +69,7 @@ class Answering:
         chat_id: The chat.
         ask: Changes the chat's document so that the question is its last message, and returns
             the question.
+        since: The first message that `ask` needs; unfinished ones are among those after it.
         streaming: Clients get the answer piece by piece.
 
     Attributes:
@@ -81,6 +83,7 @@ class Answering:
         chat_id: ChatId,
         ask: Callable[[JsonObject], Message],
         *,
+        since: Since,
         streaming: bool,
     ) -> None:
         self.chat_id = chat_id
@@ -90,6 +93,7 @@ class Answering:
         self.failure: SmartContextError | None = None
         self._parts = parts
         self._ask = ask
+        self._since = since
         self._streaming = streaming
         self._created_at = parts.now()
         self._turn: Turn | None = None
@@ -161,7 +165,7 @@ class Answering:
             questions[:] = [self._ask(document)]  # again, if the file changed meanwhile
             transcript.append(document, place)
 
-        await self._parts.store.update(self.chat_id, write)
+        await self._parts.store.update(self.chat_id, write, since=self._since)
         question = questions[0]
         turn = Turn(
             id=secrets.token_hex(4),
@@ -227,7 +231,9 @@ class Answering:
         )
         try:
             await self._parts.store.update(
-                turn.chat_id, lambda document: transcript.put(document, answer)
+                turn.chat_id,
+                lambda document: transcript.put(document, answer),
+                since=since_message(answer.id),
             )
         except SmartContextError as error:
             turn.error = turn.error or f"The answer could not be saved: {error} {_KEPT}"

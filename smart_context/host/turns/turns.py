@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
+from smart_context.chat.documents.parts import Since, whole
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.chat.store import ChatStore
 from smart_context.errors import CommandFailed
@@ -93,7 +94,12 @@ class Turns:
         )
 
     async def take(
-        self, chat_id: ChatId, ask: Callable[[JsonObject], Message], *, streaming: bool
+        self,
+        chat_id: ChatId,
+        ask: Callable[[JsonObject], Message],
+        *,
+        since: Since = whole,
+        streaming: bool,
     ) -> list[MessageId]:
         """Take one turn; it goes on in the background if the caller goes away.
 
@@ -101,6 +107,7 @@ class Turns:
             chat_id: The chat.
             ask: Changes the chat's document so that the question is its last message, and returns
                 the question.
+            since: The first message that `ask` needs; unfinished ones are among those after it.
             streaming: Clients get the answer piece by piece.
 
         Returns:
@@ -112,7 +119,7 @@ class Turns:
         """
         if chat_id in self._under_way:
             raise CommandFailed("this chat is still being answered; stop that first, or wait")
-        answering = Answering(self._parts, chat_id, ask, streaming=streaming)
+        answering = Answering(self._parts, chat_id, ask, since=since, streaming=streaming)
         task = self._tasks.spawn(self._run(answering))
         self._under_way[chat_id] = (answering, task)
         await asyncio.shield(task)

@@ -81,6 +81,22 @@ class Costs:
     parts: NDArray[np.int8]
     hidden_text: dict[int, tuple[HiddenText, ...]]
 
+    def going_on(self, same: int, counted: Sequence["_Counted"]) -> "Costs":
+        """The costs of the first `same` messages, and of others after them."""
+        hidden = {place: texts for place, texts in self.hidden_text.items() if place < same}
+        hidden |= {at: one.hidden_text for at, one in enumerate(counted, same) if one.hidden_text}
+        tokens = np.fromiter((one.tokens for one in counted), np.int64, len(counted))
+        parts = np.fromiter((one.part for one in counted), np.int8, len(counted))
+        return Costs(
+            np.concatenate((self.tokens[:same], tokens)),
+            np.concatenate((self.parts[:same], parts)),
+            hidden,
+        )
+
+
+def _no_costs() -> Costs:
+    return Costs(np.zeros(0, np.int64), np.zeros(0, np.int8), {})
+
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
@@ -100,33 +116,37 @@ class TokenLedger:
     def __init__(self, count_tokens: CountTokens) -> None:
         self._count_tokens = count_tokens
         self._chats: LRUCache[ChatId, dict[MessageId, _Counted]] = LRUCache(MAX_CHATS)
+        self._last: LRUCache[ChatId, tuple[Sequence[Message], Costs]] = LRUCache(MAX_CHATS)
         self._lock = threading.Lock()  # `costs` runs in threads
 
     def uncounted(self, chat_id: ChatId, messages: Sequence[Message]) -> int:
         """The number of characters that `costs` would have to count."""
         with self._lock:
             known = self._chats.get(chat_id, {})
-        return sum(len(sent_text(m)) for m in messages if _known(known, m) is None)
+            last = self._last.get(chat_id)
+        new = messages[_same_beginning(last[0], messages) :] if last else messages
+        return sum(len(sent_text(m)) for m in new if _known(known, m) is None)
 
     def costs(self, chat_id: ChatId, messages: Sequence[Message]) -> Costs:
         """The costs of these messages; counts those that are new or have changed."""
         with self._lock:
             known = self._chats.setdefault(chat_id, {})
-        counted = [_known(known, m) or self._count(m) for m in messages]
+            last, before = self._last.get(chat_id) or ((), _no_costs())
+        same = _same_beginning(last, messages)
+        counted = [_known(known, m) or self._count(m) for m in messages[same:]]
         if len(known) > 2 * len(messages) + 100:
             known.clear()  # most of these messages have been deleted
         known.update((one.message.id, one) for one in counted)
-        n = len(counted)
-        return Costs(
-            np.fromiter((one.tokens for one in counted), np.int64, n),
-            np.fromiter((one.part for one in counted), np.int8, n),
-            {place: one.hidden_text for place, one in enumerate(counted) if one.hidden_text},
-        )
+        costs = before.going_on(same, counted)
+        with self._lock:
+            self._last[chat_id] = messages, costs
+        return costs
 
     def forget(self, chat_id: ChatId) -> None:
         """Forget a deleted chat."""
         with self._lock:
             self._chats.pop(chat_id, None)
+            self._last.pop(chat_id, None)
 
     def _count(self, message: Message) -> _Counted:
         text = sent_text(message)
@@ -173,6 +193,13 @@ def _attached(view: ChatView, decision: Decision, costs: Costs, count_tokens: Co
         for message in view.messages
         if message.id in carriers
     )
+
+
+def _same_beginning(before: Sequence[Message], messages: Sequence[Message]) -> int:
+    """How many messages are the same objects in both lists, from the beginning on."""
+    pairs = enumerate(zip(before, messages, strict=False))
+    shorter = min(len(before), len(messages))
+    return next((at for at, (old, new) in pairs if old is not new), shorter)
 
 
 def _known(known: dict[MessageId, _Counted], message: Message) -> _Counted | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from smart_context.chat.messages import Message
 from smart_context.plugin.forecast.costs import PART_NAMES
-from smart_context.plugin.receipts.receipt import Receipt, ReceiptRow
+from smart_context.plugin.receipts.receipt import TOOL, Receipt, ReceiptRow
 from smart_context.values import JsonObject
 
 ONE_LINE = 200
@@ -48,6 +48,7 @@ def receipt_document(receipt: Receipt, texts: Mapping[str, str]) -> JsonObject:
         "unchanged": receipt.repeated_tokens,
         "sections": [section.to_dict() for section in receipt.sections],
         "messages": [_row_document(row, texts) for row in receipt.rows],
+        "tool_results": tool_results(receipt.rows),
         "sent": dict(receipt.sent),
         "prompt": list(receipt.prompt) or None,
         "unseen": list(receipt.hidden_places),
@@ -86,6 +87,26 @@ def difference_document(before: Receipt, after: Receipt, texts: Mapping[str, str
         ],
         "sections": _changed(_sections(before), _sections(after)),
         "same_request": bool(before.sent) and before.sent.get("digest") == after.sent.get("digest"),
+    }
+
+
+def tool_results(rows: Sequence[ReceiptRow]) -> JsonObject | None:
+    """What the results of tools cost that were sent, in all and by topic; `None` without any."""
+    tokens: dict[str, list[int]] = {}
+    for row in rows:
+        if row.role == TOOL and row.reason.is_in:
+            tokens.setdefault(row.reason.topic, []).append(row.tokens)
+    if not tokens:
+        return None
+    by_topic = [
+        {"topic": topic, "messages": len(found), "tokens": sum(found)}
+        for topic, found in tokens.items()
+    ]
+    by_topic.sort(key=lambda entry: -int(str(entry["tokens"])))
+    return {
+        "messages": sum(map(len, tokens.values())),
+        "tokens": sum(map(sum, tokens.values())),
+        "by_topic": by_topic,
     }
 
 

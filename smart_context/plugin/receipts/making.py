@@ -1,22 +1,23 @@
 """Makes receipts from what a turn decided and how it ended."""
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from smart_context.chat.compaction import sent_text
 from smart_context.chat.messages import Message, MessageId
-from smart_context.host.request.tokens import texts_of
 from smart_context.host.turn import Turn
 from smart_context.llm.models import PromptMessage
 from smart_context.plugin.briefing.briefing import Briefing
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.forecast.forecasts import Forecast
-from smart_context.plugin.receipts.prompt_prefix import shared_prefix_tokens
+from smart_context.plugin.receipts.prompt_prefix import SentRequest, shared_prefix_tokens
 from smart_context.plugin.receipts.receipt import (
+    TOOL,
     Receipt,
     ReceiptRow,
     sent_digest,
-    stored_prompt,
 )
 from smart_context.plugin.receipts.sections import sections_of
 from smart_context.plugin.selection.absences import absences
@@ -72,7 +73,7 @@ def receipt_of_turn(
     pending: PendingReceipt,
     forecast: Forecast,
     *,
-    before: Sequence[PromptMessage] = (),
+    requests: tuple[SentRequest, SentRequest],
     at: str,
     models: Mapping[str, str],
     count_tokens: CountTokens,
@@ -83,25 +84,60 @@ def receipt_of_turn(
         turn: The turn.
         pending: What it decided.
         forecast: The same with what it costs.
-        before: The chat's previous request; empty if unknown.
+        requests: The chat's previous request, empty if unknown, and this one.
         at: When, ISO 8601.
         models: The models' names, by use.
         count_tokens: Counts for the model that was asked.
     """
     made = _made(pending, forecast, turn.message, turn.system_prompt, turn.history, count_tokens)
-    return _ended(made, turn, before=before, at=at, models=models, count_tokens=count_tokens)
+    topics = {
+        message_id: topic.label
+        for topic in forecast.view.sidecar.topics
+        for message_id in topic.message_ids
+    }
+    following = turn.client.following if turn.client else ()
+    current = [
+        ReceiptRow(m.id, m.role, Reason(kind=ReasonKind.CURRENT), count_tokens(sent_text(m)))
+        for m in following
+    ]
+    made = _with_current(made, current)
+    if topics:
+        made = replace(made, rows=_with_topics(made.rows, topics))
+    return _ended(made, turn, requests, at=at, models=models, count_tokens=count_tokens)
+
+
+def _with_topics(
+    rows: tuple[ReceiptRow, ...], topics: Mapping[MessageId, str]
+) -> tuple[ReceiptRow, ...]:
+    """The rows with the topics of tool results, by which they are summed up."""
+    return tuple(
+        [
+            row._replace(reason=replace(row.reason, topic=topics[MessageId(row.id)]))
+            if row.role == TOOL and not row.reason.topic and row.id in topics
+            else row
+            for row in rows
+        ]
+    )
+
+
+def _with_current(made: Receipt, current: Sequence[ReceiptRow]) -> Receipt:
+    """The receipt with what followed the question in another program's request."""
+    if not current:
+        return made
+    tokens = sum(row.tokens for row in current)
+    parts = {**made.parts, "history": made.parts["history"] + tokens}
+    return replace(made, rows=(*made.rows, *current), parts=parts)
 
 
 def receipt_of_passed_on(
     turn: Turn,
     *,
-    before: Sequence[PromptMessage] = (),
+    requests: tuple[SentRequest, SentRequest],
     at: str,
     models: Mapping[str, str],
     count_tokens: CountTokens,
 ) -> Receipt:
     """The receipt of another program's request that went on as it came; as `receipt_of_turn`."""
-    texts = [text for message in turn.sent for text in texts_of(message)]
     made = Receipt(
         turn="",
         question="",
@@ -110,22 +146,23 @@ def receipt_of_passed_on(
         outcome="",
         settings=settings_document(FilterState(), FilterSettings()),
         models={},
-        parts={"history": sum(map(count_tokens, texts))},
+        parts={"history": sum(requests[1].tokens)},
     )
-    return _ended(made, turn, before=before, at=at, models=models, count_tokens=count_tokens)
+    return _ended(made, turn, requests, at=at, models=models, count_tokens=count_tokens)
 
 
 def _ended(
     made: Receipt,
     turn: Turn,
+    requests: tuple[SentRequest, SentRequest],
     *,
-    before: Sequence[PromptMessage],
     at: str,
     models: Mapping[str, str],
     count_tokens: CountTokens,
 ) -> Receipt:
     """A receipt with what is known once the turn is over."""
     usage, client = turn.usage, turn.client
+    before, sent = requests
     return replace(
         made,
         turn=turn.id,
@@ -137,11 +174,9 @@ def _ended(
         usage={"prompt": usage.prompt_tokens, "completion": usage.completion_tokens}
         if usage
         else {},
-        sent=sent_digest(turn.sent) if turn.sent else {},
-        prompt=stored_prompt(turn.sent),
-        repeated_tokens=shared_prefix_tokens(before, turn.sent, count_tokens)
-        if before and turn.sent
-        else None,
+        sent=sent.digest,
+        prompt=sent.stored,
+        repeated_tokens=shared_prefix_tokens(before, sent, count_tokens),
         client=client.client if client else "",
         endpoint=client.endpoint if client else "",
         kind=client.kind if client else "turn",
@@ -161,8 +196,9 @@ def receipt_of_replay(
     made = _made(
         pending, forecast, pending.briefing.message, system, pending.decision.messages, count_tokens
     )
+    current = [row for row in original.rows if row.reason.kind is ReasonKind.CURRENT]
     return replace(
-        made,
+        _with_current(made, current),
         turn=original.turn,
         question=original.question,
         answer=original.answer,
@@ -215,26 +251,36 @@ def _rows(
     """Every message before the question, in the chat's order, then what plugins added."""
     decision = forecast.decision
     sent = {message.id for message in history}
-    rows: dict[MessageId, ReceiptRow] = {}
-    for position, message in enumerate(decision.candidates):
-        reason = _as_sent(decision.selection.reasons.at(position), is_sent=message.id in sent)
-        tokens = int(forecast.costs.tokens[position])
-        rows[message.id] = ReceiptRow(
-            id=message.id, role=message.role, reason=reason, tokens=tokens
-        )
+    decided = _decided_rows(forecast, sent)
+    rows = {row.id: row for row in decided}
     absent = absences(forecast.view.messages, decision.candidates)
+    if not absent and len(rows) == len(forecast.view.messages) and sent.issubset(rows):
+        return tuple(decided)
     others = [(m, absent[m.id].reason) for m in forecast.view.messages if m.id in absent]
-    known = absent.keys() | rows.keys()
-    others += [(m, Reason(kind=ReasonKind.ADDED)) for m in history if m.id not in known]
+    added = Reason(kind=ReasonKind.ADDED)
+    others += [(m, added) for m in history if not (m.id in absent or m.id in rows)]
     for message, reason in others:
-        rows[message.id] = ReceiptRow(
-            id=message.id,
-            role=message.role,
-            reason=_as_sent(reason, is_sent=message.id in sent),
-            tokens=count_tokens(message.text),
-        )
+        found = _as_sent(reason, is_sent=message.id in sent)
+        rows[message.id] = ReceiptRow(message.id, message.role, found, count_tokens(message.text))
     order = dict.fromkeys((*(message.id for message in forecast.view.messages), *rows))
     return tuple(rows[message_id] for message_id in order if message_id in rows)
+
+
+def _decided_rows(forecast: Forecast, sent: AbstractSet[MessageId]) -> list[ReceiptRow]:
+    """The messages that were decided about; of a long chat there are ten thousand."""
+    reasons = forecast.decision.selection.reasons
+    columns = (reasons.all(), reasons.is_in.tolist(), forecast.costs.tokens.tolist())
+    return [
+        ReceiptRow(
+            message.id,
+            message.role,
+            reason if is_in == (message.id in sent) else _as_sent(reason, is_sent=not is_in),
+            tokens,
+        )
+        for message, reason, is_in, tokens in zip(
+            forecast.decision.candidates, *columns, strict=True
+        )
+    ]
 
 
 def _as_sent(reason: Reason, *, is_sent: bool) -> Reason:

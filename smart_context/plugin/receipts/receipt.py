@@ -2,9 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from smart_context.llm.models import PromptMessage
 from smart_context.relevance.reasons import Reason, ReasonKind
@@ -13,11 +13,16 @@ from smart_context.values import JsonObject
 MAX_PROMPT_BYTES = 48 * 1024
 """A longer request is not stored; it can be rebuilt until chat or notes change."""
 
+TOOL = "tool"
+"""The role of a tool's result."""
+
 _KINDS = frozenset(ReasonKind)
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_quoted: Callable[[str], str] = json.encoder.encode_basestring
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReceiptRow:
+
+class ReceiptRow(NamedTuple):
     """One message of the chat in a receipt.
 
     Attributes:
@@ -31,13 +36,6 @@ class ReceiptRow:
     role: str
     reason: Reason
     tokens: int
-
-    def to_list(self) -> list[Any]:
-        """The row as it is stored: id, role, kind, score, tokens, topic, detail; no empty ends."""
-        reason = self.reason
-        score = None if reason.score is None else round(float(reason.score), 3)
-        row = [self.id, self.role, reason.kind.value, score, self.tokens]
-        return row + [reason.topic, reason.detail][: 2 if reason.detail else bool(reason.topic)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,13 +143,13 @@ class Receipt:
         document = {
             "version": 1,
             **{name: getattr(self, name) for name in _PLAIN},
-            "rows": [row.to_list() for row in self.rows],
             "sections": [section.to_dict() for section in self.sections],
             "prompt": list(self.prompt),
             "unseen": list(self.hidden_places),
             "unchanged": self.repeated_tokens,
         }
-        return json.dumps(document, ensure_ascii=False, separators=(",", ":"), default=dict)
+        text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), default=dict)
+        return f'{text[:-1]},"rows":[{_rows_text(self.rows)}]}}'
 
     @classmethod
     def from_line(cls, line: str | bytes) -> "Receipt":
@@ -185,24 +183,46 @@ _PLAIN = (
 )
 
 
+def _rows_text(rows: Sequence[ReceiptRow]) -> str:
+    """Rows as they are stored: id, role, kind, score, tokens, topic, detail; no empty ends.
+
+    Most rows of a long chat share their reason, and none holds anything but texts and numbers.
+    """
+    ends: dict[int, tuple[str, str]] = {}
+    lines: list[str] = []
+    for row in rows:
+        end = ends.get(id(row.reason))
+        if end is None:
+            end = ends[id(row.reason)] = _stored_reason(row.reason)
+        kind, topic = end
+        lines.append(f"[{_quoted(row.id)},{_quoted(row.role)},{kind},{row.tokens}{topic}]")
+    return ",".join(lines)
+
+
+def _stored_reason(reason: Reason) -> tuple[str, str]:
+    score = "null" if reason.score is None else str(round(float(reason.score), 3))
+    end = [reason.topic, reason.detail][: 2 if reason.detail else bool(reason.topic)]
+    return f"{_quoted(reason.kind.value)},{score}", "".join(f",{_quoted(text)}" for text in end)
+
+
 def sent_digest(prompt: Sequence[PromptMessage]) -> dict[str, Any]:
     """A digest of a request's messages, their number and their size."""
-    text = _canonical(prompt)
+    return digest_of([canonical(message) for message in prompt])
+
+
+def digest_of(texts: Sequence[str]) -> dict[str, Any]:
+    """As `sent_digest`, of messages in their canonical form."""
+    text = f"[{','.join(texts)}]"
     return {
         "digest": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
-        "messages": len(prompt),
+        "messages": len(texts),
         "characters": len(text),
     }
 
 
-def stored_prompt(prompt: Sequence[PromptMessage]) -> tuple[PromptMessage, ...]:
-    """The request if it is short enough to store, else nothing."""
-    size = len(_canonical(prompt).encode("utf-8", "surrogatepass"))
-    return tuple(prompt) if size <= MAX_PROMPT_BYTES else ()
-
-
-def _canonical(prompt: Sequence[PromptMessage]) -> str:
-    return json.dumps(list(prompt), ensure_ascii=False, separators=(",", ":"))
+def canonical(message: PromptMessage) -> str:
+    """A message in the one form that digests are made of."""
+    return _encode(message)
 
 
 def _row(entry: Sequence[Any], threshold: float, recent: int) -> ReceiptRow:

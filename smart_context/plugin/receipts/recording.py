@@ -24,10 +24,11 @@ from smart_context.plugin.receipts.making import (
     receipt_of_passed_on,
     receipt_of_turn,
 )
+from smart_context.plugin.receipts.prompt_prefix import SentRequest, sent_request
 from smart_context.plugin.receipts.receipt import Receipt
 from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.settings import FilterSettings
-from smart_context.values import JsonObject
+from smart_context.values import CountTokens, JsonObject
 
 RECEIPT_KEPT = "smart_context.receipt_kept"
 """Event: a turn's receipt is stored; carries `chat_id` and `turn`."""
@@ -62,7 +63,7 @@ class ReceiptRecorder:
     _pending: LRUCache[str, PendingReceipt] = field(
         init=False, default_factory=partial(LRUCache, MAX_TURNS)
     )
-    _last_requests: LRUCache[ChatId, Sequence[PromptMessage]] = field(
+    _last_requests: LRUCache[ChatId, SentRequest] = field(
         init=False, default_factory=partial(LRUCache, MAX_CHATS)
     )
 
@@ -96,13 +97,24 @@ class ReceiptRecorder:
         models = self.models()
         name = models.chat.name
         make = await self._maker(turn, pending)
-        receipt = await asyncio.to_thread(
-            make,
-            before=await self._request_before(turn),
-            at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            models={"chat": name, "embedding": models.embedder.name},
-            count_tokens=lambda text: count_tokens(text, name),
-        )
+        before = await self._request_before(turn.chat_id)
+
+        def counted(text: str) -> int:
+            return count_tokens(text, name)
+
+        def made() -> tuple[SentRequest, Receipt]:
+            known = before if isinstance(before, SentRequest) else _read_back(before, counted)
+            sent = sent_request(turn.sent, known, counted)
+            return sent, make(
+                requests=(known, sent),
+                at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                models={"chat": name, "embedding": models.embedder.name},
+                count_tokens=counted,
+            )
+
+        sent, receipt = await asyncio.to_thread(made)
+        if sent.messages:
+            self._last_requests[turn.chat_id] = sent
         try:
             # An aside often comes before the first turn, which makes the chat.
             if is_passed_on or await self.chats.exists(turn.chat_id):
@@ -122,12 +134,13 @@ class ReceiptRecorder:
         forecast = await self.forecasts.with_costs(pending.view, pending.decision)
         return partial(receipt_of_turn, turn, pending, forecast)
 
-    async def _request_before(self, turn: Turn) -> Sequence[PromptMessage]:
-        """The chat's request before this turn's; empty if unknown."""
-        before = self._last_requests.get(turn.chat_id, ())
-        if not before:
-            newest = (await self.files.all(turn.chat_id))[:1]
-            before = newest[0].prompt if newest else ()
-        if turn.sent:
-            self._last_requests[turn.chat_id] = turn.sent
-        return before
+    async def _request_before(self, chat_id: ChatId) -> SentRequest | Sequence[PromptMessage]:
+        """The chat's request before this turn's, as it is known; empty if unknown."""
+        if known := self._last_requests.get(chat_id):
+            return known
+        newest = (await self.files.all(chat_id))[:1]
+        return newest[0].prompt if newest else ()
+
+
+def _read_back(prompt: Sequence[PromptMessage], count: CountTokens) -> SentRequest:
+    return sent_request(prompt, SentRequest(), count)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from smart_context.chat.clients import client_history, is_of_client
-from smart_context.chat.messages import ChatId, Message, MessageId
+from smart_context.chat.messages import HELD, ChatId, Message, MessageId
 from smart_context.chat.store import ChatStore
 from smart_context.errors import InvalidParams
 from smart_context.plugin.choices.sidecars import Sidecars
@@ -60,6 +60,7 @@ class ChatFilter:
             topics=_topics_of(others),
             sidecar=await self.sidecars.of(chat_id),
             is_of_client=is_of_client(others),
+            is_held=others.get(HELD) is True,
         )
 
     async def _history(

@@ -7,6 +7,11 @@ from smart_context.plugin.selection.status_line import status_line
 from smart_context.relevance.reasons import KINDS, ReasonKind
 from smart_context.results import FilterResult
 
+HELD_BY_PROVIDER = (
+    "The provider holds this chat's history: the client sends only what is new, so the filter "
+    "leaves nothing out. Set the client to send the whole history."
+)
+
 
 def filter_result(
     view: ChatView, decision: Decision, *, role_problem: str, undo_steps: int
@@ -23,7 +28,9 @@ def filter_result(
         "total_messages": len(view.messages),
         "fell_back": decision.selection.fell_back,
         "status": status_line(view, decision),
-        "problem": " ".join(filter(None, (decision.problem, role_problem))),
+        "problem": " ".join(
+            filter(None, (decision.problem, HELD_BY_PROVIDER if view.is_held else "", role_problem))
+        ),
         "threshold": decision.selection.reasons.threshold,
         "threshold_is_own": state.threshold is not None,
         "pinned": list(state.pinned),

@@ -38,6 +38,7 @@ class ChatView:
         is_of_client: Another program keeps the chat, and minds the model's window itself.
         sidecar: What is stored next to the chat.
         more_follow: True if the message being sent is stored already.
+        is_held: The provider held the history of the last request, so nothing was left out.
     """
 
     chat_id: ChatId
@@ -47,6 +48,7 @@ class ChatView:
     sidecar: ChatSidecar
     more_follow: bool = False
     is_of_client: bool = False
+    is_held: bool = False
 
     @property
     def sticky_ids(self) -> frozenset[MessageId]:

@@ -243,3 +243,41 @@ def test_plugins_can_end_or_answer_a_clients_turn(tmp_path):
         assert "Secrets stay here." in refused.json["error"]["message"]
         assert client.chat(user("ping")).text == "pong"
         assert not provider.chat_requests
+
+
+def test_the_panel_says_that_the_provider_holds_the_history(server, provider):
+    body = {"id": "resp_held", "object": "response", "status": "completed", "output": []}
+    provider.reply_with(*[Reply(body=json.dumps(body).encode())] * 3, path="/responses")
+    client, chat = ApiClient(server), {"X-Smart-Context-Chat": "held"}
+
+    def problem():
+        return server.ask("smart_context.get_topics", chat_id="held")["problem"]
+
+    client.respond("Tell me about the lamp", headers=chat)
+    assert problem() == ""
+    client.respond("And then?", headers=chat, previous_response_id="resp_held")
+    assert problem().startswith("The provider holds this chat's history")
+    client.respond([user("Tell me about the lamp")], headers=chat)
+    assert problem() == ""
+
+
+def test_the_receipt_says_what_the_tool_results_of_a_run_cost(server, provider):
+    talk = Chat(server, provider, "agent")
+    calls = [{**CALL, "id": f"call_{n}"} for n in range(3)]
+    run = [user("Look around")]
+    for number, call in enumerate(calls):
+        run += [
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": call["id"], "content": "found it " * (number + 1)},
+        ]
+    talk.send(*run)
+    shown = talk.ask("receipt")
+    rows = [row for row in shown["messages"] if row["role"] == "tool"]
+    assert [row["kind"] for row in rows] == ["current"] * 3
+    costs = [row["tokens"] for row in rows]
+    assert costs == sorted(costs)
+    assert costs[0] > 0
+    assert shown["tool_results"]["messages"] == 3
+    assert shown["tool_results"]["tokens"] == sum(costs)
+    assert sum(shown["parts"].values()) >= sum(row["tokens"] for row in shown["messages"])
+    assert [row["in"] for row in shown["messages"]] == [True] * 6

@@ -36,7 +36,7 @@ def test_nothing_left_out_and_nothing_added_is_the_same_text():
     raw, made = sent([system("s"), user("q")], [0, 1])
     assert made.text == raw
     assert made.count == 2
-    assert [json.loads(item) for item in made.items()] == [system("s"), user("q")]
+    assert [*made.values()] == [system("s"), user("q")]
 
 
 def test_what_is_left_out_is_missing_and_the_rest_is_as_it_came():
@@ -115,7 +115,7 @@ def test_items_of_a_response_are_left_out_and_brought_back():
     items = [user("q"), user("Remember this."), user("r")]
     assert json.loads(made.text) == {"model": "m", "input": items, "x": 1}
     assert made.count == 3
-    assert [json.loads(item) for item in made.items()] == items
+    assert [*made.values()] == items
 
 
 def test_a_response_to_a_bare_text_has_one_item():
@@ -123,8 +123,8 @@ def test_a_response_to_a_bare_text_has_one_item():
     units = list(response_units([user("Hi")]))
     made = outgoing("responses", body, units, [0], brought_back={}, system="You review.")
     assert json.loads(made.text) == {"input": "Hi", "x": 1, "instructions": "You review."}
-    assert [json.loads(item) for item in made.items()] == [user("Hi")]
-    assert not outgoing("chat", read_body(b"{}", "messages"), [], [], brought_back={}).items()
+    assert [*made.values()] == [user("Hi")]
+    assert not outgoing("chat", read_body(b"{}", "messages"), [], [], brought_back={}).values()
 
 
 PARTS = (

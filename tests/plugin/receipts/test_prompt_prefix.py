@@ -2,7 +2,11 @@
 
 import pytest
 
-from smart_context.plugin.receipts.prompt_prefix import shared_prefix_tokens
+from smart_context.plugin.receipts.prompt_prefix import (
+    SentRequest,
+    sent_request,
+    shared_prefix_tokens,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -17,7 +21,7 @@ SYSTEM, ASKED, SAID = message("system", "abcd"), message("user", "ef"), message(
 @pytest.mark.parametrize(
     ("before", "after", "tokens"),
     [
-        pytest.param([], [SYSTEM], 0, id="nothing before"),
+        pytest.param([], [SYSTEM], None, id="nothing before"),
         pytest.param([SYSTEM, ASKED], [SYSTEM, ASKED], 6, id="the same"),
         pytest.param([SYSTEM, ASKED], [SYSTEM, ASKED, SAID], 6, id="something follows"),
         pytest.param([SYSTEM, ASKED, SAID], [SYSTEM, ASKED], 6, id="something is gone"),
@@ -34,7 +38,8 @@ SYSTEM, ASKED, SAID = message("system", "abcd"), message("user", "ef"), message(
     ],
 )
 def test_the_beginning_ends_where_requests_differ(before, after, tokens):
-    assert shared_prefix_tokens(before, after, len) == tokens
+    first = sent_request(before, SentRequest(), len)
+    assert shared_prefix_tokens(first, sent_request(after, first, len), len) == tokens
 
 
 async def test_receipts_tell_how_much_began_as_the_request_before(notes, served):
