@@ -258,7 +258,7 @@ def _calibration_as_text(calibration: "Calibration", path: Path | None) -> str:
             f"{calibration.model}, from {calibration.topics} topics of {calibration.chats} chats",
             table(("A MESSAGE IS", "SIMILARITY", "SCORE"), steps),
             table(("SIMILARITY", "PAIRS", *(f"{q} %" for q in QUANTILES)), rows),
-            f"In {calibration.auc:.0%} of the pairs, the message about the topic is the closer one.",
+            f"In {calibration.auc:.0%} of the pairs, the message about the topic is closer.",
             end,
         )
     )

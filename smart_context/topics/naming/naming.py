@@ -184,7 +184,7 @@ def _plain_name(said: Sequence[str], speakers: AbstractSet[str]) -> str:
         words = [
             word
             for word in spelled_words(text)
-            if not is_stop_word(word) and accepted(word, said, speakers)
+            if not is_stop_word(word) and not word.isdigit() and accepted(word, said, speakers)
         ]
         if words:
             most = 1 if UNSPACED_RUN.match(words[0]) else _PLAIN_WORDS

@@ -20,6 +20,7 @@ SPEAKERS = frozenset({"evan", "melanie"})
         ("Rules of Subway", "Rules of Subway"),
         ("Melody", "Melody"),
         ("thanks", ""),
+        ("Appreciate Subway", ""),
         ("How's Subway", ""),
         ("のルール", "ルール"),
         ("カップヌ", "カップヌードル"),

@@ -38,6 +38,8 @@ def phrases(*texts):
                      id="no reference numbers"),
         pytest.param(["she really brings joy to the crowd"], {"brings", "joy", "crowd"},
                      id="no verb before its object"),
+        pytest.param(["It has been booked.Your reference is here"], {"booked", "reference"},
+                     id="a new sentence without a space"),
         pytest.param(["see `foo_bar` https://x.y/z"], set(), id="no code and no addresses"),
         pytest.param(["Ich mag Brot mit Käse im Ofen"], {"Brot", "Käse", "Ofen", "mag",
                      "Brot mit Käse", "Käse im Ofen"}, id="German: nouns and what joins them"),

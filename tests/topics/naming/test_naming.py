@@ -111,6 +111,11 @@ async def test_no_two_groups_have_the_same_label():
     assert len(set(labels)) == 2
 
 
+async def test_a_number_is_no_label():
+    talk = Talk(texts=["how are you? i am 24", "24"], vectors=np.eye(2, 8, dtype=np.float32))
+    assert "24" not in await labels_of(talk, [[0, 1]], FakeEmbedder(dimensions=8))
+
+
 async def test_no_two_labels_have_the_same_words():
     texts = ["the family moments and a picnic", "the family moments and the moment of a family"]
     vectors = np.eye(2, 8, dtype=np.float32)

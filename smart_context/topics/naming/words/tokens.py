@@ -16,6 +16,9 @@ _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+|www\.\S+", re.DOTAL
 _TOKEN = re.compile(
     r"(?P<word>[^\W_](?:[\w'-]|[.#](?=\w))*(?:\+\+|#)?)|(?P<comma>[,;/&+])|(?P<break>[^\w\s]|\n)"
 )
+_UNPARTED = re.compile(r"(?<=[a-z][.!?])(?=[A-Z][a-z])")
+"""Between two sentences without a space: `booked.Your`."""
+
 _REFERENCE = re.compile(r"(?=.{6})[A-Z]{1,2}\d{4,}|(?=.{6})(?=\w*\d[A-Z])[A-Z]+\d[A-Z\d]*")
 """`TR9635`, `WBB6XXRP`: a number of a booking, not a name."""
 
@@ -62,7 +65,8 @@ _BREAK = Token(".", ".", Kind.BREAK)
 
 def plain_text(text: str, most: int) -> str:
     """The first `most` characters without code and addresses, with plain apostrophes."""
-    return _CODE.sub(" . ", text[:most]).replace("\u2019", "'")
+    without_code = _CODE.sub(" . ", text[:most]).replace("\u2019", "'")
+    return _UNPARTED.sub(" ", without_code)
 
 
 def tokens_of(plain: str, grammar: Grammar) -> list[Token]:
