@@ -1,5 +1,6 @@
 """The checks of the trade, as tests, so that one command runs everything."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -105,6 +106,8 @@ def test_pages_load_nothing_from_elsewhere():
     scripts = [path for path in (ROOT / "static").rglob("*.*") if path.parent.name != "fonts"]
     for path in [*scripts, *(ROOT / "templates").rglob("*.html")]:
         text = path.read_text(encoding="utf-8").replace("http://www.w3.org/", "")
+        # What a user may write into the settings, such as a server on this machine, loads nothing.
+        text = re.sub(r'base_url = "http://127\.0\.0\.1:\d+/v1"', "", text)
         assert "http://" not in text, path
         assert "https://" not in text, path
 
