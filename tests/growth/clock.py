@@ -12,7 +12,7 @@ times, or less when its quadratic part is fast."""
 
 _PATIENCE_S = 2.0
 _MEASURABLE_S = 0.005
-_ATTEMPTS = 4
+_ATTEMPTS = 12
 
 Text = Callable[[int], str]
 """A worst case of about that length."""
@@ -26,22 +26,22 @@ def growth(run: Callable[[str], object], make: Text, *, longest: int) -> float:
     """How many times longer a text takes that is 8 times as long; about 8 when linear.
 
     What takes no measurable time for the longest text counts as linear. Other work on the machine
-    makes a measurement longer, never shorter, so the least of several is right.
+    makes a measurement longer, never shorter, so the least of several is right, of each.
     """
     for length in (longest // 64, longest // 8):  # what is quadratic need not be waited for
         if seconds(run, make(length)) >= _PATIENCE_S / 4:
             return float("inf")
-    found = float("inf")
+    longer = shorter = float("inf")
     for _ in range(_ATTEMPTS):
-        longer = seconds(run, make(longest))
+        longer = min(longer, seconds(run, make(longest)))
         if longer < _MEASURABLE_S:
             return 0.0
         if longer >= _PATIENCE_S:
             return float("inf")
-        found = min(found, longer / seconds(run, make(longest // TIMES)))
-        if found < MOST_GROWTH:
+        shorter = min(shorter, seconds(run, make(longest // TIMES)))
+        if longer / shorter < MOST_GROWTH:
             break
-    return found
+    return longer / shorter
 
 
 def seconds(run: Callable[[str], object], text: str) -> float:
