@@ -67,9 +67,13 @@ def _grown(part: str, texts: Sequence[str]) -> str:
 
 
 def _sides(stretch: str, part: str) -> list[tuple[str, str]]:
-    """For each place where the phrase is: the characters before and after it."""
+    """For each place where the phrase is: as many characters on each side as can matter."""
     starts = [at for at in range(len(stretch)) if stretch.startswith(part, at)]
-    return [(stretch[:at], stretch[at + len(part) :]) for at in starts]
+    ends = [at + len(part) for at in starts]
+    return [
+        (stretch[max(0, start - _LONGEST) : start], stretch[end : end + _LONGEST])
+        for start, end in zip(starts, ends, strict=True)
+    ]
 
 
 def _shared(texts: Sequence[str]) -> str:
