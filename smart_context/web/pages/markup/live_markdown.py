@@ -40,18 +40,18 @@ class LiveMarkdown:
 
 
 async def _body(request: Request) -> bytes:
-    body = b""
+    """The body; empty if it is too large, but read: who is still sending sees no answer."""
+    body = bytearray()
     async for chunk in request.stream():
-        body += chunk
-        if len(body) > _MAX_BYTES:
-            return b""
-    return body
+        if len(body) <= _MAX_BYTES:
+            body += chunk
+    return bytes(body) if len(body) <= _MAX_BYTES else b""
 
 
 def _texts(body: bytes) -> list[str] | None:
     try:
         texts = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     is_list = isinstance(texts, list) and len(texts) <= _MAX_PARTS
     if not is_list or not all(isinstance(t, str) and len(t) <= QUICK_CHARS for t in texts):
