@@ -112,6 +112,7 @@ def test_a_section_may_be_protected_and_have_no_note():
 def test_a_tree_names_each_folder_once():
     paths = ["b.py", "a/x.py", "a/c/d.py", "a/c/e.py", "a-b/f.py"]
     assert tree_of(paths) == "a/\n  c/\n    d.py\n    e.py\n  x.py\na-b/\n  f.py\nb.py"
+    assert tree_of(["a/b/x", "a/c/y"]) == "a/\n  b/\n    x\n  c/\n    y"
     assert tree_of(["a/b/c/x", "a/b/d/y"]) == "a/\n  b/\n    c/\n      x\n    d/\n      y"
 
 

@@ -189,6 +189,12 @@ def test_what_goes_leaves_the_rest_as_it_was():
     assert (less.attached_text, less.images) == ("", {})
 
 
+def test_what_just_fits_without_its_attached_text_is_sent():
+    request = Request(message="Hello" + "ä" * 300, attached_text="ä" * 300)
+    less = replace(request, message=f"Hello{ATTACHED_LEFT_OUT}", attached_text="")
+    assert fitted(request, holding(less)) == less
+
+
 def test_a_message_stays_when_its_attached_text_is_not_found_in_it():
     file = {"file_type": "image/png", "storage_key": "new", "name": "new"}
     request = Request(

@@ -69,8 +69,8 @@ def endpoint(model="local", **also):
 )
 def test_a_window_is_that_of_the_settings_or_of_the_table(model, tokens):
     window = window_of(model)
-    assert (window and window.tokens) == tokens
-    assert window is None or window.model == model.model
+    assert (window is None) is (tokens is None)
+    assert window is None or (window.tokens, window.model) == (tokens, model.model)
 
 
 def test_tokens_are_counted_as_the_model_does_unless_a_counter_is_given():

@@ -167,10 +167,10 @@ async def test_neither_its_own_answer_nor_other_facts_make_a_fact_stand():
 
 
 def test_the_three_nearest_messages_count_whatever_the_length_of_their_vectors():
-    messages = chat("I love spicy food.", *("a: Well." for _ in range(5)))
-    vectors = np.zeros((6, 2), dtype=np.float32)
-    vectors[0] = [0.01, 0.0]
-    for place, cosine in enumerate((1.0, 0.3, 0.3, 0.12, 0.1), start=1):
+    messages = chat("I love spicy food.", *("a: Well." for _ in range(6)))
+    vectors = np.zeros((7, 2), dtype=np.float32)
+    vectors[0] = [5.0, 0.0]
+    for place, cosine in enumerate((1.0, 0.3, 0.3, 0.12, 0.1, 0.1), start=1):
         vectors[place] = [100 * cosine, 100 * np.sqrt(1 - cosine**2)]
     assert standing_facts(messages, vectors) == {0}  # its answer left out, on average 0.24
     vectors[4] = [11.0, 99.4]
