@@ -126,6 +126,7 @@ def test_what_a_client_sends_is_stored_as_text_and_parts(sent, stored):
     (unit,) = chat_units([{"role": "assistant", **sent}])
     document = unit.stored("m1", "2026-03-01T12:00:00Z")
     content = document["content"]
+    assert type(content) in (str, list)
     if not isinstance(content, str):
         content = [
             {name: value for name, value in part.items() if name != "digest"} for part in content

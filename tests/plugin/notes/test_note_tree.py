@@ -84,6 +84,7 @@ def test_rows_of_a_folder_are_sorted_by_name_whatever_their_case():
         *("x/a/", "x/B/", "x/c.md", "x/D.md")
     ]
     assert [row.name for row in below.listing("x/B/", 0, 10)[0]] == ["X"]
+    assert [row.path for row in NoteTree(["bX", "b1"]).listing("", 0, 10)[0]] == ["b1", "bX"]
 
 
 def test_a_tree_holds_its_files_and_folders():
