@@ -86,7 +86,8 @@ def merges(
         joined[one] = _NEVER
         links[one] = links[:, one] = joined
         links[other] = links[:, other] = _NEVER
-        stale = np.flatnonzero((nearest == one) | (nearest == other) | (places == one))
+        is_joined = (places == one) | (places == other)
+        stale = np.flatnonzero((nearest == one) | (nearest == other) | is_joined)
         nearest[stale] = links[stale].argmax(axis=1)
         best[stale] = links[stale, nearest[stale]]
         better = joined > best

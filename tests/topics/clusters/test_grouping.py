@@ -118,6 +118,13 @@ def test_groups_are_joined_by_average_link(count):
     assert found == pytest.approx([*slow_merges(rows.astype(float), 0.3)], abs=1e-5)
 
 
+def test_what_has_joined_a_group_never_joins_again():
+    rows = EYE[[0, 1, 0, 2, 0, 1, 0, 2, 1, 0, 2, 2, 0, 0]]
+    sizes = [1, 2, 1, 1, 2, 1, 1, 1, 1, 1, 2, 1, 2, 1]
+    gone = [merge.gone for merge in merges(rows, 1.0, sizes=sizes, most=11)]
+    assert len(gone) == len(set(gone))
+
+
 def test_no_join_makes_a_group_larger_than_allowed():
     rows = EYE[[0] * 6]
     found = merges(rows, 0.1, sizes=[2] * 6, most=4)
