@@ -5,6 +5,7 @@ const NUMBERS = /** @type {const} */ (["link_depth", "max_links_per_item", "max_
 const FLAGS = /** @type {const} */ (["inlinks", "expand_embeds"]);
 const AROUND_ALL = "-1";
 const MOST_DEPTHS = 9;
+const CHARACTERS_A_TOKEN = 4;
 
 /** @typedef {import("./context-draft.js").Options} Options */
 
@@ -13,6 +14,8 @@ export class ContextOptionsForm {
   #templates;
   #around;
   #onChange;
+  /** The size limit that was stored, in characters. */
+  #stored = 0;
 
   /**
    * @param {HTMLFormElement} form
@@ -50,7 +53,7 @@ export class ContextOptionsForm {
     const options = {};
     for (const name of NUMBERS) {
       const count = Math.floor(Number(this.#field(name).value));
-      if (count > 0) options[name] = count;
+      if (count > 0) options[name] = name === "max_len" ? this.#characters(count) : count;
     }
     for (const name of FLAGS) if (this.#field(name).checked) options[name] = true;
     if (!this.#field("follow_links_in_excluded").checked) options.follow_links_in_excluded = false;
@@ -65,6 +68,9 @@ export class ContextOptionsForm {
   /** Fills the form. @param {Options} options */
   show(options) {
     for (const name of NUMBERS) this.#field(name).value = options[name] ? String(options[name]) : "";
+    // What is stored counts characters, and stays as it is while nobody changes it.
+    this.#stored = options.max_len ?? 0;
+    if (this.#stored) this.#field("max_len").value = String(tokensOf(this.#stored));
     for (const name of FLAGS) this.#field(name).checked = options[name] === true;
     this.#field("follow_links_in_excluded").checked = options.follow_links_in_excluded !== false;
     this.#field("order").value = options.order ?? "shortest";
@@ -76,6 +82,11 @@ export class ContextOptionsForm {
       [first.value, second.value] = [before, after];
     }
     for (const box of this.#form.querySelectorAll("textarea")) fit(box);
+  }
+
+  /** @param {number} tokens */
+  #characters(tokens) {
+    return tokens === tokensOf(this.#stored) ? this.#stored : tokens * CHARACTERS_A_TOKEN;
   }
 
   /** Templates for everything and each depth that there is; what was written stays. */
@@ -117,6 +128,11 @@ export class ContextOptionsForm {
   #field(name) {
     return /** @type {HTMLInputElement} */ (this.#form.elements.namedItem(name));
   }
+}
+
+/** @param {number} characters */
+function tokensOf(characters) {
+  return Math.ceil(characters / CHARACTERS_A_TOKEN);
 }
 
 /** As tall as what is in it. @param {HTMLTextAreaElement} box */

@@ -4,6 +4,7 @@
 import { clone } from "../lib/from-template.js";
 import { counted, plural, wordsOf } from "./context-draft.js";
 import { visible } from "../lib/text.js";
+import { showGraph } from "./context-graph.js";
 
 /** @typedef {Record<string, any>} Preview  As `smart_context.preview_context` gives it. */
 
@@ -43,6 +44,8 @@ export class ContextPreview {
     }
     const isAlone = preview.depths.length === 1 && preview.depths[0].depth === 0;
     this.#find(".depths").replaceChildren(...preview.depths.map((/** @type {any} */ depth) => depthOf(depth, isAlone)));
+    for (const [i, row] of this.#root.querySelectorAll(".item").entries()) row.id = `item-${i}`;
+    showGraph(/** @type {SVGSVGElement} */ (this.#root.querySelector(".graph")), /** @type {any} */ (preview));
     this.#find(".columns").hidden = !notes;
     this.#find(".compiled").hidden = !preview.text;
     this.#find(".compiled pre").textContent = visible(preview.text);

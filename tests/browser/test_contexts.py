@@ -109,6 +109,11 @@ def test_the_stepper_tells_what_one_step_further_would_add(new_page, server):
     page.get_by_role("button", name="One step more").click()
     expect(page.get_by_role("heading", name="1 link away")).to_be_visible()
     expect(page.locator(".depth-next")).to_have_text("Step 2 would add nothing.")
+    graph = page.get_by_role("group", name="Notes that go in, and their links")
+    expect(graph.get_by_role("link")).to_have_count(2)
+    expect(graph.locator("line")).to_have_count(1)
+    graph.get_by_role("link", name=re.compile("1 link away$")).click()
+    expect(page.locator(".item:target")).to_be_in_viewport()
     attach = page.get_by_role("button", name="Attach")
     attach.scroll_into_view_if_needed()
     assert attach.bounding_box()["x"] + attach.bounding_box()["width"] <= 360

@@ -17,6 +17,9 @@ from smart_context.vault.markdown.notes import Outline
 SHOWN_ROWS = 300
 """Most rows of a kind; the counts say how many there are."""
 
+DRAWN_NOTES = 60
+"""Most notes whose links are looked up for the picture of a context."""
+
 SHOWN_CHARACTERS = 60_000
 """Most of the compiled text in a preview; `compile_context` gives all of it."""
 
@@ -43,6 +46,7 @@ def preview_document(
             _depth_document(depth, texts, snapshot, stats, count_tokens)
             for depth, texts in sorted(snapshot.items.items())
         ],
+        "links": _links_among(contexts, snapshot),
         "characters": stats.final_length,
         "tokens": count_tokens(compiled.context),
         "skipped": [
@@ -139,6 +143,20 @@ def why_missing(contexts: SmartContexts, name: str) -> str:
         return f"No such file or folder.{similar}"
     kind = "block" if "#^" in name else "heading"
     return f"The note has no such {kind}."
+
+
+def _links_among(contexts: SmartContexts, snapshot: Snapshot) -> list[list[str]]:
+    """The links between the notes that go in, each as source and target."""
+    keys = (key for texts in snapshot.items.values() for key in texts)
+    paths = list(dict.fromkeys(path_of(key) for key in islice(keys, DRAWN_NOTES)))
+    known = set(paths)
+    found = (
+        (path, target.path)
+        for path in paths
+        for _, target in contexts.index.links(path)
+        if target.path in known and target.path != path
+    )
+    return [list(link) for link in islice(dict.fromkeys(found), SHOWN_ROWS)]
 
 
 def _depth_document(
