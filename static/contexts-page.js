@@ -54,7 +54,7 @@ function build() {
   }
 
   function changed() {
-    const count = Object.keys(options.read()).length;
+    const count = Object.keys(options.read()).filter((name) => name !== "link_depth").length;
     find("options-count").textContent = count ? String(count) : "";
     file.showState();
     clearTimeout(previewing);
