@@ -22,17 +22,27 @@ def server(configured, serve):
     return serve(folder)
 
 
+AT_REST = """async (element) => {
+    const top = () => element.getBoundingClientRect().top;
+    let last = top();
+    for (let frames = 0; frames < 8; frames += 1) {
+        await new Promise(requestAnimationFrame);
+        if (top() !== last) [frames, last] = [0, top()];
+    }
+    return last;
+}"""
+"""Where an element is once it rests: messages take their true height with the next frames."""
+
+
 def top(page, message_id):
-    return page.locator(f"#m-{message_id}").evaluate("e => e.getBoundingClientRect().top")
+    return page.locator(f"#m-{message_id}").evaluate(AT_REST)
 
 
 def read(page, message_id, block="center"):
     """Scroll to a message as a reader would, and wait until nothing moves."""
     page.locator("#scroll").dispatch_event("wheel")
     page.locator(f"#m-{message_id}").evaluate("(e, block) => e.scrollIntoView({ block })", block)
-    frames = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-    for _ in range(4):
-        page.evaluate(frames)
+    top(page, message_id)
 
 
 def shown(page):
