@@ -37,7 +37,9 @@ export function showGraph(svg, { depths, links }) {
   svg.toggleAttribute("hidden", dots.length < FEWEST_DOTS);
   svg.setAttribute("viewBox", `0 0 ${size} ${size}`);
   const at = new Map(dots.map((dot) => [dot.key.split("#")[0], dot]));
-  const lines = links.flatMap(([from, to]) => {
+  // Notes that link to each other have one line.
+  const pairs = new Map(links.map((link) => [[...link].sort().join("\n"), link]));
+  const lines = [...pairs.values()].flatMap(([from, to]) => {
     const [a, b] = [at.get(from), at.get(to)];
     return a && b ? [drawn("line", { x1: a.x, y1: a.y, x2: b.x, y2: b.y })] : [];
   });

@@ -38,7 +38,7 @@ export class Compaction {
   async run(command) {
     if (command === "clear") {
       const { summarised } = await this.#call("clear_context");
-      this.#done(`Context cleared: ${messagesCounted(summarised)} above are not sent any more.`);
+      this.#done(`Context cleared: ${messagesCounted(summarised)} above are no longer sent.`);
       return;
     }
     if (this.#isSummingUp) throw new Error("A summary is being written already.");
