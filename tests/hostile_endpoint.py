@@ -1,11 +1,14 @@
 """An endpoint that means harm: what it sends is written byte by byte, and may never end."""
 
+import functools
 import gzip
 import itertools
 import json
 import socket
 import socketserver
+import struct
 import threading
+import zlib
 from contextlib import contextmanager
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n"
@@ -35,8 +38,13 @@ def once(payload):
 
 
 def bomb(payload, times=256):
-    """A gzip body that inflates to many times the payload."""
-    return gzip.compress(payload * times, compresslevel=9)
+    """A gzip body that inflates to many times the payload, which is deflated once."""
+    deflating = zlib.compressobj(9, wbits=-zlib.MAX_WBITS)
+    deflated = deflating.compress(payload) + deflating.flush(zlib.Z_FULL_FLUSH)
+    head = gzip.compress(b"")[:10]
+    size = (len(payload) * times) % 2**32
+    check = functools.reduce(lambda crc, part: zlib.crc32(part, crc), [payload] * times, 0)
+    return head + deflated * times + deflating.flush() + struct.pack("<II", check, size)
 
 
 @contextmanager
