@@ -13,6 +13,7 @@ from tests.serving import TOKEN
 CACHE = Path.home() / ".cache/smart-context-clients"
 FOLDER = Path(os.environ.get("SMART_CONTEXT_CLIENTS") or CACHE)
 MODEL = "gpt-4o"
+PYTHON_PACKAGES = ("llm", "langchain-openai")
 NODE_PACKAGES = ("openai", "ai", "@ai-sdk/openai", "@openai/codex")
 
 OPENAI_NODE = """
@@ -39,6 +40,17 @@ client = OpenAI(base_url=base, api_key=key)
 with client.chat.completions.stream(model="gpt-4o", messages=json.loads(history)) as stream:
     print(stream.get_final_completion().choices[0].message.content, end="")
 """
+
+
+LANGCHAIN = """
+import json, sys
+from langchain_openai import ChatOpenAI
+base, key, history = sys.argv[1:]
+model = ChatOpenAI(base_url=base, api_key=key, model="gpt-4o")
+for piece in model.stream(json.loads(history)):
+    print(piece.content, end="")
+"""
+PACKAGES = Path(f"venv/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages")
 
 
 @dataclass
@@ -90,6 +102,14 @@ class OpenaiPython(Client):
         return self.run(
             sys.executable, "-c", OPENAI_PYTHON, self.base_url, TOKEN, json.dumps(self.history)
         )
+
+
+class LangChain(Client):
+    needs = FOLDER / PACKAGES / "langchain_openai"
+
+    def answer(self, question):
+        python = FOLDER / "venv/bin/python"
+        return self.run(python, "-c", LANGCHAIN, self.base_url, TOKEN, json.dumps(self.history))
 
 
 class OpenaiNode(Client):
@@ -147,7 +167,7 @@ def install():
     """Install the clients that are not here yet."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     subprocess.run([sys.executable, "-m", "venv", str(FOLDER / "venv")], check=True)
-    subprocess.run([str(FOLDER / "venv/bin/pip"), "install", "-q", "llm"], check=True)
+    subprocess.run([str(FOLDER / "venv/bin/pip"), "install", "-q", *PYTHON_PACKAGES], check=True)
     subprocess.run(["npm", "init", "-y"], cwd=FOLDER, check=True, capture_output=True)
     subprocess.run(["npm", "install", "--silent", *NODE_PACKAGES], cwd=FOLDER, check=True)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.clients.programs import AiSdk, Codex, Llm, OpenaiNode, OpenaiPython
+from tests.clients.programs import AiSdk, Codex, LangChain, Llm, OpenaiNode, OpenaiPython
 from tests.clients.responding import answering
 from tests.gateway.asking import provided_vault
 
@@ -28,7 +28,7 @@ def texts_of(messages):
     return texts
 
 
-@pytest.mark.parametrize("client", [OpenaiPython, OpenaiNode, AiSdk, Llm, Codex])
+@pytest.mark.parametrize("client", [OpenaiPython, LangChain, OpenaiNode, AiSdk, Llm, Codex])
 def test_what_is_picked_decides_what_the_provider_gets(client, served, tmp_path):
     if not client.needs.exists():
         pytest.skip(f"{client.needs} is not there: python -m tests.clients.programs")
