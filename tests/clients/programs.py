@@ -14,7 +14,7 @@ CACHE = Path.home() / ".cache/smart-context-clients"
 FOLDER = Path(os.environ.get("SMART_CONTEXT_CLIENTS") or CACHE)
 MODEL = "gpt-4o"
 PYTHON_PACKAGES = ("llm", "langchain-openai")
-NODE_PACKAGES = ("openai", "ai", "@ai-sdk/openai", "@openai/codex")
+NODE_PACKAGES = ("openai", "ai", "@ai-sdk/openai", "@openai/codex", "@continuedev/cli")
 
 OPENAI_NODE = """
 import OpenAI from "openai";
@@ -79,6 +79,9 @@ class Client:
                 "XDG_CONFIG_HOME": str(self.home / ".config"),
                 "LLM_USER_PATH": str(self.home / "llm"),
                 "SMART_CONTEXT_KEY": TOKEN,
+                "HTTPS_PROXY": "http://127.0.0.1:9",  # nothing is asked of the network
+                "CONTINUE_TELEMETRY_ENABLED": "0",
+                "LITELLM_LOCAL_MODEL_COST_MAP": "True",
             },
         )
         assert done.returncode == 0, done.stderr
@@ -110,6 +113,43 @@ class LangChain(Client):
     def answer(self, question):
         python = FOLDER / "venv/bin/python"
         return self.run(python, "-c", LANGCHAIN, self.base_url, TOKEN, json.dumps(self.history))
+
+
+class Aider(Client):
+    needs = FOLDER / "aider/bin/aider"
+
+    def answer(self, question):
+        settings = {
+            "openai-api-base": self.base_url,
+            "openai-api-key": TOKEN,
+            "model": f"openai/{MODEL}",
+            "weak-model": f"openai/{MODEL}",
+            "edit-format": "ask",
+            "message": question,
+        }
+        switches = "no-git yes-always no-check-update no-show-model-warnings no-analytics"
+        switches += " no-pretty restore-chat-history no-auto-lint no-detect-urls no-gitignore"
+        given = [f"--{name}={value}" for name, value in settings.items()]
+        return self.run(self.needs, *given, *(f"--{name}" for name in switches.split()))
+
+
+class ContinueCli(Client):
+    needs = FOLDER / "node_modules/.bin/cn"
+
+    def answer(self, question):
+        settings = self.home / "config.yaml"
+        model = {
+            "name": "smart-context",
+            "provider": "openai",
+            "model": MODEL,
+            "apiBase": self.base_url,
+            "apiKey": TOKEN,
+            "roles": ["chat"],
+        }
+        about = {"name": "tests", "version": "0.0.1", "schema": "v1", "models": [model]}
+        settings.write_text(json.dumps(about), encoding="utf-8")  # JSON is YAML
+        how = [] if self.turns == 1 else ["--resume"]
+        return self.run(self.needs, "-p", question, "--config", settings, *how)
 
 
 class OpenaiNode(Client):
@@ -168,6 +208,8 @@ def install():
     FOLDER.mkdir(parents=True, exist_ok=True)
     subprocess.run([sys.executable, "-m", "venv", str(FOLDER / "venv")], check=True)
     subprocess.run([str(FOLDER / "venv/bin/pip"), "install", "-q", *PYTHON_PACKAGES], check=True)
+    subprocess.run([sys.executable, "-m", "venv", str(FOLDER / "aider")], check=True)
+    subprocess.run([str(FOLDER / "aider/bin/pip"), "install", "-q", "aider-chat"], check=True)
     subprocess.run(["npm", "init", "-y"], cwd=FOLDER, check=True, capture_output=True)
     subprocess.run(["npm", "install", "--silent", *NODE_PACKAGES], cwd=FOLDER, check=True)
 

@@ -2,7 +2,16 @@
 
 import pytest
 
-from tests.clients.programs import AiSdk, Codex, LangChain, Llm, OpenaiNode, OpenaiPython
+from tests.clients.programs import (
+    Aider,
+    AiSdk,
+    Codex,
+    ContinueCli,
+    LangChain,
+    Llm,
+    OpenaiNode,
+    OpenaiPython,
+)
 from tests.clients.responding import answering
 from tests.gateway.asking import provided_vault
 
@@ -24,11 +33,13 @@ def texts_of(messages):
     for message in messages:
         content = message.get("content")
         parts = content if isinstance(content, list) else [{"text": content}]
-        texts.append("".join(str(part.get("text")) for part in parts))
+        texts.append("".join(str(part.get("text")) for part in parts).strip())
     return texts
 
 
-@pytest.mark.parametrize("client", [OpenaiPython, LangChain, OpenaiNode, AiSdk, Llm, Codex])
+@pytest.mark.parametrize(
+    "client", [OpenaiPython, LangChain, Aider, ContinueCli, OpenaiNode, AiSdk, Llm, Codex]
+)
 def test_what_is_picked_decides_what_the_provider_gets(client, served, tmp_path):
     if not client.needs.exists():
         pytest.skip(f"{client.needs} is not there: python -m tests.clients.programs")
