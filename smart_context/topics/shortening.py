@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smart_context.chat.messages import Message
 
@@ -37,8 +36,8 @@ def _total(
     shown: Sequence[int],
     limit: int,
 ) -> int:
-    texts = (text_of(messages[place]) for place in shown)
-    return overhead(messages, shown) + sum(tokens(cut(text, limit)) for text in texts)
+    texts = _Texts([text_of(messages[place]) for place in shown])
+    return overhead(messages, shown) + texts.tokens(limit)
 
 
 def overhead(messages: Sequence[Message], shown: Sequence[int]) -> int:
@@ -49,22 +48,29 @@ def overhead(messages: Sequence[Message], shown: Sequence[int]) -> int:
 def most_characters(texts: Sequence[str], room: int) -> int:
     """The most characters that each text may have so that all fit into `room` tokens."""
     low, high = _SHORTEST, max(map(len, texts), default=_SHORTEST)
-    plain = np.array([len(text) for text in texts if text.isascii()], dtype=np.int64)
-    others = [text for text in texts if not text.isascii()]
+    every = _Texts(texts)
     while low < high:
         middle = (low + high + 1) // 2
-        if _plain_tokens(plain, middle) + sum(tokens(cut(t, middle)) for t in others) <= room:
+        if every.tokens(middle) <= room:
             low = middle
         else:
             high = middle - 1
     return max(low, _SHORTEST)
 
 
-def _plain_tokens(lengths: NDArray[np.int64], limit: int) -> int:
-    """The tokens of ASCII texts that are cut to a limit: only their lengths matter."""
-    is_cut = lengths > limit
-    whole = lengths[~is_cut]
-    return int((whole // 3 + 1).sum()) + int(is_cut.sum()) * tokens(cut("x" * (limit + 1), limit))
+class _Texts:
+    """Texts that are to be cut. Of those in ASCII, which most are, only the lengths matter."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._lengths = np.array([len(text) for text in texts if text.isascii()], dtype=np.int64)
+        self._others = [text for text in texts if not text.isascii()]
+
+    def tokens(self, limit: int) -> int:
+        """Their tokens when they are cut to a limit."""
+        is_cut = self._lengths > limit
+        kept = int((self._lengths[~is_cut] // 3 + 1).sum())
+        shortened = int(is_cut.sum()) * tokens(cut("x" * (limit + 1), limit))
+        return kept + shortened + sum(tokens(cut(text, limit)) for text in self._others)
 
 
 def cut(text: str, limit: int) -> str:

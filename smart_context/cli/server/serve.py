@@ -1,5 +1,6 @@
 """`smart-context serve` and `smart-context demo`."""
 
+import gc
 import shutil
 import sys
 import tempfile
@@ -131,4 +132,5 @@ def _run(root: Path, *, port: int, host: str, token: str | None, no_browser: boo
         if not no_browser:
             webbrowser.open(new_link())
 
+    gc.freeze()  # else a tenth of a second goes to the libraries' objects each few turns
     run(serve_vault(root, host=host, port=port, token=token, on_ready=announce))
