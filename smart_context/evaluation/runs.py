@@ -20,7 +20,7 @@ from smart_context.relevance.judge.judging import Judge
 from smart_context.topics.embedded import EmbeddedTopicExtractor
 
 Progress = Callable[[str, int, int], None]
-"""Told the file, how many of its dialogues are done, and how many it has."""
+"""Called with the file, the number of its dialogues that are done, and of all."""
 
 Read = tuple[str, Kind, Sequence[Dialogue]]
 """A file's name, what it holds, and its dialogues."""
@@ -75,7 +75,7 @@ async def measured_files(
         scale: Of the embedding model; `None` as the plugin without a calibration.
         judge: Says what is about a topic; `None` as the plugin.
         cache: Where vectors are kept; `None` keeps none.
-        on_progress: Told after each dialogue.
+        on_progress: Called after each dialogue.
 
     Raises:
         ModelFailed: If the embedder fails.

@@ -32,7 +32,7 @@ Mode = Literal["enriched", "plain"]
 _WARM_CHATS = 8
 _BACKGROUND_MESSAGES = 400
 _FEW_NEW = 32
-"""So many messages are taken in at once; for more, the event loop goes on meanwhile."""
+"""Messages read at once; more are read while the event loop goes on."""
 
 
 @dataclass(slots=True)
@@ -116,7 +116,7 @@ class RelevanceScorer:
             others: The chat's topics that are not selected.
             more_follow: Not all of the chat's messages are given, but the first ones.
             mode: Instead of the scorer's own.
-            on_progress: Told how many of the missing messages are embedded.
+            on_progress: Called with the number of missing messages embedded so far.
 
         Raises:
             ModelFailed: If the embedder fails.

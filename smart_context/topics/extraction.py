@@ -34,7 +34,7 @@ class TopicExtractor(Protocol):
     async def extract(
         self, messages: Sequence[Message], *, previous_labels: Sequence[str] = ()
     ) -> Extraction:
-        """The topics of the whole chat, made anew; nothing for a chat without text.
+        """The topics of the whole chat; nothing for a chat without text.
 
         Args:
             messages: All messages, oldest first.

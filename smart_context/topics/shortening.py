@@ -11,7 +11,7 @@ LINE_TOKENS = 14
 
 _SHORTEST, _SAMPLED = 40, 120
 _LOOKED_AT = 500
-"""About so many messages tell how long they are on average."""
+"""The number of messages, roughly, that the average length is taken from."""
 
 _ELLIPSIS = " … "
 

@@ -1,4 +1,4 @@
-"""Keeps labels from drifting: a group that a former label still fits goes on by that name."""
+"""Keeps labels from drifting: a group that its previous label still fits keeps it."""
 
 from collections.abc import Sequence
 
@@ -18,12 +18,12 @@ def reused_labels(
     texts: Sequence[str],
     groups: Sequence[Sequence[int]],
 ) -> dict[int, str]:
-    """For groups that a former label fits, that label; each is used at most once.
+    """For groups that a previous label fits, that label; each is used at most once.
 
     A label fits a group when meaning and words point to it, and to no other group nearly as much.
 
     Args:
-        previous: The former labels.
+        previous: The previous labels.
         closeness: Shape (len(previous), len(groups)): cosines of labels and groups' centres.
         texts: The chat's messages.
         groups: Positions of the messages of each group.

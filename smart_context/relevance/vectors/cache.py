@@ -23,7 +23,7 @@ from smart_context.relevance.vectors.sidecar import Sidecar, nothing_stored
 from smart_context.relevance.vectors.warm import WarmChat
 
 Progress = Callable[[int, int], None]
-"""Told how many of the missing messages are embedded, and how many there are."""
+"""Called with the number of missing messages embedded so far, and of all."""
 
 BATCH = 64
 SMALL = 256

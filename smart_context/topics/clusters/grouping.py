@@ -69,7 +69,7 @@ def subjects_of(
         vectors: Shape (n, d), the messages' embeddings, unit rows.
         lexical: Shape (n, e), their words as vectors.
         is_answer: For each message, whether it answers the one before.
-        most: So many subjects at most.
+        most: The largest number of subjects.
         ordinary: The mean vector of everyday messages.
         is_read: Whether the embedding model knows the language of the chat.
     """

@@ -62,7 +62,7 @@ async def labels_of(
         talk: The chat.
         groups: Positions of the messages of each group; none is empty.
         embedder: Made the vectors.
-        previous: Former labels; used again where they fit.
+        previous: Labels of the last extraction; used again where they fit.
         taken: Labels of other topics of the chat.
 
     Raises:
@@ -137,7 +137,7 @@ def _nearness(close: Matrix, number: int) -> Matrix:
 
 
 def _evenly(group: Sequence[int], most: int) -> Sequence[int]:
-    """At most so many of them, spread evenly."""
+    """At most `most` of them, spread evenly."""
     return group[:: -(-len(group) // most)]
 
 

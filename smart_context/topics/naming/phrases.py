@@ -12,7 +12,7 @@ from smart_context.topics.naming.words.tokens import Token, plain_text, tokens_o
 _READ, _LONGEST, _SHORTEST = 300_000, 3_000, 200
 _READ_FOR_LANGUAGE = 300
 _DENSITY = 3
-"""A character of Chinese says as much as so many of English."""
+"""A character of Chinese says as much as this number of English ones."""
 
 
 def phrases_of(
