@@ -71,6 +71,37 @@ def test_a_rename_leaves_the_others_alone():
     assert labels(again.add("Cats"), "Dogs", "Cats") == ["hounds", "Cats", "Piano"]
 
 
+def test_an_added_topic_may_be_renamed():
+    assert labels(made(("add", "Piano"), ("add", "Cats"), ("rename", ["piano"], "Keys"))) == [
+        *("Keys", "Cats")
+    ]
+
+
+@pytest.mark.parametrize("label", ["x", "x" * 200])
+def test_a_label_may_be_short_or_long(label):
+    assert made(("add", label)).added == (label,)
+
+
+@pytest.mark.parametrize("verb", ["delete", "add"])
+def test_there_is_an_end_to_edits_of_each_kind(verb):
+    state = TopicEdits(deleted=NUMBERS, added=NUMBERS)
+    with pytest.raises(ValueError, match="at most"):
+        getattr(state, verb)("one more")
+
+
+def test_there_is_an_end_to_new_names():
+    state = TopicEdits(renamed=dict.fromkeys(NUMBERS, "x"))
+    with pytest.raises(ValueError, match="at most"):
+        state.rename(["one more"], "y")
+
+
+NUMBERS = tuple(str(number) for number in range(MAX_EDITS))
+
+
+def test_a_file_with_new_names_of_another_kind_has_none():
+    assert TopicEdits.from_dict({"renamed": "x", "added": ["y"]}) == TopicEdits(added=("y",))
+
+
 def test_a_new_name_may_be_one_that_was_deleted():
     state = made(("delete", "Felines"), ("rename", ["Cats"], "felines"))
     assert state.deleted == ()
