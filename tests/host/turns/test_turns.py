@@ -411,10 +411,10 @@ async def test_stopping_while_the_question_is_being_saved_does_not_ask_the_model
     begun, goes_on, stop_called = asyncio.Event(), asyncio.Event(), asyncio.Event()
     update = bench.host.store.update
 
-    async def slow_update(chat_id, change):
+    async def slow_update(chat_id, change, **options):
         begun.set()
         await goes_on.wait()
-        return await update(chat_id, change)
+        return await update(chat_id, change, **options)
 
     bench.host.store.update = slow_update
     task = asyncio.create_task(send(bench, chat_id="c1"))
