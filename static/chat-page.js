@@ -92,10 +92,7 @@ async function send(text, attached) {
   showPending(text, attached);
   scroll.toEnd();
   let isTaken = false;
-  const forget = wire.on("chat.started", (news) => {
-    if (news.chat_id !== chatId) return;
-    isTaken = true;
-  });
+  const forget = wire.on("chat.started", (news) => (isTaken ||= news.chat_id === chatId));
   try {
     await wire.call("chat.send", { chat_id: chatId, message: text, stream: true, ...asParams(attached) });
   } catch (error) {

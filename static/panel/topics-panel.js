@@ -43,7 +43,7 @@ export class TopicsPanel {
     });
   }
 
-  /** Asks for everything anew; the server's state wins over what the page shows. */
+  /** Asks for everything again; the server's state wins over what the page shows. */
   async refresh() {
     if (!this.#chatId || !this.#wire.isOpen) return;
     try {
@@ -71,11 +71,7 @@ export class TopicsPanel {
     await this.pick(active.includes(label) ? active.filter((one) => one !== label) : [...active, label]);
   }
 
-  /**
-   * Pins, hides or releases messages.
-   * @param {"pin" | "hide" | "release"} verb
-   * @param {readonly string[]} messageIds
-   */
+  /** Pins, hides or releases messages. @param {"pin" | "hide" | "release"} verb @param {readonly string[]} messageIds */
   async mark(verb, messageIds) {
     await this.#change(verb, { message_ids: messageIds }, {});
   }
@@ -143,11 +139,9 @@ export class TopicsPanel {
 
   /** @param {{ state: string, reason?: string }} news */
   #showExtraction({ state, reason }) {
-    const text = this.#find(".extraction-text");
     this.#root.dataset.extraction = state;
-    if (state === "running") text.textContent = "Finding topics…";
-    else if (state === "failed") text.textContent = `Topics could not be found: ${reason || "the model gave no reason"}`;
-    else text.textContent = "";
+    const failed = `Topics could not be found: ${reason || "the model gave no reason"}`;
+    this.#find(".extraction-text").textContent = { running: "Finding topics…", failed }[state] ?? "";
   }
 
   /** @param {string} reason */
@@ -188,16 +182,14 @@ export class TopicsPanel {
     this.state = inside(this.state, id);
     showCloud(this.#root, this.state);
     this.#tellPage();
-    const back = /** @type {HTMLElement | null} */ (this.#root.querySelector("[data-panel=outside]"));
-    const parent = this.#root.querySelector(`.bubble[data-topic="${CSS.escape(before)}"] .bubble-open`);
-    (id ? back : /** @type {HTMLElement | null} */ (parent))?.focus();
+    const button = id ? "[data-panel=outside]" : `.bubble[data-topic="${CSS.escape(before)}"] .bubble-open`;
+    /** @type {HTMLElement | null} */ (this.#root.querySelector(button))?.focus();
   }
 
   /** @param {KeyboardEvent} event */
   #press(event) {
     const input = event.target;
-    if (!(input instanceof HTMLInputElement) || input.type !== "checkbox") return;
-    if (event.key !== "Enter") return;
+    if (event.key !== "Enter" || !(input instanceof HTMLInputElement) || input.type !== "checkbox") return;
     event.preventDefault();
     input.click();
   }

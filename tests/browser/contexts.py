@@ -23,6 +23,7 @@ class Context:
     def open_page(self, server, viewport):
         page = self.context.new_page()
         page.set_viewport_size(viewport)
+        page.bring_to_front()  # a page behind another one may get no frames
         let_in(page, server)
         self.origins.add(server.origin)
         return page

@@ -5,6 +5,7 @@ from playwright.sync_api import expect
 
 from smart_context.cli.server.serve import demo_vault
 from tests.browser.checker import STILL, assert_accessible
+from tests.browser.frames import FRAME
 from tests.browser.steps import open_page
 from tests.browser.test_attachments import PICTURE, from_menu
 from tests.serving import serving
@@ -46,7 +47,7 @@ def test_text_keeps_its_font_when_the_colours_change(new_page, demo):
     before = title.evaluate(WIDTH_OF_TITLE)
     page.emulate_media(color_scheme="dark")
     page.evaluate(
-        "async () => { await document.fonts.ready; await new Promise(requestAnimationFrame); }"
+        "async () => { await document.fonts.ready; await FRAME; }".replace("FRAME", FRAME)
     )
     assert title.evaluate(WIDTH_OF_TITLE) == before
 

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.checker import STILL, assert_accessible
+from tests.browser.frames import FRAME
 from tests.browser.steps import bubble, open_chat, pick
 from tests.product.test_filter_over_the_wire import MIXED
 from tests.vaults import write_chat
@@ -21,10 +22,11 @@ TOPICS = [
 ]
 
 REST = """async () => {
-    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    await FRAME;
+    await FRAME;
     const moving = document.getAnimations().filter((a) => a.effect.target?.closest?.(".cloud"));
     await Promise.all(moving.map((animation) => animation.finished.catch(() => {})));
-}"""
+}""".replace("FRAME", FRAME)
 
 LOOKS = """() => Object.fromEntries(
     [...document.querySelectorAll(".bubble:not([data-leaving])")].map((bubble) => {

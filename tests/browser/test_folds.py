@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.frames import FRAME
 from tests.browser.steps import bubble, folds, open_chat, pick, send, status, unfold
 from tests.vaults import about, write_chat
 
@@ -26,11 +27,11 @@ AT_REST = """async (element) => {
     const top = () => element.getBoundingClientRect().top;
     let last = top();
     for (let frames = 0; frames < 8; frames += 1) {
-        await new Promise(requestAnimationFrame);
+        await FRAME;
         if (top() !== last) [frames, last] = [0, top()];
     }
     return last;
-}"""
+}""".replace("FRAME", FRAME)
 """Where an element is once it rests: messages take their true height with the next frames."""
 
 

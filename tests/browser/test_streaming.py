@@ -7,6 +7,7 @@ import threading
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.frames import FRAME
 from tests.browser.steps import open_chat, pick, send, status
 from tests.fake_openai import held
 from tests.product.test_filter_over_the_wire import MIXED, TOPICS
@@ -56,7 +57,7 @@ def test_late_news_of_an_answer_that_is_over_changes_nothing(new_page, server):
         frame = {"jsonrpc": "2.0", "method": method, "params": late}
         with page.expect_response(re.compile("/messages")):
             sockets[-1][0].send(json.dumps(frame))
-    page.evaluate("new Promise(requestAnimationFrame)")
+    page.evaluate(FRAME)
     expect(page.locator("[data-generating]")).to_have_count(0)
     expect(page.get_by_role("heading", name="late")).to_have_count(0)
 
