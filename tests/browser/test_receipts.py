@@ -334,6 +334,13 @@ def test_a_turn_is_compared_and_replayed_beside_its_receipt(new_page, server, en
     assert [json.loads(line)["outcome"] for line in kept.splitlines()] == ["finished"] * 2
 
 
+SCROLL_AS_READER = """message => {
+    message.closest("#scroll").dispatchEvent(new Event("wheel"));
+    message.scrollIntoView();
+}"""
+"""Nothing scrolls back then."""
+
+
 @pytest.mark.parametrize("width", [1280, 360])
 def test_what_is_opened_on_the_way_has_no_fault_that_a_program_finds(
     new_page,
@@ -355,8 +362,7 @@ def test_what_is_opened_on_the_way_has_no_fault_that_a_program_finds(
         viewport={"width": width, "height": 800},
     )
     unfold(page)
-    page.locator("#scroll").dispatch_event("wheel")  # a reader's own: nothing scrolls back
-    page.locator(".message").last.evaluate("message => message.scrollIntoView()")
+    page.locator(".message").last.evaluate(SCROLL_AS_READER)
     expect(page.locator(".why").last).to_have_text(re.compile("^(Sent|Left out)"))
     if width < 1000:
         page.get_by_role("button", name="Smart Context panel").click()
