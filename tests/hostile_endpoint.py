@@ -60,9 +60,11 @@ def hostile_endpoint(answers):
         def handle(self):
             head = self.rfile.readline()
             length = 0
-            for line in iter(self.rfile.readline, b"\r\n"):
+            while (line := self.rfile.readline()) not in {b"\r\n", b""}:
                 name, _, value = line.partition(b":")
                 length = int(value) if name.lower() == b"content-length" else length
+            if not line:  # the client has hung up
+                return
             body = json.loads(self.rfile.read(length)) if head.startswith(b"POST") else {}
             make_parts, seconds = answers[_name(body)]
             self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

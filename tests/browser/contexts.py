@@ -9,6 +9,7 @@ from tests.serving import Browser
 KEY_NAME = "smart_context.key"
 """Where pages keep their key, as in `static/key.js`."""
 HOME = "http://127.0.0.1/"
+NATIVE_TIMER = "setTimeout.toString().includes('[native code]')"
 STORE_KEY = "([own, name, key]) => location.origin === own && localStorage.setItem(name, key)"
 
 
@@ -27,6 +28,11 @@ class Context:
         let_in(page, server)
         self.origins.add(server.origin)
         return page
+
+    @property
+    def has_own_time(self):
+        """Whether a test has taken over its clock, which stands still for all later pages."""
+        return not self.home.evaluate(NATIVE_TIMER)
 
     def empty(self):
         """Close its pages, and forget what they kept."""
@@ -57,6 +63,9 @@ class Contexts:
         return free.pop() if free else self._made(options)
 
     def give_back(self, context, **options):
+        if context.has_own_time:
+            context.context.close()
+            return
         context.empty()
         self._free.setdefault(_key(options), []).append(context)
 
