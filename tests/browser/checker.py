@@ -2,24 +2,12 @@
 
 from axe_playwright_python.sync_playwright import Axe
 
-from tests.browser.frames import FRAME
+from tests.browser.frames import AT_REST
 
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 CONTRAST = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
 STILL = {"bypass_csp": True, "reduced_motion": "reduce"}
 """What a page has to be opened with: the checker is a script, which its own policy would refuse."""
-
-AT_REST = """async () => {
-    const frame = () => FRAME;
-    const ends = (moving) => Number.isFinite(moving.effect.getComputedTiming().endTime);
-    const moving = () => document.getAnimations().filter(ends);
-    do {
-        await Promise.allSettled(moving().map((one) => one.finished));
-        await frame();
-        await frame();
-    } while (moving().length);
-}""".replace("FRAME", FRAME)
-"""Waits until colours that fade into others have arrived, and those that follow them."""
 
 
 def assert_accessible(page):

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.checker import STILL, assert_accessible
-from tests.browser.frames import FRAME
+from tests.browser.frames import AT_REST
 from tests.browser.steps import bubble, open_chat, pick
 from tests.product.test_filter_over_the_wire import MIXED
 from tests.vaults import write_chat
@@ -20,13 +20,6 @@ TOPICS = [
     {"label": LONG, "count": 2},
     {"label": "成都两周旅行计划与素食餐厅", "count": 1},
 ]
-
-REST = """async () => {
-    await FRAME;
-    await FRAME;
-    const moving = document.getAnimations().filter((a) => a.effect.target?.closest?.(".cloud"));
-    await Promise.all(moving.map((animation) => animation.finished.catch(() => {})));
-}""".replace("FRAME", FRAME)
 
 LOOKS = """() => Object.fromEntries(
     [...document.querySelectorAll(".bubble:not([data-leaving])")].map((bubble) => {
@@ -76,7 +69,7 @@ def server(configured, serve):
 
 def at_rest(page):
     """How the bubbles look once none of them moves."""
-    page.evaluate(REST)
+    page.evaluate(AT_REST)
     return page.evaluate(LOOKS)
 
 
@@ -186,7 +179,7 @@ def test_a_topic_with_parts_opens_into_a_cloud_of_its_own(new_page, configured, 
     pick_off = bubble(page, "cats sleep")
     pick_off.press("Enter")
     expect(names).to_have_text(["pets", "boats sail"])
-    page.evaluate(REST)
+    page.evaluate(AT_REST)
     after = page.evaluate(LOOKS)
     assert {name: look["colour"] for name, look in after.items()} == {
         name: look["colour"] for name, look in before.items()

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.checker import STILL, assert_accessible
+from tests.browser.frames import AT_REST
 from tests.browser.steps import asked, bubble, lit, open_chat, pick, status, unfold
 from tests.product.test_filter_over_the_wire import MIXED, TOPICS
 from tests.vaults import write_chat
@@ -93,7 +94,7 @@ def test_hovering_or_pressing_long_shows_what_a_topic_is_about(new_page, server)
 
     touch = open_chat(new_page, server, viewport={"width": 360, "height": 740}, has_touch=True)
     touch.locator("[data-toggle=side]").click()
-    touch.evaluate("Promise.all(document.getAnimations().map((a) => a.finished.catch(() => {})))")
+    touch.evaluate(AT_REST)
     at = touch.locator(".bubble", has_text="cats sleep").bounding_box()
     at = {"x": at["x"] + at["width"] / 2, "y": at["y"] + at["height"] / 2}
     session = touch.context.new_cdp_session(touch)

@@ -12,7 +12,7 @@ times, or less when its quadratic part is fast."""
 
 _PATIENCE_S = 2.0
 _MEASURABLE_S = 0.005
-_ATTEMPTS = 12
+_ATTEMPTS = 40
 
 Text = Callable[[int], str]
 """A worst case of about that length."""

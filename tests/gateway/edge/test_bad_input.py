@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.fake_openai import Reply, held
-from tests.gateway.asking import ApiClient
+from tests.gateway.asking import ApiClient, provided_vault
 from tests.gateway.saying import assistant, user
 from tests.patience import PATIENCE_S
 from tests.serving import TOKEN
@@ -179,9 +179,11 @@ def test_a_client_that_changes_its_history_while_an_answer_streams_keeps_both(
     assert not any(m.get("generating") for m in document["messages"])
 
 
-def test_embeddings_as_base64_come_back_as_they_are(client, provider):
+def test_embeddings_as_base64_come_back_as_they_are(tmp_path):
     vector = base64.b64encode(b"\0\0\0\0").decode()
     body = json.dumps({"data": [{"index": 0, "embedding": vector}]}).encode()
-    provider.reply_with(Reply(body=body), path="/embeddings")
-    answer = client.request("POST", "/v1/embeddings", {"input": "x", "encoding_format": "base64"})
+    with provided_vault(tmp_path) as (server, provider, *_):  # no chat asks for vectors here
+        provider.reply_with(Reply(body=body), path="/embeddings")
+        asked = {"input": "x", "encoding_format": "base64"}
+        answer = ApiClient(server).request("POST", "/v1/embeddings", asked)
     assert answer.raw == body
