@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from json import JSONDecodeError, JSONDecoder
+from math import isfinite
 from typing import Any, NoReturn
 
 MAX_BODY_BYTES = 64 << 20
@@ -225,9 +226,16 @@ def _integer(text: str) -> int | str:
     return int(text) if len(text) <= _LONGEST_INTEGER else text
 
 
+def _fraction(text: str) -> float | str:
+    value = float(text)
+    return value if isfinite(value) else text
+
+
 def _refuse_constant(name: str) -> NoReturn:
     raise BodyRefused(f"The body is not JSON: {name} is no value.")
 
 
-_decoder: Any = JSONDecoder(parse_int=_integer, parse_constant=_refuse_constant)
+_decoder: Any = JSONDecoder(
+    parse_int=_integer, parse_float=_fraction, parse_constant=_refuse_constant
+)
 _scan: Callable[[str, int], tuple[Any, int]] = _decoder.scan_once

@@ -43,6 +43,12 @@ def test_what_is_not_changed_stays_the_same_text():
     assert body_of(text).spliced({"messages": "[]"}) == text.replace('[ {"a":"\\u00e9"} ,2]', "[]")
 
 
+def test_a_number_beyond_all_floats_is_read_as_its_text():
+    body = body_of('{"n": 1e400, "messages": [{"n": -1e999, "x": 1.5}]}')
+    assert body.get("n") == "1e400"
+    assert body.listed.items[0].value == {"n": "-1e999", "x": 1.5}
+
+
 def test_a_missing_field_is_added():
     assert json.loads(body_of('{"a":1}').spliced({"instructions": '"x"'})) == {
         "a": 1,
