@@ -20,9 +20,14 @@ class EventReader:
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         """The events that end in this chunk, without comments and other fields."""
-        if not (b"\r" in chunk or self._rest.endswith(b"\r")):
+        if b"\r" in chunk or self._rest.endswith(b"\r"):
+            yield from self._feed_any(chunk)
+        else:
             yield from self._feed_plain(chunk)
-            return
+        if len(self._rest) > LARGEST_EVENT:
+            self._rest.clear()
+
+    def _feed_any(self, chunk: bytes) -> Iterator[bytes]:
         searched = max(len(self._rest) - 1, 0)
         self._rest += chunk
         start = 0
@@ -30,11 +35,9 @@ class EventReader:
             yield from self._line(bytes(self._rest[start : end.start()]))
             start = end.end()
         del self._rest[:start]
-        if len(self._rest) > LARGEST_EVENT:
-            self._rest.clear()
 
     def _feed_plain(self, chunk: bytes) -> Iterator[bytes]:
-        """As `feed`, where lines end in a line feed alone: four times as fast."""
+        """As `_feed_any`, where lines end in a line feed alone: four times as fast."""
         first, *lines = chunk.split(b"\n")
         self._rest += first
         if lines:
@@ -43,8 +46,6 @@ class EventReader:
             for line in lines:
                 yield from self._line(line)
             self._rest = bytearray(last)
-        if len(self._rest) > LARGEST_EVENT:
-            self._rest.clear()
 
     def close(self) -> Iterator[bytes]:
         """The event that the stream ended in, if it has one."""

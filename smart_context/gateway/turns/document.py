@@ -1,7 +1,7 @@
-"""What a client's turn writes into its chat, and reads from it."""
+"""How a client's turn is taken up into its chat."""
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -10,20 +10,15 @@ from typing import Any
 from cachetools import LRUCache
 
 from smart_context.chat.documents.document import Version
-from smart_context.chat.documents.parts import since_message
 from smart_context.chat.messages import CUT, HELD, SOURCE, ChatId, Message, MessageId
 from smart_context.chat.store import ChatStore
-from smart_context.gateway.answers.gathered import Choice, Gathered
-from smart_context.gateway.following.documents import append_answer, follow, put_answer
+from smart_context.gateway.following.documents import append_answer, follow
 from smart_context.gateway.following.matching import ISSUED, Matching, keys_of, matched
-from smart_context.gateway.identity.issued import IssuedAnswer, answer_of
 from smart_context.gateway.turns.chats import FoundChat
 from smart_context.gateway.turns.incoming import Incoming
-from smart_context.host.turn import Turn
 from smart_context.values import JsonObject
 
 TITLE_LENGTH = 60
-NOTHING_CAME = "Stopped before an answer came."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,68 +216,6 @@ class ChatsTakenUp:
         return keys
 
 
-def answers_of(
-    gathered: Gathered, followed: Followed, turn: Turn, *, model: str
-) -> list[JsonObject]:
-    """The messages that an answer is stored as: the first choice, then the others."""
-    first, *others = [gathered.choices[n] for n in sorted(gathered.choices)] or [Choice()]
-    now = timestamp()
-    extra = {ISSUED: gathered.model or model, **({"stopped": True} if turn.stopped else {})}
-    answer = Message(
-        id=followed.answer_id,
-        role="assistant",
-        content=first.content() or _notice(turn),
-        created_at=now,
-        error=turn.error,
-        error_code=turn.error_code,
-        extra=extra,
-    )
-    rest = [
-        Message(
-            id=MessageId(new_id()),
-            role="assistant",
-            content=other.content(),
-            created_at=now,
-            extra=extra,
-        )
-        for other in others
-    ]
-    return [message.to_dict() for message in (answer, *rest)]
-
-
-def issued_answers(
-    gathered: Gathered, turn: Turn, answers: Sequence[JsonObject]
-) -> list[IssuedAnswer]:
-    """What makes the chat known again by the answers that it got."""
-    choices = [gathered.choices[number] for number in sorted(gathered.choices)]
-    return [
-        answer_of(
-            " ".join(choice.text.split()),
-            chat=turn.chat_id,
-            message=answer["id"],
-            question=turn.question.id,
-            calls=choice.call_ids,
-            response=gathered.response,
-        )
-        for choice, answer in zip(choices, answers, strict=False)
-    ]
-
-
-async def put_answers(store: ChatStore, chat_id: str, answers: Sequence[JsonObject]) -> None:
-    """Store an answer that is over.
-
-    Raises:
-        SmartContextError: If the disk refuses.
-    """
-    answer, *others = answers
-    now = timestamp()
-    await store.update(
-        chat_id,
-        lambda document: put_answer(document, answer, others, new_id=new_id, now=now),
-        since=since_message(answer["id"], and_before=1),
-    )
-
-
 def new_id() -> str:
     """A name for a message, a branch or a turn."""
     return secrets.token_hex(6)
@@ -309,8 +242,3 @@ def _add(document: JsonObject, incoming: Incoming, now: str) -> list[str]:
     added = [unit.stored(new_id(), now) for unit in incoming.units]
     document["messages"].extend(added)
     return [message["id"] for message in added]
-
-
-def _notice(turn: Turn) -> str | tuple[JsonObject, ...]:
-    words = turn.abort_reason or NOTHING_CAME
-    return "" if turn.error else ({"type": "info", "text": words},)

@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from smart_context.chat.clients import client_history
 from smart_context.chat.messages import ChatId, Message, MessageId
@@ -12,31 +11,18 @@ from smart_context.chat.store import ChatStore
 from smart_context.errors import SmartContextError
 from smart_context.gateway.requests.outgoing import Outgoing, kept_units, outgoing
 from smart_context.gateway.turns.chats import ChatFinder, FoundChat
-from smart_context.gateway.turns.document import (
-    ChatsTakenUp,
-    Followed,
-    TakingUp,
-    answers_of,
-    issued_answers,
-    new_id,
-    put_answers,
-)
+from smart_context.gateway.turns.document import ChatsTakenUp, Followed, TakingUp, new_id
 from smart_context.gateway.turns.endings import Endings
 from smart_context.gateway.turns.incoming import Incoming
+from smart_context.gateway.turns.news import AnswerNews
 from smart_context.gateway.turns.outcome import (
     Outcome,
     TurnAborted,
     brought_back,
     values_of,
 )
-from smart_context.host.events import (
-    CHAT_FAILED,
-    CHAT_FINISHED,
-    CHAT_STARTED,
-    CHAT_TOKEN,
-    PIPELINE_END,
-    Emit,
-)
+from smart_context.gateway.turns.stored_answers import answers_of, issued_answers, put_answers
+from smart_context.host.events import PIPELINE_END, Emit
 from smart_context.host.request.client_request import ClientRequest, ReceiptKind
 from smart_context.host.request.request import Request
 from smart_context.host.turn import Turn
@@ -101,9 +87,7 @@ class Exchange:
         self._model = model
         self._endpoint = endpoint
         self._followed: Followed | None = None
-        self._length = 0
-        self._untold: list[str] = []
-        self._is_written = False
+        self._news: AnswerNews | None = None
         self._writing: asyncio.Task[None] | None = None
         self._unwritten: TakingUp | None = None
         self._sent: Outgoing | None = None
@@ -140,6 +124,7 @@ class Exchange:
             followed = self._followed = plan.foreseen()
         else:
             followed = self._followed = await plan.write()
+        self._news = AnswerNews(self._parts.emit, followed)
         if followed.question is None:
             return self._as_it_came()
         self.turn = await self._turn(followed, followed.question)
@@ -157,8 +142,8 @@ class Exchange:
         plan, self._unwritten = self._unwritten, None
         if plan is not None:
             self._writing = asyncio.create_task(self._write(plan))
-        elif not self._is_written:
-            self._written()
+        elif self._news is not None:
+            self._news.begin()
 
     async def _write(self, plan: TakingUp) -> None:
         """Store what is new while the provider answers; a disk that refuses is told at the end."""
@@ -170,14 +155,8 @@ class Exchange:
             _logger.warning("chat %s: the question is not saved: %s", plan.chat.id, error)
         finally:
             ending.set_result(None)
-        self._written()
-
-    def _written(self) -> None:
-        """Clients of the page can be told: they find the answer's place in the chat."""
-        self._is_written = True
-        if self._followed is not None:
-            self._tell(CHAT_STARTED, {"message_id": self._followed.answer_id})
-            self.arrived("")
+        if self._news is not None:
+            self._news.begin()
 
     def headers(self) -> list[tuple[bytes, bytes]]:
         """What our answer carries: the chat, the turn, how much came and how much went on."""
@@ -191,15 +170,8 @@ class Exchange:
 
     def arrived(self, text: str) -> None:
         """Tell clients of the page what has come of the answer."""
-        self._untold.append(text)
-        if not self._is_written:
-            return
-        text = "".join(self._untold)
-        self._untold.clear()
-        offset, self._length = self._length, self._length + len(text)
-        if self._followed is not None and text:
-            told = {"message_id": self._followed.answer_id, "offset": offset, "text": text}
-            self._tell(CHAT_TOKEN, told)
+        if self._news is not None:
+            self._news.arrived(text)
 
     def ends(self) -> None:
         """The client sees the end of the answer: its next request may come before it is saved."""
@@ -215,7 +187,8 @@ class Exchange:
                 self._ending.set_result(None)
         if turn is not None:
             await self._parts.pipeline.conclude(turn)
-            self._tell_the_end(turn)
+            if self._news is not None:
+                self._news.end(turn)
 
     async def _saved(self, outcome: Outcome) -> Turn | None:
         """Save the answer; gives the turn that is to be concluded."""
@@ -298,13 +271,3 @@ class Exchange:
         except SmartContextError as error:
             _logger.warning("chat %s: the answer is not saved: %s", turn.chat_id, error)
             turn.error = turn.error or f"The answer could not be saved: {error}"
-
-    def _tell(self, event: Any, payload: JsonObject) -> None:
-        if self._followed is not None:
-            self._parts.emit(event, {"chat_id": self._followed.chat_id, **payload})
-
-    def _tell_the_end(self, turn: Turn) -> None:
-        if turn.error:
-            self._tell(CHAT_FAILED, {"error": turn.error})
-        else:
-            self._tell(CHAT_FINISHED, {"message_ids": [turn.question.id, turn.answer_id]})

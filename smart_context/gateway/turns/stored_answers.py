@@ -1,0 +1,83 @@
+"""The answers of a client's turn as its chat stores them."""
+
+from collections.abc import Sequence
+
+from smart_context.chat.documents.parts import since_message
+from smart_context.chat.messages import Message, MessageId
+from smart_context.chat.store import ChatStore
+from smart_context.gateway.answers.gathered import Choice, Gathered
+from smart_context.gateway.following.documents import put_answer
+from smart_context.gateway.following.matching import ISSUED
+from smart_context.gateway.identity.issued import IssuedAnswer, answer_of
+from smart_context.gateway.turns.document import Followed, new_id, timestamp
+from smart_context.host.turn import Turn
+from smart_context.values import JsonObject
+
+NOTHING_CAME = "Stopped before an answer came."
+
+
+def answers_of(
+    gathered: Gathered, followed: Followed, turn: Turn, *, model: str
+) -> list[JsonObject]:
+    """The messages that an answer is stored as: the first choice, then the others."""
+    first, *others = [gathered.choices[n] for n in sorted(gathered.choices)] or [Choice()]
+    now = timestamp()
+    extra = {ISSUED: gathered.model or model, **({"stopped": True} if turn.stopped else {})}
+    answer = Message(
+        id=followed.answer_id,
+        role="assistant",
+        content=first.content() or _notice(turn),
+        created_at=now,
+        error=turn.error,
+        error_code=turn.error_code,
+        extra=extra,
+    )
+    rest = [
+        Message(
+            id=MessageId(new_id()),
+            role="assistant",
+            content=other.content(),
+            created_at=now,
+            extra=extra,
+        )
+        for other in others
+    ]
+    return [message.to_dict() for message in (answer, *rest)]
+
+
+def issued_answers(
+    gathered: Gathered, turn: Turn, answers: Sequence[JsonObject]
+) -> list[IssuedAnswer]:
+    """What makes the chat known again by the answers that it got."""
+    choices = [gathered.choices[number] for number in sorted(gathered.choices)]
+    return [
+        answer_of(
+            " ".join(choice.text.split()),
+            chat=turn.chat_id,
+            message=answer["id"],
+            question=turn.question.id,
+            calls=choice.call_ids,
+            response=gathered.response,
+        )
+        for choice, answer in zip(choices, answers, strict=False)
+    ]
+
+
+async def put_answers(store: ChatStore, chat_id: str, answers: Sequence[JsonObject]) -> None:
+    """Store an answer that is over.
+
+    Raises:
+        SmartContextError: If the disk refuses.
+    """
+    answer, *others = answers
+    now = timestamp()
+    await store.update(
+        chat_id,
+        lambda document: put_answer(document, answer, others, new_id=new_id, now=now),
+        since=since_message(answer["id"], and_before=1),
+    )
+
+
+def _notice(turn: Turn) -> str | tuple[JsonObject, ...]:
+    words = turn.abort_reason or NOTHING_CAME
+    return "" if turn.error else ({"type": "info", "text": words},)
