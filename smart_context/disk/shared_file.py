@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from pydantic import TypeAdapter, ValidationError
+
 from smart_context.disk.files import Conflict, Signature, read_file, replace_unless_changed
 from smart_context.disk.places import Place
 from smart_context.errors import StoreFailed
@@ -16,17 +18,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedFile(Generic[T]):
-    """A value in a file, compared before it is written.
+    """A value in a JSON file, compared before it is written.
 
     Attributes:
         place: Where it is; folders are made when something is first written.
-        parse: The value in these bytes; of no bytes if there is no file. Damaged is empty.
-        render: The bytes of a value.
+        adapter: Reads and writes the value.
+        empty: The value of a file that is missing or damaged.
     """
 
     place: Place
-    parse: Callable[[bytes], T]
-    render: Callable[[T], bytes]
+    adapter: TypeAdapter[T]
+    empty: T
 
     def __str__(self) -> str:
         return str(self.place)
@@ -38,7 +40,7 @@ class SharedFile(Generic[T]):
             StoreFailed: If it can't be read.
         """
         found = read_file(self.place, max_bytes=MAX_BYTES)
-        return (None, self.parse(b"")) if found is None else (found[0], self.parse(found[1]))
+        return (None, self.empty) if found is None else (found[0], self._parse(found[1]))
 
     def update(self, change: Callable[[T], T]) -> tuple[Signature | None, T]:
         """Change the value as it is now, whoever else is changing it.
@@ -58,8 +60,16 @@ class SharedFile(Generic[T]):
             if changed == value:
                 return before, value
             try:
-                after = replace_unless_changed(self.place, self.render(changed), before)
+                after = replace_unless_changed(
+                    self.place, self.adapter.dump_json(changed, indent=1), before
+                )
             except Conflict:
                 continue
             return after, changed
         raise StoreFailed(f"{self} could not be written: other programs keep changing it.")
+
+    def _parse(self, content: bytes) -> T:
+        try:
+            return self.adapter.validate_json(content)
+        except ValidationError:
+            return self.empty

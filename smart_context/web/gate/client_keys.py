@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from smart_context.disk.places import Place
 from smart_context.disk.shared_file import SharedFile
@@ -60,7 +60,7 @@ class KeyFile:
 
     def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
         place = Place(folder, (FILE_NAME,))
-        self._file = SharedFile(place=place, parse=_parsed, render=_rendered)
+        self._file = SharedFile(place=place, adapter=_RECORD, empty=ClientKeys())
         self._clock = clock
 
     def read(self) -> ClientKeys:
@@ -111,17 +111,6 @@ class KeyFile:
             return replace(record, keys={k: v for k, v in record.keys.items() if k != name})
 
         self._file.update(change)
-
-
-def _parsed(content: bytes) -> ClientKeys:
-    try:
-        return _RECORD.validate_json(content)
-    except ValidationError:
-        return ClientKeys()
-
-
-def _rendered(keys: ClientKeys) -> bytes:
-    return _RECORD.dump_json(keys, indent=1)
 
 
 def key_digest(key: str) -> str:

@@ -8,8 +8,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from pydantic import TypeAdapter, ValidationError
-
 IDLE_DAYS = 30
 """Longest that a session lasts unused."""
 
@@ -116,22 +114,6 @@ class SessionRecord:
             sessions={k: value for k, value in self.sessions.items() if value.server not in ids},
             links={key: value for key, value in self.links.items() if value.server not in ids},
         )
-
-
-_RECORD = TypeAdapter(SessionRecord)
-
-
-def read_record(content: bytes) -> SessionRecord:
-    """Parse the record; a damaged one reads as empty, so nobody gets in by it."""
-    try:
-        return _RECORD.validate_json(content)
-    except ValidationError:
-        return SessionRecord()
-
-
-def render_record(record: SessionRecord) -> bytes:
-    """The record as text for its file."""
-    return _RECORD.dump_json(record, indent=1)
 
 
 def browser_name(user_agent: str) -> str:

@@ -2,19 +2,21 @@
 
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from smart_context.disk.places import Place
 from smart_context.disk.shared_file import SharedFile
-from smart_context.web.gate.sessions.browser_sessions import (
-    SessionRecord,
-    read_record,
-    render_record,
-)
+from smart_context.web.gate.sessions.browser_sessions import SessionRecord
 
 FILE_NAME = "sessions.json"
 SessionFile = SharedFile[SessionRecord]
+_RECORD = TypeAdapter(SessionRecord)
 
 
 def session_file(folder: Path) -> SessionFile:
-    """The record in the user's folder for settings, which several servers and commands share."""
+    """The record in the user's folder for settings, which several servers and commands share.
+
+    A damaged one reads as empty, so nobody gets in by it.
+    """
     place = Place(folder, (FILE_NAME,))
-    return SharedFile(place=place, parse=read_record, render=render_record)
+    return SharedFile(place=place, adapter=_RECORD, empty=SessionRecord())

@@ -1,6 +1,4 @@
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from smart_context.web.gate.sessions.browser_sessions import (
     IDLE_DAYS,
@@ -10,8 +8,6 @@ from smart_context.web.gate.sessions.browser_sessions import (
     SessionRecord,
     StartLink,
     browser_name,
-    read_record,
-    render_record,
 )
 
 NOW = 1_800_000_000
@@ -30,22 +26,6 @@ RECORD = SessionRecord(
     servers={"s": RunningServer(vault="/v", address="http://127.0.0.1:1")},
     links={"d": StartLink(server="s", expires_at=NOW)},
 )
-
-
-def test_a_record_is_read_as_it_was_written():
-    assert read_record(render_record(RECORD)) == RECORD
-
-
-@pytest.mark.parametrize(
-    "content", [b"", b"{", b"[]", b'{"sessions": {"a": {}}}', b"[" * 100_000, b"\xff"]
-)
-def test_a_damaged_record_lets_nobody_in(content):
-    assert read_record(content) == SessionRecord()
-
-
-@given(st.binary())
-def test_any_bytes_are_a_record_or_none(content):
-    assert isinstance(read_record(content), SessionRecord)
 
 
 def test_a_session_is_over_when_it_was_not_used_for_long():

@@ -4,10 +4,31 @@ import threading
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from smart_context.errors import StoreFailed
-from smart_context.web.gate.sessions.browser_sessions import RunningServer, SessionRecord
+from smart_context.web.gate.sessions.browser_sessions import (
+    BrowserSession,
+    RunningServer,
+    SessionRecord,
+    StartLink,
+)
 from smart_context.web.gate.sessions.session_file import session_file
+
+SESSION = BrowserSession(
+    vault="/v", browser="Firefox", cookie="c", key="k", created_at=0, seen_at=1, server="s"
+)
+RECORD = SessionRecord(
+    sessions={"a": SESSION},
+    servers={"s": RunningServer(vault="/v", address="http://127.0.0.1:1")},
+    links={"d": StartLink(server="s", expires_at=1)},
+)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    return session_file(tmp_path_factory.mktemp("kept"))
 
 
 def with_server(name):
@@ -26,6 +47,25 @@ def test_what_is_written_is_read_by_others(tmp_path):
 def test_it_is_for_its_owner_only(tmp_path):
     session_file(tmp_path).update(with_server("a"))
     assert stat.S_IMODE((tmp_path / "sessions.json").stat().st_mode) == 0o600
+
+
+def test_a_record_is_read_as_it_was_written(tmp_path):
+    session_file(tmp_path).update(lambda _: RECORD)
+    assert session_file(tmp_path).read()[1] == RECORD
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b'{"sessions": {"a": {}}}', b"[" * 100_000, b"\xff"]
+)
+def test_a_damaged_record_lets_nobody_in(tmp_path, content):
+    (tmp_path / "sessions.json").write_bytes(content)
+    assert session_file(tmp_path).read()[1] == SessionRecord()
+
+
+@given(content=st.binary())
+def test_any_bytes_are_a_record_or_none(kept, content):
+    kept.place.path.write_bytes(content)
+    assert isinstance(kept.read()[1], SessionRecord)
 
 
 def test_nothing_is_written_where_nothing_changes(tmp_path):
