@@ -58,7 +58,7 @@ export class ContextTree {
     return { total: page.total, files: page.files };
   }
 
-  /** Fetches all that is open anew: files came or went. What is open stays open. */
+  /** Fetches all open folders again, as files came or went. They stay open. */
   async refresh() {
     await this.show(this.#query);
     const open = [...this.#root.querySelectorAll("li.row[data-kind=folder]:has(> ul)")];

@@ -42,7 +42,7 @@ export class ChatList {
     this.#offerUndo();
   }
 
-  /** Fetches the list anew, unless a name is being written in it. */
+  /** Fetches the list again, unless a name is being written in it. */
   async refresh() {
     if (this.#nav.querySelector(".chat-rename")) return;
     const query = new URLSearchParams({ current: this.#chatId, q: this.#search.value.trim() });

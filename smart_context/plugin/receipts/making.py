@@ -24,6 +24,7 @@ from smart_context.plugin.selection.absences import absences
 from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.settings import FilterSettings
 from smart_context.relevance.reasons import Reason, ReasonKind
+from smart_context.topics.values import Topic
 from smart_context.values import CountTokens
 
 MAX_SYSTEM_CHARACTERS = 16_000
@@ -90,34 +91,28 @@ def receipt_of_turn(
         count_tokens: Counts for the model that was asked.
     """
     made = _made(pending, forecast, turn.message, turn.system_prompt, turn.history, count_tokens)
-    topics = {
-        message_id: topic.label
-        for topic in forecast.view.sidecar.topics
-        for message_id in topic.message_ids
-    }
     following = turn.client.following if turn.client else ()
     current = [
         ReceiptRow(m.id, m.role, Reason(kind=ReasonKind.CURRENT), count_tokens(sent_text(m)))
         for m in following
     ]
-    made = _with_current(made, current)
-    if topics:
-        made = replace(made, rows=_with_topics(made.rows, topics))
+    made = _with_topics(_with_current(made, current), forecast.view.sidecar.topics)
     return _ended(made, turn, requests, at=at, models=models, count_tokens=count_tokens)
 
 
-def _with_topics(
-    rows: tuple[ReceiptRow, ...], topics: Mapping[MessageId, str]
-) -> tuple[ReceiptRow, ...]:
-    """The rows with the topics of tool results, by which they are summed up."""
-    return tuple(
-        [
-            row._replace(reason=replace(row.reason, topic=topics[MessageId(row.id)]))
-            if row.role == TOOL and not row.reason.topic and row.id in topics
-            else row
-            for row in rows
-        ]
+def _with_topics(made: Receipt, topics: Sequence[Topic]) -> Receipt:
+    """The receipt with the topics of tool results, by which they are summed up."""
+    results = {row.id for row in made.rows if row.role == TOOL and not row.reason.topic}
+    if not results:
+        return made
+    labels = {id_: topic.label for topic in topics for id_ in topic.message_ids if id_ in results}
+    rows = tuple(
+        row._replace(reason=replace(row.reason, topic=labels[MessageId(row.id)]))
+        if row.id in labels
+        else row
+        for row in made.rows
     )
+    return replace(made, rows=rows)
 
 
 def _with_current(made: Receipt, current: Sequence[ReceiptRow]) -> Receipt:

@@ -56,7 +56,7 @@ class Calibration:
         about: How many pairs of a label with a message about it.
         others: How many pairs of a label with a message about something else.
         about_quantiles: Similarities of messages about the topic, at each of `QUANTILES` per cent.
-        other_quantiles: Similarities of the latter.
+        other_quantiles: Similarities of messages about something else, at the same.
         auc: How often a message about the topic is more similar than another one.
         judge: Says what is about a topic, with this model; `None` if it wasn't fitted.
     """

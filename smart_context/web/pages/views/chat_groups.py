@@ -45,12 +45,14 @@ def chat_groups(rows: Sequence[ChatRow], now: datetime) -> tuple[ChatGroup, ...]
         rows: The chats, newest first.
         now: The current time where the reader is.
     """
-    seen = Counter(_looks(row) for row in rows)
+    seen = Counter(_title_and_preview(row) for row in rows)
     lines = [
         ChatLine(
             row=row,
             hues=tuple(dict.fromkeys(map(hue_of, row.topics))),
-            twin=f"{row.message_count} messages, {row.id[:6]}" if seen[_looks(row)] > 1 else "",
+            twin=f"{row.message_count} messages, {row.id[:6]}"
+            if seen[_title_and_preview(row)] > 1
+            else "",
         )
         for row in rows
     ]
@@ -60,7 +62,7 @@ def chat_groups(rows: Sequence[ChatRow], now: datetime) -> tuple[ChatGroup, ...]
     )
 
 
-def _looks(row: ChatRow) -> tuple[str, str]:
+def _title_and_preview(row: ChatRow) -> tuple[str, str]:
     return row.title, row.preview
 
 

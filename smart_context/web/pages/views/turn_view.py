@@ -128,7 +128,7 @@ def turn_view(turn: JsonObject, chat: ChatOfTurn, *, is_replay: bool) -> TurnVie
 def replay_settings(asked: QueryParams) -> JsonObject | None:
     """The settings of the form that replays a turn; `None` if it was not sent.
 
-    What is no number is passed over: the turn's own setting holds then.
+    A field that is not a number is ignored: the turn's own setting applies.
     """
     if asked.get("replay") is None:
         return None
