@@ -23,6 +23,8 @@ export class Highlight {
   #isDue = false;
   /** What was asked and answered while the page looked on: it is not folded away under the reader's eyes. @type {Set<string>} */
   #fresh = new Set();
+  /** The last message that was looked at. @type {string | null} */
+  #last = null;
 
   /**
    * @param {HTMLElement} list  The element that holds the messages.
@@ -135,9 +137,12 @@ export class Highlight {
     return Math.min(newest || messages.length, question);
   }
 
-  /** Notes which turn is under way. @param {readonly HTMLElement[]} messages */
+  /** Notes what is under way or has come since; a short answer may be over already. @param {readonly HTMLElement[]} messages */
   #notice(messages) {
-    for (const { dataset } of messages.slice(underWay(messages))) this.#fresh.add(dataset.messageId ?? "");
+    const last = this.#last === "" ? -1 : messages.findIndex(({ dataset }) => dataset.messageId === this.#last);
+    const first = Math.min(last < 0 && this.#last !== "" ? messages.length : last + 1, underWay(messages));
+    for (const { dataset } of messages.slice(first)) this.#fresh.add(dataset.messageId ?? "");
+    this.#last = messages.at(-1)?.dataset.messageId ?? "";
   }
 
   #messages() {

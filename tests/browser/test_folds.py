@@ -1,6 +1,7 @@
 """What is not sent folds away, and the reader is where they want to be."""
 
 import re
+import threading
 
 import pytest
 from playwright.sync_api import expect
@@ -143,6 +144,32 @@ def test_what_was_just_answered_is_not_folded_away(new_page, server):
     expect(folds(page).last).to_have_text("26 messages not sent · Show")
     page.reload()
     expect(folds(page).last).to_have_text("28 messages not sent · Show")
+
+
+def test_an_answer_that_is_over_before_its_news_come_is_not_folded_away(new_page, server):
+    page = open_chat(new_page, server)
+    waiting, is_held = [], threading.Event()
+
+    def pass_on(socket):
+        def told(frame):
+            waiting.append(frame)
+            if is_held.is_set() and '"chat.finished"' not in frame:
+                return
+            is_held.clear()
+            while waiting:
+                socket.send(waiting.pop(0))
+
+        socket.connect_to_server().on_message(told)
+
+    page.route_web_socket(re.compile("/ws"), pass_on)
+    page.reload()
+    pick(page, BOATS)
+    expect(status(page)).to_have_text("4 of 60 messages in context")
+    is_held.set()
+    send(page, "cats again?")
+    expect(status(page)).to_have_text("4 of 62 messages in context")
+    expect(page.locator(".message").last).to_contain_text("You said: cats again?")
+    expect(page.locator(".message").last).to_be_visible()
 
 
 def test_a_link_to_a_message_ends_there_even_if_it_is_folded(new_page, server):
