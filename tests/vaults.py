@@ -1,6 +1,8 @@
 """A vault on disk, a fake endpoint over HTTP, a real server process between them, and chats."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import pytest
 
@@ -61,10 +63,21 @@ def configured(vault, endpoint):
     return configure
 
 
+@pytest.fixture(scope="session")
+def close_later():
+    """Ends servers while the next test runs already; fails on those that did not end well."""
+    with ThreadPoolExecutor(1) as pool:
+        endings = []
+        yield lambda servers: endings.append(pool.submit(servers.close))
+        for ending in endings:
+            ending.result(PATIENCE_S)
+
+
 @pytest.fixture
-def server(configured):
-    with serving(configured(), env=KEY) as running:
-        yield running
+def server(configured, close_later):
+    servers = ExitStack()
+    yield servers.enter_context(serving(configured(), env=KEY))
+    close_later(servers)
 
 
 @pytest.fixture

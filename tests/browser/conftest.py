@@ -45,10 +45,11 @@ def is_fault(message):
 
 
 @pytest.fixture
-def serve():
+def serve(close_later):
     """Serves vaults until the test, and every page that it opened, has ended."""
-    with ExitStack() as servers:
-        yield lambda vault, **more: servers.enter_context(serving(vault, env=KEY, **more))
+    servers = ExitStack()
+    yield lambda vault, **more: servers.enter_context(serving(vault, env=KEY, **more))
+    close_later(servers)
 
 
 @pytest.fixture(scope="package")
