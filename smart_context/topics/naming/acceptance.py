@@ -27,7 +27,7 @@ def accepted(text: str, texts: Sequence[str], speakers: AbstractSet[str]) -> str
     """
     parts = [whole_phrase(part.strip(), texts) for part in text.split(" & ")]
     label = clean_label(" & ".join(parts))
-    words = [word for word in _BETWEEN.split(label.lower().replace("\u2019", "'")) if word]
+    words = _words(label)
     if not all(parts) or not label or len(words) > _LONGEST_WORDS:
         return ""
     if any(_is_courtesy(word) or _is_speaker(word, speakers) for word in words):
@@ -45,13 +45,13 @@ def _last_word(part: str) -> str:
 def is_courtesy(text: str) -> bool:
     """Whether a message says nothing but a greeting, thanks, or the like."""
     if UNSPACED_RUN.search(text):
-        return len(text) <= _LONGEST_UNSPACED and _without_courtesies(text)
-    words = [word for word in _BETWEEN.split(text.lower().replace("\u2019", "'")) if word]
+        return len(text) <= _LONGEST_UNSPACED and _is_all_courtesies(text)
+    words = _words(text)
+    if len(words) > _LONGEST_COURTESY:
+        return False
     plain = [word.strip(".()\"'\u3002\uff0c\uff01\u2026") for word in words]
-    return (
-        len(plain) <= _LONGEST_COURTESY
-        and any(map(_is_courtesy, plain))
-        and all(_is_courtesy(word) or word in _FILLING for word in plain if word)
+    return any(map(_is_courtesy, plain)) and all(
+        _is_courtesy(word) or word in _FILLING for word in plain if word
     )
 
 
@@ -73,12 +73,15 @@ _FILLING = frozenset(
 )
 
 
-def _without_courtesies(text: str) -> bool:
-    """Whether next to nothing is left of a text without spaces when its courtesies are gone."""
+def _words(text: str) -> list[str]:
+    return [word for word in _BETWEEN.split(text.lower().replace("\u2019", "'")) if word]
+
+
+def _is_all_courtesies(text: str) -> bool:
+    """True if next to nothing is left of a text without spaces when its courtesies are removed."""
     rest = text
-    for each in _courtesies():
-        if UNSPACED_RUN.match(each):
-            rest = rest.replace(each, "")
+    for courtesy in _unspaced_courtesies():
+        rest = rest.replace(courtesy, "")
     return rest != text and sum(map(len, UNSPACED_RUN.findall(rest))) <= _LITTLE
 
 
@@ -86,13 +89,20 @@ def _is_courtesy(word: str) -> bool:
     if word in _courtesies():
         return True
     return bool(UNSPACED_RUN.search(word)) and any(
-        each in word or word in each for each in _courtesies() if UNSPACED_RUN.match(each)
+        courtesy in word or word in courtesy for courtesy in _unspaced_courtesies()
     )
 
 
 @cache
 def _courtesies() -> frozenset[str]:
     return word_lists(Path(__file__).with_name("courtesies.txt"))["courtesies"]
+
+
+@cache
+def _unspaced_courtesies() -> tuple[str, ...]:
+    """Those in scripts without spaces, the longest first: they contain shorter ones."""
+    found = filter(UNSPACED_RUN.match, _courtesies())
+    return tuple(sorted(found, key=lambda word: (-len(word), word)))
 
 
 def _is_speaker(word: str, speakers: AbstractSet[str]) -> bool:

@@ -32,25 +32,25 @@ def whole_phrase(part: str, texts: Sequence[str]) -> str:
 
 
 def _with_katakana(part: str, texts: Sequence[str]) -> str:
-    """The phrase with the rest of a loan word that it cuts."""
-    pattern = re.compile(
-        (f"[{_KATAKANA}]*" if _KATAKANA_FIRST.match(part) else "")
-        + re.escape(part)
-        + (f"[{_KATAKANA}]*" if _KATAKANA_LAST.search(part) else "")
-    )
-    found = (match for text in texts if (match := pattern.search(text)))
-    first = next(found, None)
-    return first.group() if first else part
+    """The phrase with the rest of a loan word that it would cut."""
+    before = f"[{_KATAKANA}]*" if _KATAKANA_FIRST.match(part) else ""
+    after = f"[{_KATAKANA}]*" if _KATAKANA_LAST.search(part) else ""
+    if not before and not after:
+        return part
+    pattern = re.compile(before + re.escape(part) + after)
+    found = (match.group() for text in texts if (match := pattern.search(text)))
+    return next(found, part)
 
 
 def _grown(part: str, texts: Sequence[str]) -> str:
-    """The phrase with the neighbours that it has wherever it is said.
+    """The phrase with the neighbours that it has everywhere.
 
-    A whole word has one neighbour here and another there; a piece of a name always the same.
-    Empty if that makes it begin with a verb.
+    A whole word has different neighbours; a piece of a name always has the same ones. Empty if
+    the longer phrase begins with a verb.
     """
     using = islice((text for text in texts if part in text), _MOST_TEXTS)
-    stretches = [stretch for text in using for stretch in stretches_of(text) if part in stretch]
+    runs = (run for text in using for run in UNSPACED_RUN.findall(text) if part in run)
+    stretches = [stretch for run in runs for stretch in stretches_of(run) if part in stretch]
     sides = [piece for stretch in stretches for piece in _sides(stretch, part)]
     if len(sides) <= 1:
         return part
@@ -67,12 +67,11 @@ def _grown(part: str, texts: Sequence[str]) -> str:
 
 
 def _sides(stretch: str, part: str) -> list[tuple[str, str]]:
-    """For each place where the phrase is: as many characters on each side as can matter."""
-    starts = [at for at in range(len(stretch)) if stretch.startswith(part, at)]
-    ends = [at + len(part) for at in starts]
+    """For each occurrence of the phrase, the characters on either side that can matter."""
+    starts = [start for start in range(len(stretch)) if stretch.startswith(part, start)]
     return [
-        (stretch[max(0, start - _LONGEST) : start], stretch[end : end + _LONGEST])
-        for start, end in zip(starts, ends, strict=True)
+        (stretch[max(0, start - _LONGEST) : start], stretch[start + len(part) :][:_LONGEST])
+        for start in starts
     ]
 
 

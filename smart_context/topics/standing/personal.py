@@ -7,7 +7,7 @@ where it matters.
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 
@@ -59,41 +59,44 @@ def personal_statements(messages: Sequence[Message]) -> list[int]:
     for place, message in enumerate(messages):
         if message.role != "user":
             continue
-        text = message.text
         rest = messages[place + 1 : place + 2]
         is_one_of_several = bool(rest) and rest[0].role == "user"
         is_note = is_one_of_several or _is_note(messages, place)
-        if is_small_talk and not (is_note or _DIAGNOSED.search(_plain(text))):
+        plain = _plain(message.text) if len(message.text) <= _LONGEST else ""
+        if is_small_talk and not (is_note or _DIAGNOSED.search(plain)):
             continue
-        if len(text) <= _LONGEST and (
-            is_personal(text, is_note=is_note)
-            or (is_one_of_several and _is_about_oneself(_plain(text)))
-        ):
+        if _is_personal(plain, is_note=is_note) or (is_one_of_several and _is_about_oneself(plain)):
             found.append(place)
     return found
 
 
 def _is_small_talk(messages: Sequence[Message]) -> bool:
-    """Whether two people talk: an assistant has neither pets nor a favourite food."""
+    """True if two people talk: an assistant has neither pets nor a favourite food."""
     answers = [
-        _plain(message.text)
+        message.text
         for before, message in pairwise(messages)
         if message.role == "assistant" and before.role == "user"
     ]
-    told = sum(
-        len(text) <= _LONGEST and (is_personal(text) or bool(_OWN_LIFE.search(text)))
-        for text in answers
-    )
-    return told > _TOLD_SHARE * len(answers)
+    tolerated = int(_TOLD_SHARE * len(answers))
+    told = (text for text in answers if _tells_of_own_life(_plain(text)))
+    return next(islice(told, tolerated, None), None) is not None
+
+
+def _tells_of_own_life(plain: str) -> bool:
+    is_short = len(plain) <= _LONGEST
+    return is_short and (_is_personal(plain) or bool(_OWN_LIFE.search(plain)))
 
 
 def is_personal(text: str, *, is_note: bool = False) -> bool:
-    """Whether a text states something lasting about its author; `is_note`: or a deed of theirs."""
-    lowered = _plain(text)
-    if _ASKS.search(lowered) or _PASSING.search(lowered):
+    """True if a text states something lasting about its author; for a note, or what they did."""
+    return _is_personal(_plain(text), is_note=is_note)
+
+
+def _is_personal(plain: str, *, is_note: bool = False) -> bool:
+    if _ASKS.search(plain) or _PASSING.search(plain):
         return False
-    is_about_author = _LASTING.match(lowered) or _DIAGNOSED.search(lowered)
-    return bool(is_about_author or (is_note and _TOLD.match(lowered)))
+    is_about_author = _LASTING.match(plain) or _DIAGNOSED.search(plain)
+    return bool(is_about_author or (is_note and _TOLD.match(plain)))
 
 
 def _is_about_oneself(plain: str) -> bool:
