@@ -15,7 +15,7 @@ from pathlib import Path
 from smart_context.app.composition import models_of, read_user, read_vault, settings_files
 from smart_context.config import CONFIG_NAME, VaultConfig, environment
 from smart_context.errors import ConfigInvalid, Fault
-from smart_context.host.events import TRUST_CHANGED
+from smart_context.host.events.events import TRUST_CHANGED
 from smart_context.host.host import Host
 from smart_context.trust.admission import admitted
 from smart_context.trust.views import standing_view

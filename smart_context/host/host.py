@@ -13,13 +13,19 @@ from smart_context.chat.messages import ChatId, Message
 from smart_context.chat.store import ChatStore
 from smart_context.config import VaultConfig
 from smart_context.errors import CommandFailed, Fault
-from smart_context.host.bus import HANDLER_TIMEOUT_S, EventBus, EventRelay, Listener, event_name
 from smart_context.host.commands.chat import ChatCommands
 from smart_context.host.commands.compaction import Compactions
 from smart_context.host.commands.files import FileCommands
 from smart_context.host.commands.memory import MemoryCommands
 from smart_context.host.commands.registry import Client, CommandRegistry
-from smart_context.host.events import (
+from smart_context.host.events.bus import (
+    HANDLER_TIMEOUT_S,
+    EventBus,
+    EventRelay,
+    Listener,
+    event_name,
+)
+from smart_context.host.events.events import (
     CHAT_CHANGED,
     CHAT_OPENED,
     CONFIG_READ,
@@ -31,10 +37,10 @@ from smart_context.host.events import (
 from smart_context.host.models import DigestBy, HistoryBuilder, Models
 from smart_context.host.panels import Panels
 from smart_context.host.plugins.running import LOAD_TIMEOUT_S, Plugins
+from smart_context.host.plugins.system_commands import SystemCommands
 from smart_context.host.request.completion import RequestCompletion
 from smart_context.host.request.tools import ToolSupport
 from smart_context.host.services import CurrentSettings, Services
-from smart_context.host.system_commands import SystemCommands
 from smart_context.host.tasks import TaskOwner
 from smart_context.host.turn import Turn
 from smart_context.host.turns.learned_counts import TokenCounts

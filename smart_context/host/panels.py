@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from smart_context.host.events import PANEL_REGISTERED, PANEL_REMOVED, Emit, Panel
+from smart_context.host.events.events import PANEL_REGISTERED, PANEL_REMOVED, Emit, Panel
 from smart_context.trust.files import read_pinned
 
 PAGE = ""

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from smart_context.chat.files.file_store import FileStore
 from smart_context.chat.store import ChatStore
 from smart_context.config import VaultConfig
-from smart_context.host.bus import EventBus, EventRelay
 from smart_context.host.commands.registry import CommandRegistry
+from smart_context.host.events.bus import EventBus, EventRelay
 from smart_context.host.models import HistoryBuilder, Models
 from smart_context.host.panels import Panels
 from smart_context.host.request.completion import RequestCompletion

@@ -1,7 +1,7 @@
 """The plugin as the host sees it: builds its parts and registers them."""
 
 from smart_context.host.commands.registry import Client
-from smart_context.host.events import (
+from smart_context.host.events.events import (
     CHAT_CHANGED,
     CHAT_OPENED,
     PIPELINE_CONTEXT,

@@ -7,7 +7,7 @@ from typing import Any
 
 from smart_context.chat.messages import ChatId
 from smart_context.chat.store import ChatStore
-from smart_context.host.events import ChatChanged
+from smart_context.host.events.events import ChatChanged
 from smart_context.host.models import Models
 from smart_context.host.turn import Turn
 from smart_context.plugin.briefing.briefing import Briefings

@@ -21,7 +21,7 @@ from smart_context.gateway.turns.exchange import Exchange
 from smart_context.gateway.turns.incoming import Incoming
 from smart_context.gateway.turns.outcome import Outcome, finished
 from smart_context.host.commands.registry import Caller
-from smart_context.host.events import CHAT_TOKEN, PIPELINE_START
+from smart_context.host.events.events import CHAT_TOKEN, PIPELINE_START
 from smart_context.host.host import Host
 from smart_context.host.turn import Turn
 from smart_context.llm.models import PromptMessage, Usage

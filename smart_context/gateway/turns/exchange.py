@@ -22,7 +22,7 @@ from smart_context.gateway.turns.outcome import (
     values_of,
 )
 from smart_context.gateway.turns.stored_answers import answers_of, issued_answers, put_answers
-from smart_context.host.events import PIPELINE_END, Emit
+from smart_context.host.events.events import PIPELINE_END, Emit
 from smart_context.host.request.client_request import ClientRequest, ReceiptKind
 from smart_context.host.request.request import Request
 from smart_context.host.turn import Turn

@@ -1,7 +1,13 @@
 """What the page is told of a client's answer while it comes."""
 
 from smart_context.gateway.turns.document import Followed
-from smart_context.host.events import CHAT_FAILED, CHAT_FINISHED, CHAT_STARTED, CHAT_TOKEN, Emit
+from smart_context.host.events.events import (
+    CHAT_FAILED,
+    CHAT_FINISHED,
+    CHAT_STARTED,
+    CHAT_TOKEN,
+    Emit,
+)
 from smart_context.host.turn import Turn
 
 

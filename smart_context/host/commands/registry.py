@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 from smart_context.chat.messages import ChatId
 from smart_context.errors import CommandFailed, NameTaken, SmartContextError, UnknownCommand
-from smart_context.host.bus import is_async
 from smart_context.host.commands.parameters import Parameters
+from smart_context.host.events.bus import is_async
 from smart_context.values import JsonObject
 
 CommandHandler = Callable[..., Awaitable[Mapping[str, Any] | None]]

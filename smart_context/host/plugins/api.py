@@ -8,9 +8,9 @@ from typing import Any, Protocol, TypeVar
 
 from smart_context.chat.messages import Message
 from smart_context.errors import NameTaken
-from smart_context.host.bus import Handler, event_name
 from smart_context.host.commands.registry import Caller, Client, CommandHandler
-from smart_context.host.events import Event, Panel
+from smart_context.host.events.bus import Handler, event_name
+from smart_context.host.events.events import Event, Panel
 from smart_context.host.models import Models
 from smart_context.host.panels import OwnFiles
 from smart_context.host.plugins.manifest import RESERVED_IDS, Manifest

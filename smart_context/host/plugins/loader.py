@@ -13,7 +13,7 @@ from typing import Literal, cast
 from smart_context import __version__
 from smart_context.config.settings import ENABLED, SettingSpec
 from smart_context.errors import ManifestInvalid
-from smart_context.host.bus import is_async
+from smart_context.host.events.bus import is_async
 from smart_context.host.plugins.api import Plugin
 from smart_context.host.plugins.manifest import (
     MANIFEST_NAME,

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from smart_context.errors import NameTaken
-from smart_context.host.bus import Handler
 from smart_context.host.commands.registry import CommandHandler
-from smart_context.host.events import Event, Panel
+from smart_context.host.events.bus import Handler
+from smart_context.host.events.events import Event, Panel
 from smart_context.host.panels import OwnFiles, PanelFiles
 from smart_context.host.plugins.manifest import Manifest
 from smart_context.host.services import Services

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from smart_context.config import VaultConfig
-from smart_context.host.bus import was_cancelled
 from smart_context.host.commands.registry import Client
+from smart_context.host.events.bus import was_cancelled
 from smart_context.host.panels import OwnFiles
 from smart_context.host.plugins.api import Plugin, PluginContext
 from smart_context.host.plugins.loader import (

@@ -13,7 +13,7 @@ from smart_context.chat.documents.parts import Since, since_message
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.chat.store import ChatStore
 from smart_context.errors import CommandFailed, ModelFailed, SmartContextError
-from smart_context.host.events import CHAT_FAILED, CHAT_FINISHED, CHAT_STARTED, Emit
+from smart_context.host.events.events import CHAT_FAILED, CHAT_FINISHED, CHAT_STARTED, Emit
 from smart_context.host.models import HistoryBuilder
 from smart_context.host.request.request import Request, attached_to
 from smart_context.host.tasks import TaskOwner

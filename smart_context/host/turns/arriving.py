@@ -5,7 +5,7 @@ from typing import Any
 
 from smart_context.chat.answers.journal import AnswerJournal
 from smart_context.chat.messages import ChatId, MessageId, Part
-from smart_context.host.events import CHAT_TOKEN, CHAT_TOOL, Emit, Event
+from smart_context.host.events.events import CHAT_TOKEN, CHAT_TOOL, Emit, Event
 
 
 class ArrivingAnswer:

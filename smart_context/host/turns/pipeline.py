@@ -4,8 +4,8 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from smart_context.host.bus import EventBus, was_cancelled
-from smart_context.host.events import (
+from smart_context.host.events.bus import EventBus, was_cancelled
+from smart_context.host.events.events import (
     PIPELINE_CONTEXT,
     PIPELINE_END,
     PIPELINE_ERROR,

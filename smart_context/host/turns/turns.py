@@ -8,7 +8,7 @@ from smart_context.chat.documents.parts import Since, whole
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.chat.store import ChatStore
 from smart_context.errors import CommandFailed
-from smart_context.host.events import Emit
+from smart_context.host.events.events import Emit
 from smart_context.host.models import HistoryBuilder
 from smart_context.host.tasks import TaskOwner
 from smart_context.host.turn import Turn

@@ -76,7 +76,7 @@ async def test_a_plugin_that_hangs_holds_no_deletion_up(bench, monkeypatch):
     async def hang(_payload):
         await asyncio.Event().wait()
 
-    monkeypatch.setattr("smart_context.host.bus.SETTLE_TIMEOUT_S", 0.01)
+    monkeypatch.setattr("smart_context.host.events.bus.SETTLE_TIMEOUT_S", 0.01)
     await save(bench, Page("one"), *said("a"))
     bench.host.bus.subscribe("memory.chat_changed", hang)
     assert await bench.call("memory.delete_chat", chat_id="c1") == {"chat_id": "c1"}

@@ -5,8 +5,8 @@ from functools import partial
 
 import pytest
 
-from smart_context.host.bus import EventBus
-from smart_context.host.events import Event
+from smart_context.host.events.bus import EventBus
+from smart_context.host.events.events import Event
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from smart_context.host.events import Event
+from smart_context.host.events.events import Event
 from smart_context.host.turn import Turn
 from smart_context.values import JsonObject
 

@@ -1,0 +1,1 @@
+"""The events of a host, and what carries them."""
