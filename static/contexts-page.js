@@ -10,13 +10,13 @@ import { Chosen } from "./contexts/chosen-notes.js";
 import { ContextFile } from "./contexts/context-file.js";
 import { asked } from "./composer/output-guard.js";
 import { startFrame } from "./frame/page-frame.js";
+import { copied } from "./lib/copied.js";
 import { reasonOf } from "./lib/text.js";
 import { toast } from "./lib/toasts.js";
 import { startTrust } from "./frame/trust.js";
 
 const SEARCH_MS = 160;
 const PREVIEW_MS = 220;
-const SHOWN_MS = 1600;
 
 /** @template {HTMLElement} T @param {string} id @returns {T} */
 const find = (id) => /** @type {T} */ (document.getElementById(id));
@@ -116,9 +116,7 @@ function build() {
       const { text, tokens, ask_above: limit } = await call("compile_context", { items, options: options.read() });
       const words = `The text is about ${plural(tokens, "token")} long, which is more than most models take well.`;
       if (limit && tokens > limit && !(await asked("Copy this much?", words, "Copy"))) return;
-      await navigator.clipboard.writeText(text);
-      button.dataset.done = "Copied";
-      setTimeout(() => delete button.dataset.done, SHOWN_MS);
+      await copied(button, text);
       toast("Copied.", { label: "OK", act: () => {} });
     } catch (error) {
       toast(reasonOf(error));

@@ -1,12 +1,12 @@
 // @ts-check
 /** What can be done with a message: copy, edit, answer again, pin, hide. */
 
+import { copied } from "../lib/copied.js";
 import { fetchText } from "../lib/fragments.js";
 import { reasonOf } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 import { makeLinks } from "./note-sheet.js";
 
-const SHOWN_MS = 1600;
 const BUTTONS = ":is(button, a):not([hidden])";
 
 /** @typedef {{ wire: import("../wire.js").Wire, chatId: string, panel: import("../panel/topics-panel.js").TopicsPanel | null }} Page */
@@ -28,7 +28,7 @@ export function listen(list, page) {
   list.addEventListener("click", (event) => {
     const pressed = event.target instanceof Element ? event.target.closest("button") : null;
     if (!pressed) return;
-    if (pressed.classList.contains("copy-code")) copyCodeOf(pressed);
+    if (pressed.classList.contains("copy-code")) copyCodeOf(pressed).catch((error) => toast(reasonOf(error)));
     const message = /** @type {HTMLElement | null} */ (pressed.closest("[data-message-id]"));
     if (message && pressed.dataset.action) act(pressed.dataset.action, pressed, message, page);
   });
@@ -100,13 +100,6 @@ function edit(message, text, save) {
 /** @param {HTMLElement} pressed */
 async function copyCodeOf(pressed) {
   await copied(pressed, pressed.closest(".code")?.querySelector("code")?.textContent ?? "");
-}
-
-/** @param {HTMLElement} pressed @param {string} text */
-async function copied(pressed, text) {
-  await navigator.clipboard.writeText(text);
-  pressed.dataset.done = "Copied";
-  setTimeout(() => delete pressed.dataset.done, SHOWN_MS);
 }
 
 /** Moves between the buttons of one message, which are one stop of the Tab key. @param {KeyboardEvent} event */

@@ -2,6 +2,7 @@
 /** Shows a whole request to the letter, as it would be sent now. */
 
 import { counted } from "./parts.js";
+import { copied } from "../lib/copied.js";
 import { reasonOf, visible } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 
@@ -17,7 +18,10 @@ export class ExactText {
   /** @param {HTMLDialogElement} dialog */
   constructor(dialog) {
     this.#dialog = dialog;
-    dialog.querySelector("[data-copy]")?.addEventListener("click", () => this.#copy());
+    const copy = /** @type {HTMLElement | null} */ (dialog.querySelector("[data-copy]"));
+    copy?.addEventListener("click", () => {
+      copied(copy, JSON.stringify(this.#prompt, null, 2)).catch((error) => toast(reasonOf(error)));
+    });
   }
 
   /** @param {() => Promise<{ prompt: PromptMessage[] }>} ask */
@@ -30,12 +34,6 @@ export class ExactText {
     }
     this.#dialog.querySelector(".exact-body")?.replaceChildren(...shown(this.#prompt));
     this.#dialog.showModal();
-  }
-
-  async #copy() {
-    await navigator.clipboard.writeText(JSON.stringify(this.#prompt, null, 2));
-    const words = this.#dialog.querySelector("[data-copy] span");
-    if (words) words.textContent = "Copied";
   }
 }
 

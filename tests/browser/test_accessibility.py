@@ -17,6 +17,7 @@ SCREENS = {
     "a chat with code": "/chats/agent-debugging",
     "a Chinese chat": "/chats/chengdu-plan",
     "a new chat": "/new",
+    "connecting a client": "/clients",
     "the panel alone": "/panels/smart_context?chat_id=agent-debugging",
 }
 

@@ -55,6 +55,8 @@ def test_a_client_is_connected_seen_and_sent_away(new_page, served):
     page.get_by_role("button", name="Make a key").click()
     made = page.locator(".made-key code")
     expect(made).not_to_be_empty()
+    expect(page.get_by_role("list", name="Keys")).to_contain_text("opencode")
+    expect(page.get_by_text("No keys yet.")).to_be_hidden()
     client = ApiClient(server, made.inner_text())
     provider.reply_with(failure(400, "the provider knows no such model"))
     assert client.chat(user("Hello"), headers={"User-Agent": "opencode/1.0"}).status == 400
@@ -63,6 +65,7 @@ def test_a_client_is_connected_seen_and_sent_away(new_page, served):
     expect(row).to_contain_text("the provider knows no such model")
     expect(row.locator("time")).to_have_attribute("datetime", re.compile(r"^20\d\d-"))
     expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    expect(row.locator("time")).not_to_contain_text("T")
     page.get_by_role("button", name="Revoke opencode").click()
     expect(page.get_by_role("button", name="Revoke opencode")).to_have_count(0)
     deadline = time.monotonic() + 5
