@@ -1,4 +1,4 @@
-"""Scores a chat's messages for the selected topics, with the cache, words and scale at hand."""
+"""Scores a chat's messages for the selected topics, with cached vectors and words."""
 
 import asyncio
 from collections import OrderedDict
@@ -15,7 +15,7 @@ from smart_context.relevance.evidence.background import Background, BackgroundMa
 from smart_context.relevance.evidence.lexical import ChatWords
 from smart_context.relevance.judge.calibrate import Scale, scale_for
 from smart_context.relevance.judge.judging import Judge, judge_for
-from smart_context.relevance.looking import ChatLook, score_judged, spoken
+from smart_context.relevance.label_scores import SearchableChat, named_authors, score_judged
 from smart_context.relevance.score import (
     Assigned,
     Evidence,
@@ -32,12 +32,12 @@ Mode = Literal["enriched", "plain"]
 _WARM_CHATS = 8
 _BACKGROUND_MESSAGES = 400
 _FEW_NEW = 32
-"""Messages read at once; more are read while the event loop goes on."""
+"""Up to this many new messages are read at once; more are read in a thread."""
 
 
 @dataclass(slots=True)
 class _WarmChat:
-    """What is known of a chat before anything is looked for in it, for one user at a time."""
+    """The words and background of a chat, kept between calls; one caller at a time."""
 
     words: ChatWords = field(default_factory=ChatWords)
     maker: BackgroundMaker | None = None
@@ -46,7 +46,7 @@ class _WarmChat:
     def is_ready(
         self, messages: Sequence[Message], labels: Sequence[str], judge: Judge | None
     ) -> bool:
-        """Whether little is left to be looked up or computed."""
+        """True if little is left to look up or compute."""
         has_background = judge is None or (
             self.maker is not None and self.maker.new(messages) <= _FEW_NEW
         )
@@ -59,7 +59,7 @@ class _WarmChat:
         vectors: Matrix,
         judge: Judge | None,
     ) -> Background | None:
-        """The chat's background, if a judge needs it; the words are looked up, too."""
+        """Look up the words; returns the chat's background if a judge needs it."""
         self.words.place(messages)
         if not self.words.is_ready(messages, labels):
             self.words.shares(labels)
@@ -70,7 +70,7 @@ class _WarmChat:
 
 
 class RelevanceScorer:
-    """Joins the vectors, the words and the scale of the embedding model in use."""
+    """Scores messages by meaning and by words, on the scale of the embedding model in use."""
 
     def __init__(
         self,
@@ -87,14 +87,14 @@ class RelevanceScorer:
             mode: `plain` is the raw cosine of bare label and bare message.
             scale: The calibrated scale of the embedding model; `None` picks it by the model's
                 name, or estimates it from the chat.
-            judge: Says what is about a topic, fitted to the embedding model; `None` picks it by
-                the model's name. Without one, what stands out of the chat is about the topic.
+            judge: Decides what is about a topic, fitted to the embedding model; `None` picks it
+                by the model's name. Without one, messages that stand out in the chat are chosen.
         """
         self._cache = cache
         self._mode = mode
         self._scale = scale
         self._judge = judge or judge_for(cache.model, scale)
-        self._words: OrderedDict[ChatId, _WarmChat] = OrderedDict()
+        self._warm: OrderedDict[ChatId, _WarmChat] = OrderedDict()
 
     async def scores(
         self,
@@ -114,9 +114,9 @@ class RelevanceScorer:
             messages: All its messages, oldest first.
             topics: The selected topics.
             others: The chat's topics that are not selected.
-            more_follow: Not all of the chat's messages are given, but the first ones.
-            mode: Instead of the scorer's own.
-            on_progress: Called with the number of missing messages embedded so far.
+            more_follow: `messages` is only the beginning of the chat.
+            mode: Overrides the scorer's own.
+            on_progress: Called with the number of messages embedded so far, and of all missing.
 
         Raises:
             ModelFailed: If the embedder fails.
@@ -140,16 +140,16 @@ class RelevanceScorer:
             background = prepare() if is_ready else await asyncio.to_thread(prepare)
             assigned = _assigned(messages, topics, others)
             if judge is not None and background is not None:
-                chat = ChatLook(vectors=vectors, background=background, words=warm.words)
+                chat = SearchableChat(vectors=vectors, background=background, words=warm.words)
                 return score_judged(labels, label_vectors, chat, judge, assigned)
-            authors = [(at, author_of(m)) for at, m in enumerate(messages) if m.extra]
+            authors = [(place, author_of(m)) for place, m in enumerate(messages) if m.extra]
             evidence = Evidence(
                 vectors=vectors,
                 label_vectors=label_vectors,
                 lexical=warm.words.shares(labels),
                 lengths=warm.words.lengths,
                 asks=warm.words.asks,
-                spoken_by=spoken(labels, authors, len(messages)),
+                spoken_by=named_authors(labels, authors, len(messages)),
             )
             return score_enriched(labels, evidence, self._scale_of(evidence), assigned)
 
@@ -161,10 +161,10 @@ class RelevanceScorer:
         return scale_for(self._cache.model, background)
 
     def _warm_chat(self, chat_id: ChatId) -> _WarmChat:
-        warm = self._words.setdefault(chat_id, _WarmChat())
-        self._words.move_to_end(chat_id)
-        while len(self._words) > _WARM_CHATS:
-            self._words.popitem(last=False)
+        warm = self._warm.setdefault(chat_id, _WarmChat())
+        self._warm.move_to_end(chat_id)
+        while len(self._warm) > _WARM_CHATS:
+            self._warm.popitem(last=False)
         return warm
 
 
@@ -172,14 +172,14 @@ def _assigned(
     messages: Sequence[Message], topics: Sequence[TopicQuery], others: Sequence[TopicQuery]
 ) -> Assigned:
     has_members = any(topic.message_ids for topic in (*topics, *others))
-    positions = {m.id: place for place, m in enumerate(messages)} if has_members else {}
+    positions = {m.id: position for position, m in enumerate(messages)} if has_members else {}
     return Assigned(
-        members=[_places(topic, positions) for topic in topics],
-        others=[_places(topic, positions) for topic in others],
+        members=[_positions_of(topic, positions) for topic in topics],
+        others=[_positions_of(topic, positions) for topic in others],
     )
 
 
-def _places(topic: TopicQuery, positions: Mapping[MessageId, int]) -> NDArray[np.intp]:
+def _positions_of(topic: TopicQuery, positions: Mapping[MessageId, int]) -> NDArray[np.intp]:
     found = [positions[i] for i in topic.message_ids if i in positions]
     return np.array(found, dtype=np.intp)
 

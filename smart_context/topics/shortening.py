@@ -1,4 +1,4 @@
-"""Makes a long chat short enough to be shown to a model, without leaving a stretch of it out."""
+"""Shortens a long chat for a model without leaving out a stretch of it."""
 
 from collections.abc import Callable, Sequence
 
@@ -11,7 +11,10 @@ LINE_TOKENS = 14
 
 _SHORTEST, _SAMPLED = 40, 120
 _LOOKED_AT = 500
-"""The number of messages, roughly, that the average length is taken from."""
+"""About how many messages the average length is taken from."""
+
+_FEWEST = 2
+"""Fewer messages can't be spread evenly."""
 
 _ELLIPSIS = " … "
 
@@ -19,13 +22,15 @@ _ELLIPSIS = " … "
 def sampled(messages: Sequence[Message], text_of: Callable[[Message], str], room: int) -> list[int]:
     """Positions of the messages to show: all if they fit when shortened, else evenly spread."""
     everything = range(len(messages))
+    if len(messages) < _FEWEST:
+        return list(everything)
     if overhead(messages, everything) <= room and (
         _total(messages, text_of, everything, _SHORTEST) <= room
     ):
         return list(everything)
     looked_at = everything[:: max(1, len(messages) // _LOOKED_AT)]
     per_message = _total(messages, text_of, looked_at, _SAMPLED) / len(looked_at)
-    count = min(len(messages), max(2, int(room / per_message)))
+    count = min(len(messages), max(_FEWEST, int(room / per_message)))
     step = (len(messages) - 1) / (count - 1)
     return [round(place * step) for place in range(count)]
 

@@ -24,12 +24,10 @@ from smart_context.evaluation.data.parts import part_of
 from smart_context.evaluation.data.typed import absent_labels, chats_of, with_absent
 from smart_context.evaluation.remembered import RememberingEmbedder
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
-from smart_context.relevance.evidence.background import BackgroundMaker
 from smart_context.relevance.evidence.features import CHAT_FEATURES, with_products
-from smart_context.relevance.evidence.lexical import ChatWords
 from smart_context.relevance.judge.judging import Judge, posterior_features, ranking
 from smart_context.relevance.judge.weights import Weights, null_labels, write_weights
-from smart_context.relevance.looking import ChatLook, looks_of, seen
+from smart_context.relevance.label_scores import SearchableChat, both_passes, evidence_for
 from smart_context.relevance.vectors.cosines import unit
 from smart_context.text.words import content_words
 
@@ -153,19 +151,16 @@ class Looker:
 
     def rows(self, chat, more):
         vectors = self.embed([message.text for message in chat.messages])
-        words = ChatWords()
-        words.place(chat.messages)
-        background = BackgroundMaker(self.judge.null_labels).background(chat.messages, vectors)
-        look = ChatLook(vectors=vectors, background=background, words=words)
+        searchable = SearchableChat.of(chat.messages, vectors, self.judge)
         gold = {question.text: question.evidence for question in chat.questions}
         asked = [("present", text) for text in gold] + [("absent", text) for text in chat.absent]
         found = []
         for begin in range(0, len(asked := asked + more), 64):
             some = asked[begin : begin + 64]
             labels = [text for _, text in some]
-            looks = looks_of(labels, self.embed(labels), look, self.judge)
+            evidence = evidence_for(labels, self.embed(labels), searchable, self.judge)
             for (kind, text), (first, features) in zip(
-                some, seen(looks, vectors, self.judge), strict=True
+                some, both_passes(evidence, vectors, self.judge), strict=True
             ):
                 belongs = (
                     np.array([message.id in gold[text] for message in chat.messages])

@@ -95,3 +95,9 @@ def test_a_chinese_chat_is_not_taken_for_a_short_one():
 )
 def test_a_message_is_described(content, expected):
     assert described(Message(id="m", role="user", content=content)) == expected
+
+
+def test_a_single_message_without_room_is_shown_shortened():
+    prompt = prompt_of([message(1, "word " * 9_000)], max_tokens=100)
+    assert len(shown(prompt)) == 1
+    assert prompt.shown_share == 1

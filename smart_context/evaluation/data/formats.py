@@ -1,4 +1,4 @@
-"""Reads dialogue files: public formats of research sets, and chats of Smart Context.
+"""Reads dialogue files: formats of public research data, and chats of Smart Context.
 
 | kind | one JSON document | gives |
 |---|---|---|
@@ -37,27 +37,27 @@ _EVIDENCE = re.compile(r"[^\s;,]+")
 
 
 def read_dialogues(path: Path, kind: Kind | None = None) -> tuple[Kind, list[Dialogue]]:
-    """The dialogues of a file, and the kind that it is of.
+    """Read the dialogues of a file; returns its kind, too.
 
     Args:
         path: A JSON file.
-        kind: What it holds; `None` tells it from its keys.
+        kind: Its kind; `None` detects it by the keys of the first entry.
 
     Raises:
-        CommandFailed: If the file is no such JSON; the message names the entry.
+        CommandFailed: If the file is not of a known kind; the message names the entry.
         OSError: If it can't be read.
     """
     try:
         document = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
-        raise CommandFailed(f"{path}: expected JSON, but can't read it: {error}.") from error
+        raise CommandFailed(f"{path}: expected JSON, found something else: {error}.") from error
     entries = document if isinstance(document, list) else [document]
     found = kind or _kind_of(entries)
     if found is None:
         known = ", ".join(KINDS)
         raise CommandFailed(
-            f"{path}: expected a dialogue file of one of these kinds: {known}. Its first entry has "
-            "the keys of none. See: smart-context eval --help"
+            f"{path}: expected a dialogue file of one of these kinds: {known}. The keys of its "
+            "first entry fit none of them. See: smart-context eval --help"
         )
     return found, list(_read(path, entries, found))
 
@@ -131,18 +131,24 @@ def _moment(written: object) -> str:
 
 
 def _evidence(names: Sequence[str]) -> frozenset[MessageId]:
-    """Several ids may stand in one string."""
+    """The ids in these strings; one string may hold several."""
     return frozenset(MessageId(each) for name in names for each in _EVIDENCE.findall(name))
 
 
 def _typed(entry: Entry, name: str) -> Dialogue:
     messages = _in_turn(entry["utterances"])
+    if not messages:
+        raise ValueError("expected utterances, found none")
     asked = Question(text=entry["typed"], evidence=frozenset(message.id for message in messages))
     return Dialogue(name=name, messages=messages, questions=(asked,))
 
 
 def _groups(entry: Entry, name: str) -> Dialogue:
     messages = _in_turn(entry["utterances"])
+    count = len(messages)
+    wrong = [place for places in entry["groups"] for place in places if place not in range(count)]
+    if wrong:
+        raise ValueError(f"expected groups of positions below {count}, found {wrong[0]}")
     groups = (frozenset(messages[place].id for place in places) for places in entry["groups"])
     return Dialogue(name=name, messages=messages, groups=tuple(groups))
 

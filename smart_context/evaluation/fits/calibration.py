@@ -31,7 +31,7 @@ FEWEST_MESSAGES = 6
 MOST_CHATS = 200
 _ABSENT = 16
 _WIDEST = 0.5
-"""A topic with more of its chat's messages says nothing about what sets it apart."""
+"""A topic with a larger share of its chat's messages is not fitted to: little is set apart."""
 
 
 @dataclass(kw_only=True)
@@ -46,9 +46,9 @@ class _Pairs:
 async def calibrated(
     store: ChatStore, embedder: Embedder, scratch: Path, *, now: datetime | None = None
 ) -> Calibration:
-    """The scale and judge that fit the model to the newest 200 chats best; changes nothing.
+    """The scale and judge that fit the newest 200 chats best; stores nothing.
 
-    Topics are those kept beside each chat; a chat without is sorted offline.
+    Topics are those stored with each chat; where there are none, they are found offline.
 
     Args:
         store: The chats.
@@ -57,7 +57,7 @@ async def calibrated(
         now: The time in UTC; the clock's by default.
 
     Raises:
-        NotEnough: If the chats are too few to tell.
+        NotEnough: If the chats are too few to fit to.
         ModelFailed: If the embedder fails.
         ExtractionFailed: If the topics of a chat can't be found because of it.
     """
@@ -94,6 +94,8 @@ async def _add(
     if not topics:
         extractor = EmbeddedTopicExtractor(ChatEmbedder(cache, chat_id, messages))
         topics = (await extractor.extract(messages)).topics
+    if not topics:
+        return
     member_ids = frozenset(i for topic in topics for i in topic.message_ids)
     known = np.array([message.id in member_ids for message in messages])
     labels = await cache.queries([topic.label for topic in topics])

@@ -1,4 +1,4 @@
-"""Fits the package's judge to another embedding model, by what a vault's chats speak of."""
+"""Fits the package's judge to another embedding model, by the topics of a vault's chats."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from smart_context.chat.messages import Message
 from smart_context.llm.models import Matrix
-from smart_context.relevance.evidence.background import BackgroundMaker
-from smart_context.relevance.evidence.lexical import ChatWords
 from smart_context.relevance.judge.calibrate import Scale
 from smart_context.relevance.judge.judging import (
     Judge,
@@ -19,7 +17,7 @@ from smart_context.relevance.judge.judging import (
     ranking,
 )
 from smart_context.relevance.judge.weights import read_weights
-from smart_context.relevance.looking import ChatLook, looks_of, seen
+from smart_context.relevance.label_scores import SearchableChat, both_passes, evidence_for
 from smart_context.topics.values import Topic
 
 _PRIOR = 20.0
@@ -33,9 +31,9 @@ class KnownChat:
     Attributes:
         messages: All n.
         vectors: Shape (n, d).
-        topics: What it speaks of.
+        topics: Its topics.
         labels: Shape (k, d), the vectors of the topics' labels.
-        absent: Labels that it never speaks of.
+        absent: Labels that it never mentions.
         absent_labels: Shape (a, d), their vectors.
     """
 
@@ -51,22 +49,19 @@ def fitted_judge(chats: Sequence[KnownChat], null_labels: Matrix, scale: Scale) 
     """The package's judge, its evidence stretched and shifted to fit these chats.
 
     Args:
-        chats: With their topics.
+        chats: Chats with known topics.
         null_labels: The model's vectors of the null labels.
-        scale: What the model's cosines mean.
+        scale: The scale of the model's cosines.
     """
     judge = Judge(weights=read_weights(), null_labels=null_labels, scale=scale)
     present: list[tuple[float, bool]] = []
     about: list[tuple[float, bool]] = []
     for chat in chats:
-        words = ChatWords()
-        words.place(chat.messages)
-        maker = BackgroundMaker(judge.null_labels, judge.as_embedded)
-        background = maker.background(chat.messages, chat.vectors)
-        look = ChatLook(vectors=chat.vectors, background=background, words=words)
-        names = [*(topic.label for topic in chat.topics), *chat.absent]
-        looks = looks_of(names, np.vstack([chat.labels, chat.absent_labels]), look, judge)
-        for number, (first, features) in enumerate(seen(looks, chat.vectors, judge)):
+        searchable = SearchableChat.of(chat.messages, chat.vectors, judge)
+        labels = [*(topic.label for topic in chat.topics), *chat.absent]
+        vectors = np.vstack([chat.labels, chat.absent_labels])
+        found = both_passes(evidence_for(labels, vectors, searchable, judge), chat.vectors, judge)
+        for number, (first, features) in enumerate(found):
             is_there = number < len(chat.topics)
             present.append((presence_evidence(first.whole, judge.weights), is_there))
             if is_there:
@@ -82,11 +77,11 @@ def fitted_judge(chats: Sequence[KnownChat], null_labels: Matrix, scale: Scale) 
 
 
 def _line(pairs: Sequence[tuple[float, bool]], *, is_balanced: bool) -> Line:
-    """The factor and the shift that make evidence fit, near 1 and 0 where little is known.
+    """The factor and shift that fit the evidence, near 1 and 0 where there is little of it.
 
     Args:
-        pairs: Evidence, and whether it was right.
-        is_balanced: Both outcomes count the same, however many there are of each.
+        pairs: Evidence, and True if it was right.
+        is_balanced: Both outcomes get the same weight, however many there are of each.
     """
     evidence = np.array([value for value, _ in pairs], dtype=np.float64)
     right = np.array([is_right for _, is_right in pairs], dtype=np.bool_)
@@ -106,7 +101,7 @@ def _step(
     right: NDArray[np.bool_],
     weights: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """One step of Newton's method; 20 pairs' worth speak for leaving it as it is."""
+    """One step of Newton's method; a prior worth 20 pairs keeps it near no change."""
     x = np.stack([evidence, np.ones_like(evidence)], axis=1)
     p = 1 / (1 + np.exp(-np.clip(x @ found, -30, 30)))
     slope = x.T @ (weights * (p - right)) + _PRIOR * (found - np.array([1.0, 0.0]))

@@ -17,7 +17,7 @@ _FOURTH = np.float32(0.25)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Look:
+class LabelEvidence:
     """What is known of one label and a chat's n messages.
 
     Attributes:
@@ -70,7 +70,7 @@ _ROW = {name: row for row, name in enumerate(FEATURES)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FirstLook:
+class FirstPass:
     """What the label alone tells.
 
     Attributes:
@@ -90,14 +90,14 @@ class FirstLook:
     weights: Floats
 
 
-def first_look(look: Look) -> FirstLook:
+def first_pass(evidence: LabelEvidence) -> FirstPass:
     """What the label alone tells of a chat with at least one message."""
-    local = _local(look)
-    grouped = _grouped(look)
-    likely = np.maximum(look.close, 0) + np.float32(0.5) * look.lexical
+    local = _local(evidence)
+    grouped = _grouped(evidence)
+    likely = np.maximum(evidence.close, 0) + np.float32(0.5) * evidence.lexical
     likely += _FOURTH * np.maximum(local["close_beside"], 0)
     candidates = _candidates(likely)
-    places = {"stretch": look.background.stretches, "session": look.background.sessions}
+    places = {"stretch": evidence.background.stretches, "session": evidence.background.sessions}
     columns = {name: local[name][candidates] for name in _LOCAL}
     for name in _GROUPED:
         columns[name] = grouped[name].values[places[name[:7]][candidates]]
@@ -107,21 +107,21 @@ def first_look(look: Look) -> FirstLook:
     count = max(_FEWEST, min(_MOST, len(likely) // _SHARE))
     top = candidates[np.argsort(-likely[candidates], kind="stable")[:count]]
     weights = np.maximum(likely[top] - np.float32(0.7) * likely[top[0]], 0) + np.float32(1e-3)
-    return FirstLook(
+    return FirstPass(
         candidates=candidates,
         likely=likely,
         rows=np.stack(list(columns.values())),
-        whole=_whole(look, local),
+        whole=_whole(evidence, local),
         top=top,
         weights=weights,
     )
 
 
-def second_look(first: FirstLook, near: Floats, background: Background) -> Matrix:
+def second_pass(first: FirstPass, near: Floats, background: Background) -> Matrix:
     """Shape (len(FEATURES), m): with what the likeliest messages tell of the others.
 
     Args:
-        first: The first look.
+        first: The first evidence.
         near: Shape (n,), the cosines of the topic's centre and the messages.
         background: Of the chat.
     """
@@ -156,8 +156,8 @@ def _moments(values: Floats) -> tuple[float, float]:
     return mean, float(np.sqrt(off @ off / len(values)))
 
 
-def _local(look: Look) -> dict[str, Floats]:
-    back, co, lex = look.background, look.close, look.lexical
+def _local(evidence: LabelEvidence) -> dict[str, Floats]:
+    back, co, lex = evidence.background, evidence.close, evidence.lexical
     co_before, co_after = before(co), after(co)
     lex_before, lex_after = before(lex), after(lex)
     window = (co_before + co + co_after) / back.window_lengths
@@ -174,7 +174,7 @@ def _local(look: Look) -> dict[str, Floats]:
         "close_two_after": after(co_after),
         "lexical_around": lex_around,
         "lexical_near": largest_near(lex),
-        "asked_before": before(co * look.asks),
+        "asked_before": before(co * evidence.asks),
         "pair": (co_before + co) / back.pair_lengths,
         "window": window,
         "wide": wide,
@@ -182,29 +182,29 @@ def _local(look: Look) -> dict[str, Floats]:
         "both": co * lex,
         "close_beside": np.maximum(co_before, co_after),
         "lexical_beside": np.maximum(lex_before, lex_after),
-        "length": np.clip(np.log1p(look.lengths), _SHORT, _LONG) * _FOURTH,
-        "spoken_by": look.spoken_by,
+        "length": np.clip(np.log1p(evidence.lengths), _SHORT, _LONG) * _FOURTH,
+        "spoken_by": evidence.spoken_by,
         "is_answer": back.is_answer,
-        "dated": np.zeros_like(co) if look.dated is None else look.dated,
+        "dated": np.zeros_like(co) if evidence.dated is None else evidence.dated,
         "below_best": co - co.max(),
         "window_below_best": window - window.max(),
         "lexical_below_best": lex_around - lex_around.max(),
     }
 
 
-def _grouped(look: Look) -> dict[str, _Grouped]:
+def _grouped(evidence: LabelEvidence) -> dict[str, _Grouped]:
     found: dict[str, _Grouped] = {}
-    back = look.background
+    back = evidence.background
     for name, groups, begins in (
         ("stretch", back.stretches, back.stretch_begins),
         ("session", back.sessions, back.session_begins),
     ):
         sizes = np.diff(begins, append=len(groups)).astype(np.float32)
         values = {
-            "best": np.maximum.reduceat(look.close, begins),
-            "mean": np.add.reduceat(look.close, begins) / sizes,
-            "lexical": np.maximum.reduceat(look.lexical, begins),
-            "words": _words_of(look.words, groups, len(begins)),
+            "best": np.maximum.reduceat(evidence.close, begins),
+            "mean": np.add.reduceat(evidence.close, begins) / sizes,
+            "lexical": np.maximum.reduceat(evidence.lexical, begins),
+            "words": _words_of(evidence.words, groups, len(begins)),
         }
         found.update(
             (f"{name}_{key}", _Grouped(values=each, sizes=sizes)) for key, each in values.items()
@@ -234,22 +234,22 @@ _PRODUCTS = (
 )
 
 
-def _whole(look: Look, local: Mapping[str, Floats]) -> dict[str, float]:
+def _whole(evidence: LabelEvidence, local: Mapping[str, Floats]) -> dict[str, float]:
     """The `CHAT_FEATURES`: what tells whether the chat speaks of the topic at all."""
-    back, co = look.background, look.close
+    back, co = evidence.background, evidence.close
     best = float(co.max())
     few = np.partition(co, -3)[-3:] if len(co) > _FEWEST else co
     nulls = back.null_peaks
-    total = sum(rarity for rarity, _ in look.words)
-    found = sum(rarity for rarity, places in look.words if len(places))
+    total = sum(rarity for rarity, _ in evidence.words)
+    found = sum(rarity for rarity, places in evidence.words if len(places))
     return {
         "best": best,
         "best_three": float(few.mean()),
-        "lexical_best": float(look.lexical.max()),
+        "lexical_best": float(evidence.lexical.max()),
         "coverage": found / total if total else 0.0,
-        "words": min(len(look.words), 8) / 4,
+        "words": min(len(evidence.words), 8) / 4,
         "unusual_best": float(local["unusual"].max()),
-        "label_best": (best - look.null_mean) / max(look.null_spread, 0.04) / 4,
+        "label_best": (best - evidence.null_mean) / max(evidence.null_spread, 0.04) / 4,
         "null_best": (best - float(nulls.mean())) / max(float(nulls.std()), 0.03) / 3,
         "null_share": float((nulls >= best).mean()),
         "chat_best": (best - float(co.mean())) / max(_moments(co)[1], 0.03) / 4,
@@ -257,8 +257,8 @@ def _whole(look: Look, local: Mapping[str, Floats]) -> dict[str, float]:
         "lexical_around": float(local["lexical_around"].max()),
         "window_best": float(local["window"].max()),
         "pair_best": float(local["pair"].max()),
-        "dated": 0.0 if look.dated is None else float(look.dated.max()),
-        "spoken_by": float(look.spoken_by.max()),
+        "dated": 0.0 if evidence.dated is None else float(evidence.dated.max()),
+        "spoken_by": float(evidence.spoken_by.max()),
     }
 
 

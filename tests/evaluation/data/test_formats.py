@@ -86,6 +86,16 @@ def test_unfinished_messages_of_a_chat_are_left_out(tmp_path):
             id="a number for a text",
         ),
         pytest.param(json.dumps([*FACTS, 5]), "entry 2", id="one entry is no object"),
+        pytest.param(
+            '[{"utterances": ["a", "b"], "groups": [[0, 2]]}]',
+            "entry 1 is not of the kind groups: expected groups of positions below 2, found 2",
+            id="a group beyond the utterances",
+        ),
+        pytest.param(
+            '[{"typed": "Kites", "utterances": []}]',
+            "entry 1 is not of the kind typed: expected utterances, found none",
+            id="a typed name of nothing",
+        ),
     ],
 )
 def test_a_file_that_is_something_else_is_refused_with_the_entry(tmp_path, text, words):

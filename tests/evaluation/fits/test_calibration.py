@@ -58,3 +58,13 @@ async def test_a_damaged_chat_is_passed_over(tmp_path):
     store = fill(tmp_path / "chats", chats=2)
     (tmp_path / "chats" / "broken.json").write_text("{" + json.dumps(CHAT))
     assert (await calibrated(store, SubjectEmbedder(), tmp_path / "scratch")).chats == 2
+
+
+async def test_a_chat_of_standing_instructions_only_has_no_topics_to_fit_to(tmp_path):
+    store = fill(tmp_path / "chats")
+    said = [
+        {"id": f"m{number}", "role": "user", "content": f"From now on, reply in {number} words."}
+        for number in range(8)
+    ]
+    write(tmp_path / "chats" / "rules.json", {"messages": said})
+    assert (await calibrated(store, SubjectEmbedder(), tmp_path / "scratch")).chats == 2

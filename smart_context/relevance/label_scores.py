@@ -1,14 +1,25 @@
-"""Looks for labels in a chat: joins its vectors, words, times and authors for the judgement."""
+"""Scores a chat's messages for labels with a judge, by vectors, words, times and authors."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from smart_context.chat.messages import Message
 from smart_context.llm.models import Matrix
-from smart_context.relevance.evidence.background import Background, Floats, Places
+from smart_context.relevance.evidence.background import (
+    Background,
+    BackgroundMaker,
+    Floats,
+    Places,
+)
 from smart_context.relevance.evidence.dates import dated
-from smart_context.relevance.evidence.features import FirstLook, Look, first_look, second_look
+from smart_context.relevance.evidence.features import (
+    FirstPass,
+    LabelEvidence,
+    first_pass,
+    second_pass,
+)
 from smart_context.relevance.evidence.lexical import ChatWords
 from smart_context.relevance.judge.calibrate import PROBABLY
 from smart_context.relevance.judge.judging import (
@@ -24,41 +35,49 @@ from smart_context.text.words import spelled_words
 
 _FITS = 0.6
 _FAR = np.float32(1e-3)
-"""Of a long chat's least likely messages only the order says something."""
+"""Scales down the least likely messages of a long chat: only their order matters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ChatLook:
+class SearchableChat:
     """A chat, ready to be searched.
 
     Attributes:
         vectors: Shape (n, d).
-        background: What is usual in it.
-        words: Its words, placed.
+        background: Its values without any topic.
+        words: Its words.
     """
 
     vectors: Matrix
     background: Background
     words: ChatWords
 
+    @classmethod
+    def of(cls, messages: Sequence[Message], vectors: Matrix, judge: Judge) -> "SearchableChat":
+        """A chat of n messages, read from scratch; `vectors` has shape (n, d)."""
+        words = ChatWords()
+        words.place(messages)
+        maker = BackgroundMaker(judge.null_labels, judge.as_embedded)
+        return cls(vectors=vectors, background=maker.background(messages, vectors), words=words)
 
-def looks_of(
-    labels: Sequence[str], label_vectors: Matrix, chat: ChatLook, judge: Judge
-) -> list[Look]:
-    """What is known of each label and the chat.
+
+def evidence_for(
+    labels: Sequence[str], label_vectors: Matrix, chat: SearchableChat, judge: Judge
+) -> list[LabelEvidence]:
+    """The evidence on each label in the chat.
 
     Args:
         labels: The k labels.
         label_vectors: Shape (k, d).
         chat: The chat.
-        judge: Of the embedding model.
+        judge: The judge of the embedding model.
     """
     close = judge.as_embedded(similarities(label_vectors, chat.vectors))
     lexical = chat.words.shares(labels)
-    spoken_by = spoken(labels, chat.background.authors, len(chat.vectors))
+    spoken_by = named_authors(labels, chat.background.authors, len(chat.vectors))
     nulls = judge.as_embedded(similarities(label_vectors, judge.null_labels))
     return [
-        Look(
+        LabelEvidence(
             background=chat.background,
             close=close[row],
             lexical=lexical[row],
@@ -74,34 +93,36 @@ def looks_of(
     ]
 
 
-def spoken(labels: Sequence[str], authors: Iterable[tuple[int, str]], count: int) -> Matrix:
+def named_authors(labels: Sequence[str], authors: Iterable[tuple[int, str]], count: int) -> Matrix:
     """Shape (k, count): 1 where a label names the message's author."""
     found = np.zeros((len(labels), count), dtype=np.float32)
-    named = tuple(authors)
-    words = [frozenset(spelled_words(label)) for label in labels] if named else []
+    with_name = tuple(authors)
+    words = [frozenset(spelled_words(label)) for label in labels] if with_name else []
     for row, spelled in enumerate(words):
-        for place, name in named:
-            found[row, place] = name in spelled
+        for position, name in with_name:
+            found[row, position] = name in spelled
     return found
 
 
-def seen(looks: Sequence[Look], vectors: Matrix, judge: Judge) -> list[tuple[FirstLook, Matrix]]:
-    """For each look what the label alone tells, and all features of the likeliest messages."""
-    firsts = [first_look(look) for look in looks]
+def both_passes(
+    evidence: Sequence[LabelEvidence], vectors: Matrix, judge: Judge
+) -> list[tuple[FirstPass, Matrix]]:
+    """The first pass for each label, and all features of its likeliest messages."""
+    firsts = [first_pass(each) for each in evidence]
     centres = np.stack([unit(first.weights @ vectors[first.top]) for first in firsts])
     near = judge.as_embedded(similarities(centres, vectors))
     return [
-        (first, second_look(first, near[row], look.background))
-        for row, (look, first) in enumerate(zip(looks, firsts, strict=True))
+        (first, second_pass(first, near[row], each.background))
+        for row, (each, first) in enumerate(zip(evidence, firsts, strict=True))
     ]
 
 
-def judged(looks: Sequence[Look], vectors: Matrix, judge: Judge) -> Matrix:
+def judged(evidence: Sequence[LabelEvidence], vectors: Matrix, judge: Judge) -> Matrix:
     """Shape (k, n): the scores of n messages for k labels, on the user's scale."""
-    scores = np.zeros((len(looks), len(vectors)), dtype=np.float32)
+    scores = np.zeros((len(evidence), len(vectors)), dtype=np.float32)
     if not scores.size:
         return scores
-    for row, (first, features) in enumerate(seen(looks, vectors, judge)):
+    for row, (first, features) in enumerate(both_passes(evidence, vectors, judge)):
         ranks = ranking(features, first.whole, judge.weights)
         likely = probabilities(features, first.whole, ranks, judge)
         found = scores_of(likely, ranks, presence(first.whole, judge))
@@ -111,14 +132,17 @@ def judged(looks: Sequence[Look], vectors: Matrix, judge: Judge) -> Matrix:
 
 
 def score_judged(
-    labels: Sequence[str], label_vectors: Matrix, chat: ChatLook, judge: Judge, assigned: Assigned
+    labels: Sequence[str],
+    label_vectors: Matrix,
+    chat: SearchableChat,
+    judge: Judge,
+    assigned: Assigned,
 ) -> Scores:
     """The messages that are probably about each topic, on the user's scale.
 
-    A label whose messages are by and large those of a found topic has its members.
+    A label that matches mostly the messages of a found topic gets that topic's members.
     """
-    looks = looks_of(labels, label_vectors, chat, judge)
-    values = judged(looks, chat.vectors, judge)
+    values = judged(evidence_for(labels, label_vectors, chat, judge), chat.vectors, judge)
     members, others = list(assigned.members), list(assigned.others)
     for row, found in enumerate(members):
         if not len(found) and (fitting := _fitting(values[row], others)) is not None:
@@ -128,11 +152,11 @@ def score_judged(
 
 
 def _fitting(scores: Floats, topics: Sequence[Places]) -> int | None:
-    """The found topic whose members are by and large what a label keeps."""
+    """The index of the found topic that has mostly the messages a label keeps; `None` if none."""
     kept = np.flatnonzero(scores >= PROBABLY)
     if not len(kept) or not topics:
         return None
     shared = [len(np.intersect1d(kept, members)) for members in topics]
-    alike = [2 * both / (len(kept) + len(m)) for both, m in zip(shared, topics, strict=True)]
-    best = int(np.argmax(alike))
-    return best if alike[best] >= _FITS else None
+    f1 = [2 * both / (len(kept) + len(m)) for both, m in zip(shared, topics, strict=True)]
+    best = int(np.argmax(f1))
+    return best if f1[best] >= _FITS else None
