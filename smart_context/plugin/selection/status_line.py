@@ -27,9 +27,10 @@ def status_line(view: ChatView, decision: Decision) -> str:
     """
     absent = absences(view.messages, decision.candidates)
     total = len(view.messages)
-    # Candidates can include messages that a plugin added: these are not messages of the chat.
-    ids = {message.id for message in view.messages}
-    sent = sum(message.id in ids for message in decision.messages)
+    sent = len(decision.messages)
+    if absent or len(decision.candidates) != total:  # a plugin may have added messages
+        ids = {message.id for message in view.messages}
+        sent = sum(message.id in ids for message in decision.messages)
     counted = f"{sent} of {total} messages in context"
     if decision.selection.fell_back:
         counted = f"all {total} messages in context" if sent == total else counted
