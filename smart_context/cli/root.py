@@ -67,8 +67,8 @@ _HELP = {
     "tags": "List the tags of all notes or of one.",
     "aliases": "List the aliases of notes.",
     "plugins": "List, enable, disable and create plugins.",
-    "eval": "Score relevance on dialogue files and on your own chats.",
-    "calibrate": "Fit the similarity scale to your own chats.",
+    "eval": "Measure the filter on dialogue files and on your own chats.",
+    "calibrate": "Fit similarity scores to your own chats.",
 }
 
 

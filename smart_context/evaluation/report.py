@@ -1,4 +1,4 @@
-"""The result of a measurement, for programs and for people."""
+"""Measured figures, as JSON for programs and as lines for people."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,37 +12,37 @@ _ROWS = (
     ("messages", ("messages",)),
     *((f"evidence recall @{depth}", ("evidence_recall", str(depth))) for depth in DEPTHS),
     *(
-        (f"pooled recall, without traps @{depth}", ("evidence_pooled", str(depth)))
+        (f"pooled recall @{depth}, no trap questions", ("evidence_pooled", str(depth)))
         for depth in DEPTHS
     ),
-    ("topics looked for", ("asked", "count")),
+    ("typed topics", ("asked", "count")),
     ("precision at the threshold", ("asked", "precision")),
     ("recall at the threshold", ("asked", "recall")),
     ("F1 at the threshold", ("asked", "f1")),
-    ("topics that find anything", ("asked", "found")),
-    ("evidence sent", ("asked", "evidence")),
-    ("tokens sent, share", ("asked", "tokens")),
-    ("evidence with as many tokens: newest", ("asked", "newest")),
-    ("evidence with as many tokens: BM25", ("asked", "bm25")),
-    ("evidence with as many tokens: cosine", ("asked", "cosine")),
-    ("evidence with as many tokens: both, neighbours", ("asked", "both")),
-    ("absent topics that find nothing", ("absent", "share")),
+    ("topics that find a message", ("asked", "found")),
+    ("share of evidence sent", ("asked", "evidence")),
+    ("share of tokens sent", ("asked", "tokens")),
+    ("evidence for as many tokens: newest", ("asked", "newest")),
+    ("evidence for as many tokens: BM25", ("asked", "bm25")),
+    ("evidence for as many tokens: cosine", ("asked", "cosine")),
+    ("evidence for as many tokens: both + neighbours", ("asked", "both")),
+    ("absent topics that find no message", ("absent", "share")),
     ("found topics, adjusted Rand", ("agreement", "adjusted_rand")),
     ("found topics, coverage", ("agreement", "coverage")),
-    ("found topics for each subject", ("agreement", "topics_each")),
-    ("chats with one topic only, share", ("agreement", "single")),
-    ("largest topic's share of a chat", ("agreement", "largest")),
+    ("found topics per subject", ("agreement", "topics_each")),
+    ("share of chats with one topic", ("agreement", "single")),
+    ("largest topic, share of its chat", ("agreement", "largest")),
     ("same-topic precision", ("same_topic", "precision")),
     ("same-topic recall", ("same_topic", "recall")),
     ("same-topic F1", ("same_topic", "f1")),
     ("sticky recall", ("sticky", "recall")),
     ("sticky precision", ("sticky", "precision")),
-    ("follow-ups with what they refer to", ("follow_ups", "complete")),
-    ("what is referred to with follow-ups", ("follow_ups", "followed")),
+    ("follow-ups sent with the turns they need", ("follow_ups", "complete")),
+    ("needed turns sent with their follow-up", ("follow_ups", "followed")),
     ("selections", ("selections", "count")),
-    ("selections that match nothing, share", ("selections", "fallback_share")),
-    ("tokens kept, share", ("selections", "tokens_kept_share")),
-    ("tokens saved, share", ("selections", "tokens_saved_share")),
+    ("share of selections that match nothing", ("selections", "fallback_share")),
+    ("share of tokens kept", ("selections", "tokens_kept_share")),
+    ("share of tokens saved", ("selections", "tokens_saved_share")),
 )
 
 
@@ -51,9 +51,9 @@ class Measured:
     """One file's findings.
 
     Attributes:
-        file: Its name.
-        kind: What it holds.
-        findings: What was found.
+        file: The file's name.
+        kind: Its kind.
+        findings: The measurements of all its dialogues.
     """
 
     file: str
@@ -62,7 +62,7 @@ class Measured:
 
 
 def as_json(measured: Measured) -> JsonObject:
-    """What was measured on one file; a measure that the file says nothing about is `None`."""
+    """The figures of one file; `None` for a measure that the file has no data for."""
     findings = measured.findings
     match = mean_match(findings.matches)
     return {
@@ -90,9 +90,21 @@ def as_json(measured: Measured) -> JsonObject:
 
 
 def rows_of(file: JsonObject) -> list[tuple[str, str]]:
-    """Name and value of each measure that the file has."""
+    """The name and value of each measure that the file has data for."""
     values = ((name, _at(file, keys)) for name, keys in _ROWS)
     return [(name, _shown(value)) for name, value in values if value is not None]
+
+
+def in_sample_note(kinds: Iterable[Kind], *, has_own_weights: bool) -> str:
+    """Says which figures are in-sample; empty for a user's own chats alone."""
+    if all(kind == "chat" for kind in kinds):
+        return ""
+    if has_own_weights:
+        return "In-sample: figures on the dialogues that these weights were fitted to."
+    return (
+        "In-sample: figures on LoCoMo, MT-Bench-101, TREC CAsT and TREC iKAT.\n"
+        "The package's weights were fitted to these dialogues."
+    )
 
 
 def _recalls(findings: Findings) -> JsonObject | None:
@@ -106,7 +118,7 @@ def _recalls(findings: Findings) -> JsonObject | None:
 
 
 def _pooled(findings: Findings) -> JsonObject | None:
-    """Hits of all questions together: those with much evidence count for more."""
+    """Recall over the evidence of all questions: those with much evidence weigh more."""
     counted = [asked for asked in findings.asked if not asked.is_trap]
     wanted = sum(asked.wanted for asked in counted)
     if not wanted:

@@ -17,6 +17,7 @@ def test_eval_prints_a_table_for_people(smart_context, tmp_path):
     assert "asked.json (questions)" in out.splitlines()[2]
     assert any(line.startswith("evidence recall @10") for line in out.splitlines())
     assert any(line.startswith("sticky recall") for line in out.splitlines())
+    assert out.splitlines()[-2].startswith("In-sample: figures on LoCoMo, MT-Bench-101")
     assert max(map(len, out.splitlines())) < 80
     assert list((tmp_path / "cache").iterdir())
 

@@ -6,7 +6,7 @@ import pytest
 
 from smart_context.errors import ModelFailed
 from smart_context.evaluation.data.formats import read_dialogues
-from smart_context.evaluation.report import rows_of
+from smart_context.evaluation.report import in_sample_note, rows_of
 from smart_context.evaluation.runs import measured_files
 from smart_context.plugin.settings import FilterSettings
 from tests.evaluation.files import (
@@ -150,6 +150,20 @@ async def test_the_table_has_a_line_for_each_measure_that_the_file_has(tmp_path)
     assert (lines["dialogues"], lines["evidence recall @10"]) == ("1", "1.000")
     assert not {"sticky recall", "same-topic F1"} & lines.keys()
     assert dict(rows_of(facts))["sticky recall"] == "1.000"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "has_own_weights", "words"),
+    [
+        pytest.param(["chat", "typed"], False, "on LoCoMo", id="the package's weights"),
+        pytest.param(["typed"], True, "these weights were fitted to", id="weights of one's own"),
+        pytest.param(["chat"], False, "", id="own chats only"),
+    ],
+)
+async def test_the_report_says_which_figures_are_in_sample(kinds, has_own_weights, words):
+    note = in_sample_note(kinds, has_own_weights=has_own_weights)
+    assert words in note
+    assert bool(note) == bool(words)
 
 
 async def test_the_picture_has_a_row_for_each_file_with_similarities(tmp_path):

@@ -31,13 +31,13 @@ _AUTO = "auto"
 _KINDS_HELP = """\b
 Kinds of FILEs:
   questions   a dialogue, questions about it, and the turns that answer them
-  typed       dialogues with a name each, joined to chats of several subjects
-  segments    a dialogue, and how long it stays with each subject
+  typed       named dialogues, joined into chats of several subjects
+  segments    a dialogue, and the length of each stretch on one subject
   groups      a dialogue, and the turns of each subject
   facts       facts about a user, and the turns that need them
-  follow-ups  turns, and the earlier ones that they refer to
-  chat        a chat of yours, as in .memory: messages are taken from their
-              topics, and should be found again"""
+  follow-ups  turns, and the earlier turns that they refer to
+  chat        a chat of yours, as in .memory: each topic has to find messages
+              that were taken out of it"""
 
 
 @click.command("eval", epilog=_KINDS_HELP)
@@ -53,14 +53,14 @@ Kinds of FILEs:
     type=click.Choice([_AUTO, *KINDS]),
     default=_AUTO,
     show_default=True,
-    help="What the FILEs hold; auto looks at their keys.",
+    help="The kind of the FILEs; auto detects it by their keys.",
 )
 @click.option(
     "--threshold",
     type=click.FloatRange(-1, 1),
     default=0.4,
     show_default=True,
-    help="The score from which on a message is sent.",
+    help="The lowest score of a message that is sent.",
 )
 @click.option(
     "--mode",
@@ -75,12 +75,12 @@ Kinds of FILEs:
     type=click.Choice(PARTS),
     default="all",
     show_default=True,
-    help="Only the dialogues that weights are fitted to, chosen by, or reported on.",
+    help="The dialogues to fit weights to, to choose settings by, or to report on.",
 )
 @click.option(
     "--weights",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="Judge with these instead of the package's, such as weights fitted without a part.",
+    help="Weights to use in place of the package's, such as some fitted without a part.",
 )
 @click.option(
     "--plot",
@@ -107,11 +107,11 @@ def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
     vault: Path | None,
     output: str,
 ) -> None:
-    """Score relevance on dialogue FILEs, with the code and embedding model that chats use.
+    """Measure how well the filter finds what belongs, on dialogue FILEs.
 
-    A FILE is JSON of one of the kinds below.
+    Uses the same code as chats do, and the embedding model of the vault. Topics are found
+    offline. A FILE is JSON of one of the kinds below.
 
-    Topics are found offline. The embedding model is that of the vault you are in, or of --vault.
     The first run embeds all messages, which may take minutes; the vectors are kept.
     """
     if plot is not None and plot.suffix.lower() != ".svg":
@@ -130,7 +130,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
     if plot is not None:
         atomic_write(plot.absolute(), result.picture().encode())
     document = result.to_dict()
-    show(document, output, lambda: _as_text(document))
+    show(document, output, lambda: _as_text(document, has_own_weights=weights is not None))
 
 
 @click.command()
@@ -138,10 +138,10 @@ def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
 @click.option("--dry-run", is_flag=True, help="Show the scale; store nothing.")
 @json_format
 def calibrate(vault: Path | None, dry_run: bool, output: str) -> None:
-    """Fit the scale of similarity to VAULT's own chats, for the embedding model in use.
+    """Fit similarity scores to VAULT's own chats and its embedding model.
 
-    Needed for embedding models other than the one that comes with Smart Context. The scale is
-    kept in .memory/.calibration.json and used from the next start on; delete the file to undo this.
+    For embedding models other than the one that comes with Smart Context. The result is stored
+    in .memory/.calibration.json and used from the next start on; delete the file to undo this.
     """
     calibration, path = asyncio.run(_calibrate(vault_root(vault), stores=not dry_run))
     document = {**calibration.to_dict(), "stored": None if path is None else str(path)}
@@ -202,7 +202,7 @@ def _note_restriction(config: VaultConfig) -> None:
     if "embedding" in config.restricted:
         say(
             "This vault's embedding endpoint is off until you trust it (smart-context trust); "
-            "another model embeds.",
+            "the built-in model is used.",
             err=True,
         )
 
@@ -224,15 +224,19 @@ def _progress(file: str, done: int, total: int) -> None:
     draw(f"{file}: {done} of {total} dialogues", ends=done == total)
 
 
-def _as_text(document: dict[str, Any]) -> str:
-    from smart_context.evaluation.report import rows_of  # noqa: PLC0415
+def _as_text(document: dict[str, Any], *, has_own_weights: bool) -> str:
+    from smart_context.evaluation.report import in_sample_note, rows_of  # noqa: PLC0415
 
     tables = (
         table((f"{shown(file['file'])} ({file['kind']})", ""), rows_of(file))
         for file in document["files"]
     )
-    settings = f"{document['model']}, {document['mode']}, threshold {document['threshold']:g}"
-    return "\n\n".join((settings, *tables))
+    settings = (
+        f"{document['model']}, {document['mode']} scores, threshold {document['threshold']:g}"
+    )
+    kinds = [file["kind"] for file in document["files"]]
+    note = in_sample_note(kinds, has_own_weights=has_own_weights)
+    return "\n\n".join(filter(None, (settings, *tables, note)))
 
 
 def _calibration_as_text(calibration: "Calibration", path: Path | None) -> str:

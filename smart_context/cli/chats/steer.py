@@ -73,7 +73,12 @@ def filter_(  # noqa: PLR0913, PLR0917 - click gives each option
 @click.command()
 @click.argument("chat")
 @click.argument("name", required=False)
-@click.option("--target", "targets", multiple=True, help="What the turns are about; repeatable.")
+@click.option(
+    "--target",
+    "targets",
+    multiple=True,
+    help="What the turns are about; repeat for several.",
+)
 @click.option("--none", "takes_away", is_flag=True, help="Remove the role.")
 @vault_option
 @json_format

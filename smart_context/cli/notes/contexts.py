@@ -91,7 +91,7 @@ def show_(key: str, vault: Path | None, output: str) -> None:
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write the text there, not to stdout.",
 )
-@click.option("--copy", "to_clipboard", is_flag=True, help="To the clipboard, not to stdout.")
+@click.option("--copy", "to_clipboard", is_flag=True, help="Copy to the clipboard, not to stdout.")
 @click.option("--yes", is_flag=True, help="Copy without asking, even if it is large.")
 @vault_option
 @json_format

@@ -22,7 +22,7 @@ from smart_context.text.names import one_line
 from smart_context.vault.index.vault_index import VaultIndex
 from smart_context.vault.markdown.links import fold, linkpath
 
-_counts = click.option("--counts", is_flag=True, help="Show the numbers.")
+_counts = click.option("--counts", is_flag=True, help="Show the number of each.")
 _total = click.option("--total", is_flag=True, help="Print only the total.")
 _NOTE = ("file", "path")
 

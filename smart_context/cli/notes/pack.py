@@ -92,7 +92,9 @@ _OPTIONS = (
         type=click.Path(path_type=Path, dir_okay=False),
         help="Write the prompt there, not to stdout.",
     ),
-    click.option("--copy", "to_clipboard", is_flag=True, help="To the clipboard, not to stdout."),
+    click.option(
+        "--copy", "to_clipboard", is_flag=True, help="Copy to the clipboard, not to stdout."
+    ),
     click.option("--token-tree", is_flag=True, help="Show the tokens of each folder and file."),
     click.option("--fail-over-budget", is_flag=True, help="Fail instead of leaving something out."),
     click.option(

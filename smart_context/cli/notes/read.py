@@ -18,7 +18,9 @@ from smart_context.vault.reader import read_include_files, read_requested_files
 @click.option("--filter", "glob", help="Only files whose names match, such as '*.md'.")
 @click.option("--max-files", type=click.IntRange(0), help="Stop after this many files.")
 @click.option(
-    "--max-file-size", type=click.IntRange(0), help="In bytes; larger files get a note instead."
+    "--max-file-size",
+    type=click.IntRange(0),
+    help="In bytes; a larger file is replaced by a line that says so.",
 )
 @vault_option
 @json_format
@@ -31,11 +33,11 @@ def read(
     vault: Path | None,
     output: str,
 ) -> None:
-    """Print FILEs as assigns, as a model that requests them gets them.
+    """Print FILEs as assigns, the form in which a model gets them.
 
     Paths are relative to the vault if --vault is given, else to this folder. Files outside the
-    vault are only read with --include, which ignores --filter. A note replaces a file that can't
-    be read.
+    vault are only read with --include, which ignores --filter. A file that can't be read
+    is replaced by a line that says why.
     """
     if not (files or include):
         raise click.UsageError("Name a FILE, or one with --include.")

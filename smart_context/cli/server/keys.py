@@ -54,7 +54,7 @@ def revoke(name: str) -> None:
 @click.argument("client", required=False)
 @click.option("--model", default="MODEL", help="The model's id, as your provider names it.")
 def connect(client: str | None, model: str) -> None:
-    """Print what to set in a CLIENT, so that it talks to Smart Context."""
+    """Print the settings that connect CLIENT to Smart Context."""
     from smart_context.app.client_keys import base_url  # noqa: PLC0415 - keeps --help fast
     from smart_context.gateway.connecting import CLIENTS  # noqa: PLC0415 - keeps --help fast
 

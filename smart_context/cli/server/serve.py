@@ -48,7 +48,8 @@ def _serving(command: Command) -> Command:
             "--token",
             envvar="SMART_CONTEXT_TOKEN",
             callback=_check_token,
-            help="What programs send, and --host needs: 16 characters or more. Default: a new one.",
+            help="The token for programs, at least 16 characters; --host needs one. "
+            "Default: a new one.",
         ),
         click.option("--host", default="127.0.0.1", show_default=True, help="Address to bind."),
         click.option(
@@ -56,7 +57,7 @@ def _serving(command: Command) -> Command:
             default=DEFAULT_PORT,
             show_default=True,
             type=click.IntRange(0, 65535),
-            help="0 takes any free port.",
+            help="The port; 0 picks a free one.",
         ),
     )
     for option in options:

@@ -14,10 +14,10 @@ from smart_context.text.names import shown
 @click.group(invoke_without_command=True)
 @click.pass_context
 def sessions(context: click.Context) -> None:
-    """List and end the sessions of browsers; let in another one.
+    """List and end browser sessions, or let in another browser.
 
-    A start link lets in one browser, which then has a session of its own until it is ended or
-    not used for 30 days. Without a --token, sessions end with the server.
+    A start link lets one browser in. Its session lasts until you end it, or until it is unused
+    for 30 days. Without --token, sessions end with the server.
     """
     if context.invoked_subcommand is None:
         context.invoke(list_, output="text")
@@ -58,9 +58,9 @@ def end(ids: tuple[str, ...], wants_all: bool) -> None:
 @sessions.command()
 @vault_argument
 def link(vault: Path | None) -> None:
-    """Print a new start link of the server that runs, or of the one that serves VAULT.
+    """Print a new start link for the running server, or for the one of VAULT.
 
-    It lets in one browser, once, within 10 minutes.
+    The link lets one browser in, once, within 10 minutes.
     """
     from smart_context.app.browsers import new_links  # noqa: PLC0415 - keeps --help fast
 

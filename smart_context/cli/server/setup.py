@@ -22,7 +22,7 @@ _SIGNS = {"ok": "✓", "note": "·", "failed": "✗"}
 def init(vault: Path | None) -> None:
     """Write a commented .vault.toml into VAULT, a folder of notes.
 
-    A file that is there already is left as it is.
+    An existing file is not changed.
     """
     if vault is not None:
         vault.mkdir(parents=True, exist_ok=True)
@@ -41,14 +41,14 @@ def init(vault: Path | None) -> None:
     "--prove",
     "wants_proof",
     is_flag=True,
-    help="Hash all files, read the vault in every way, and hash them again.",
+    help="Hash all files, read the vault in every way, and compare the hashes.",
 )
 @json_format
 def doctor(vault: Path | None, wants_proof: bool, output: str) -> None:
-    """Check a vault: config, models, write access, caches and plugins; say what to do.
+    """Check config, models, write access, caches and plugins; say what to do.
 
-    Nothing in the vault is changed but its memory folder; --prove proves it. Exit code 1 when
-    something needs attention.
+    Only the vault's memory folder may change; --prove checks that nothing else does. The exit
+    code is 1 when something needs attention.
     """
     from smart_context.app.examination import examine  # noqa: PLC0415 - keeps --help fast
 

@@ -23,12 +23,11 @@ if TYPE_CHECKING:  # importing it would make --help slow
 @click.option("--revoke", is_flag=True, help="Stop trusting VAULT; takes effect within seconds.")
 @json_format
 def trust(vault: Path | None, *, yes: bool, wants_list: bool, revoke: bool, output: str) -> None:
-    """Review what VAULT wants, and let it.
+    """Review what VAULT asks for, and allow it.
 
-    A vault may name endpoints, which are sent your chats and the value of an environment
-    variable; bring plugins, which are programs; roles and templates; and have git run. All of
-    that is off until you trust it, and again once it changes. The record is kept outside the
-    vault.
+    A vault may name endpoints, which get your chats and the value of an environment variable.
+    It may also bring plugins (programs), roles and templates, and let git run. All of this is
+    off until you trust it, and off again when it changes. The record is kept outside the vault.
     """
     if wants_list and (revoke or vault is not None):
         raise click.UsageError("--list lists all vaults; give it alone.")
