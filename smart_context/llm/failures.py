@@ -16,7 +16,15 @@ from smart_context.llm.redaction import redacted
 
 ModelKind = Literal["chat model", "embedding model"]
 Trouble = Literal[
-    "refused", "redirected", "unreachable", "slow", "broken", "nonsense", "endless", "unusable key"
+    "refused",
+    "redirected",
+    "unreachable",
+    "slow",
+    "silent",
+    "broken",
+    "nonsense",
+    "endless",
+    "unusable key",
 ]
 
 _MOST_WORDS = 300
@@ -34,7 +42,8 @@ class EndpointFailure:
 
     Attributes:
         trouble: `refused` comes with a status; `redirected` with a status and an address;
-            `unreachable` means no connection; `slow`, a timeout; `broken`, a lost connection;
+            `unreachable` means no connection; `slow`, a timeout; `silent`, a connection that was
+            lost before the answer began, and `broken`, one that was lost later;
             `nonsense`, an answer that can't be parsed; `endless`, one over the size limit.
         words: The message of the vendor or the system, of any length; of a redirect, its target.
         status: The HTTP status, if any.
@@ -124,6 +133,7 @@ def _happened(failure: EndpointFailure, endpoint: EndpointSettings) -> str:
         "redirected": f"redirects to another address (status {failure.status})",
         "unreachable": "can't be reached",
         "slow": f"did not answer within {endpoint.timeout_s:g} s",
+        "silent": "gave no answer",
         "broken": "broke off in the middle of its answer",
         "nonsense": "gave an answer that does not follow the OpenAI API",
         "endless": "gave an answer that is over the size limit",
@@ -140,6 +150,8 @@ def _next_step(failure: EndpointFailure, endpoint: EndpointSettings) -> str:
         "unreachable": "Is the server running? Check base_url in the [llm] table of .vault.toml.",
         "slow": "Try again, or raise timeout_s in the [llm] table of .vault.toml: slow local models"
         " can need minutes for their first answer.",
+        "silent": "Try again. If that does not help, look at the server's log and check base_url in"
+        " the [llm] table of .vault.toml.",
         "broken": "The text so far is kept. Try again.",
         "nonsense": "Check that base_url in the [llm] table of .vault.toml is the address of the"
         " API; it usually ends with /v1.",

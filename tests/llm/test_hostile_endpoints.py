@@ -91,7 +91,7 @@ REFUSAL = "refused the request with status 400"
 AT_ONCE = {
     "a head that never ends": SLOW,
     "heads before the head": SLOW,
-    "one header without end": "broke off",
+    "one header without end": "gave no answer",
     "one line without end": NONSENSE,
     "text without end": ENDLESS,
     "thoughts without end": ENDLESS,

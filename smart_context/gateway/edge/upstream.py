@@ -89,7 +89,7 @@ class Answer:
                 if chunk:
                     yield chunk
         except _http_error() as error:
-            raise _refused(self._call, interrupted(error)) from None
+            raise _refused(self._call, interrupted(error, has_begun=True)) from None
 
     async def aclose(self) -> None:
         """End the connection, which ends the request."""
@@ -153,7 +153,7 @@ class Upstream:
         try:
             answer = await self._asked(call)
         except _http_error() as error:
-            return None, interrupted(error)
+            return None, interrupted(error, has_begun=False)
         return answer, _failure_of(answer)
 
     async def _asked(self, call: Call) -> Answer:

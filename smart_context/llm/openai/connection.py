@@ -86,7 +86,7 @@ async def bounded(source: AsyncIterator[bytes], most_bytes: int) -> AsyncGenerat
         except StopAsyncIteration:
             return
         except Exception as error:  # noqa: BLE001 - of httpx or httpx2, whichever openai brought
-            raise RequestFailed(interrupted(error)) from None
+            raise RequestFailed(interrupted(error, has_begun=True)) from None
         for start in range(0, len(chunk), _SLICE):
             part = chunk[start : start + _SLICE]
             size += len(part)
@@ -98,14 +98,19 @@ async def bounded(source: AsyncIterator[bytes], most_bytes: int) -> AsyncGenerat
                 rested = loop.time()
 
 
-def interrupted(error: Exception) -> EndpointFailure:
-    """The failure behind an exception of httpx or httpx2, whichever `openai` uses."""
+def interrupted(error: Exception, *, has_begun: bool) -> EndpointFailure:
+    """The failure behind an exception of httpx or httpx2, whichever `openai` uses.
+
+    Args:
+        error: The exception.
+        has_begun: The answer's head has come.
+    """
     name = type(error).__name__
     if name in {"ConnectError", "ConnectTimeout", "InvalidURL", "UnsupportedProtocol"}:
         return EndpointFailure(trouble="unreachable", words=system_words(error))
     if "Timeout" in name:
         return EndpointFailure(trouble="slow")
-    return EndpointFailure(trouble="broken", words=str(error))
+    return EndpointFailure(trouble="broken" if has_begun else "silent", words=str(error))
 
 
 def _only(own: dict[str, str]) -> Hook:

@@ -235,4 +235,4 @@ def _failure(error: Exception) -> EndpointFailure:
     cause = error.__cause__
     if isinstance(cause, RequestFailed):
         return cause.failure
-    return interrupted(cause if isinstance(cause, Exception) else error)
+    return interrupted(cause if isinstance(cause, Exception) else error, has_begun=False)

@@ -44,7 +44,7 @@ def _is_transient(failure: EndpointFailure) -> bool:
     if failure.trouble == "refused":
         status = failure.status or 0
         return status in _TRANSIENT or status >= _SERVER_ERROR
-    return failure.trouble in {"unreachable", "broken"}
+    return failure.trouble in {"unreachable", "silent", "broken"}
 
 
 def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:

@@ -28,6 +28,7 @@ def waits(failure, *, retries=0, max_retries=9, jitter=0.0):
         ),
         pytest.param(EndpointFailure(trouble="unreachable"), True, id="no connection"),
         pytest.param(EndpointFailure(trouble="broken"), True, id="a connection that broke"),
+        pytest.param(EndpointFailure(trouble="silent"), True, id="a connection that was closed"),
         pytest.param(EndpointFailure(trouble="slow"), False, id="a timeout"),
         pytest.param(EndpointFailure(trouble="nonsense"), False, id="nonsense"),
         pytest.param(EndpointFailure(trouble="unusable key"), False, id="a key that can't be sent"),
