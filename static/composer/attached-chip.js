@@ -57,7 +57,7 @@ function picture(chip, icon, key) {
     return;
   }
   const source = /** @type {Element} */ (document.querySelector(`#attach-menu .icon`)).cloneNode(true);
-  /** @type {Element} */ (source).querySelector("use")?.setAttribute("href", `/static/icons.svg#${icon}`);
+  /** @type {Element} */ (source).querySelector("use")?.setAttribute("href", `/static/images/icons.svg#${icon}`);
   box.replaceChildren(source);
 }
 

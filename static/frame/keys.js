@@ -8,7 +8,7 @@ const WRITES = "textarea, select, [contenteditable], input:not([type=checkbox], 
  * @property {() => void} [openPalette]
  * @property {() => void} [openKeys]
  * @property {() => boolean} [close]  Closes the topmost thing that is open; whether there was one.
- * @property {import("../panel/topics-panel.js").TopicsPanel | null} panel
+ * @property {import("../panel/topics/topics-panel.js").TopicsPanel | null} panel
  */
 
 /** @param {Deeds} deeds */

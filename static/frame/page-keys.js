@@ -16,7 +16,7 @@ const NOTES = 8;
  * @typedef {object} Page
  * @property {import("../wire.js").Wire} wire
  * @property {string} chatId
- * @property {import("../panel/topics-panel.js").TopicsPanel | null} panel
+ * @property {import("../panel/topics/topics-panel.js").TopicsPanel | null} panel
  * @property {(command: "compact" | "clear") => Promise<unknown>} run
  */
 

@@ -2,7 +2,7 @@
 /** The Receipts tab: what each turn of the chat was given. */
 
 import { clone } from "../lib/from-template.js";
-import { counted } from "./parts.js";
+import { counted } from "./sends/parts.js";
 import { reasonOf, visible } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cutAt, LONGEST_PART } from "../../static/messages/live-blocks.js";
+import { cutAt, LONGEST_PART } from "../../static/messages/answers/live-blocks.js";
 
 /** @param {string} text @param {number} [from] */
 function cut(text, from = 0) {

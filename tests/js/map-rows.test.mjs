@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { rowsOf } from "../../static/messages/map-rows.js";
+import { rowsOf } from "../../static/messages/reading/map-rows.js";
 
 const map = {
   message_ids: ["a", "b", "c", "d", "e", "f"],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newest } from "../../static/lib/newest.js";
-import { changeInWords, partsOf, totalInWords, windowInWords, withTopics } from "../../static/panel/parts.js";
+import { changeInWords, partsOf, totalInWords, windowInWords, withTopics } from "../../static/panel/sends/parts.js";
 
 const NAMES = { system: "System prompt", contexts: "Notes", history: "Messages", message: "This message" };
 const TOKENS = { history: 300, message: 100, system: 0, contexts: 600 };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hasGap, NO_PIECES, withPiece } from "../../static/messages/pieces.js";
+import { hasGap, NO_PIECES, withPiece } from "../../static/messages/answers/pieces.js";
 
 /** @param {[number, string][]} pieces */
 const joined = (pieces) => pieces.reduce((all, [offset, text]) => withPiece(all, offset, text), NO_PIECES);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fit, roomFor } from "../../static/cloud/fit.js";
 import { fnv1a, hueOf } from "../../static/cloud/hues.js";
-import { undoneInWords } from "../../static/panel/marking.js";
+import { undoneInWords } from "../../static/panel/topics/marking.js";
 import { messagesCounted, reasonOf, visible } from "../../static/lib/text.js";
 
 test("a hash is the one that the server computes", () => {

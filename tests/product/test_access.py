@@ -58,7 +58,7 @@ def test_what_goes_to_every_port_opens_nothing_of_the_vault(bare):
         status, _, text = browser.request("GET", path)
         assert status == 200
         assert "business" not in text
-        assert "static/enter.js" in text
+        assert "static/pages/enter.js" in text
     load = "/api/commands/memory.load_chat"
     assert browser.request("POST", load, body='{"chat_id": "x"}')[0] == 401
     assert browser.request("POST", "/api/session")[0] == 401

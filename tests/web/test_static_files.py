@@ -9,7 +9,7 @@ from smart_context.web.gate.entrance import SHEETS
 
 STATIC, TEMPLATES = asset("static"), asset("templates")
 SCRIPTS = sorted(STATIC.rglob("*.js"))
-STYLES = sorted((STATIC / "css").glob("*.css"))
+STYLES = sorted((STATIC / "css").rglob("*.css"))
 PAGES = sorted(TEMPLATES.glob("*.html"))
 
 
@@ -43,14 +43,18 @@ def test_nothing_is_fetched_from_elsewhere():
 
 def test_every_icon_in_use_is_drawn():
     used = set(re.findall(r'icon\("(\w+)"\)', read(PAGES)))
-    drawn = set(re.findall(r'<symbol id="(\w+)"', (STATIC / "icons.svg").read_text("utf-8")))
+    drawn = set(
+        re.findall(r'<symbol id="(\w+)"', (STATIC / "images" / "icons.svg").read_text("utf-8"))
+    )
 
     assert used == drawn
 
 
 def test_every_style_sheet_is_linked():
     assert "/static/joined/pages.css" in (TEMPLATES / "layout.html").read_text("utf-8")
-    assert sorted(SHEETS) == sorted(path.stem for path in STYLES)
+    assert sorted(SHEETS) == sorted(
+        path.relative_to(STATIC / "css").with_suffix("").as_posix() for path in STYLES
+    )
 
 
 def test_every_custom_property_in_use_is_defined():

@@ -3,30 +3,30 @@
 A cookie goes to every port of a host, so any program on this machine that a browser visits
 could show it. The key is in storage that only pages of our own origin can read; but a browser
 does not send it by itself. So each page is asked for twice: the browser gets the entrance, and
-`static/enter.js` fetches the page with the key and writes it in the entrance's place.
+`static/pages/enter.js` fetches the page with the key and writes it in the entrance's place.
 """
 
 SHEETS = (
     "tokens",
-    "foundation",
-    "layout",
-    "chats",
-    "messages",
-    "prose",
-    "code",
-    "composer",
-    "chips",
-    "menus",
-    "attached",
-    "compaction",
-    "contexts",
-    "panel",
-    "bubbles",
-    "sends",
-    "turn",
-    "trust",
-    "clients",
-    "print",
+    "base/foundation",
+    "base/layout",
+    "chat/chats",
+    "chat/messages",
+    "chat/prose",
+    "chat/code",
+    "chat/composer",
+    "panel/chips",
+    "base/menus",
+    "chat/attached",
+    "chat/compaction",
+    "pages/contexts",
+    "panel/panel",
+    "panel/bubbles",
+    "panel/sends",
+    "pages/turn",
+    "pages/trust",
+    "pages/clients",
+    "base/print",
 )
 """The style sheets of our pages, in order."""
 
@@ -38,6 +38,6 @@ ENTRANCE = """<!doctype html>
 <link rel="preload" as="font" type="font/woff2" href="/static/fonts/inter-latin.woff2" crossorigin>
 <link rel="preload" as="style" href="/static/joined/pages.css">
 <noscript>Smart Context needs JavaScript: a script fetches its pages with a key.</noscript>
-<script src="/static/enter.js"></script>
+<script src="/static/pages/enter.js"></script>
 """
 """Ends with the script, so that nothing of it follows the page that is written."""

@@ -82,8 +82,8 @@ class Bundles:
 
     Args:
         root: The folder of scripts and styles.
-        sheets: The names of the style sheets, in order.
-        scripts: The modules that pages begin with.
+        sheets: The paths of the style sheets in `css/`, in order.
+        scripts: The paths of the modules that pages begin with.
     """
 
     def __init__(self, root: Path, *, sheets: Sequence[str], scripts: Sequence[str]) -> None:
@@ -91,7 +91,7 @@ class Bundles:
         self._made: dict[str, tuple[_Stamp, bytes]] = {}
         self._makers: Mapping[str, Callable[[], str]] = {
             "pages.css": lambda: "\n".join(self._read(f"css/{name}.css") for name in sheets),
-            **{name: partial(joined_script, root, name) for name in scripts},
+            **{PurePosixPath(path).name: partial(joined_script, root, path) for path in scripts},
         }
 
     async def answer(self, request: Request) -> Response:

@@ -90,7 +90,7 @@ def page_routes(
     messages = MessageHtml(child)
     templates = PageTemplates(messages)
     pages = _Pages(host, messages, templates)
-    scripts = [f"{name}-page.js" for name in ("chat", "clients", "contexts", "panel", "turn")]
+    scripts = [f"pages/{name}-page.js" for name in ("chat", "clients", "contexts", "panel", "turn")]
     bundles = Bundles(asset("static"), sheets=SHEETS, scripts=scripts)
     return [
         Route("/", pages.home),

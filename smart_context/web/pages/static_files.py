@@ -24,4 +24,4 @@ class CheckedFiles(StaticFiles):
 
 def favicon(_request: Request) -> Response:
     """Redirect to the icon."""
-    return RedirectResponse("/static/favicon.svg", status_code=301)
+    return RedirectResponse("/static/images/favicon.svg", status_code=301)

@@ -115,7 +115,7 @@ def test_the_key_without_the_cookie_opens_nothing():
 
 
 @pytest.mark.parametrize(
-    "path", ["/static/chat-page.js", "/favicon.ico", "/panels/word_count/panel.js"]
+    "path", ["/static/pages/chat-page.js", "/favicon.ico", "/panels/word_count/panel.js"]
 )
 def test_what_a_page_loads_by_itself_needs_the_cookie_only(path):
     access = Access(TOKEN)

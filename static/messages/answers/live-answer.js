@@ -1,0 +1,92 @@
+// @ts-check
+/**
+ * An answer while it is being written. The server renders it as it does stored messages, but only
+ * what may still change: the blocks that are complete stay as they are.
+ */
+
+import { postForFragment } from "../../lib/fragments.js";
+import { visible } from "../../lib/text.js";
+import { cutAt, LONGEST_PART } from "./live-blocks.js";
+import { hasGap, NO_PIECES, withPiece } from "./pieces.js";
+
+const PAUSE_MS = 40;
+
+export class LiveAnswer {
+  #pieces = NO_PIECES;
+  #message;
+  #prose = document.createElement("div");
+  /** How much of the text is complete, and how many elements show that. */
+  #settled = 0;
+  #elements = 0;
+  /** The code block that is being written: what it shows grows without the server. */
+  #code = { at: -1, shown: 0 };
+  #isBusy = false;
+  #isDue = false;
+
+  /** @param {HTMLElement} message  The message's element; its body is replaced by the answer. */
+  constructor(message) {
+    this.#message = message;
+    this.#prose.className = "prose";
+    message.dataset.live = "";
+    message.toggleAttribute("data-generating", true);
+  }
+
+  /** Adds a piece; says whether one before it is missing. @param {number} offset @param {string} text */
+  add(offset, text) {
+    this.#pieces = withPiece(this.#pieces, offset, text);
+    this.#isDue = true;
+    if (!this.#isBusy) this.#showAll();
+    return hasGap(this.#pieces);
+  }
+
+  async #showAll() {
+    this.#isBusy = true;
+    try {
+      while (this.#isDue && this.#message.isConnected) {
+        this.#isDue = false;
+        await this.#show();
+        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      }
+    } catch {
+      // The next piece tries again, and the end of the answer brings the whole of it.
+    } finally {
+      this.#isBusy = false;
+    }
+  }
+
+  async #show() {
+    const { text } = this.#pieces;
+    const { settled, code } = cutAt(text, this.#settled);
+    if (code && this.#code.at === settled) {
+      this.#growCode(text);
+      return;
+    }
+    const tail = text.slice(settled, settled + LONGEST_PART);
+    const parts = [text.slice(this.#settled, settled), tail];
+    if (!parts.join("").trim()) return;
+    const rendered = await postForFragment("/markdown", parts);
+    const [complete, open] = [...rendered.children].map((part) => [...part.childNodes]);
+    this.#replaceTail([...complete, ...open]);
+    this.#settled = settled;
+    this.#elements += complete.length;
+    this.#code = code ? { at: settled, shown: settled + tail.length } : { at: -1, shown: 0 };
+    if (settled + tail.length < text.length) this.#isDue = true;
+  }
+
+  /** @param {string} text */
+  #growCode(text) {
+    const code = [...this.#prose.querySelectorAll("pre code")].at(-1);
+    code?.append(visible(text.slice(this.#code.shown)));
+    this.#code.shown = text.length;
+  }
+
+  /** Replaces what may have changed; equal elements stay, with what is selected in them. @param {Node[]} fresh */
+  #replaceTail(fresh) {
+    if (!this.#prose.isConnected) this.#message.querySelector(".body")?.replaceChildren(this.#prose);
+    const old = [...this.#prose.childNodes].slice(this.#elements);
+    let same = 0;
+    while (same < Math.min(old.length, fresh.length) && old[same].isEqualNode(fresh[same])) same += 1;
+    for (const node of old.slice(same)) node.remove();
+    this.#prose.append(...fresh.slice(same));
+  }
+}

@@ -1,0 +1,104 @@
+// @ts-check
+/** Shortens what is sent of the chat, and takes that back; marks what is no longer sent. */
+
+import { messagesIn } from "../../lib/reconcile.js";
+import { messagesCounted, reasonOf } from "../../lib/text.js";
+import { toast } from "../../lib/toasts.js";
+
+/** @typedef {import("../../composer/commands.js").Command} Command */
+
+export class Compaction {
+  #wire;
+  #chatId;
+  #done;
+  #isSummingUp = false;
+
+  /**
+   * @param {import("../../wire.js").Wire} wire
+   * @param {string} chatId
+   * @param {(words: string) => void} done  Told in words what was done.
+   */
+  constructor(wire, chatId, done) {
+    this.#wire = wire;
+    this.#chatId = chatId;
+    this.#done = done;
+  }
+
+  /** Listens to the menu of the chat, and to the summaries' buttons. */
+  start() {
+    document.addEventListener("click", (event) => {
+      const pressed = event.target instanceof Element ? event.target.closest("button") : null;
+      const command = /** @type {Command | undefined} */ (pressed?.dataset.compaction);
+      if (command) this.#attempt(() => this.run(command));
+      if (pressed?.dataset.action === "undo-compaction") this.#attempt(() => this.#undo(pressed));
+    });
+  }
+
+  /** Does what was asked for; rejects with words for people. @param {Command} command */
+  async run(command) {
+    if (command === "clear") {
+      const { summarised } = await this.#call("clear_context");
+      this.#done(`Context cleared: ${messagesCounted(summarised)} above are no longer sent.`);
+      return;
+    }
+    if (this.#isSummingUp) throw new Error("A summary is being written already.");
+    this.#isSummingUp = true;
+    this.#showProgress("Summing up the chat…");
+    try {
+      const { summarised } = await this.#call("compact");
+      this.#done(summarised ? `A summary of ${messagesCounted(summarised)} is sent in their place.` : "There is too little to sum up.");
+    } finally {
+      this.#isSummingUp = false;
+      this.#showProgress("");
+    }
+  }
+
+  /** @param {HTMLElement} pressed */
+  async #undo(pressed) {
+    pressed.toggleAttribute("disabled", true);
+    try {
+      const messageId = /** @type {HTMLElement | null} */ (pressed.closest("[data-message-id]"))?.dataset.messageId;
+      await this.#call("undo_compaction", { message_id: messageId });
+      document.getElementById("message-box")?.focus();
+      this.#done("Undone: the messages above are sent again.");
+    } finally {
+      pressed.toggleAttribute("disabled", false);
+    }
+  }
+
+  /** @param {string} words */
+  #showProgress(words) {
+    const line = document.querySelector(".summing-up");
+    if (line) line.textContent = words;
+  }
+
+  /** @param {() => Promise<void>} deed */
+  async #attempt(deed) {
+    try {
+      await deed();
+    } catch (error) {
+      toast(reasonOf(error));
+    }
+  }
+
+  /** @param {string} command @param {Record<string, unknown>} [params] */
+  #call(command, params = {}) {
+    return this.#wire.call(`chat.${command}`, { chat_id: this.#chatId, ...params });
+  }
+}
+
+/**
+ * Marks the messages that a summary stands for, and lets the newest summary be undone.
+ * @param {ParentNode} page  Holds the newest messages; then a boundary that is not there is older.
+ */
+export function markCompacted(page) {
+  const newest = /** @type {HTMLElement | undefined} */ ([...page.querySelectorAll(".messages")].at(-1));
+  const { boundary = "", summary = "" } = newest?.dataset ?? {};
+  const messages = messagesIn(page);
+  const place = messages.findIndex((message) => message.dataset.messageId === boundary);
+  for (const [at, message] of messages.entries()) message.toggleAttribute("data-compacted", at <= place);
+  for (const undo of page.querySelectorAll("[data-action=undo-compaction]")) {
+    const message = /** @type {HTMLElement | null} */ (undo.closest("[data-message-id]"));
+    undo.toggleAttribute("hidden", message?.dataset.messageId !== summary);
+  }
+}

@@ -1,0 +1,127 @@
+// @ts-check
+/** Folds runs of messages that are not sent into one line each. */
+
+import { messagesCounted } from "../../lib/text.js";
+
+const LINE_PX = 56;
+
+/** @typedef {{ first: HTMLElement, messages: HTMLElement[], isOpen: boolean }} Run */
+
+export class Folds {
+  /** Messages whose run the reader has opened. @type {Set<string>} */
+  #opened = new Set();
+  /** The lines, each by the last message of its run: older ones may still be fetched. @type {Map<HTMLElement, HTMLElement>} */
+  #lines = new Map();
+  /** What each line folds. @type {WeakMap<HTMLElement, Run>} */
+  #runs = new WeakMap();
+  #onToggle;
+
+  /** @param {(line: HTMLElement) => void} onToggle  Called before a run is opened or folded again. */
+  constructor(onToggle) {
+    this.#onToggle = onToggle;
+  }
+
+  /** Forgets which runs were opened. */
+  foldAll() {
+    this.#opened.clear();
+  }
+
+  /** Opens the run that hides a message. @param {HTMLElement} message */
+  reveal(message) {
+    this.#opened.add(message.dataset.messageId ?? "");
+  }
+
+  /**
+   * Folds these messages and no others.
+   * @param {readonly HTMLElement[]} messages  All on the page, in order.
+   * @param {(message: HTMLElement) => boolean} isOut
+   */
+  show(messages, isOut) {
+    const runs = runsOf(messages, isOut, this.#opened);
+    const stale = new Map(this.#lines);
+    this.#lines.clear();
+    const hidden = new Set(runs.flatMap((run) => (run.isOpen ? [] : run.messages)));
+    for (const message of messages) {
+      if (message.hasAttribute("data-folded") !== hidden.has(message)) message.toggleAttribute("data-folded");
+    }
+    for (const run of runs) {
+      const last = /** @type {HTMLElement} */ (run.messages.at(-1));
+      const line = stale.get(last) ?? this.#newLine();
+      stale.delete(last);
+      this.#lines.set(last, line);
+      this.#runs.set(line, run);
+      showLine(line, run);
+      if (line.nextElementSibling !== run.first) run.first.before(line);
+      if (!run.isOpen && run.messages.some((message) => message.contains(document.activeElement))) line.focus();
+    }
+    for (const line of stale.values()) line.remove();
+    for (const chunk of document.querySelectorAll(".chunk")) estimateHeight(/** @type {HTMLElement} */ (chunk));
+  }
+
+  #newLine() {
+    const line = /** @type {HTMLElement} */ (document.createElement("button"));
+    line.setAttribute("type", "button");
+    line.className = "fold";
+    line.addEventListener("click", () => this.#toggle(line));
+    return line;
+  }
+
+  /** @param {HTMLElement} line */
+  #toggle(line) {
+    const run = this.#runs.get(line);
+    for (const { dataset } of run?.messages ?? []) {
+      const id = dataset.messageId ?? "";
+      if (run?.isOpen) this.#opened.delete(id);
+      else this.#opened.add(id);
+    }
+    this.#onToggle(line);
+  }
+}
+
+/**
+ * Runs of messages that are out, and follow each other.
+ * @param {readonly HTMLElement[]} messages
+ * @param {(message: HTMLElement) => boolean} isOut
+ * @param {ReadonlySet<string>} opened
+ * @returns {Run[]}
+ */
+export function runsOf(messages, isOut, opened) {
+  /** @type {Run[]} */
+  const runs = [];
+  /** @type {Run | null} */
+  let run = null;
+  for (const message of messages) {
+    if (!isOut(message)) {
+      run = null;
+      continue;
+    }
+    if (!run) runs.push((run = { first: message, messages: [], isOpen: false }));
+    run.messages.push(message);
+    run.isOpen ||= opened.has(message.dataset.messageId ?? "");
+  }
+  return runs;
+}
+
+/** Tells the browser how high a chunk is that is out of sight. @param {HTMLElement} chunk */
+function estimateHeight(chunk) {
+  const [drawn, lines] = ["[data-message-id]:not([data-folded])", ".fold"].map((selector) => chunk.querySelectorAll(selector).length);
+  const height = `${Math.round(drawn * Number(chunk.dataset.messageHeight) + lines * LINE_PX)}px`;
+  if (chunk.style.getPropertyValue("--chunk-height") !== height) chunk.style.setProperty("--chunk-height", height);
+}
+
+/** @param {HTMLElement} line @param {Run} run */
+function showLine(line, { messages, isOpen }) {
+  const words = `${messagesCounted(messages.length)} not sent · ${isOpen ? "Fold" : "Show"}`;
+  if (line.textContent !== words) line.textContent = words;
+  line.setAttribute("aria-expanded", String(isOpen));
+}
+
+/**
+ * Whether a message that is not sent may be folded: summaries and failed answers have buttons that
+ * are needed, unless a later summary replaces them.
+ * @param {HTMLElement} message
+ */
+export function mayFold({ dataset }) {
+  if ("editing" in dataset || "generating" in dataset) return false;
+  return "compacted" in dataset || !("isSummary" in dataset || "failed" in dataset);
+}

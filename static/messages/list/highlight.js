@@ -1,0 +1,220 @@
+// @ts-check
+/** Marks the messages that are in context, as the panel tells the page, and folds the others. */
+
+import { messagesIn } from "../../lib/reconcile.js";
+import { Folds, mayFold } from "./folds.js";
+import { Reading } from "../reading/reading.js";
+
+/** An answer that is being written is among the last messages. */
+const NEWEST = 8;
+
+/** @typedef {import("../../cloud/topic-state.js").PanelState} PanelState */
+
+export class Highlight {
+  #list;
+  #folds;
+  #reading;
+  /** @type {ReadonlySet<string> | null} */
+  #ids = null;
+  /** @type {PanelState | null} */
+  #state = null;
+  /** The newest message that was there when the panel spoke: it said nothing of later ones. */
+  #newestKnown = "";
+  #isDue = false;
+  /** What was asked and answered while the page looked on: it is not folded away under the reader's eyes. @type {Set<string>} */
+  #fresh = new Set();
+  /** The last message that was looked at. @type {string | null} */
+  #last = null;
+
+  /**
+   * @param {HTMLElement} list  The element that holds the messages.
+   * @param {import("../reading/scroll.js").Scroll} scroll
+   * @param {(id: string) => Promise<unknown>} fetchUntil  Puts older messages on the page, up to that one.
+   */
+  constructor(list, scroll, fetchUntil) {
+    this.#list = list;
+    this.#reading = new Reading(scroll, fetchUntil);
+    this.#folds = new Folds((line) => {
+      const { top } = line.getBoundingClientRect();
+      this.#show();
+      scroll.hold(line, top);
+    });
+  }
+
+  /** Listens for the panel's word, and shows what the page begins with. */
+  start() {
+    document.addEventListener("smart_context.highlight", (event) => {
+      this.#ids = new Set(/** @type {CustomEvent} */ (event).detail?.message_ids ?? []);
+      this.#newestKnown = this.#messages().at(-1)?.dataset.messageId ?? "";
+      this.show();
+    });
+    document.addEventListener("panel-changed", (event) => {
+      this.#state = /** @type {CustomEvent} */ (event).detail;
+      if (!this.#state?.messageIds) this.#ids = null;
+      this.show();
+    });
+    this.show();
+  }
+
+  /**
+   * Marks what is on the page; also to be called when messages have come or gone. It is done once
+   * the running script has said all it has to say, and before anything else: once for ten thousand.
+   */
+  show() {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    queueMicrotask(() => {
+      this.#isDue = false;
+      const place = this.#reading.place();
+      this.#show();
+      this.#reading.go(place, this.#state, this.#messages());
+    });
+  }
+
+  /** Goes to the message that the address names, wherever it is hidden. */
+  goToTarget() {
+    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (target instanceof HTMLElement) this.goTo(target);
+  }
+
+  /** Goes to a message, wherever it is hidden. @param {HTMLElement} message */
+  goTo(message) {
+    if (message.hasAttribute("data-folded")) {
+      this.#folds.reveal(message);
+      this.#show();
+    }
+    this.#reading.show(message);
+  }
+
+  /** Goes to the next message that is sent. @param {1 | -1} step */
+  step(step) {
+    this.#reading.step(step, this.#messages());
+  }
+
+  #show() {
+    const ids = this.#ids;
+    const messages = this.#messages();
+    this.#notice(messages);
+    const known = new Set(messages.slice(0, this.#endOfKnown(messages)));
+    /** @param {HTMLElement} message */
+    const isOut = (message) => ids !== null && known.has(message) && !ids.has(message.dataset.messageId ?? "");
+    // What a summary replaces is out whatever is picked.
+    const isNarrowed = messages.some((message) => isOut(message) && !("compacted" in message.dataset));
+    this.#list.closest("main")?.toggleAttribute("data-filtered", isNarrowed);
+    const hues = this.#huesOfPicked();
+    /** @type {Set<HTMLElement>} */
+    const unsent = new Set();
+    for (const message of messages) {
+      const id = message.dataset.messageId ?? "";
+      const isInside = ids !== null && ids.has(id);
+      const isCompacted = "compacted" in message.dataset && !isInside && !this.#staysAnyway(id);
+      const isUnsent = isOut(message) || isCompacted;
+      if (isUnsent && mayFold(message)) unsent.add(message);
+      show(message, {
+        isInside,
+        isOut: isUnsent,
+        hue: isInside ? (hues.get(id) ?? hues.get("")) : undefined,
+        words: this.#wordsFor(id, isOut(message), isCompacted),
+        isPinned: this.#state?.pinned.has(id) ?? false,
+        isHidden: this.#state?.hidden.has(id) ?? false,
+      });
+    }
+    if (this.#reading.isNewPick(this.#state)) {
+      this.#folds.foldAll();
+      this.#fresh.clear();
+    }
+    this.#folds.show(messages, (message) => unsent.has(message) && !this.#fresh.has(message.dataset.messageId ?? "") && !this.#state?.fellBack);
+  }
+
+  /**
+   * Before which message the panel's word ends. It says nothing of an answer that is being written,
+   * and its question is sent whatever is picked.
+   * @param {readonly HTMLElement[]} messages
+   */
+  #endOfKnown(messages) {
+    const newest = messages.findIndex((message) => message.dataset.messageId === this.#newestKnown) + 1;
+    const question = underWay(messages);
+    return Math.min(newest || messages.length, question);
+  }
+
+  /** Notes what is under way or has come since; a short answer may be over already. @param {readonly HTMLElement[]} messages */
+  #notice(messages) {
+    const last = this.#last === "" ? -1 : messages.findIndex(({ dataset }) => dataset.messageId === this.#last);
+    const first = Math.min(last < 0 && this.#last !== "" ? messages.length : last + 1, underWay(messages));
+    for (const { dataset } of messages.slice(first)) this.#fresh.add(dataset.messageId ?? "");
+    this.#last = messages.at(-1)?.dataset.messageId ?? "";
+  }
+
+  #messages() {
+    return messagesIn(this.#list);
+  }
+
+  /** The hue of the topic that keeps each message; under "" that of the only one picked, if that is all we know. */
+  #huesOfPicked() {
+    /** @type {Map<string, string>} */
+    const hueOf = new Map();
+    for (const bubble of document.querySelectorAll(".bubble:has(input:checked)")) {
+      const label = bubble.querySelector("input")?.value ?? "";
+      if (bubble instanceof HTMLElement) hueOf.set(label, bubble.dataset.hue ?? "");
+    }
+    /** @type {Map<string, string>} */
+    const hues = new Map();
+    const keptBy = this.#state?.keptBy;
+    if (!keptBy?.size && hueOf.size === 1) hues.set("", [...hueOf.values()][0]);
+    for (const [id, label] of keptBy ?? []) {
+      const hue = hueOf.get(label);
+      if (hue !== undefined) hues.set(id, hue);
+    }
+    return hues;
+  }
+
+  /** Whether it is sent even if a summary replaces it. @param {string} id */
+  #staysAnyway(id) {
+    return Boolean(this.#state?.pinned.has(id) || this.#state?.sticky.has(id));
+  }
+
+  /** @param {string} id @param {boolean} isOut @param {boolean} isCompacted */
+  #wordsFor(id, isOut, isCompacted) {
+    if (this.#state?.hidden.has(id)) return "hidden";
+    if (this.#state?.pinned.has(id)) return "pinned";
+    if (this.#state?.sticky.has(id)) return "always in context";
+    if (isCompacted) return "compacted";
+    return isOut ? "left out" : "";
+  }
+}
+
+/** @typedef {{ isInside: boolean, isOut: boolean, hue?: string, words: string, isPinned: boolean, isHidden: boolean }} Looks */
+
+/** What was last shown of a message: most of ten thousand don't change at a click. @type {WeakMap<Element, Looks>} */
+const shown = new WeakMap();
+
+/** @param {HTMLElement} message @param {Looks} looks */
+function show(message, looks) {
+  const before = shown.get(message);
+  /** @param {keyof Looks} key */
+  const differs = (key) => before?.[key] !== looks[key];
+  if (differs("isInside")) message.classList.toggle("in-context", looks.isInside);
+  if (differs("isOut")) message.classList.toggle("left-out", looks.isOut);
+  if (differs("hue") && looks.hue !== undefined) message.dataset.hue = looks.hue;
+  else if (differs("hue")) delete message.dataset.hue;
+  const words = differs("words") ? message.querySelector(".marks") : null;
+  if (words) words.textContent = looks.words;
+  shown.set(message, looks);
+  if (!differs("isPinned") && !differs("isHidden")) return;
+  message.toggleAttribute("data-marked", looks.isPinned || looks.isHidden);
+  press(message, "pin", looks.isPinned);
+  press(message, "hide", looks.isHidden);
+}
+
+/** @param {HTMLElement} message @param {string} action @param {boolean} isPressed */
+function press(message, action, isPressed) {
+  message.querySelector(`.actions [data-action=${action}]`)?.setAttribute("aria-pressed", String(isPressed));
+}
+
+/** The place of the question that is being answered; the end if none is. @param {readonly HTMLElement[]} messages */
+function underWay(messages) {
+  let at = messages.length - 1;
+  while (at >= 0 && !("generating" in messages[at].dataset) && messages.length - at < NEWEST) at -= 1;
+  if (at < 0 || !("generating" in messages[at].dataset)) return messages.length;
+  return at > 0 && messages[at - 1].dataset.role === "user" ? at - 1 : at;
+}

@@ -1,0 +1,150 @@
+// @ts-check
+/** What can be done with a message: copy, edit, answer again, pin, hide. */
+
+import { copied } from "../../lib/copied.js";
+import { fetchText } from "../../lib/fragments.js";
+import { reasonOf } from "../../lib/text.js";
+import { toast } from "../../lib/toasts.js";
+import { makeLinks } from "../note-sheet.js";
+
+const BUTTONS = ":is(button, a):not([hidden])";
+
+/** @typedef {{ wire: import("../../wire.js").Wire, chatId: string, panel: import("../../panel/topics/topics-panel.js").TopicsPanel | null }} Page */
+
+/** Gives messages that are new on the page their buttons. @param {readonly HTMLElement[]} messages */
+export function equip(messages) {
+  const actions = template("actions-template");
+  const copyCode = template("copy-code-template");
+  for (const message of messages) {
+    if (!message.querySelector(".actions")) message.append(actionsFor(message, actions));
+    for (const code of message.querySelectorAll(".code:not(:has(.copy-code))")) code.append(clone(copyCode));
+    makeLinks(message);
+    for (const time of message.querySelectorAll("time")) showTime(time);
+  }
+}
+
+/** Listens to the buttons of all messages. @param {HTMLElement} list @param {Page} page */
+export function listen(list, page) {
+  list.addEventListener("click", (event) => {
+    const pressed = event.target instanceof Element ? event.target.closest("button") : null;
+    if (!pressed) return;
+    if (pressed.classList.contains("copy-code")) copyCodeOf(pressed).catch((error) => toast(reasonOf(error)));
+    const message = /** @type {HTMLElement | null} */ (pressed.closest("[data-message-id]"));
+    if (message && pressed.dataset.action) act(pressed.dataset.action, pressed, message, page);
+  });
+  list.addEventListener("keydown", rove);
+}
+
+/**
+ * @param {string} action
+ * @param {HTMLButtonElement} pressed
+ * @param {HTMLElement} message
+ * @param {Page} page
+ */
+async function act(action, pressed, message, { wire, chatId, panel }) {
+  const id = message.dataset.messageId ?? "";
+  const isPressed = pressed.getAttribute("aria-pressed") === "true";
+  try {
+    if (action === "copy") await copied(pressed, await sourceOf(chatId, id));
+    if (action === "edit") edit(message, await sourceOf(chatId, id), async (text, asks) => {
+      await wire.call("chat.edit", { chat_id: chatId, message_id: id, text });
+      if (asks) wire.call("chat.regenerate", { chat_id: chatId, message_id: id }).catch(() => {});
+    });
+    if (action === "regenerate") await wire.call("chat.regenerate", { chat_id: chatId, message_id: id });
+    if (action === "pin") await panel?.mark(isPressed ? "release" : "pin", [id]);
+    if (action === "hide") await panel?.mark(isPressed ? "release" : "hide", [id]);
+  } catch (error) {
+    // A failed answer is told by its own message in the chat.
+    if (!message.isConnected) return;
+    toast(reasonOf(error));
+  }
+}
+
+/**
+ * Replaces a message by a form until it is saved or given up.
+ * @param {HTMLElement} message
+ * @param {string} text
+ * @param {(text: string, asks: boolean) => Promise<unknown>} save  Told whether to answer again.
+ */
+function edit(message, text, save) {
+  if (message.querySelector(".edit")) return;
+  const form = /** @type {HTMLFormElement} */ (clone(template("edit-template")));
+  const box = /** @type {HTMLTextAreaElement} */ (form.querySelector("textarea"));
+  const close = () => {
+    form.remove();
+    message.removeAttribute("data-editing");
+    /** @type {HTMLElement | null} */ (message.querySelector("[data-action=edit]"))?.focus();
+  };
+  box.value = text;
+  message.setAttribute("data-editing", "");
+  message.append(form);
+  box.focus();
+  form.querySelector("[data-cancel]")?.addEventListener("click", close);
+  form.addEventListener("keydown", (event) => event.key === "Escape" && close());
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const words = box.value.trim();
+    if (!words) return;
+    try {
+      const saved = save(words, event.submitter?.hasAttribute("data-ask") ?? false);
+      form.toggleAttribute("inert", true);
+      await saved;
+      close();
+    } catch (error) {
+      form.toggleAttribute("inert", false);
+      toast(reasonOf(error));
+    }
+  });
+}
+
+/** @param {HTMLElement} pressed */
+async function copyCodeOf(pressed) {
+  await copied(pressed, pressed.closest(".code")?.querySelector("code")?.textContent ?? "");
+}
+
+/** Moves between the buttons of one message, which are one stop of the Tab key. @param {KeyboardEvent} event */
+function rove(event) {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  const focused = /** @type {HTMLElement | null} */ (event.target);
+  const toolbar = focused?.closest(".actions");
+  if (!step || !toolbar) return;
+  const buttons = /** @type {HTMLElement[]} */ ([...toolbar.querySelectorAll(BUTTONS)]);
+  const next = buttons[(buttons.indexOf(/** @type {HTMLElement} */ (focused)) + step + buttons.length) % buttons.length];
+  for (const button of buttons) button.tabIndex = button === next ? 0 : -1;
+  next.focus();
+  event.preventDefault();
+}
+
+/** @param {HTMLElement} message @param {HTMLTemplateElement} source */
+function actionsFor(message, source) {
+  const actions = clone(source);
+  const role = message.dataset.role;
+  if (role !== "user") actions.querySelector("[data-action=edit]")?.remove();
+  if ("isSummary" in message.dataset) for (const mark of actions.querySelectorAll("[aria-pressed]")) mark.remove();
+  if (role !== "assistant") for (const own of actions.querySelectorAll("[data-action=regenerate], [data-receipt]")) own.remove();
+  for (const [i, button] of actions.querySelectorAll(":is(button, a)").entries()) /** @type {HTMLElement} */ (button).tabIndex = i ? -1 : 0;
+  return actions;
+}
+
+/** @param {string} chatId @param {string} id */
+function sourceOf(chatId, id) {
+  return fetchText(`/chats/${encodeURIComponent(chatId)}/text?message=${encodeURIComponent(id)}`);
+}
+
+/** @param {HTMLTimeElement} time */
+function showTime(time) {
+  const when = new Date(time.dateTime);
+  if (Number.isNaN(when.valueOf())) return;
+  const isToday = when.toDateString() === new Date().toDateString();
+  time.textContent = when.toLocaleString([], isToday ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" });
+}
+
+/** @param {string} id */
+function template(id) {
+  return /** @type {HTMLTemplateElement} */ (document.getElementById(id));
+}
+
+/** @param {HTMLTemplateElement} source */
+function clone(source) {
+  return /** @type {HTMLElement} */ (document.importNode(/** @type {Element} */ (source.content.firstElementChild), true));
+}

@@ -1,0 +1,198 @@
+// @ts-check
+/** The messages of the open chat: older ones on demand, new ones as they come. */
+
+import { fetchFragment } from "../../lib/fragments.js";
+import { LiveAnswer } from "../answers/live-answer.js";
+import { messagesIn, reconcile } from "../../lib/reconcile.js";
+
+const SETTLING_FRAMES = 5;
+const MOST_AT_ONCE = 400;
+
+export class MessageList {
+  #scroll;
+  #list;
+  #address;
+  #onChange;
+  #catchUp;
+  /** @type {Map<string, LiveAnswer>} */
+  #live = new Map();
+  #anchor;
+  /** @type {Promise<void> | undefined} */
+  #syncing;
+  #isSyncDue = false;
+  #isLoadingOlder = false;
+  #isCatchingUp = false;
+
+  /**
+   * @param {HTMLElement} scroll  The element that scrolls.
+   * @param {string} chatId
+   * @param {(added: readonly HTMLElement[]) => void} onChange  Called with messages new on the page.
+   * @param {() => Promise<string>} catchUp  What has arrived of the answer that is under way.
+   */
+  constructor(scroll, chatId, onChange, catchUp) {
+    this.#catchUp = catchUp;
+    this.#scroll = scroll;
+    this.#list = /** @type {HTMLElement} */ (scroll.querySelector(".messages"));
+    this.#address = `/chats/${encodeURIComponent(chatId)}`;
+    this.#onChange = onChange;
+    this.#anchor = messagesIn(this.#list)[0]?.dataset.messageId ?? "";
+  }
+
+  /** Whether an answer is being written. */
+  get isAnswering() {
+    return this.#list.querySelector("[data-generating]") !== null;
+  }
+
+  /** Makes the page the same as the server's state; calls that come meanwhile become one. */
+  async sync() {
+    this.#isSyncDue = true;
+    if (this.#syncing) return this.#syncing.catch(() => {}); // whoever began it says what went wrong
+    this.#syncing = this.#syncAll();
+    return this.#syncing;
+  }
+
+  async #syncAll() {
+    try {
+      while (this.#isSyncDue) {
+        this.#isSyncDue = false;
+        await this.#syncOnce();
+      }
+    } finally {
+      this.#syncing = undefined;
+    }
+  }
+
+  async #syncOnce() {
+    const fresh = await fetchFragment(`${this.#address}/messages?since=${encodeURIComponent(this.#anchor)}`);
+    const messages = messagesIn(fresh);
+    const known = new Set(messagesIn(this.#list).map((message) => message.dataset.messageId));
+    const isAnchored = !this.#anchor || messages[0]?.dataset.messageId === this.#anchor;
+    const isSameBefore = fresh.dataset.olderDigest === this.#list.dataset.olderDigest;
+    if (!isAnchored || !isSameBefore || !messages.some((message) => known.has(message.dataset.messageId))) {
+      this.#forgetOlder(messages[0]?.dataset.messageId ?? "", fresh.dataset.older ?? "0");
+    }
+    const { olderDigest, total, summary, boundary } = fresh.dataset;
+    Object.assign(this.#list.dataset, { olderDigest, total, summary, boundary });
+    const added = reconcile(this.#list, messages, (message) => this.#live.has(message.dataset.messageId ?? ""));
+    for (const id of this.#live.keys()) {
+      if (!this.#element(id)?.hasAttribute("data-live")) this.#live.delete(id);
+    }
+    this.#onChange(added);
+  }
+
+  /**
+   * What came before has changed: it is dropped, and fetched again when it is scrolled to.
+   * @param {string} anchor
+   * @param {string} older
+   */
+  #forgetOlder(anchor, older) {
+    this.#anchor = anchor;
+    this.#list.dataset.older = older;
+    for (const chunk of this.#scroll.querySelectorAll(".chunk")) chunk.remove();
+    this.#showOlder();
+  }
+
+  /** An answer begins. @param {string} messageId */
+  begin(messageId) {
+    return this.#liveAnswer(messageId) !== undefined;
+  }
+
+  /** A piece of an answer. @param {{ message_id: string, offset: number, text: string }} piece */
+  async add({ message_id: id, offset, text }) {
+    const answer = this.#liveAnswer(id);
+    if (!answer) {
+      await this.sync();
+      if (!this.#liveAnswer(id)?.add(offset, text)) return;
+    } else if (!answer.add(offset, text)) return;
+    if (this.#isCatchingUp) return;
+    this.#isCatchingUp = true;
+    try {
+      const missed = await this.#catchUp();
+      this.#live.get(id)?.add(0, missed);
+    } finally {
+      this.#isCatchingUp = false;
+    }
+  }
+
+  /** An answer is over: its text is replaced by what was stored. */
+  async end() {
+    for (const id of this.#live.keys()) {
+      const message = this.#element(id);
+      if (message) message.dataset.version = "";
+    }
+    this.#live.clear();
+    await this.sync();
+  }
+
+  /**
+   * Adds messages before those on the page, without moving what is being read.
+   * @param {number} [limit]  At most so many; 0: the usual number.
+   */
+  async loadOlder(limit = 0) {
+    if (this.#isLoadingOlder || !Number(this.#list.dataset.older)) return;
+    const first = /** @type {HTMLElement | null} */ (this.#scroll.querySelector("[data-message-id]"));
+    if (!first) return;
+    this.#isLoadingOlder = true;
+    try {
+      const id = encodeURIComponent(first.dataset.messageId ?? "");
+      const older = await fetchFragment(`${this.#address}/messages?before=${id}${limit ? `&limit=${limit}` : ""}`);
+      const messages = messagesIn(older);
+      const anchor = /** @type {HTMLElement} */ (this.#scroll.querySelector("[data-message-id]:not([data-folded])") ?? first);
+      const { top } = anchor.getBoundingClientRect();
+      older.classList.add("chunk");
+      first.parentElement?.before(older);
+      // Its height is remembered, so that it keeps its place while it is out of sight.
+      const height = older.offsetHeight;
+      older.dataset.messageHeight = String(height / messages.length);
+      older.style.setProperty("--chunk-height", `${height}px`);
+      older.toggleAttribute("data-settled", true);
+      this.#list.dataset.older = older.dataset.older;
+      this.#onChange(messages);
+      this.#showOlder();
+      this.#keepInPlace(anchor, top);
+    } finally {
+      this.#isLoadingOlder = false;
+    }
+  }
+
+  /** Adds older messages, up to one of them. @param {string} id */
+  async loadUntil(id) {
+    for (let older = ""; !this.#element(id) && older !== this.#list.dataset.older; ) {
+      older = this.#list.dataset.older ?? "";
+      await this.loadOlder(MOST_AT_ONCE);
+    }
+  }
+
+  /**
+   * Scrolls so that a message stays where it is read. Those that come into sight take their true
+   * height with the next frames; who scrolls meanwhile is left alone.
+   * @param {HTMLElement} message
+   * @param {number} top  Where it was, in the window.
+   */
+  #keepInPlace(message, top, frames = SETTLING_FRAMES) {
+    const scroll = this.#scroll;
+    scroll.scrollTop += message.getBoundingClientRect().top - top;
+    const { scrollTop } = scroll;
+    if (!frames) return;
+    requestAnimationFrame(() => scroll.scrollTop === scrollTop && this.#keepInPlace(message, top, frames - 1));
+  }
+
+  #showOlder() {
+    this.#scroll.querySelector(".older")?.toggleAttribute("hidden", !Number(this.#list.dataset.older));
+  }
+
+  /** An answer may be over, and shown whole, before the news of its parts. @param {string} id */
+  #liveAnswer(id) {
+    const known = this.#live.get(id);
+    const element = this.#element(id);
+    if (known || !element?.hasAttribute("data-generating")) return known;
+    const answer = new LiveAnswer(element);
+    this.#live.set(id, answer);
+    return answer;
+  }
+
+  /** @param {string} id @returns {HTMLElement | null} */
+  #element(id) {
+    return this.#scroll.querySelector(`[data-message-id="${CSS.escape(id)}"]`);
+  }
+}

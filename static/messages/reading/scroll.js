@@ -1,0 +1,162 @@
+// @ts-check
+/** Stays at the newest message while the reader is there, and leaves them alone when they are not. */
+
+import { messagesInView } from "../list/messages-in-view.js";
+
+const NEAR_PX = 80;
+const SETTLING_FRAMES = 5;
+/** How far down the window a message is put that is gone to. */
+export const LEAD_IN = 0.2;
+const NOWHERE = -1000;
+const SCROLLED_BY_HAND = ["wheel", "touchstart", "pointerdown", "keydown"];
+
+/**
+ * Where the reader is.
+ * @typedef {object} Place
+ * @property {boolean} isAtEnd
+ * @property {readonly { message: HTMLElement, top: number }[]} seen  What is in view, that in the middle first.
+ */
+
+export class Scroll {
+  #scroll;
+  #content;
+  #button;
+  #isAtEnd = true;
+  #top = 0;
+  /** Changes when somebody scrolls, or a newer wish begins: then an older one is over. */
+  #wish = 0;
+  #ownTop = NOWHERE;
+  /** Room above and below the messages, where there are too few to stay in place. */
+  #room = { before: 0, after: 0 };
+
+  /** @param {HTMLElement} scroll @param {HTMLElement} button  Leads back to the end. */
+  constructor(scroll, button) {
+    this.#scroll = scroll;
+    this.#content = /** @type {HTMLElement} */ (scroll.firstElementChild);
+    this.#button = button;
+  }
+
+  get element() {
+    return this.#scroll;
+  }
+
+  /** @param {() => void} onTop  Called when the reader comes near the oldest message shown. */
+  start(onTop) {
+    const scroll = this.#scroll;
+    scroll.addEventListener("scroll", () => {
+      this.#scrolled();
+      if (scroll.scrollTop < 2 * scroll.clientHeight) onTop();
+    }, { passive: true });
+    for (const event of SCROLLED_BY_HAND) scroll.addEventListener(event, () => (this.#wish += 1), { passive: true });
+    const sizes = new ResizeObserver(() => {
+      this.#top = scroll.scrollTop;
+      if (this.#isAtEnd) this.#jump();
+    });
+    sizes.observe(scroll);
+    sizes.observe(this.#content);
+    this.#button.addEventListener("click", () => this.toEnd());
+    if (!location.hash) this.#jump();
+  }
+
+  /** Shows the messages. By the third frame those in view have their true height. */
+  showSoon() {
+    const frame = () => new Promise(requestAnimationFrame);
+    frame().then(frame).then(frame).then(() => this.#content.toggleAttribute("data-ready", true));
+  }
+
+  /** Shows the newest message and stays there. */
+  toEnd() {
+    this.#wish += 1;
+    this.#isAtEnd = true;
+    this.#jump();
+  }
+
+  /** Where the reader is now. @returns {Place} */
+  place() {
+    return { isAtEnd: this.#isAtEnd, seen: messagesInView(this.#scroll) };
+  }
+
+  /** Shows the beginning of a message. @param {HTMLElement} message */
+  show(message) {
+    const { top, height } = this.#scroll.getBoundingClientRect();
+    this.hold(message, top + LEAD_IN * height, { makesRoom: false });
+  }
+
+  /**
+   * Puts an element where it was in the window. Those that come into sight take their true height
+   * with the next frames; who scrolls meanwhile is left alone.
+   * @param {HTMLElement} element
+   * @param {number} top
+   * @param {{ makesRoom?: boolean }} [how]  Whether it gets there even if there is too little to scroll.
+   */
+  hold(element, top, { makesRoom = true } = {}) {
+    this.#setRoom(0, 0);
+    this.#isAtEnd = false;
+    const wish = ++this.#wish;
+    const settle = (/** @type {number} */ frames) => {
+      if (wish !== this.#wish || !element.isConnected) return;
+      this.#moveBy(element.getBoundingClientRect().top - top, makesRoom);
+      if (frames) requestAnimationFrame(() => settle(frames - 1));
+    };
+    settle(SETTLING_FRAMES);
+  }
+
+  /** @param {number} distance @param {boolean} makesRoom */
+  #moveBy(distance, makesRoom) {
+    const scroll = this.#scroll;
+    const goal = scroll.scrollTop + distance;
+    const missing = goal - (scroll.scrollHeight - scroll.clientHeight);
+    const { before, after } = this.#room;
+    if (makesRoom && goal < -1) this.#setRoom(before - goal, after);
+    if (makesRoom && missing > 1) this.#setRoom(before, after + missing);
+    scroll.scrollTop = Math.max(goal, 0);
+    this.#ownTop = scroll.scrollTop;
+    this.#showButton();
+  }
+
+  #scrolled() {
+    const { scrollTop: top } = this.#scroll;
+    if (Math.abs(top - this.#ownTop) > 1) {
+      // Only who went up has left the end; where it grows, nobody went.
+      this.#isAtEnd = this.#isNearEnd() || (this.#isAtEnd && top >= this.#top - 1);
+      this.#ownTop = NOWHERE;
+      this.#giveBackRoom();
+    }
+    this.#top = this.#scroll.scrollTop;
+    this.#showButton();
+  }
+
+  /** Takes away what is out of sight of the room that was made. */
+  #giveBackRoom() {
+    const { scrollTop, clientHeight, scrollHeight } = this.#scroll;
+    const { before, after } = this.#room;
+    if (!before && !after) return;
+    const hidden = Math.min(before, scrollTop);
+    this.#setRoom(before - hidden, Math.max(0, Math.min(after, after - (scrollHeight - scrollTop - clientHeight))));
+    this.#scroll.scrollTop = scrollTop - hidden;
+  }
+
+  /** @param {number} before @param {number} after */
+  #setRoom(before, after) {
+    if (before === this.#room.before && after === this.#room.after) return;
+    this.#room = { before, after };
+    this.#content.style.setProperty("--room-before", `${before}px`);
+    this.#content.style.setProperty("--room-after", `${after}px`);
+  }
+
+  #isNearEnd() {
+    const { scrollTop, clientHeight, scrollHeight } = this.#scroll;
+    return scrollHeight - this.#room.after - scrollTop - clientHeight < NEAR_PX;
+  }
+
+  #showButton() {
+    this.#button.hidden = this.#isAtEnd || this.#isNearEnd();
+  }
+
+  #jump() {
+    this.#setRoom(0, 0);
+    this.#scroll.scrollTop = this.#scroll.scrollHeight;
+    this.#ownTop = NOWHERE;
+    this.#button.hidden = true;
+  }
+}

@@ -1,0 +1,161 @@
+// @ts-check
+/** The map beside the scroll bar: where the topics are, what is sent, and where the reader is. */
+
+import { reasonOf } from "../../lib/text.js";
+import { toast } from "../../lib/toasts.js";
+import { messagesInView } from "../list/messages-in-view.js";
+import { rowsOf } from "./map-rows.js";
+
+const ROW_PX = 4;
+const SETTLE_MS = 250;
+const SVG = "http://www.w3.org/2000/svg";
+
+/** @typedef {import("../../cloud/topic-state.js").PanelState} PanelState */
+/**
+ * @typedef {object} Ways
+ * @property {(id: string) => Promise<void>} goTo  Shows a message.
+ * @property {(step: 1 | -1) => void} step  Goes to the next message that is sent.
+ */
+
+class TopicMap {
+  #nav;
+  #scroll;
+  #wire;
+  #chatId;
+  #ways;
+  /** @type {import("./map-rows.js").TopicMap} */
+  #map = { message_ids: [], topics: [] };
+  /** @type {import("./map-rows.js").Row[]} */
+  #rows = [];
+  /** @type {PanelState | null} */
+  #state = null;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer;
+  #isDue = false;
+
+  /**
+   * @param {HTMLElement} nav
+   * @param {HTMLElement} scroll
+   * @param {import("../../wire.js").Wire} wire
+   * @param {string} chatId
+   * @param {Ways} ways
+   */
+  constructor(nav, scroll, wire, chatId, ways) {
+    this.#nav = nav;
+    this.#scroll = scroll;
+    this.#wire = wire;
+    this.#chatId = chatId;
+    this.#ways = ways;
+  }
+
+  start() {
+    for (const event of ["memory.chat_changed", "smart_context.topics_updated"]) {
+      this.#wire.on(event, ({ chat_id: id }) => id === this.#chatId && this.#soon());
+    }
+    this.#wire.onStatus((status) => status === "open" && this.#soon());
+    document.addEventListener("panel-changed", (event) => {
+      this.#state = /** @type {CustomEvent} */ (event).detail;
+      this.#draw();
+    });
+    this.#scroll.addEventListener("scroll", () => this.#follow(), { passive: true });
+    new ResizeObserver(() => this.#draw()).observe(this.#nav);
+    this.#nav.addEventListener("click", (event) => this.#goTo(event.offsetY / this.#nav.clientHeight));
+    for (const area of [this.#nav, this.#scroll]) area.addEventListener("keydown", (event) => this.#press(event));
+  }
+
+  #soon() {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#refresh(), SETTLE_MS);
+  }
+
+  async #refresh() {
+    if (!this.#wire.isOpen) return;
+    try {
+      this.#map = await this.#wire.call("smart_context.topic_map", { chat_id: this.#chatId });
+      this.#draw();
+    } catch (error) {
+      toast(`The map could not be drawn: ${reasonOf(error)}`);
+    }
+  }
+
+  #draw() {
+    const state = this.#state;
+    const sent = state?.messageIds ? new Set(state.messageIds) : null;
+    this.#rows = rowsOf(this.#map, Math.floor(this.#nav.clientHeight / ROW_PX), sent, state?.keptBy ?? new Map());
+    const svg = /** @type {SVGElement} */ (this.#nav.querySelector("svg"));
+    svg.setAttribute("viewBox", `0 0 1 ${Math.max(this.#rows.length, 1)}`);
+    const hues = huesOfTopics();
+    svg.replaceChildren(...this.#rows.map((row, at) => rect(row, at, hues.get(row.topic))));
+    this.#follow();
+  }
+
+  /** Shows where the reader is, once a frame. */
+  #follow() {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    requestAnimationFrame(() => {
+      this.#isDue = false;
+      const ids = this.#map.message_ids;
+      const seen = new Set(messagesInView(this.#scroll).map(({ message }) => message.dataset.messageId ?? ""));
+      const first = ids.findIndex((id) => seen.has(id));
+      const last = ids.findLastIndex((id) => seen.has(id));
+      const { style } = /** @type {HTMLElement} */ (this.#nav.querySelector(".map-view"));
+      if (first < 0) return;
+      style.setProperty("--view-top", `${(100 * first) / ids.length}%`);
+      style.setProperty("--view-height", `${(100 * (last - first + 1)) / ids.length}%`);
+    });
+  }
+
+  /** @param {number} part  How far down the map. */
+  #goTo(part) {
+    const row = this.#rows[Math.min(Math.max(Math.floor(part * this.#rows.length), 0), this.#rows.length - 1)];
+    if (row) this.#ways.goTo(this.#map.message_ids[row.first]).catch((error) => toast(reasonOf(error)));
+  }
+
+  /** @param {KeyboardEvent} event */
+  #press(event) {
+    if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.target !== event.currentTarget) return;
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    const isFiltered = this.#nav.closest("[data-filtered]") !== null;
+    if (!step || !(isFiltered || event.currentTarget === this.#nav)) return;
+    event.preventDefault();
+    this.#ways.step(step);
+  }
+}
+
+/** The hue that each topic wears in the cloud. */
+function huesOfTopics() {
+  const bubbles = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".bubble[data-hue]")]);
+  return new Map(bubbles.map((bubble) => [bubble.querySelector("input")?.value ?? "", bubble.dataset.hue ?? ""]));
+}
+
+/** @param {import("./map-rows.js").Row} row @param {number} at @param {string | undefined} hue */
+function rect({ isSent }, at, hue) {
+  const shape = document.createElementNS(SVG, "rect");
+  for (const [name, value] of Object.entries({ y: at, width: 1, height: 1.03 })) shape.setAttribute(name, String(value));
+  if (hue !== undefined) shape.dataset.hue = hue;
+  shape.toggleAttribute("data-sent", isSent);
+  return shape;
+}
+
+/**
+ * @typedef {object} Page
+ * @property {import("./scroll.js").Scroll} scroll
+ * @property {import("../../wire.js").Wire} wire
+ * @property {string} chatId
+ * @property {import("../list/highlight.js").Highlight} highlight
+ * @property {(id: string) => Promise<unknown>} load  Puts an older message on the page.
+ */
+
+/** Starts the map, if the page has one. @param {Page} page */
+export function startMap({ scroll, wire, chatId, highlight, load }) {
+  const nav = document.getElementById("map");
+  if (!nav) return;
+  const goTo = async (/** @type {string} */ id) => {
+    await load(id);
+    const message = document.getElementById(`m-${id}`);
+    if (message) highlight.goTo(message);
+    else location.assign(`?at=${encodeURIComponent(id)}#m-${encodeURIComponent(id)}`);
+  };
+  new TopicMap(nav, scroll.element, wire, chatId, { goTo, step: (step) => highlight.step(step) }).start();
+}

@@ -1,0 +1,219 @@
+// @ts-check
+/** Puts the chat page together: everything that it shows live comes through one socket. */
+
+import { Attachments } from "../composer/attachments.js";
+import { asParams } from "../composer/attached.js";
+import { startWays } from "../composer/attach-ways.js";
+import "../cloud/bubble-cloud-define.js";
+import { ChatContexts } from "../contexts/chat-contexts.js";
+import { ChatList } from "../messages/chat-list.js";
+import { Compaction, markCompacted } from "../messages/list/compaction.js";
+import { startContinueHere } from "../messages/answers/continue-here.js";
+import { Composer } from "../composer/composer.js";
+import { pageWire } from "../frame/connection.js";
+import { Highlight } from "../messages/list/highlight.js";
+import { equip, listen } from "../messages/list/message-actions.js";
+import { startMenus } from "../lib/menu.js";
+import { MessageList } from "../messages/list/message-list.js";
+import { startModels } from "../panel/sends/models-in-use.js";
+import { OutputGuard } from "../composer/output-guard.js";
+import { Reasons } from "../panel/sends/reasons.js";
+import { startForesight } from "../panel/topics/foresight.js";
+import { startGuide } from "../panel/guide.js";
+import { startFrame } from "../frame/page-frame.js";
+import { startPageKeys } from "../frame/page-keys.js";
+import { startNotices } from "../panel/plugin-notices.js";
+import { messagesIn } from "../lib/reconcile.js";
+import { startReceipts } from "../panel/receipts-list.js";
+import { ReceiptLinks } from "../receipts/receipt-links.js";
+import { Scroll } from "../messages/reading/scroll.js";
+import { SidePanels } from "../panel/side-panels.js";
+import { reasonOf, visible } from "../lib/text.js";
+import { toast } from "../lib/toasts.js";
+import { startNoteSheet } from "../messages/note-sheet.js";
+import { startMap } from "../messages/reading/topic-map.js";
+import { shortStatus } from "../cloud/topic-state.js";
+import { TopicsPanel } from "../panel/topics/topics-panel.js";
+import { startTrust } from "../frame/trust.js";
+import { VaultPicker } from "../composer/vault-picker.js";
+
+const SETTLE_MS = 120;
+
+/** @param {string} selector */
+const find = (selector) => /** @type {HTMLElement} */ (document.querySelector(selector));
+const chatId = document.body.dataset.chatId ?? "";
+const measure = find(".measure");
+const isDetached = "detached" in document.body.dataset;
+const wire = pageWire();
+const topics = /** @type {HTMLElement | null} */ (document.querySelector(".topics"));
+const panel = topics && new TopicsPanel(topics, wire);
+const guard = new OutputGuard(wire, chatId);
+const contexts = panel && new ChatContexts(wire, chatId);
+const chats = new ChatList(find("#chats"), wire, chatId);
+const scroll = new Scroll(find("#scroll"), find(".to-end"));
+const messages = new MessageList(find("#scroll"), chatId, (added) => {
+  equip(added);
+  if (!isDetached) markCompacted(measure);
+  reasons?.watch(added);
+  receiptLinks?.show(added);
+  showWelcome();
+  highlight.show();
+  composer.setAnswering(messages.isAnswering);
+}, async () => (await wire.call("chat.open", { chat_id: chatId })).answering?.text ?? "");
+const highlight = new Highlight(measure, scroll, async (id) => isDetached || messages.loadUntil(id));
+const receiptLinks = panel && new ReceiptLinks(measure, wire, chatId);
+const reasons = panel && new Reasons(measure, wire, chatId);
+const compaction = new Compaction(wire, chatId, (done) => {
+  announce(done);
+  scroll.toEnd();
+});
+const form = /** @type {HTMLFormElement} */ (find(".composer"));
+const attachments = new Attachments(form, chatId, announce);
+const composer = new Composer(form, chatId, attachments, {
+  send,
+  stop: () => wire.call("chat.stop", { chat_id: chatId }),
+  run: (command) => compaction.run(command),
+});
+
+startContinueHere(wire, chatId);
+
+/** @param {string} words */
+function announce(words) {
+  find("#announcer").textContent = words;
+}
+
+/**
+ * Sends a message; done when the server has it.
+ * @param {string} text
+ * @param {readonly import("../composer/attached.js").Attached[]} attached
+ */
+async function send(text, attached) {
+  if (!(await guard.allows(text, asParams(attached)))) throw new Error("Not sent.");
+  showPending(text, attached);
+  scroll.toEnd();
+  let isTaken = false;
+  const forget = wire.on("chat.started", (news) => (isTaken ||= news.chat_id === chatId));
+  try {
+    await wire.call("chat.send", { chat_id: chatId, message: text, stream: true, ...asParams(attached) });
+  } catch (error) {
+    // A question that was taken is in the chat, and so is what became of its answer.
+    if (!isTaken) throw error;
+  } finally {
+    forget();
+    showPending("");
+    composer.focus();
+  }
+}
+
+function showWelcome() {
+  const isEmpty = !messagesIn(measure).length && !find(".pending").childElementCount;
+  measure.toggleAttribute("data-empty", isEmpty);
+}
+
+/**
+ * The question until the server has stored it.
+ * @param {string} text
+ * @param {readonly import("../composer/attached.js").Attached[]} [attached]
+ */
+function showPending(text, attached = []) {
+  const box = find(".pending");
+  box.replaceChildren();
+  showWelcome();
+  if (!text) return;
+  const question = document.createElement("div");
+  question.className = "pending-question";
+  question.dir = "auto";
+  question.textContent = visible([text, ...attached.map(({ name }) => `📎 ${name}`)].join("\n"));
+  box.append(question);
+  showWelcome();
+}
+
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let settling;
+function syncSoon() {
+  clearTimeout(settling);
+  settling = setTimeout(sync, SETTLE_MS);
+}
+
+async function sync() {
+  if (isDetached) return;
+  try {
+    await messages.sync();
+  } catch (error) {
+    toast(`The messages could not be fetched: ${reasonOf(error)}`);
+  }
+}
+
+/** @param {string} event @param {(news: any) => void} listener */
+function onOurs(event, listener) {
+  wire.on(event, (news) => news.chat_id === chatId && !isDetached && listener(news));
+}
+
+onOurs("memory.chat_changed", syncSoon);
+onOurs("chat.started", async ({ message_id: id }) => {
+  composer.setAnswering(true);
+  announce("The answer begins.");
+  await sync();
+  showPending("");
+  messages.begin(id);
+});
+onOurs("chat.token", (piece) => messages.add(piece).catch((error) => toast(reasonOf(error))));
+onOurs("chat.finished", () => endAnswer("The answer is complete."));
+onOurs("chat.failed", ({ error }) => endAnswer(`The answer failed: ${error}`));
+
+/** @param {string} words */
+async function endAnswer(words) {
+  announce(words);
+  await messages.end().catch((error) => toast(reasonOf(error)));
+  composer.setAnswering(messages.isAnswering);
+}
+
+wire.onStatus(async (status) => {
+  if (status !== "open") return;
+  const opened = await wire.call("chat.open", { chat_id: chatId }).catch(() => ({}));
+  chats.refresh().catch(() => {});
+  contexts?.refresh();
+  await sync();
+  if (!isDetached && opened.answering) messages.add({ offset: 0, ...opened.answering });
+});
+topics?.addEventListener("panel-changed", (event) => {
+  const { status } = /** @type {CustomEvent} */ (event).detail;
+  if (status) find("[data-status-copy]").textContent = shortStatus(status);
+});
+
+startFrame();
+equip(messagesIn(measure));
+listen(measure, { wire, chatId, panel });
+highlight.start();
+if (topics && panel) {
+  const box = /** @type {HTMLTextAreaElement} */ (find("#message-box"));
+  startForesight({ root: topics, wire, chatId, panel, box, attached: () => asParams(attachments.all) });
+}
+reasons?.start();
+receiptLinks?.start();
+if (panel) startReceipts(find("#panel-receipts"), wire, chatId);
+panel?.start();
+contexts?.start();
+chats.start();
+startMenus();
+startPageKeys({ wire, chatId, panel, run: (command) => compaction.run(command).catch((error) => toast(reasonOf(error))) });
+composer.start();
+compaction.start();
+if (!isDetached) startWays(find("main"), attachments);
+if (panel) new VaultPicker(wire, chatId, attachments).start();
+composer.setAnswering(messages.isAnswering);
+startNotices(wire);
+startGuide(wire, chatId);
+startTrust(wire);
+startModels(wire);
+new SidePanels(find("#side"), chatId).start(wire);
+scroll.start(() => isDetached || messages.loadOlder().catch((error) => toast(reasonOf(error))));
+addEventListener("hashchange", () => highlight.goToTarget());
+startNoteSheet();
+startMap({ scroll, wire, chatId, highlight, load: async (id) => isDetached || messages.loadUntil(id) });
+queueMicrotask(() => {
+  highlight.goToTarget();
+  scroll.showSoon();
+});
+wire.connect();
+if (matchMedia("(hover: hover)").matches && !location.hash) composer.focus();

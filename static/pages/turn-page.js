@@ -1,0 +1,29 @@
+// @ts-check
+/** The page of one turn is whole without a script; this replays live and adds the theme, one's own time, and trust. */
+
+import "../cloud/bubble-cloud-define.js";
+import { pageWire } from "../frame/connection.js";
+import { startFrame } from "../frame/page-frame.js";
+import { isRestricted, startTrust } from "../frame/trust.js";
+import { startLiveForms } from "../receipts/live-forms.js";
+import { startPrice } from "../receipts/price.js";
+import { startPrinting } from "../receipts/printing.js";
+
+startFrame();
+if (isRestricted()) {
+  const wire = pageWire();
+  startTrust(wire);
+  wire.connect();
+}
+/** @param {ParentNode} parent */
+const showTimes = (parent) => {
+  for (const time of parent.querySelectorAll("time")) {
+    const when = new Date(time.dateTime);
+    if (!Number.isNaN(when.valueOf())) time.textContent = when.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+  }
+};
+showTimes(document);
+startLiveForms(showTimes);
+startPrice(document.querySelector(".price"));
+startPrinting(document.querySelector("[data-print]"));
+document.querySelector(".over-time [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });

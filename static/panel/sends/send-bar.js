@@ -1,0 +1,117 @@
+// @ts-check
+/** Shows what the next message sends, by part, while it is being written. */
+
+import { ExactText } from "./exact-text.js";
+import { newest } from "../../lib/newest.js";
+import { hueOf } from "../../cloud/hues.js";
+import { counted, partsOf, totalInWords, windowInWords, withTopics } from "./parts.js";
+
+const TYPING_MS = 120;
+
+export class SendBar {
+  #root;
+  #wire;
+  #chatId;
+  #box;
+  #attached;
+  #wish;
+  /** @type {ReadonlyMap<string, string>} */
+  #topicIds = new Map();
+
+  /**
+   * @param {HTMLElement} root  The `.sends` section.
+   * @param {import("../../wire.js").Wire} wire
+   * @param {string} chatId
+   * @param {HTMLTextAreaElement | null} box  Where the message is written.
+   * @param {() => Record<string, unknown>} attached  What is to go with it, as `chat.send` takes it.
+   */
+  constructor(root, wire, chatId, box, attached) {
+    this.#root = root;
+    this.#wire = wire;
+    this.#chatId = chatId;
+    this.#box = box;
+    this.#attached = attached;
+    this.#wish = newest(TYPING_MS, (/** @type {any} */ news) => this.#show(news));
+  }
+
+  start() {
+    const refresh = () => this.refresh();
+    this.#box?.addEventListener("input", refresh);
+    document.addEventListener("attachments-changed", refresh);
+    document.addEventListener("panel-changed", (event) => {
+      const { topics } = /** @type {CustomEvent<import("../../cloud/topic-state.js").PanelState>} */ (event).detail;
+      this.#topicIds = new Map(topics.map(({ label, id }) => [label, id]));
+      refresh();
+    });
+    for (const event of ["smart_context.contexts_changed", "memory.chat_changed"]) {
+      this.#wire.on(event, (news) => (news.chat_id ?? this.#chatId) === this.#chatId && refresh());
+    }
+    this.#wire.onStatus((status) => status === "open" && refresh());
+    const exact = new ExactText(/** @type {HTMLDialogElement} */ (document.querySelector("dialog.exact")));
+    this.#find(".sends-show").addEventListener("click", () => exact.open(() => this.#preview(false)));
+  }
+
+  refresh() {
+    if (this.#wire.isOpen) this.#wish.ask(() => this.#preview(true));
+  }
+
+  /** @param {boolean} brief */
+  #preview(brief) {
+    const written = this.#box?.value ?? "";
+    const message = written.trim() ? written : "";
+    return this.#wire.call("smart_context.preview", { chat_id: this.#chatId, message, brief, ...this.#attached() });
+  }
+
+  /** @param {any} news */
+  #show({ tokens, unfiltered, by_topic: byTopic, parts: byPart, part_names: names, window: room, unseen }) {
+    const parts = partsOf(byPart, names, unfiltered);
+    const pieces = withTopics(parts, byTopic);
+    const total = totalInWords(tokens, unfiltered);
+    this.#root.removeAttribute("data-unknown");
+    this.#root.toggleAttribute("data-over", Boolean(room) && tokens > room);
+    this.#find(".sends-total").textContent = total;
+    this.#find(".sends-window").textContent = windowInWords(tokens, room);
+    const bar = this.#find(".sends-bar");
+    bar.setAttribute("aria-label", [total, ...pieces.map(({ name, tokens: count }) => `${name} ${counted(count)}`)].join(", "));
+    bar.replaceChildren(...pieces.map((piece) => this.#segment(piece)));
+    this.#find(".sends-parts").replaceChildren(...parts.map(row));
+    this.#showUnseen(unseen);
+  }
+
+  /** @param {readonly { where: string, what: string }[]} places */
+  #showUnseen(places) {
+    const note = this.#find(".sends-unseen");
+    note.hidden = places.length === 0;
+    const told = places.slice(0, 3).map(({ where, what }) => `${what} in ${where}`);
+    if (places.length > 3) told.push(`and ${places.length - 3} more places`);
+    const words = note.querySelector("span");
+    if (words) words.textContent = `Not visible, but sent: ${told.join("; ")}.`;
+  }
+
+  /** @param {import("./parts.js").Part & { topic?: string }} part */
+  #segment({ part, topic, name, tokens, share }) {
+    const piece = document.createElement("span");
+    if (!topic) piece.dataset.part = part;
+    piece.title = `${name}: ${counted(tokens)}`;
+    if (topic) piece.dataset.hue = String(hueOf(this.#topicIds.get(topic) ?? topic));
+    piece.style.setProperty("--share", String(share));
+    return piece;
+  }
+
+  /** @param {string} selector */
+  #find(selector) {
+    return /** @type {HTMLElement} */ (this.#root.querySelector(selector));
+  }
+}
+
+/** @param {import("./parts.js").Part} part */
+function row({ part, name, tokens }) {
+  const line = document.createElement("li");
+  line.dataset.part = part;
+  const label = document.createElement("span");
+  label.textContent = name;
+  const count = document.createElement("span");
+  count.textContent = counted(tokens);
+  line.append(label, count);
+  return line;
+}

@@ -1,0 +1,220 @@
+// @ts-check
+/** The Topics tab: shows what the plugin says, and tells it what the user picks. */
+
+import { bubblesOf, inputOf, showCloud } from "../../cloud/cloud-view.js";
+import { messagesCounted, reasonOf } from "../../lib/text.js";
+import { inside, isFiltered, NOTHING_KNOWN, withNews } from "../../cloud/topic-state.js";
+
+export class TopicsPanel {
+  #root;
+  #wire;
+  #chatId;
+  /** @type {import("../../cloud/topic-state.js").PanelState} */
+  state = NOTHING_KNOWN;
+  /** The newest wish of this page; an answer to an older one is not shown. */
+  #wish = 0;
+  #unanswered = 0;
+  /** How many events were shown: an answer that one of them overtook may be older than it. */
+  #heard = 0;
+
+  /**
+   * @param {HTMLElement} root  The `.topics` element.
+   * @param {import("../../wire.js").Wire} wire
+   */
+  constructor(root, wire) {
+    this.#root = root;
+    this.#wire = wire;
+    this.#chatId = root.dataset.chatId ?? "";
+  }
+
+  /** Listens to the user and to the server. */
+  start() {
+    this.#apply(JSON.parse(this.#root.dataset.state || "{}"));
+    this.#listenToUser();
+    const wire = this.#wire;
+    for (const event of ["smart_context.topics_updated", "smart_context.filter_changed"]) {
+      wire.on(event, (news) => this.#isOurs(news) && this.#hear(news));
+    }
+    wire.on("smart_context.extraction", (news) => this.#isOurs(news) && this.#showExtraction(news));
+    wire.on("chat.finished", (news) => this.#isOurs(news) && this.refresh());
+    wire.onStatus((status) => {
+      this.#root.toggleAttribute("data-offline", status !== "open");
+      if (status === "open") this.refresh();
+    });
+  }
+
+  /** Asks for everything again; the server's state wins over what the page shows. */
+  async refresh() {
+    if (!this.#chatId || !this.#wire.isOpen) return;
+    try {
+      const [wish, heard] = [this.#wish, this.#heard];
+      const news = await this.#call("get_topics", {});
+      if (news.active_topics?.length && !news.message_ids) {
+        Object.assign(news, await this.#call("release", { message_ids: [] }));
+      }
+      if (wish !== this.#wish || this.#unanswered) return;
+      if (heard === this.#heard) this.#apply(news);
+      else await this.refresh();
+    } catch (error) {
+      this.#showReason(reasonOf(error));
+    }
+  }
+
+  /** @param {readonly string[]} topics */
+  async pick(topics) {
+    await this.#change("set_filter", { topics }, { active_topics: topics });
+  }
+
+  /** Picks a topic, or lets it go. @param {string} label */
+  async toggle(label) {
+    const { active } = this.state;
+    await this.pick(active.includes(label) ? active.filter((one) => one !== label) : [...active, label]);
+  }
+
+  /** Pins, hides or releases messages. @param {"pin" | "hide" | "release"} verb @param {readonly string[]} messageIds */
+  async mark(verb, messageIds) {
+    await this.#change(verb, { message_ids: messageIds }, {});
+  }
+
+  /**
+   * Shows the wish at once, and then what the server made of it; if it fails, what was before.
+   * @param {string} command
+   * @param {Record<string, unknown>} params
+   * @param {Record<string, unknown>} hoped
+   */
+  async #change(command, params, hoped) {
+    const wish = ++this.#wish;
+    this.#unanswered += 1;
+    this.#root.toggleAttribute("data-waiting", true);
+    const before = this.state;
+    this.state = { ...withNews(this.state, hoped), messageIds: before.messageIds };
+    showCloud(this.#root, this.state);
+    try {
+      const news = await this.#call(command, params);
+      if (wish === this.#wish) this.#apply(news);
+    } catch (error) {
+      if (wish === this.#wish) {
+        this.state = before;
+        this.#apply({ reason: reasonOf(error) });
+      }
+    } finally {
+      this.#unanswered -= 1;
+      this.#root.toggleAttribute("data-waiting", this.#unanswered > 0);
+    }
+  }
+
+  /** @param {Record<string, any>} news */
+  #hear(news) {
+    // While our own wish is on its way, what it is answered with is newer than this.
+    if (this.#unanswered && news.active_topics) return;
+    this.#heard += 1;
+    this.#apply(news);
+    if (news.active_topics && news.embedding_search === undefined) this.refresh();
+  }
+
+  /** @param {Record<string, any>} news */
+  #apply(news) {
+    this.state = withNews(this.state, news);
+    const { state } = this;
+    showCloud(this.#root, state);
+    this.#find(".always-count").textContent = messagesCounted(state.stickyCount);
+    this.#find(".cloud").toggleAttribute("disabled", !state.isOn);
+    this.#find("[data-panel=clear]").hidden = state.active.length === 0;
+    const similarity = /** @type {HTMLInputElement} */ (this.#find("[data-panel=similarity]"));
+    similarity.checked = state.isOn;
+    this.#find(".switch-row").title = state.isOn ? "Picked topics decide what is sent" : "Off: everything is sent";
+    const line = this.#find(".status");
+    if (state.status && line.textContent !== state.status) line.textContent = state.status;
+    this.#root.toggleAttribute("data-filtered", isFiltered(state));
+    this.#showReason(state.reason);
+    this.#tellPage();
+  }
+
+  #tellPage() {
+    this.#root.dispatchEvent(new CustomEvent("panel-changed", { bubbles: true, detail: this.state }));
+    if (!this.state.messageIds) return;
+    const detail = { message_ids: [...this.state.messageIds] };
+    document.dispatchEvent(new CustomEvent("smart_context.highlight", { detail }));
+  }
+
+  /** @param {{ state: string, reason?: string }} news */
+  #showExtraction({ state, reason }) {
+    this.#root.dataset.extraction = state;
+    const failed = `Topics could not be found: ${reason || "the model gave no reason"}`;
+    this.#find(".extraction-text").textContent = { running: "Finding topics…", failed }[state] ?? "";
+  }
+
+  /** @param {string} reason */
+  #showReason(reason) {
+    const line = this.#find(".reason");
+    line.hidden = !reason;
+    line.textContent = reason;
+  }
+
+  #listenToUser() {
+    const cloud = this.#find("bubble-cloud");
+    cloud.addEventListener("change", () => {
+      const shown = bubblesOf(cloud).map(inputOf);
+      const elsewhere = this.state.active.filter((label) => !shown.some((input) => input.value === label));
+      this.pick([...elsewhere, ...shown.filter((input) => input.checked).map((input) => input.value)]);
+    });
+    this.#root.addEventListener("keydown", (event) => this.#press(event));
+    this.#root.addEventListener("click", (event) => {
+      const target = event.target instanceof Element ? event.target : null;
+      const gone = target?.closest("[data-remove]")?.closest("[data-label]");
+      if (gone instanceof HTMLElement) this.pick(this.state.active.filter((label) => label !== gone.dataset.label));
+      if (target?.closest("[data-panel=clear]")) this.pick([]);
+      const opener = target?.closest(".bubble-open")?.closest(".bubble");
+      if (opener instanceof HTMLElement) this.#open(opener.dataset.topic ?? "");
+      if (target?.closest("[data-panel=outside]")) this.#open("");
+      if (target?.closest("[data-panel=refresh]")) this.findTopics();
+    });
+    const similarity = /** @type {HTMLInputElement} */ (this.#find("[data-panel=similarity]"));
+    similarity.addEventListener("change", () => {
+      const enabled = similarity.checked;
+      this.#change("set_similarity_mode", { enabled }, { embedding_search: enabled, active_topics: [] });
+    });
+  }
+
+  /** Shows the parts of a topic, or all topics again. @param {string} id  Empty: all. */
+  #open(id) {
+    const before = this.state.inside;
+    this.state = inside(this.state, id);
+    showCloud(this.#root, this.state);
+    this.#tellPage();
+    const button = id ? "[data-panel=outside]" : `.bubble[data-topic="${CSS.escape(before)}"] .bubble-open`;
+    /** @type {HTMLElement | null} */ (this.#root.querySelector(button))?.focus();
+  }
+
+  /** @param {KeyboardEvent} event */
+  #press(event) {
+    const input = event.target;
+    if (event.key !== "Enter" || !(input instanceof HTMLInputElement) || input.type !== "checkbox") return;
+    event.preventDefault();
+    input.click();
+  }
+
+  /** Finds the topics of the chat again. */
+  async findTopics() {
+    try {
+      await this.#call("refresh_topics", {});
+    } catch (error) {
+      this.#showExtraction({ state: "failed", reason: reasonOf(error) });
+    }
+  }
+
+  /** @param {string} command @param {Record<string, unknown>} params */
+  #call(command, params) {
+    return this.#wire.call(`smart_context.${command}`, { chat_id: this.#chatId, ...params });
+  }
+
+  /** @param {{ chat_id?: string }} news */
+  #isOurs(news) {
+    return news.chat_id === this.#chatId;
+  }
+
+  /** @param {string} selector */
+  #find(selector) {
+    return /** @type {HTMLElement} */ (this.#root.querySelector(selector));
+  }
+}
