@@ -59,6 +59,14 @@ def has_tool_calls(message: Message) -> bool:
     return not isinstance(message.content, str) and any(map(_is_call, message.content))
 
 
+def called_tools(message: Message) -> tuple[str, ...]:
+    """The names of the tools that a message calls, each once, in order; a call may lack its name."""
+    if isinstance(message.content, str):
+        return ()
+    names = (str(part.get("tool_name") or "") for part in message.content if _is_call(part))
+    return tuple(dict.fromkeys(filter(None, names)))
+
+
 def without_tool_calls(message: Message, call_ids: Collection[str] | None = None) -> Message:
     """The message without these tool calls, or without any; other parts keep their order."""
     return message.with_content(

@@ -3,6 +3,7 @@ import pytest
 from smart_context.chat.messages import Message, MessageId
 from smart_context.chat.tool_pairs import (
     NOBODY,
+    called_tools,
     find_tool_pairs,
     has_tool_calls,
     without_tool_calls,
@@ -54,3 +55,10 @@ def test_some_calls_or_all_are_taken_out():
     assert has_tool_calls(message)
     assert not has_tool_calls(without_tool_calls(message))
     assert not has_tool_calls(caller())
+
+
+def test_the_tools_that_a_message_calls_are_named_once():
+    calls = [{"type": "tool_call", "tool_name": name} for name in ("read", "search", "read", None)]
+    message = Message(id=MessageId("m"), role="assistant", content=tuple(calls))
+    assert called_tools(message) == ("read", "search")
+    assert called_tools(Message(id=MessageId("m"), role="user", content="read")) == ()

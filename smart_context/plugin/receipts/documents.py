@@ -5,6 +5,7 @@ from itertools import chain
 from typing import Any
 
 from smart_context.chat.messages import Message
+from smart_context.chat.tool_pairs import called_tools
 from smart_context.plugin.forecast.costs import PART_NAMES
 from smart_context.plugin.receipts.receipt import TOOL, Receipt, ReceiptRow
 from smart_context.values import JsonObject
@@ -111,8 +112,15 @@ def tool_results(rows: Sequence[ReceiptRow]) -> JsonObject | None:
 
 
 def one_line_texts(messages: Sequence[Message]) -> dict[str, str]:
-    """The beginning of each message on one line."""
-    return {message.id: " ".join(message.text[:ONE_LINE].split()) for message in messages}
+    """The beginning of each message on one line; of one that only calls tools, their names."""
+    return {message.id: _one_line(message) for message in messages}
+
+
+def _one_line(message: Message) -> str:
+    if text := " ".join(message.text[:ONE_LINE].split()):
+        return text
+    called = ", ".join(called_tools(message))
+    return f"Calls {called}"[:ONE_LINE] if called else ""
 
 
 def _row_document(row: ReceiptRow, texts: Mapping[str, str]) -> JsonObject:

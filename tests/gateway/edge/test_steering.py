@@ -281,3 +281,9 @@ def test_the_receipt_says_what_the_tool_results_of_a_run_cost(server, provider):
     assert shown["tool_results"]["tokens"] == sum(costs)
     assert sum(shown["parts"].values()) >= sum(row["tokens"] for row in shown["messages"])
     assert [row["in"] for row in shown["messages"]] == [True] * 6
+    said = [row["text"] for row in shown["messages"] if row["role"] == "assistant"]
+    assert said == [f"Calls {CALL['function']['name']}"] * 3
+    status, page = server.request("GET", f"/chats/agent/turns/{shown['turn']}")
+    assert status == 200
+    assert f"3 tool results sent: {sum(costs):,} tokens" in page
+    assert f"<summary>3 tool results · {sum(costs):,} tokens</summary>" in page
