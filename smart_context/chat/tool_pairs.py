@@ -60,7 +60,7 @@ def has_tool_calls(message: Message) -> bool:
 
 
 def called_tools(message: Message) -> tuple[str, ...]:
-    """The names of the tools that a message calls, each once, in order; a call may lack its name."""
+    """The names of the tools that a message calls, each once, in order."""
     if isinstance(message.content, str):
         return ()
     names = (str(part.get("tool_name") or "") for part in message.content if _is_call(part))
