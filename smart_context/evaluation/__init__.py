@@ -1,1 +1,1 @@
-"""Measures how well the filter keeps what belongs, on dialogue files and on the user's chats."""
+"""Measures how well the filter works, on dialogue files and on the user's chats."""

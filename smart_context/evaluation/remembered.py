@@ -1,4 +1,4 @@
-"""Vectors kept between two runs, so that measuring again costs no embedding."""
+"""Stores vectors between runs, so that a second measurement embeds nothing."""
 
 import hashlib
 import io
@@ -17,11 +17,11 @@ _log = logging.getLogger(__name__)
 
 
 class RememberingEmbedder:
-    """An embedder that asks another one only for texts it has never seen; satisfies `Embedder`.
+    """Caches the vectors of another embedder by text; satisfies `Embedder`.
 
     Args:
         embedder: Makes the vectors.
-        folder: Where they are kept, one file for each model; `None` keeps them in memory only.
+        folder: The folder of the files, one for each model; `None` caches in memory only.
     """
 
     def __init__(self, embedder: Embedder, folder: Path | None) -> None:
@@ -32,14 +32,14 @@ class RememberingEmbedder:
 
     @property
     def name(self) -> str:
-        """The other one's."""
+        """The name of the other embedder."""
         return self._embedder.name
 
     async def embed(self, texts: Sequence[str]) -> Matrix:
         """Shape (len(texts), d); see `Embedder`.
 
         Raises:
-            ModelFailed: If the other one fails.
+            ModelFailed: If the other embedder fails.
         """
         if self._known is None:
             self._known = self._read()
@@ -52,7 +52,7 @@ class RememberingEmbedder:
         return np.array([known[_digest(text)] for text in texts], dtype=np.float32)
 
     def keep(self) -> None:
-        """Write what is new; a disk that refuses costs time the next run, nothing else."""
+        """Store new vectors; if the disk refuses, the next run embeds them again."""
         if self._path is None or not self._added or not self._known:
             return
         rows = io.BytesIO()
@@ -75,7 +75,7 @@ class RememberingEmbedder:
             return {key.tobytes(): row for key, row in zip(keys, vectors, strict=True)}
         except FileNotFoundError:
             return {}
-        except Exception as damaged:  # noqa: BLE001 -- whatever is wrong with a cache, it is rebuilt
+        except Exception as damaged:  # noqa: BLE001 -- a cache is rebuilt, whatever is wrong
             _log.warning("%s can't be read (%s); its vectors are rebuilt.", self._path, damaged)
             return {}
 

@@ -1,4 +1,4 @@
-"""Measures whole files, with vectors that are kept for the next time."""
+"""Measures whole files, and stores their vectors for the next run."""
 
 import tempfile
 from collections.abc import Callable, Sequence
@@ -20,20 +20,20 @@ from smart_context.relevance.judge.judging import Judge
 from smart_context.topics.embedded import EmbeddedTopicExtractor
 
 Progress = Callable[[str, int, int], None]
-"""Called with the file, the number of its dialogues that are done, and of all."""
+"""Called with the file's name, the number of its dialogues done, and of all."""
 
 Read = tuple[str, Kind, Sequence[Dialogue]]
-"""A file's name, what it holds, and its dialogues."""
+"""A file's name, its kind, and its dialogues."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Result:
-    """What a run found.
+    """The result of a run.
 
     Attributes:
         model: The embedding model's name.
-        settings: The filter's.
-        files: What was found on each file.
+        settings: The settings of the filter.
+        files: The findings on each file.
     """
 
     model: str
@@ -41,7 +41,7 @@ class Result:
     files: tuple[Measured, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """For programs."""
+        """The result as JSON for programs."""
         return {
             "model": self.model,
             "mode": self.settings.relevance,
@@ -66,20 +66,20 @@ async def measured_files(
     cache: Path | None = None,
     on_progress: Progress | None = None,
 ) -> Result:
-    """What is found on each file; the vectors made so far are kept, also when it is cut short.
+    """Measure each file; vectors are stored even if the run is interrupted.
 
     Args:
         files: The files.
-        embedder: Of the vault.
-        settings: The filter's.
-        scale: Of the embedding model; `None` as the plugin without a calibration.
-        judge: Says what is about a topic; `None` as the plugin.
-        cache: Where vectors are kept; `None` keeps none.
+        embedder: The embedder of the vault.
+        settings: The settings of the filter.
+        scale: The scale of the embedding model; `None` as in a vault without a calibration.
+        judge: Decides what is about a topic; `None` as in a vault without a calibration.
+        cache: The folder of stored vectors; `None` stores none.
         on_progress: Called after each dialogue.
 
     Raises:
         ModelFailed: If the embedder fails.
-        ExtractionFailed: If topics can't be found because of it.
+        ExtractionFailed: If the embedder fails while topics are searched.
     """
     remembering = RememberingEmbedder(embedder, cache)
     done: list[Measured] = []

@@ -1,7 +1,7 @@
-"""Puts dialogues before the parts that decide in the product, and notes what they do.
+"""Measures dialogues with the parts of the product that decide.
 
-Topics are found by the extractor of the vault, messages are selected by the plugin's selector:
-nothing is measured that a user would not meet.
+The vault's extractor finds the topics, and the plugin's selector selects the messages: what is
+measured is what users get.
 """
 
 import logging
@@ -51,12 +51,12 @@ class Trial:
     """Measures one dialogue.
 
     Args:
-        embedder: Of the vault.
-        extractor: Gives the topic extractor for a chat's embedder.
-        settings: The filter's.
-        scale: Of the embedding model; `None` as the plugin without a calibration.
-        judge: Says what is about a topic; `None` as the plugin.
-        scratch: A folder for vectors, thrown away later.
+        embedder: The embedder of the vault.
+        extractor: Creates the topic extractor for a chat's embedder.
+        settings: The settings of the filter.
+        scale: The scale of the embedding model; `None` as in a vault without a calibration.
+        judge: Decides what is about a topic; `None` as in a vault without a calibration.
+        scratch: A temporary folder for vectors.
     """
 
     def __init__(
@@ -77,10 +77,10 @@ class Trial:
         self._scratch = scratch
 
     async def measure(self, dialogue: Dialogue) -> Findings:
-        """What is found on one dialogue.
+        """Measure one dialogue.
 
         Raises:
-            ModelFailed: If the embedder fails: a full history would count as a fallback.
+            ModelFailed: If the embedder fails, since the selector then keeps all messages.
             ExtractionFailed: If the topics can't be found.
         """
         subject = self._subject(dialogue)
@@ -152,7 +152,7 @@ class Trial:
     async def _hold_out(
         self, subject: "_Subject", extraction: Extraction, findings: Findings
     ) -> None:
-        """Whether messages come back to a topic that does not know them as its members."""
+        """Measure how well topics find members that were taken out of them."""
         messages = subject.dialogue.messages
         for topic in extraction.topics:
             counts = Counts()
@@ -181,7 +181,7 @@ class _Subject:
         self._simple: Baselines | None = None
 
     async def baselines(self, text: str, places: Sequence[int], budget: int) -> Mapping[str, float]:
-        """What simple ways find with as many tokens."""
+        """The recall of simple methods with as many tokens."""
         (query,) = await self._cache.queries([text])
         if self._simple is None:
             messages = self.dialogue.messages
@@ -197,7 +197,7 @@ class _Subject:
         return await extractor(ChatEmbedder(self._cache, _CHAT, messages)).extract(messages)
 
     async def decide(self, label: str, extraction: Extraction | None = None) -> Decision:
-        """What is kept when that topic is selected."""
+        """The selector's decision when that topic is selected."""
         found = extraction or Extraction()
         messages = self.dialogue.messages
         view = ChatView(
@@ -235,7 +235,7 @@ class _Subject:
 
 
 def by_similarity(decision: Decision) -> frozenset[MessageId]:
-    """What reaches the threshold, standing messages included; everything on a fallback."""
+    """The messages that reach the threshold, sticky ones included; all on a fallback."""
     reasons = decision.selection.reasons
     if decision.selection.fell_back or reasons.found is None:
         return frozenset(reasons.ids)

@@ -1,4 +1,4 @@
-"""Why a message is in or out: one value each, and the words for people."""
+"""Why each message is in or out of context, as values and in words."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from smart_context.relevance.score import Scores
 
 
 class ReasonKind(StrEnum):
-    """What decided about a message."""
+    """The rule that decided about a message."""
 
     NO_FILTER = "no_filter"
     FALLBACK = "fallback"
@@ -42,7 +42,7 @@ OUT = frozenset(
 )
 KINDS: tuple[ReasonKind, ...] = tuple(ReasonKind)
 IS_IN: NDArray[np.bool_] = np.array([kind not in OUT for kind in KINDS])
-"""Whether each of `KINDS` keeps a message in context."""
+"""For each of `KINDS`, True if it keeps a message in context."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +50,12 @@ class Reason:
     """Why one message is in or out.
 
     Attributes:
-        kind: What decided.
-        score: Its best score over the selected topics; `None` when no filter is active.
-        topic: The label of the topic that it is closest to; empty when that isn't known.
+        kind: The rule that decided.
+        score: Its best score over the selected topics; `None` if no filter is active.
+        topic: The label of the closest topic; empty if unknown.
         threshold: The threshold it was compared with.
-        recent: How many of the newest messages are always kept.
-        detail: What else there is to say, such as a summary's date; empty mostly.
+        recent: The number of newest messages that are always kept.
+        detail: More for the user, such as a summary's date; usually empty.
     """
 
     kind: ReasonKind
@@ -67,16 +67,16 @@ class Reason:
 
     @property
     def is_in(self) -> bool:
-        """Whether the message is in context."""
+        """True if the message is in context."""
         return self.kind not in OUT
 
     def __str__(self) -> str:
-        """In words, such as `in: topic LangGraph, similarity 0.47, threshold 0.40`."""
+        """The reason in words, such as `in: topic LangGraph, similarity 0.47, threshold 0.40`."""
         return f"{'in' if self.is_in else 'out'}: {self._cause()}"
 
     @property
     def short(self) -> str:
-        """A few words for the page, such as `weak match (0.06)` after a dash."""
+        """The reason in a few words, such as `Left out – weak match (0.06)`."""  # noqa: RUF002 - a dash for people
         match self.kind:
             case ReasonKind.TOPIC:
                 cause = f"{self.topic or 'match'} ({self.score:.2f})"
@@ -141,14 +141,14 @@ _CAUSES: Mapping[ReasonKind, str] = {
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Reasons(Mapping[MessageId, Reason]):
-    """The reasons of a whole chat, made one by one as they are asked for.
+    """The reasons of a whole chat, each created on demand.
 
     Attributes:
         ids: The messages, chronological.
         kinds: Shape (n,), indices into `KINDS`.
-        found: The scores; `None` when no filter is active.
+        found: The scores; `None` if no filter is active.
         threshold: The threshold they were compared with.
-        recent: How many of the newest messages are always kept.
+        recent: The number of newest messages that are always kept.
     """
 
     ids: Sequence[MessageId]
@@ -170,12 +170,12 @@ class Reasons(Mapping[MessageId, Reason]):
         return iter(self.ids)
 
     def __len__(self) -> int:
-        """How many messages there are."""
+        """The number of messages."""
         return len(self.ids)
 
     @property
     def is_in(self) -> NDArray[np.bool_]:
-        """Shape (n,): whether each message is in context."""
+        """Shape (n,): True for messages in context."""
         kept: NDArray[np.bool_] = IS_IN[self.kinds]
         return kept
 
@@ -184,7 +184,7 @@ class Reasons(Mapping[MessageId, Reason]):
         return {message_id: position for position, message_id in enumerate(self.ids)}
 
     def all(self) -> list[Reason]:
-        """The reasons in the messages' order; those that say the same may be one object."""
+        """The reasons in the messages' order; equal ones may be one object."""
         if self.found is not None:
             topics = self.found.topics_of(np.arange(len(self.ids)))
             scores = self.found.best.tolist()

@@ -1,4 +1,4 @@
-"""How much each message is about each selected topic, as pure functions; see docs/filter.md."""
+"""Scores of messages for the selected topics, as pure functions; see docs/filter.md."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,12 +27,12 @@ _STANDING_OUT_TO_USER = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicQuery:
-    """What is known of a topic that the user selected.
+    """A topic that the user selected.
 
     Attributes:
-        label: Its name; may be free text of the user's.
-        keywords: What its messages speak of; empty when nobody has said.
-        message_ids: The messages that extraction assigned to it; empty when unknown.
+        label: Its name; may be typed by the user.
+        keywords: Words that are typical of its messages; empty if unknown.
+        message_ids: The messages that extraction assigned to it; empty if unknown.
     """
 
     label: str
@@ -45,7 +45,7 @@ class Scores:
     """Scores of n messages for k topics, on the scale that the threshold is on.
 
     Attributes:
-        labels: The k topics; empty when their names aren't known.
+        labels: The k topics; empty if their names are unknown.
         values: Shape (k, n).
     """
 
@@ -54,18 +54,18 @@ class Scores:
 
     @cached_property
     def best(self) -> NDArray[np.float32]:
-        """Shape (n,): the largest score of each message; what is not a number counts as -1."""
+        """Shape (n,): the largest score of each message; NaN counts as -1."""
         if not len(self.values):
             return np.zeros(self.values.shape[1], dtype=np.float32)
         best: NDArray[np.float32] = np.nan_to_num(self.values, nan=-1.0).max(axis=0)
         return best
 
     def topic_of(self, position: int) -> str:
-        """The label of the topic that the message is closest to; empty when that isn't known."""
+        """The label of the topic closest to the message; empty if unknown."""
         return self.topics_of(np.array([position]))[0]
 
     def topics_of(self, positions: NDArray[np.intp]) -> list[str]:
-        """As `topic_of`, for each of these positions."""
+        """The label of the closest topic for each of these positions; see `topic_of`."""
         if not self.labels:
             return [""] * len(positions)
         return [self.labels[row] for row in self.values[:, positions].argmax(axis=0).tolist()]
@@ -85,15 +85,15 @@ def score_plain(labels: Sequence[str], label_vectors: Matrix, vectors: Matrix) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """All that `score_enriched` looks at.
+    """The input of `score_enriched`.
 
     Attributes:
         vectors: Shape (n, d): the messages, unit rows or zero rows.
         label_vectors: Shape (k, d): the bare labels.
-        lexical: Shape (k, n): share of the label's words that a message uses, 0 to 1.
+        lexical: Shape (k, n): the share of the label's words in a message, 0 to 1.
         lengths: Shape (n,): characters of each message.
-        asks: Shape (n,): 1 where a message has a question mark, else 0.
-        spoken_by: Shape (k, n): 1 where the label names who wrote the message, else 0.
+        asks: Shape (n,): 1 for a message with a question mark, else 0.
+        spoken_by: Shape (k, n): 1 if the label names the author of the message, else 0.
     """
 
     vectors: Matrix
@@ -106,11 +106,11 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assigned:
-    """Which messages are known to be about a topic.
+    """The messages that extraction assigned to topics.
 
     Attributes:
-        members: For each selected topic, positions of the messages assigned to it; may be empty.
-        others: For each topic that is not selected, positions of its messages.
+        members: For each selected topic, the positions of its messages; may be empty.
+        others: For each topic that is not selected, the positions of its messages.
     """
 
     members: Sequence[NDArray[np.intp]]
@@ -120,11 +120,10 @@ class Assigned:
 def score_enriched(
     labels: Sequence[str], evidence: Evidence, scale: Scale, assigned: Assigned
 ) -> Scores:
-    """The likeliest messages, by what stands out of the chat, on the user's scale.
+    """Scores on the user's scale, by how much a message stands out in its chat.
 
-    By its label a topic is looked for by meaning and by words, each message read with its
-    neighbours, and compared with the rest of the chat: for embedding models that nobody has fitted
-    a judge to.
+    Each message is compared with the label by meaning and by words, together with its neighbours.
+    Used for embedding models without a fitted judge.
     """
     close = similarities(evidence.label_vectors, evidence.vectors)
     values = _by_label(scale.to_user(close), evidence)
@@ -132,15 +131,15 @@ def score_enriched(
 
 
 def with_members(by_label: Matrix, vectors: Matrix, assigned: Assigned) -> Matrix:
-    """Shape (k, n): the scores when what is known of the topics' members counts, too.
+    """Shape (k, n): the scores by the labels, adjusted by the known members of topics.
 
-    A topic whose members are known is their centre as well. Its members score at least 0.4, the
-    ones near the centre more; members of topics that are not selected score less.
+    Messages near the centre of a topic's members score more. The members themselves score at
+    least 0.4; members of topics that are not selected score below it.
 
     Args:
         by_label: Shape (k, n), the scores by the labels alone.
         vectors: Shape (n, d), unit rows or zero rows.
-        assigned: The members.
+        assigned: The members of topics.
     """
     known = [row for row, members in enumerate(assigned.members) if len(members)]
     if not known:
@@ -174,9 +173,9 @@ def _by_label(alike: Matrix, evidence: Evidence) -> Matrix:
 
 
 def _standing_out(raw: Matrix) -> Matrix:
-    """By how many standard deviations a message stands out of its chat, for each topic.
+    """By how many standard deviations a message stands out in its chat, for each topic.
 
-    The usual spread is mixed in, so that a chat of three messages has one too.
+    A typical spread is mixed in, so that even a chat of three messages has one.
     """
     count = raw.shape[1]
     if not count:
@@ -188,7 +187,7 @@ def _standing_out(raw: Matrix) -> Matrix:
 
 
 def _presence(alike: Matrix, lexical: Matrix) -> Matrix:
-    """Shape (k, 1): near 1 if the chat speaks of the topic at all, small if nowhere."""
+    """Shape (k, 1): near 1 if the chat mentions the topic at all, else small."""
     if not alike.shape[1]:
         return np.ones((len(alike), 1), dtype=np.float32)
     peak = alike.max(axis=1, keepdims=True) + lexical.max(axis=1, keepdims=True)
@@ -201,7 +200,10 @@ def _by_members(
     members: NDArray[np.intp],
     others: NDArray[np.intp],
 ) -> NDArray[np.float32]:
-    """Shape (n,): scores of one topic whose members are known; `close` to their centre, (1, n)."""
+    """Shape (n,): scores of a topic with known members.
+
+    `close` has shape (1, n): the cosines with the centre of the members.
+    """
     smooth = np.float32(0.6) * close + np.float32(0.25) * before(close)
     smooth += np.float32(0.15) * after(close)
     typical = max(float(np.median(smooth[0, members])), _LEAST_TYPICAL)
@@ -214,7 +216,7 @@ def _by_members(
 
 
 def _left(likely: NDArray[np.float32]) -> NDArray[np.float32]:
-    """For each, the share that it and those that are less likely have of them all."""
+    """For each message, the share of the total that it and all less likely ones have."""
     order = np.argsort(-likely, kind="stable")
     sums = np.cumsum(likely[order][::-1], dtype=np.float64)[::-1]
     left = np.empty(len(likely), dtype=np.float32)

@@ -143,14 +143,8 @@ class RelevanceScorer:
                 chat = SearchableChat(vectors=vectors, background=background, words=warm.words)
                 return score_judged(labels, label_vectors, chat, judge, assigned)
             authors = [(place, author_of(m)) for place, m in enumerate(messages) if m.extra]
-            evidence = Evidence(
-                vectors=vectors,
-                label_vectors=label_vectors,
-                lexical=warm.words.shares(labels),
-                lengths=warm.words.lengths,
-                asks=warm.words.asks,
-                spoken_by=named_authors(labels, authors, len(messages)),
-            )
+            spoken_by = named_authors(labels, authors, len(messages))
+            evidence = _evidence(warm.words, labels, label_vectors, vectors, spoken_by)
             return score_enriched(labels, evidence, self._scale_of(evidence), assigned)
 
     def _scale_of(self, evidence: Evidence) -> Scale:
@@ -166,6 +160,23 @@ class RelevanceScorer:
         while len(self._warm) > _WARM_CHATS:
             self._warm.popitem(last=False)
         return warm
+
+
+def _evidence(
+    words: ChatWords,
+    labels: Sequence[str],
+    label_vectors: Matrix,
+    vectors: Matrix,
+    spoken_by: Matrix,
+) -> Evidence:
+    return Evidence(
+        vectors=vectors,
+        label_vectors=label_vectors,
+        lexical=words.shares(labels),
+        lengths=words.lengths,
+        asks=words.asks,
+        spoken_by=spoken_by,
+    )
 
 
 def _assigned(

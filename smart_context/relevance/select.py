@@ -1,4 +1,4 @@
-"""Which messages of a chat stay in context, and why, as one function; see docs/filter.md."""
+"""Selects the messages of a chat that stay in context; see docs/filter.md."""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
@@ -19,7 +19,7 @@ ROUNDING = 1e-6
 Mask = NDArray[np.bool_]
 Kinds = NDArray[np.int8]
 Group = list[int]
-"""Positions of a tool call and its results: what is never separated."""
+"""Positions of a tool call and its results, which are never separated."""
 
 _CODE = {kind: np.int8(code) for code, kind in enumerate(KINDS)}
 _NOBODY: frozenset[MessageId] = frozenset()
@@ -27,12 +27,12 @@ _NOBODY: frozenset[MessageId] = frozenset()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """What a turn keeps of a chat.
+    """The messages of a chat that a turn keeps.
 
     Attributes:
         kept: The ids in context, chronological, each once.
         reasons: Why each message of the chat is in or out.
-        fell_back: A filter was set but nothing reached its threshold, so everything stays.
+        fell_back: A filter was set, but no message reached its threshold: all stay.
     """
 
     kept: tuple[MessageId, ...]
@@ -51,20 +51,20 @@ def select_messages(  # noqa: PLR0913 -- one keyword for each rule
     recent: int = 0,
     keep_pairs: bool = False,
 ) -> Selection:
-    """The messages that stay: what reaches the threshold, and what stays whatever its score.
+    """Keep the messages that reach the threshold, and those that stay whatever they score.
 
-    That is sticky, pinned and the newest messages, questions of kept answers, and the rest of a
-    tool exchange; less the hidden. When no message reaches the threshold, sticky ones not
-    counting, all stay but the hidden.
+    These are sticky, pinned and the newest messages, questions of kept answers, and the rest of
+    kept tool exchanges. Hidden ones go. If no message but sticky ones reaches the threshold, all
+    stay except the hidden ones.
 
     Args:
         messages: The n messages of the chat, oldest first.
-        scores: Shape (n,), or a value with the topics' names; `None` when no filter is active.
+        scores: Shape (n,), or `Scores` with the topics' names; `None` if no filter is active.
         threshold: A score equal to it is kept.
         sticky: Standing instructions.
         pinned: Forced in by the user.
-        hidden: Forced out by the user: wins over all else and takes the whole tool exchange along.
-        recent: How many of the newest messages stay.
+        hidden: Forced out by the user, with their whole tool exchange, whatever else holds.
+        recent: The number of newest messages that stay.
         keep_pairs: A kept answer brings the question before it.
 
     Raises:
@@ -91,9 +91,7 @@ def select_messages(  # noqa: PLR0913 -- one keyword for each rule
             _set(kinds, is_sticky, ReasonKind.STICKY)
             _set(kinds, _marks(ids, pinned), ReasonKind.PINNED)
             _set(kinds, is_hidden, ReasonKind.HIDDEN)
-            _bring_along(kinds, ReasonKind.TOOL, _with_groups(_is_in(kinds), groups))
-            if keep_pairs:
-                _bring_along(kinds, ReasonKind.QUESTION, _questions(messages, _is_in(kinds)))
+            _bring_companions(kinds, messages, groups, keep_pairs=keep_pairs)
     _set(kinds, is_hidden, ReasonKind.HIDDEN_TOOL)
     _set(kinds, by_user, ReasonKind.HIDDEN)
     return Selection(
@@ -136,7 +134,7 @@ def _with_groups(mask: Mask, groups: Sequence[Group]) -> Mask:
 
 
 def _questions(messages: Sequence[Message], is_in: Mask) -> Mask:
-    """The user's message before each answer that is in."""
+    """The user's message before each kept answer."""
     questions = np.zeros(len(messages), dtype=np.bool_)
     question = -1
     for position, message in enumerate(messages):
@@ -151,8 +149,17 @@ def _set(kinds: Kinds, mask: Mask, kind: ReasonKind) -> None:
     kinds[mask] = _CODE[kind]
 
 
+def _bring_companions(
+    kinds: Kinds, messages: Sequence[Message], groups: Sequence[Group], *, keep_pairs: bool
+) -> None:
+    """Let in the rest of kept tool exchanges, and the questions of kept answers if asked to."""
+    _bring_along(kinds, ReasonKind.TOOL, _with_groups(_is_in(kinds), groups))
+    if keep_pairs:
+        _bring_along(kinds, ReasonKind.QUESTION, _questions(messages, _is_in(kinds)))
+
+
 def _bring_along(kinds: Kinds, kind: ReasonKind, mask: Mask) -> None:
-    """Let in those of `mask` that are out for want of similarity only."""
+    """Let in those of `mask` that are out only because of their score."""
     _set(kinds, mask & (kinds == _CODE[ReasonKind.BELOW]), kind)
 
 

@@ -1,4 +1,4 @@
-"""What a chat is about: labels, counts, standing instructions."""
+"""The topics of a chat, and its standing instructions."""
 
 from smart_context.topics.embedded import EmbeddedTopicExtractor
 from smart_context.topics.extraction import ExtractionFailed, LlmTopicExtractor, TopicExtractor

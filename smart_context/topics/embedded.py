@@ -1,4 +1,4 @@
-"""Topics without a language model: clusters of embeddings, named by phrases of the chat."""
+"""Finds topics without a language model: embedding clusters, named by phrases of the chat."""
 
 import asyncio
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ class EmbeddedTopicExtractor:
     """Finds topics, members and standing instructions offline; satisfies `TopicExtractor`.
 
     Args:
-        embedder: Gives the messages' vectors; one that remembers them saves the work.
+        embedder: Gives the messages' vectors; best one that caches them.
     """
 
     def __init__(self, embedder: Embedder) -> None:
@@ -80,7 +80,7 @@ class EmbeddedTopicExtractor:
     async def _named(
         self, talk: Talk, subjects: Sequence[Subject], previous: Sequence[str]
     ) -> list[_Entry]:
-        """Label, positions and the parent's label of each topic; parts follow their whole."""
+        """The label, positions and parent's label of each topic; parts follow their whole."""
         narrow = [part for subject in subjects for part in subject.parts or (subject.places,)]
         found = await labels_of(talk, narrow, self._embedder, previous=previous)
         names = dict(zip(narrow, found, strict=True))
@@ -101,7 +101,7 @@ class EmbeddedTopicExtractor:
 
 
 def _spoken(messages: Sequence[Message], sticky: frozenset[str]) -> list[Message]:
-    """What can be about a topic: not the instructions, nor the answer that accepts one."""
+    """The messages that can have a topic: no instructions, and no answers that accept one."""
     spoken: list[Message] = []
     after_instruction = False
     for message in messages:
@@ -140,9 +140,9 @@ def _subjects(
 
 
 def _goes_on(spoken: Sequence[Message]) -> list[bool]:
-    """For each message whether it belongs to the one before.
+    """For each message, True if it belongs to the previous one.
 
-    That is an answer, a courtesy, or what somebody adds to a message of their own.
+    True for answers, courtesies, and what users add to their own message.
     """
     return [
         message.role == "assistant"
@@ -159,7 +159,7 @@ def _without_crumbs(subject: Subject) -> Subject:
 
 
 def _is_read(texts: Sequence[str]) -> bool:
-    """Whether the embedded model knows the language: it was trained on English."""
+    """True if the embedded model knows the language of the texts: English."""
     unspaced = sum(len(run) for text in texts for run in UNSPACED_RUN.findall(text))
     if unspaced >= _UNSPACED_SHARE * sum(map(len, texts)):
         return False
@@ -168,7 +168,7 @@ def _is_read(texts: Sequence[str]) -> bool:
 
 
 def _speakers(spoken: Sequence[Message]) -> frozenset[str]:
-    """The names of those who speak, lower-cased."""
+    """The lower-cased names of the speakers."""
     names = (message.extra.get("name") for message in spoken if message.extra)
     return frozenset(
         word for name in names if isinstance(name, str) for word in spelled_words(name)

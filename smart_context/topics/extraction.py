@@ -1,4 +1,4 @@
-"""Topics of a chat as a language model sees them, and the values they come in."""
+"""Finds the topics of a chat with a language model."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,14 +13,14 @@ from smart_context.topics.reply import ReplyUnusable, parsed_reply
 from smart_context.topics.values import Extraction, Topic
 
 MAX_PROMPT_TOKENS = 24_000
-"""Fits the windows of today's small models, with room for the reply."""
+"""Fits into the windows of current small models, with room for the reply."""
 
 
 class ExtractionFailed(SmartContextError):
-    """No topics could be had; the stored ones stay.
+    """No topics were found; the stored ones stay.
 
     Attributes:
-        reason: Why, in words for the panel.
+        reason: The cause, in words for the panel.
     """
 
     def __init__(self, reason: str) -> None:
@@ -34,14 +34,14 @@ class TopicExtractor(Protocol):
     async def extract(
         self, messages: Sequence[Message], *, previous_labels: Sequence[str] = ()
     ) -> Extraction:
-        """The topics of the whole chat; nothing for a chat without text.
+        """The topics of the whole chat; none for a chat without text.
 
         Args:
             messages: All messages, oldest first.
-            previous_labels: What the topics were called before, to be used again where they fit.
+            previous_labels: The labels of the last extraction, to be reused where they fit.
 
         Raises:
-            ExtractionFailed: If there is no usable answer.
+            ExtractionFailed: If the model fails or its reply is unusable.
         """
 
 
@@ -72,7 +72,7 @@ class LlmTopicExtractor:
 
 
 def with_keywords(extraction: Extraction, messages: Sequence[Message]) -> Extraction:
-    """The same topics with what sets the messages of each apart from the others'."""
+    """The same topics with words that set the messages of each apart from the others."""
     places = {message.id: place for place, message in enumerate(messages)}
     groups = [[places[i] for i in topic.message_ids if i in places] for topic in extraction.topics]
     found = keywords_of([message.text for message in messages], groups)

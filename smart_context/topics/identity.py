@@ -1,4 +1,4 @@
-"""Gives topics ids that they keep, so that a bubble keeps its place and its colour."""
+"""Gives topics lasting ids, so that a bubble keeps its place and its colour."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -6,21 +6,21 @@ from dataclasses import replace
 from smart_context.topics.values import Topic
 
 HUES = 12
-"""How many hues there are; `tokens.css` names each."""
+"""The number of hues; `tokens.css` names each."""
 
 _SAME_MESSAGES = 0.5
 _ATTEMPTS = 64
 
 
 def with_ids(topics: Sequence[Topic], known: Sequence[Topic] = ()) -> tuple[Topic, ...]:
-    """The same topics, each with an id of its own.
+    """The same topics, each with a unique id.
 
-    A topic keeps its id; one without takes over that of the known topic that has its label, or
-    else that shares at least half of its messages. What is left gets a new one.
+    A topic keeps its id. One without an id gets that of the known topic with the same label, or
+    of the one that shares at least half of its messages; otherwise a new id.
 
     Args:
-        topics: As they were found or edited.
-        known: The chat's topics before.
+        topics: The topics as found or edited.
+        known: The previous topics of the chat.
     """
     given: dict[int, str] = {}
     taken: set[str] = set()
@@ -47,7 +47,7 @@ def with_ids(topics: Sequence[Topic], known: Sequence[Topic] = ()) -> tuple[Topi
 
 
 def new_id(label: str, taken: Iterable[str]) -> str:
-    """An id made of the label, whose hue differs from those of the ids that are taken."""
+    """An id made from the label, with a hue that the taken ids use least."""
     ids = set(taken)
     hues = [hue_of(topic_id) for topic_id in ids]
     fewest = min(map(hues.count, range(HUES)))
@@ -57,7 +57,7 @@ def new_id(label: str, taken: Iterable[str]) -> str:
 
 
 def hue_of(topic_id: str) -> int:
-    """The hue of a topic. The page's script computes the same (`static/cloud/hues.js`)."""
+    """The hue of a topic; the page computes the same in `static/cloud/hues.js`."""
     return fnv1a(topic_id) % HUES
 
 
@@ -70,14 +70,14 @@ def fnv1a(text: str) -> int:
 
 
 def _overlaps(topics: Sequence[Topic], known: Sequence[Topic]) -> list[tuple[float, int, str]]:
-    """How much topics share with known ones: the share, the topic's place, the known one's id."""
+    """The overlaps of topics with known ones: the share, the topic's index, the known id."""
     found = []
     for place, topic in enumerate(topics):
         mine = set(topic.message_ids)
-        for former in known:
-            both, either = mine & set(former.message_ids), mine | set(former.message_ids)
+        for previous in known:
+            both, either = mine & set(previous.message_ids), mine | set(previous.message_ids)
             if both and len(both) >= _SAME_MESSAGES * len(either):
-                found.append((len(both) / len(either), place, former.id))
+                found.append((len(both) / len(either), place, previous.id))
     return found
 
 

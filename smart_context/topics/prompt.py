@@ -1,4 +1,4 @@
-"""What a model is asked about a chat's topics: a pure function of the messages."""
+"""Builds the request for the topics of a chat, as a pure function of its messages."""
 
 import json
 import re
@@ -47,7 +47,7 @@ class ExtractionPrompt:
 
     Attributes:
         messages: The request's messages.
-        shown_share: The part of the chat's messages that it shows, above 0 and at most 1.
+        shown_share: The share of the chat's messages in it, above 0 and at most 1.
     """
 
     messages: tuple[PromptMessage, ...]
@@ -59,8 +59,8 @@ def extraction_prompt(
 ) -> ExtractionPrompt:
     """The request for the topics of a chat, within about `max_tokens`.
 
-    Every message is shown with its id. In a long chat the longest texts are shortened first, to
-    their beginning and end; where even that is too much, messages are left out evenly.
+    Every message is shown with its id. In a long chat, the longest texts are shortened first, to
+    their beginning and end; if that is not enough, messages are left out evenly.
     """
     hint = _hint(previous_labels)
     room = max_tokens - tokens(_INSTRUCTIONS) - tokens(hint) - 2 * LINE_TOKENS
@@ -81,7 +81,7 @@ def extraction_prompt(
 
 
 def described(message: Message) -> str:
-    """The message's text; for one without text, what else it holds in a word or two."""
+    """The message's text; for one without text, the names of its other parts."""
     if text := message.text.strip():
         return text
     names = (str(part.get("tool_name") or part.get("type") or "") for part in message.parts)

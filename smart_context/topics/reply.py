@@ -1,4 +1,4 @@
-"""Reads a model's reply about topics: what can't be trusted is checked, mended or refused."""
+"""Reads a model's reply about topics; invalid parts are fixed or refused."""
 
 import json
 import re
@@ -15,20 +15,20 @@ _OPENING = re.compile(r"[\[{]")
 
 
 class ReplyUnusable(ValueError):
-    """The reply holds no topics; says what was found instead."""
+    """The reply holds no topics; the message says what was found instead."""
 
 
 def parsed_reply(reply: str, messages: Sequence[Message], *, shown_share: float = 1) -> Extraction:
     """The topics and sticky ids of a reply.
 
-    Fences and talk around the JSON are passed over. Labels are cleaned; duplicates are merged,
-    whatever their case; counts are brought within 1 to the number of messages; unknown ids go;
-    of more than eight topics the largest stay.
+    Fences and text around the JSON are ignored. Labels are cleaned, and those that differ in case
+    only are merged. Counts are limited to the number of messages, and unknown ids are dropped. Of
+    more than eight topics, the largest stay.
 
     Args:
-        reply: What the model wrote.
+        reply: The model's reply.
         messages: All messages of the chat.
-        shown_share: The part of the messages that the model was shown; counts grow accordingly.
+        shown_share: The share of the messages that the model saw; counts are scaled by it.
 
     Raises:
         ReplyUnusable: If there is no such JSON, or no topic in it.
@@ -64,7 +64,7 @@ def _document(reply: str) -> Mapping[str, Any]:
 
 
 def _json_values(text: str) -> Iterator[object]:
-    """What parses as JSON in `text`, from each opening bracket on, outermost first."""
+    """The JSON values in a text, each from an opening bracket on, outermost first."""
     decoder = json.JSONDecoder()
     position = 0
     for _ in range(_MOST_TRIES):
@@ -122,7 +122,7 @@ def _clamped(count: float, order: Mapping[MessageId, int]) -> int:
 
 
 def _number(value: object) -> float:
-    """A count as models write it; 0 for what is no number."""
+    """A count as models write it; 0 for anything but a number."""
     try:
         number = float(value) if isinstance(value, int | float | str) else 0.0
     except (ValueError, OverflowError):

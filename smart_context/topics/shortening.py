@@ -7,7 +7,7 @@ import numpy as np
 from smart_context.chat.messages import Message
 
 LINE_TOKENS = 14
-"""Tokens around the text of a message, on a line of its own."""
+"""Tokens of a message's line besides its text and its id."""
 
 _SHORTEST, _SAMPLED = 40, 120
 _LOOKED_AT = 500
@@ -20,7 +20,7 @@ _ELLIPSIS = " … "
 
 
 def sampled(messages: Sequence[Message], text_of: Callable[[Message], str], room: int) -> list[int]:
-    """Positions of the messages to show: all if they fit when shortened, else evenly spread."""
+    """Positions of the messages to show: all if they fit when shortened, else some, spread."""
     everything = range(len(messages))
     if len(messages) < _FEWEST:
         return list(everything)
@@ -79,7 +79,7 @@ class _Texts:
 
 
 def cut(text: str, limit: int) -> str:
-    """The text, or its beginning and end when it has more characters."""
+    """The text, or its beginning and end if it has more characters."""
     if len(text) <= limit:
         return text
     tail = limit // 3
@@ -87,6 +87,6 @@ def cut(text: str, limit: int) -> str:
 
 
 def tokens(text: str) -> int:
-    """An estimate on the safe side: English has 4 characters a token, Chinese 1 or 2."""
+    """A cautious estimate: English has 4 characters per token, Chinese 1 or 2."""
     others = 0 if text.isascii() else sum(character > "\x7f" for character in text)
     return (len(text) - others) // 3 + others + 1

@@ -1,4 +1,4 @@
-"""Keeps labels from drifting: a group that its previous label still fits keeps it."""
+"""Keeps labels stable: a group keeps its previous label while it fits."""
 
 from collections.abc import Sequence
 
@@ -18,14 +18,14 @@ def reused_labels(
     texts: Sequence[str],
     groups: Sequence[Sequence[int]],
 ) -> dict[int, str]:
-    """For groups that a previous label fits, that label; each is used at most once.
+    """The previous labels that still fit, by group; each is used at most once.
 
-    A label fits a group when meaning and words point to it, and to no other group nearly as much.
+    A label fits a group if it is close in meaning and words, and clearly closer than to others.
 
     Args:
         previous: The previous labels.
         closeness: Shape (len(previous), len(groups)): cosines of labels and groups' centres.
-        texts: The chat's messages.
+        texts: The texts of the chat's messages.
         groups: Positions of the messages of each group.
     """
     if not previous or not groups:
@@ -45,12 +45,12 @@ def reused_labels(
 def _word_shares(
     labels: Sequence[str], texts: Sequence[str], groups: Sequence[Sequence[int]]
 ) -> Matrix:
-    """Shape (labels, groups): of the messages with a label's words the share in each group."""
-    spoken = [[frozenset(content_words(texts[place])) for place in group] for group in groups]
+    """Shape (labels, groups): how a label's words are spread over the groups, as shares."""
+    words_of = [[frozenset(content_words(texts[place])) for place in group] for group in groups]
     shares = np.zeros((len(labels), len(groups)), dtype=np.float32)
     for row, label in enumerate(labels):
         wanted = frozenset(content_words(label))
-        for column, messages in enumerate(spoken):
+        for column, messages in enumerate(words_of):
             shares[row, column] = sum(len(wanted & words) for words in messages)
     totals = shares.sum(axis=1, keepdims=True)
     return np.asarray(shares / np.where(totals > 0, totals, 1), dtype=np.float32)

@@ -1,4 +1,4 @@
-"""Topics on disk: the public list in the chat file, and the assignments kept beside the chat."""
+"""Topics on disk: the public list in the chat file, and the assignments next to it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -18,8 +18,8 @@ def to_stored(
 ) -> list[JsonObject]:
     """The public `topics` of a chat file; see docs/chats.md.
 
-    The sticky entry comes last, with the ids found earlier and now, chronological, less those
-    that are no longer in the chat. Without any it is left out.
+    The sticky entry comes last, with the ids found earlier and now that are still in the chat, in
+    order; without any ids it is left out.
     """
     stored: list[JsonObject] = [
         {"label": topic.label, "count": topic.count}
@@ -41,9 +41,9 @@ def to_stored(
 
 
 def stored_topics(topics: object, members: Iterable[Topic] = ()) -> tuple[Topic, ...]:
-    """The topics of a chat file but the sticky one, with what is known of their messages.
+    """The topics of a chat file without the sticky entry, with their known members.
 
-    Each has an id, also in files written by hand.
+    Each has an id, even in files written by hand.
     """
     known = {topic.label: topic for topic in members}
     found = (
@@ -60,7 +60,7 @@ def stored_topics(topics: object, members: Iterable[Topic] = ()) -> tuple[Topic,
 
 
 def public_topics(topics: object) -> list[TopicResult]:
-    """The topics of a chat file that are well formed; all but the sticky one have an id."""
+    """The well-formed topics of a chat file; all except the sticky one have an id."""
     found = iter(stored_topics(topics))
     return [
         _sticky(entry) if entry.get("sticky") is True else _with_id(entry, next(found))
@@ -91,7 +91,7 @@ def stored_sticky_ids(topics: object) -> frozenset[MessageId]:
 
 
 def to_assignments(topics: Iterable[Topic]) -> JsonObject:
-    """Which messages belong to which topic: a document to be kept beside the chat."""
+    """The document that says which messages belong to which topic."""
     return {
         "version": VERSION,
         "topics": [
@@ -109,7 +109,7 @@ def to_assignments(topics: Iterable[Topic]) -> JsonObject:
 
 
 def from_assignments(document: object) -> tuple[Topic, ...]:
-    """The topics of such a document; none if it is damaged or of another version."""
+    """The topics of a document of assignments; none if it is damaged or of another version."""
     if not isinstance(document, Mapping) or document.get("version") != VERSION:
         return ()
     return tuple(

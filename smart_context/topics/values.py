@@ -1,11 +1,11 @@
-"""A topic of a chat, and all that one extraction found."""
+"""A topic of a chat, and the result of an extraction."""
 
 from dataclasses import dataclass
 
 from smart_context.chat.messages import MessageId
 
 STICKY_LABEL = "Instructions & Preferences"
-"""The name of the entry that holds the standing instructions; no topic can have it."""
+"""The label of the entry with the standing instructions; no topic may have it."""
 
 MOST_TOPICS = 8
 
@@ -16,13 +16,12 @@ class Topic:
 
     Attributes:
         label: Two to four words in Title Case.
-        count: How many messages are about it; at least 1.
-        message_ids: Which, chronological; empty when that is not known.
+        count: The number of messages about it; at least 1.
+        message_ids: These messages, chronological; empty if unknown.
         keywords: Words that set its messages apart, the most telling first.
-        id: Names the topic for as long as the chat has it, whatever it is called; empty before it
-            has one.
-        parent_id: The id of the wider topic that it is a part of, or its label before it has an
-            id; empty for a topic of its own.
+        id: Identifies the topic in its chat, even when it is renamed; empty if not yet given.
+        parent_id: The id of the wider topic that it is part of, or its label if that has no id
+            yet; empty for a top-level topic.
     """
 
     label: str
@@ -35,7 +34,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
-    """The topics of a chat, and the messages that hold standing instructions."""
+    """The topics of a chat, and the messages with standing instructions."""
 
     topics: tuple[Topic, ...] = ()
     sticky_ids: tuple[MessageId, ...] = ()

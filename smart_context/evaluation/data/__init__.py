@@ -1,1 +1,1 @@
-"""Dialogues and what is asked of them: formats, parts, typed topics."""
+"""Dialogues with known answers: formats, parts, typed topics."""

@@ -1,4 +1,4 @@
-"""A dialogue with what is known to be right about it: what the measures look at."""
+"""Dialogues with known answers, the input of the measures."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,12 +8,12 @@ from smart_context.chat.messages import Message, MessageId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """Something to look for in a dialogue.
+    """A question about a dialogue.
 
     Attributes:
-        text: The free-text topic.
+        text: The question, used as a typed topic.
         evidence: The messages that answer it; at least one.
-        is_trap: It asks what the dialogue does not say, or says of somebody else.
+        is_trap: The dialogue doesn't answer it, or answers it for another person.
     """
 
     text: str
@@ -23,11 +23,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What a user said about themselves, ahead of the dialogue.
+    """Facts that a user stated before the dialogue.
 
     Attributes:
         stated: The messages that state a fact.
-        needed: Those of them that some turn of the dialogue needs.
+        needed: Those that some turn of the dialogue needs.
     """
 
     stated: frozenset[MessageId]
@@ -36,18 +36,18 @@ class Facts:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Dialogue:
-    """One dialogue; what is not known of it is empty.
+    """One dialogue; unknown fields are empty.
 
     Attributes:
-        name: For people.
-        messages: Oldest first.
-        questions: Free-text topics with their evidence.
-        absent: Subjects that the dialogue never speaks of.
-        groups: The messages of each subject, in several stretches perhaps.
-        segments: Stretches about one subject each, together the whole dialogue.
+        name: The name for display.
+        messages: All messages, oldest first.
+        questions: Questions with their evidence.
+        absent: Subjects that the dialogue never mentions.
+        groups: The messages of each subject, possibly in several stretches.
+        segments: Stretches on one subject each, together the whole dialogue.
         facts: Personal facts that the user states.
-        refers_to: For each follow-up, the earlier messages that it can't be understood without.
-        is_own: A chat of the user's: nobody has said what is right.
+        refers_to: For each follow-up, the earlier messages that it depends on.
+        is_own: A chat of the user's, without known answers.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Divides dialogues in parts to fit on, to choose by and to report."""
+"""Divides dialogues into parts to fit to, to choose settings by, and to report on."""
 
 import random
 from collections.abc import Sequence
@@ -15,15 +15,15 @@ _FEW = 10
 
 
 def part_of(dialogues: Sequence[T], part: Part) -> list[T]:
-    """Three fifths to fit on, one to choose by, one to report; always the same ones.
+    """Three fifths to fit to, one to choose by, one to report on; the same in each run.
 
-    A few dialogues are taken in their order, many are shuffled first.
+    Up to ten dialogues are divided in order; more are shuffled first.
     """
     if part == "all":
         return list(dialogues)
     count = len(dialogues)
     order = list(range(count))
     if count > _FEW:
-        order = random.Random(_SEED).sample(order, count)  # noqa: S311 -- can be repeated
+        order = random.Random(_SEED).sample(order, count)  # noqa: S311 -- repeatable
     begin, end = (int(share * count) for share in _SHARES[part])
     return [dialogues[place] for place in sorted(order[begin:end])]

@@ -1,4 +1,4 @@
-"""Puts short dialogues together to chats of several subjects, to look for each by a typed name."""
+"""Joins short named dialogues into chats of several subjects, to find each by its name."""
 
 import random
 from collections.abc import Sequence
@@ -21,13 +21,14 @@ _MANY, _MOST_ABSENT, _SEED = 72, 40, 7
 def as_chats(
     name: str, kind: Kind, dialogues: Sequence[Dialogue]
 ) -> list[tuple[str, Kind, list[Dialogue]]]:
-    """What is measured of a file, under a name each.
+    """The chats that are measured of a file, in named lists.
 
-    Dialogues of a `typed` file are put together to chats of six subjects, in a row and each
-    returning, to one chat of up to 72, and stand alone; questions are asked with absent ones.
+    Dialogues of a `typed` file are joined into chats of six subjects, one after the other or each
+    returning, and into chats of up to 72; they are measured alone, too. Dialogues with questions
+    get absent topics.
     """
     if kind == "questions":
-        pick = random.Random(_SEED)  # noqa: S311 -- a choice that can be repeated
+        pick = random.Random(_SEED)  # noqa: S311 -- a repeatable choice
         labels = absent_labels()
         asked = [with_absent(d, pick.sample(labels, len(labels)), _MOST_ABSENT) for d in dialogues]
         return [(name, kind, asked)]
@@ -44,7 +45,7 @@ def as_chats(
 
 
 def absent_labels() -> tuple[str, ...]:
-    """Subjects that few chats speak of, and strings that mean nothing."""
+    """Subjects that few chats mention, and strings without a meaning."""
     return lines_of(Path(__file__).with_name("absent_labels.txt"))
 
 
@@ -57,17 +58,17 @@ def chats_of(
     absent: int = 8,
     seed: int = _SEED,
 ) -> list[Dialogue]:
-    """Chats of that many dialogues each; every dialogue is in one chat of each round.
+    """Chats of several dialogues each; a dialogue is in at most one chat of each round.
 
     Args:
-        dialogues: Each with the one question that names its subject.
-        order: One subject after the other, or each in two parts, the second ones mixed.
-        subjects: How many dialogues a chat has; a rest that is too small is left out.
+        dialogues: Each has one question, which names its subject.
+        order: One subject after the other, or each in two parts, the second ones shuffled.
+        subjects: The number of dialogues in a chat; too small a rest is left out.
         rounds: How often the dialogues are dealt.
-        absent: How many labels to add of which no word is in the chat.
-        seed: Of the deal.
+        absent: The number of added labels without a word in the chat.
+        seed: The seed of the deal.
     """
-    pick = random.Random(seed)  # noqa: S311 -- a deal that can be repeated
+    pick = random.Random(seed)  # noqa: S311 -- a repeatable deal
     labels = [*absent_labels(), *(dialogue.questions[0].text for dialogue in dialogues)]
     chats: list[Dialogue] = []
     for _ in range(rounds):
@@ -111,7 +112,7 @@ def joined(parts: Sequence[Dialogue], order: Order, pick: random.Random) -> Dial
 
 
 def with_absent(chat: Dialogue, labels: Sequence[str], most: int) -> Dialogue:
-    """The chat with the first of the labels that share no word with it."""
+    """The chat with the first `most` labels that share no word with it."""
     own = {question.text for question in chat.questions}
     used = {word for message in chat.messages for word in content_words(message.text)}
     used |= {word for text in own for word in content_words(text)}

@@ -1,1 +1,1 @@
-"""What is fitted to another embedding model."""
+"""Fits scale and judge to another embedding model."""

@@ -1,1 +1,1 @@
-"""Measures, baselines, and their pictures."""
+"""Measures, baselines and pictures."""

@@ -1,4 +1,4 @@
-"""How well the groups that were found are those that there are."""
+"""Compares found groups of messages with the known ones."""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
@@ -13,13 +13,13 @@ Groups = Sequence[AbstractSet[MessageId]]
 
 
 def agreement(ids: Sequence[MessageId], found: Groups, wide: Groups, subjects: Groups) -> Agreement:
-    """Compares topics with subjects; a message of no topic is alone with the others of none.
+    """Compare topics with subjects; messages without a topic count as one more group.
 
     Args:
         ids: The messages.
         found: The narrowest topics, disjoint.
-        wide: The topics that a user sees first.
-        subjects: What there is.
+        wide: The top-level topics.
+        subjects: The known subjects.
     """
     wanted = _numbers(ids, subjects)
     known = wanted >= 0

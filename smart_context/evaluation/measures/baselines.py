@@ -1,4 +1,4 @@
-"""What simple ways of choosing find with as many tokens as the filter keeps."""
+"""The recall of simple methods with as many tokens as the filter keeps."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Baselines:
     Attributes:
         vectors: Shape (n, d), unit rows.
         tokens: Shape (n,).
-        index: Their words.
+        index: The index of their words.
     """
 
     vectors: Matrix
@@ -30,19 +30,19 @@ class Baselines:
 
     @classmethod
     def of(cls, texts: Sequence[str], vectors: Matrix, tokens: Sequence[int]) -> "Baselines":
-        """Of messages."""
+        """The baselines of messages with these texts, vectors and token counts."""
         return cls(vectors=vectors, tokens=np.array(tokens), index=Bm25(map(words, texts)))
 
     def recalls(
         self, text: str, query: Floats, evidence: Sequence[int], budget: int
     ) -> Mapping[str, float]:
-        """For each way of choosing, the share of the evidence among the best for that budget.
+        """For each method, the share of the evidence in its best messages within the budget.
 
         Args:
-            text: What is looked for.
+            text: The query.
             query: Its vector.
-            evidence: Positions.
-            budget: Most tokens.
+            evidence: Positions of the evidence.
+            budget: The maximum number of tokens.
         """
         close = np.asarray(self.vectors @ query, dtype=np.float32)
         lexical = self.index.scores(words(text))

@@ -1,4 +1,4 @@
-"""What is measured, as values that add up, and their means."""
+"""The measured values, which can be added, and their means."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 DEPTHS = (10, 20, 50)
-"""How many of the best messages are looked through for evidence."""
+"""The numbers of best messages that are searched for evidence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """How well what was kept matches what belongs, each from 0 to 1."""
+    """How well the kept messages match the right ones, each from 0 to 1."""
 
     precision: float
     recall: float
@@ -23,12 +23,12 @@ class Match:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """Right ones among found ones and among wanted ones.
+    """The numbers of right, found and wanted messages.
 
     Attributes:
         right: Found and wanted.
-        found: All that were found.
-        wanted: All that there are.
+        found: All found.
+        wanted: All wanted.
     """
 
     right: int = 0
@@ -41,7 +41,7 @@ class Counts:
         return cls(right=len(found & wanted), found=len(found), wanted=len(wanted))
 
     def __add__(self, other: "Counts") -> "Counts":
-        """Both together."""
+        """The sums of both."""
         return Counts(
             right=self.right + other.right,
             found=self.found + other.found,
@@ -50,7 +50,7 @@ class Counts:
 
     @property
     def match(self) -> Match:
-        """As shares; what there is none of counts as 0."""
+        """The counts as shares; 0 where there is nothing to share."""
         return Match(
             precision=self.right / max(self.found, 1),
             recall=self.right / max(self.wanted, 1),
@@ -60,12 +60,12 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """What one selection sends of a chat.
+    """The tokens of one selection.
 
     Attributes:
-        tokens: Of the messages that stay.
-        total: Of all messages.
-        fell_back: Nothing reached the threshold, so everything stays.
+        tokens: The tokens of the messages that stay.
+        total: The tokens of all messages.
+        fell_back: No message reached the threshold, so all stay.
     """
 
     tokens: int
@@ -75,11 +75,11 @@ class Kept:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Sample:
-    """Scores of one selection, with what is right.
+    """Scores of one selection, with the known answer.
 
     Attributes:
         scores: Shape (n,), on the user's scale.
-        belongs: Shape (n,).
+        belongs: Shape (n,), True for messages that belong to the topic.
     """
 
     scores: NDArray[np.float32]
@@ -88,17 +88,17 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What a free-text topic finds that the dialogue speaks of.
+    """The result of a typed topic that the dialogue mentions.
 
     Attributes:
-        match: What reaches the threshold, beside what belongs.
-        is_found: Whether anything reaches it.
-        evidence: The share of what belongs among all that is sent.
-        tokens: The share of the tokens that are sent.
-        baselines: The share of what belongs that simple ways find with as many tokens.
-        hits: How many of what belongs are among the best, at each of `DEPTHS`.
-        wanted: How many belong.
-        is_trap: Whether the question is left out of pooled figures.
+        match: The messages that reach the threshold, compared with those that belong.
+        is_found: True if any message reaches the threshold.
+        evidence: The share of the evidence that is sent.
+        tokens: The share of the tokens that is sent.
+        baselines: The share of the evidence that simple methods find with as many tokens.
+        hits: The number of pieces of evidence among the best, at each of `DEPTHS`.
+        wanted: The number of pieces of evidence.
+        is_trap: True if the question is left out of pooled figures.
     """
 
     match: Match
@@ -113,14 +113,14 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """Found topics beside the subjects of a dialogue.
+    """Found topics, compared with the subjects of a dialogue.
 
     Attributes:
-        adjusted_rand: 1 for the same groups, 0 for what chance gives.
-        coverage: For each subject the F1 of the topic that fits it best, mean.
-        topics_each: How many topics there are for each subject.
-        largest: The share of the messages that the largest topic has.
-        is_single: Whether there is one topic.
+        adjusted_rand: 1 for the same groups, 0 on average for random ones.
+        coverage: The mean over the subjects of the F1 of the topic that fits best.
+        topics_each: The number of topics per subject.
+        largest: The share of the messages in the largest topic.
+        is_single: True if there is only one topic.
     """
 
     adjusted_rand: float
@@ -132,21 +132,21 @@ class Agreement:
 
 @dataclass(kw_only=True)
 class Findings:
-    """All that was found on some dialogues.
+    """All measurements of some dialogues.
 
     Attributes:
-        dialogues: How many dialogues.
-        messages: How many messages they have.
+        dialogues: The number of dialogues.
+        messages: The number of their messages.
         recalls: For each question, the share of its evidence at each of `DEPTHS`.
-        matches: For each topic that was selected, how well it matches.
-        kept: For each selection, what it sends.
-        sticky: Standing facts among those that are needed.
-        follow_ups: For selections with a follow-up or what it refers to: `found` counts those
-            with the follow-up, `wanted` those with what it refers to, `right` those with both.
-        samples: What the picture shows.
-        asked: For each free-text topic that the dialogue speaks of, what it finds.
-        absent: For each that it never speaks of, whether it finds nothing.
-        agreements: For each dialogue of known subjects, how the topics fit them.
+        matches: For each selected topic, how well it matches.
+        kept: For each selection, its tokens.
+        sticky: Sticky facts, compared with the needed ones.
+        follow_ups: For all selections, `found` counts those with a follow-up, `wanted` those with
+            the messages it refers to, `right` those with both.
+        samples: The scores that the picture shows.
+        asked: The result of each typed topic that the dialogue mentions.
+        absent: For each topic that it never mentions, True if no message is found.
+        agreements: For each dialogue with known subjects, how the topics fit them.
     """
 
     dialogues: int = 0
@@ -162,7 +162,7 @@ class Findings:
     agreements: list[Agreement] = field(default_factory=list)
 
     def add(self, other: "Findings") -> None:
-        """Take in those of other dialogues."""
+        """Add the measurements of other dialogues."""
         self.dialogues += other.dialogues
         self.messages += other.messages
         self.recalls += other.recalls
@@ -177,7 +177,7 @@ class Findings:
 
 
 def recalls_of(scores: NDArray[np.float32], evidence: Sequence[int]) -> tuple[float, ...]:
-    """The share of the evidence among the best 10, 20 and 50; of equal scores the first counts.
+    """The share of the evidence in the best 10, 20 and 50; of equal scores, the first counts.
 
     Args:
         scores: Shape (n,).
@@ -190,12 +190,12 @@ def recalls_of(scores: NDArray[np.float32], evidence: Sequence[int]) -> tuple[fl
 
 
 def best_match(kept: AbstractSet[Any], candidates: Iterable[AbstractSet[Any]]) -> int:
-    """Which of the sets it matches best, by F1; the first of equals."""
+    """The index of the set that matches best, by F1; the first of equals."""
     return max(enumerate(candidates), key=lambda c: (Counts.of(kept, c[1]).match.f1, -c[0]))[0]
 
 
 def mean_match(matches: Collection[Match]) -> Match | None:
-    """The means of each number; `None` without any."""
+    """The mean of each figure; `None` without matches."""
     if not matches:
         return None
     count = len(matches)

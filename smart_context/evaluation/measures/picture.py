@@ -1,4 +1,4 @@
-"""The picture of a measurement: a threshold curve and a histogram of similarities, as SVG."""
+"""Draws a threshold curve and a histogram of similarities as SVG."""
 
 from collections.abc import Callable, Sequence
 from html import escape
@@ -18,9 +18,9 @@ _BLUE, _GREEN, _ORANGE, _GREY = "#2563a8", "#2a8659", "#c2571a", "#6b7280"
 
 
 def curve_of(samples: Sequence[Sample]) -> tuple[Series, Series, Series]:
-    """Precision, recall and F1 of all messages together, at each of `STEPS` as the threshold.
+    """Precision, recall and F1 over all messages, with each of `STEPS` as the threshold.
 
-    Where nothing reaches the threshold precision is 1.
+    Precision is 1 where no message reaches the threshold.
     """
     scores, belongs = _pooled(samples)
     wanted = max(int(belongs.sum()), 1)
@@ -37,7 +37,7 @@ def curve_of(samples: Sequence[Sample]) -> tuple[Series, Series, Series]:
 
 
 def histogram_of(samples: Sequence[Sample]) -> tuple[Series, Series]:
-    """The share of messages in each bin, of those that belong and of the others."""
+    """The share of messages in each bin, for those that belong and for the others."""
     scores, belongs = _pooled(samples)
     clipped = np.clip(scores, _BINS[0], _BINS[-1])
     shares = []
@@ -51,9 +51,9 @@ def picture(title: str, drawn: Sequence[tuple[str, Sequence[Sample]]], threshold
     """An SVG document: for each file a row with both drawings.
 
     Args:
-        title: What was measured; shown, and read by screen readers.
-        drawn: Names of files with their scores; a file without any has no row.
-        threshold: Marked by a line.
+        title: The title, also for screen readers.
+        drawn: The files' names and scores; a file without scores has no row.
+        threshold: The threshold, marked by a line.
     """
     rows = [(name, samples) for name, samples in drawn if samples]
     charts = [

@@ -1,1 +1,1 @@
-"""What is known of a label and the messages of a chat."""
+"""Evidence on how much the messages of a chat are about a label."""

@@ -1,7 +1,7 @@
-"""What a chat is like before anything is looked for in it: its stretches, and what is usual.
+"""A chat without any topic: its stretches of one subject, and its typical similarities.
 
-All values of a message come from the messages next to it, in blocks of fixed places: a chat that
-grew message by message has bit for bit the same ones as a chat that was read at once.
+All values of a message depend on its neighbours only, computed in fixed blocks: a chat that grew
+message by message has bit for bit the same values as one that was read at once.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,17 +30,18 @@ class Background:
     """A chat's n messages without any topic.
 
     Attributes:
-        usual: Shape (n,), how near each message is to labels that have nothing to do with it.
-        null_peaks: How near the nearest message is to each of those labels.
-        pair_lengths: Shape (n,), the length of the sum of a message's vector and the one before.
-        window_lengths: Shape (n,), the same of a message's and those before and after it.
+        usual: Shape (n,), the mean cosine of each message with the null labels.
+        null_peaks: The largest cosine of each null label with a message.
+        pair_lengths: Shape (n,), the length of the sum of a message's vector and the previous.
+        window_lengths: Shape (n,), the same for a message, the previous and the next.
         stretches: Shape (n,), the number of the stretch of one subject that a message is in.
-        sessions: Shape (n,), the same for stretches without a pause; as `stretches` without times.
+        sessions: Shape (n,), the number of the session, which ends at a pause; as `stretches` if
+            the messages have no times.
         stretch_begins: The position of each stretch's first message.
-        session_begins: The same for sessions.
-        days: Shape (n,), when each was written; `None` if that isn't known.
+        session_begins: The position of each session's first message.
+        days: Shape (n,), when each message was written; `None` if unknown.
         is_answer: Shape (n,), 1 for answers, else 0.
-        authors: Positions of messages whose author has a name, and the case-folded name.
+        authors: Positions and case-folded names of messages with a named author.
     """
 
     usual: Floats
@@ -57,13 +58,13 @@ class Background:
 
 
 class BackgroundMaker:
-    """Makes a chat's background, and keeps what goes on being true when messages are added.
+    """Computes a chat's background; keeps what stays valid when messages are added.
 
     Not for concurrent use.
 
     Args:
-        null_labels: Shape (l, d), unit rows: labels of subjects that chats seldom speak of.
-        as_embedded: Gives what the embedded model would measure for cosines of another one.
+        null_labels: Shape (l, d), unit rows: labels of subjects that chats rarely mention.
+        as_embedded: Maps cosines of another model to the scale of the embedded one.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class BackgroundMaker:
         self._last: tuple[tuple[Message, ...], Background | None] = ((), None)
 
     def new(self, messages: Sequence[Message]) -> int:
-        """How many of the messages there is something to be computed for."""
+        """The number of messages whose values are not computed yet."""
         known, background = self._last
         asked = tuple(messages)
         if background is not None and asked == known:
@@ -92,7 +93,7 @@ class BackgroundMaker:
 
         Args:
             messages: The n messages.
-            vectors: Shape (n, d), unit rows or zero rows; the same for the same message.
+            vectors: Shape (n, d), unit rows or zero rows; fixed for each message.
         """
         asked = tuple(messages)
         known, background = self._last
@@ -160,7 +161,7 @@ def _unchanged(cosines: Matrix) -> Matrix:
 
 
 def _changes(one: Floats, two: Floats, three: Floats) -> NDArray[np.bool_]:
-    """Where two messages and the two before them have little in common."""
+    """True where two messages have little in common with the two before them."""
     after = np.append(one[1:], np.float32(0))
     across = one + two + np.append(two[1:], np.float32(0)) + np.append(three[1:], np.float32(0))
     before = np.append(np.float32(0), one[:-1])

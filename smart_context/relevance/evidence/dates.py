@@ -1,4 +1,4 @@
-"""The days, months and years that a question names: "in August 2023", "am 7. Mai", "2023-08"."""
+"""Reads the days, months and years that a text names: "in August 2023", "am 7. Mai"."""
 
 import calendar
 import re
@@ -38,7 +38,7 @@ _AFTER_DAYS = 14.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Period:
-    """Days that a text names; what it leaves open is `None`."""
+    """A year, month or day that a text names; parts that it leaves open are `None`."""
 
     year: int | None = None
     month: int | None = None
@@ -46,7 +46,7 @@ class Period:
 
 
 def periods_of(text: str) -> list[Period]:
-    """The days, months and years that a text names, in the languages that topics are named in."""
+    """The days, months and years that a text names, in the languages of topic labels."""
     lowered = text.lower()
     found = [
         _period(year, month, day)
@@ -73,25 +73,25 @@ def days_of(stamps: Sequence[str]) -> NDArray[np.float32]:
 def dated(text: str, days: NDArray[np.float32] | None) -> NDArray[np.float32] | None:
     """Shape (n,): 1 for messages of the days that the text names, less in the two weeks after.
 
-    What happened is often told some days later. `None` if the text names no day, or no message
+    People often report events some days later. `None` if the text names no day, or if no message
     has a time.
     """
     if days is None or not (periods := periods_of(text)):
         return None
-    told = days[days > 0]  # programs that know no time write that of 1970, or year 1
-    if not told.size:
+    known = days[days > 0]  # programs without a clock write 1970, or year 1
+    if not known.size:
         return None
-    years = range(_year_of(told.min()) - 1, _year_of(told.max()) + 1)
+    years = range(_year_of(known.min()) - 1, _year_of(known.max()) + 1)
     best = np.zeros(len(days), dtype=np.float32)
     for period in periods:
         for begin, end in _spans(period, years):
             late = (days - end).clip(0) + (begin - days).clip(0) * 1e3
-            np.fmax(best, 1 - late / _AFTER_DAYS, out=best)  # the number, where a day is unknown
+            np.fmax(best, 1 - late / _AFTER_DAYS, out=best)  # ignores NaN: unknown days
     return best
 
 
 def _spans(period: Period, of_chat: Sequence[int]) -> list[tuple[float, float]]:
-    """First day and the one after the last, for each year that fits and that the chat has."""
+    """The first day and the one after the last, for each year that the chat has."""
     years = [period.year] if period.year else of_chat
     spans: list[tuple[float, float]] = []
     for year in years:

@@ -1,4 +1,4 @@
-"""What is looked at to tell whether a chat speaks of a topic, and which of its messages do."""
+"""The features that tell if a chat is about a label, and which of its messages are."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,19 +18,19 @@ _FOURTH = np.float32(0.25)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LabelEvidence:
-    """What is known of one label and a chat's n messages.
+    """The evidence on one label in a chat of n messages.
 
     Attributes:
-        background: Of the chat.
+        background: The chat without any topic.
         close: Shape (n,), cosines of label and messages, on the scale of the embedded model.
-        lexical: Shape (n,), the share of the label's words that a message uses, rare ones first.
-        words: For each of the label's words its rarity, and the positions of messages with it.
+        lexical: Shape (n,), the share of the label's words in a message; rare words weigh more.
+        words: For each of the label's words, its rarity and the positions of messages with it.
         lengths: Shape (n,), characters of each message.
-        asks: Shape (n,), 1 where a message has a question mark.
-        spoken_by: Shape (n,), 1 where the label names who wrote the message.
-        dated: Shape (n,), 1 where the label names the day; `None` if it names none.
+        asks: Shape (n,), 1 for messages with a question mark.
+        spoken_by: Shape (n,), 1 if the label names the author of the message.
+        dated: Shape (n,), 1 if the label names the day of the message; `None` if it names none.
         null_mean: The mean cosine of the label and the null labels.
-        null_spread: Their standard deviation.
+        null_spread: The standard deviation of these cosines.
     """
 
     background: Background
@@ -71,15 +71,15 @@ _ROW = {name: row for row, name in enumerate(FEATURES)}
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FirstPass:
-    """What the label alone tells.
+    """The features that need only the label.
 
     Attributes:
         candidates: Shape (m,), ascending: the likeliest messages, or all of a short chat.
-        likely: Shape (n,), a first guess of how likely each message is.
-        rows: Shape (f, m), the first of the `FEATURES` of the candidates.
+        likely: Shape (n,), a first estimate of how likely each message is about the label.
+        rows: Shape (f, m), the first f of the `FEATURES` of the candidates.
         whole: The `CHAT_FEATURES`.
-        top: The few likeliest messages, whose centre is looked for next.
-        weights: How much each of `top` counts.
+        top: The few likeliest messages; the second pass compares with their centre.
+        weights: The weight of each of `top` in the centre.
     """
 
     candidates: Places
@@ -91,7 +91,7 @@ class FirstPass:
 
 
 def first_pass(evidence: LabelEvidence) -> FirstPass:
-    """What the label alone tells of a chat with at least one message."""
+    """The features that need only the label; the chat has at least one message."""
     local = _local(evidence)
     grouped = _grouped(evidence)
     likely = np.maximum(evidence.close, 0) + np.float32(0.5) * evidence.lexical
@@ -118,12 +118,12 @@ def first_pass(evidence: LabelEvidence) -> FirstPass:
 
 
 def second_pass(first: FirstPass, near: Floats, background: Background) -> Matrix:
-    """Shape (len(FEATURES), m): with what the likeliest messages tell of the others.
+    """Shape (len(FEATURES), m): all features, with nearness to the likeliest messages.
 
     Args:
         first: The first evidence.
-        near: Shape (n,), the cosines of the topic's centre and the messages.
-        background: Of the chat.
+        near: Shape (n,), the cosines of the messages with the centre of the likeliest ones.
+        background: The chat without any topic.
     """
     rows, chosen = first.rows, first.candidates
     window = ((before(near) + near + after(near)) / background.window_lengths)[chosen]
@@ -138,7 +138,7 @@ def second_pass(first: FirstPass, near: Floats, background: Background) -> Matri
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Grouped:
-    """One value for each stretch of messages; `sizes` says how many messages it holds."""
+    """One value for each stretch of messages, and its number of messages."""
 
     values: Floats
     sizes: Floats
@@ -213,7 +213,7 @@ def _grouped(evidence: LabelEvidence) -> dict[str, _Grouped]:
 
 
 def _candidates(likely: Floats) -> Places:
-    """The likeliest 768, and what is not much less likely than the best."""
+    """Positions of the 768 likeliest messages, and of all that are close to the best."""
     count = len(likely)
     if count <= _CANDIDATES:
         return np.arange(count)
@@ -235,7 +235,7 @@ _PRODUCTS = (
 
 
 def _whole(evidence: LabelEvidence, local: Mapping[str, Floats]) -> dict[str, float]:
-    """The `CHAT_FEATURES`: what tells whether the chat speaks of the topic at all."""
+    """The `CHAT_FEATURES`, which tell if the chat mentions the topic at all."""
     back, co = evidence.background, evidence.close
     best = float(co.max())
     few = np.partition(co, -3)[-3:] if len(co) > _FEWEST else co
@@ -263,13 +263,13 @@ def _whole(evidence: LabelEvidence, local: Mapping[str, Floats]) -> dict[str, fl
 
 
 def with_products(whole: Mapping[str, float]) -> Floats:
-    """The `CHAT_FEATURES` as a row, and the products that are looked at beside them."""
+    """The `CHAT_FEATURES` as a row, followed by the products of some of them."""
     products = [whole[one] * whole[other] for one, other in _PRODUCTS]
     return np.array([*(whole[name] for name in CHAT_FEATURES), *products], dtype=np.float32)
 
 
 def _words_of(words: tuple[tuple[float, Places], ...], groups: Places, count: int) -> Floats:
-    """The share of the label's words that each group uses."""
+    """The share of the label's words in each group."""
     total = sum(rarity for rarity, _ in words)
     shares = np.zeros(count, dtype=np.float32)
     for rarity, places in words:

@@ -1,8 +1,8 @@
-"""Which messages of a chat use a topic's words.
+"""Finds the messages of a chat that use a label's words.
 
-Nothing is indexed ahead: a word is looked up when it is first asked for, by searching for its stem
-as plain text, and only messages that have it are taken apart. What was looked up stays, and grows
-with the chat, so a turn costs what is new.
+Nothing is indexed ahead: a word is looked up on first use, by searching for its stem as plain
+text, and only messages that contain it are split into words. Results are kept and extended as the
+chat grows, so a turn costs only what is new.
 """
 
 import re
@@ -22,8 +22,7 @@ _MEMO = 512
 _WHOLE_STEM = 3
 
 Postings = tuple[NDArray[np.intp], NDArray[np.float32]]
-"""Positions of the messages that have a word, ascending, and how often they have it."""
-
+"""Positions of the messages with a word, ascending, and how often each has it."""
 
 _NOWHERE = np.zeros(0, dtype=np.intp)
 _NEVER = np.zeros(0, dtype=np.float32)
@@ -48,9 +47,9 @@ class ChatWords:
         self._searched: dict[str, int] = {}
 
     def place(self, messages: Sequence[Message]) -> None:
-        """Take these messages; costs what those cost that are not as they were.
+        """Take these messages; costs as much as those that changed.
 
-        Those that follow the last one are not forgotten, since they are often asked for next.
+        Known messages after the last one are kept, since they are often asked for next.
         """
         asked = tuple(messages)
         same = common_length(asked, self._messages)
@@ -67,7 +66,7 @@ class ChatWords:
         self.lengths = self._all_lengths[: len(asked)]
 
     def is_ready(self, messages: Sequence[Message], queries: Sequence[str]) -> bool:
-        """Whether `place` and `shares` have nothing left to look up for these."""
+        """True if `place` and `shares` have nothing to look up for these."""
         count = len(messages)
         return tuple(messages) == self._messages[:count] and all(
             self._searched.get(word, 0) >= count
@@ -76,9 +75,9 @@ class ChatWords:
         )
 
     def shares(self, queries: Sequence[str]) -> Matrix:
-        """Shape (len(queries), n): how much of a query's words each message uses, 0 to 1.
+        """Shape (len(queries), n): the share of a query's words in each message, 0 to 1.
 
-        Rare words weigh more. A query without words that carry meaning gives zeros.
+        Rare words weigh more. A query of stop words only gives zeros.
         """
         found = np.zeros((len(queries), len(self.lengths)), dtype=np.float32)
         for row, query in zip(found, queries, strict=True):
@@ -101,7 +100,7 @@ class ChatWords:
             row /= np.float32(most)
 
     def holding(self, query: str) -> tuple[tuple[float, NDArray[np.intp]], ...]:
-        """For each of a query's words its rarity in the chat, and the messages that have it."""
+        """For each of a query's words, its rarity in the chat and the messages with it."""
         count = len(self.lengths)
         found: list[tuple[float, NDArray[np.intp]]] = []
         for word in dict.fromkeys(content_words(query)):
@@ -111,7 +110,7 @@ class ChatWords:
         return tuple(found)
 
     def _cut(self, count: int) -> None:
-        """Forget all but the first messages."""
+        """Forget all but the first `count` messages."""
         del self._lowered[count:]
         for word, (positions, counts) in self._postings.items():
             among = int(positions.searchsorted(count))
@@ -158,5 +157,5 @@ def _asks(text: str) -> bool:
 
 
 def _lowered(text: str) -> str:
-    """The text in which every stem of it is found, but for its last letter."""
+    """The text as it is searched for stems, which are cut by their last letter."""
     return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).lower()

@@ -1,4 +1,4 @@
-"""What the messages around each message say. Shape (…, n): the last axis is the chat. Pure."""
+"""Values of the messages around each message; the last axis is the chat. Pure."""
 
 import numpy as np
 
@@ -8,21 +8,21 @@ _REACH, _NEAR = 5, 3
 
 
 def before(values: Matrix) -> Matrix:
-    """Each message's value is that of the one before; 0 for the first."""
+    """For each message, the value of the previous one; 0 for the first."""
     moved = np.zeros_like(values)
     moved[..., 1:] = values[..., :-1]
     return moved
 
 
 def after(values: Matrix) -> Matrix:
-    """Each message's value is that of the one after; 0 for the last."""
+    """For each message, the value of the next one; 0 for the last."""
     moved = np.zeros_like(values)
     moved[..., :-1] = values[..., 1:]
     return moved
 
 
 def around(values: Matrix) -> Matrix:
-    """The mean over the message and up to five on either side; `values` has two axes."""
+    """The mean over each message and up to five on either side; `values` has two axes."""
     count = values.shape[1]
     sums = np.zeros((len(values), count + 2 * _REACH + 1))
     np.cumsum(values, axis=1, out=sums[:, _REACH + 1 : _REACH + 1 + count])
@@ -33,7 +33,7 @@ def around(values: Matrix) -> Matrix:
 
 
 def largest_near(values: Matrix) -> Matrix:
-    """The largest of the message and up to three on either side."""
+    """The largest value of each message and up to three on either side."""
     largest = values.copy()
     for step in range(1, _NEAR + 1):
         np.maximum(largest[..., step:], values[..., :-step], out=largest[..., step:])

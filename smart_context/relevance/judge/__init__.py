@@ -1,1 +1,1 @@
-"""From evidence to how probable a message is about a topic."""
+"""Turns evidence into the probability that a message is about a topic."""

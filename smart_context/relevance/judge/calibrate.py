@@ -1,8 +1,7 @@
 """The user's scale of similarity: 0.4 means "probably about it", whatever the embedding model.
 
-Raw cosines of different models live in different ranges: a label and a message about it may meet
-at 0.2 in one model and at 0.7 in another. A `Scale` maps what the scorer measures to the number
-that the user sets and sees.
+Cosines have different ranges in different models: a label and a message about it may have 0.2 in
+one and 0.7 in another. A `Scale` maps cosines to the numbers that the user sets and sees.
 """
 
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike
 from smart_context.llm.models import Matrix
 
 PROBABLY = 0.4
-"""Where "probably about it" lies on the user's scale: the default threshold."""
+"""The score of a message that is probably about the topic: the default threshold."""
 
 _LITTLE, _SURELY = 0.1, 0.85
 _FEWEST_SAMPLES = 30
@@ -24,9 +23,9 @@ class Scale:
     """A rising map from raw evidence to the user's scale, both within [-1, 1].
 
     Attributes:
-        unrelated: What two things that have nothing in common measure; becomes 0.1.
-        probable: From here on a message is more likely about the topic than not; becomes 0.4.
-        sure: What a message that is plainly about the topic measures; becomes 0.85.
+        unrelated: The value of a message that is not about the topic; becomes 0.1.
+        probable: From this value on, a message is probably about the topic; becomes 0.4.
+        sure: The value of a message that is plainly about the topic; becomes 0.85.
 
     Raises:
         ValueError: If they are not -1 < unrelated < probable < sure < 1.
@@ -50,14 +49,14 @@ MINILM = Scale(unrelated=0.02, probable=0.17, sure=0.45)
 """all-MiniLM-L6-v2."""
 
 SCALES = {"all-minilm-l6-v2": MINILM, "all-minilm": MINILM, "all-minilm:l6-v2": MINILM}
-"""By the embedder's name in lower case, without what stands before its last slash."""
+"""By the embedder's name in lower case, without the part before its last slash."""
 
 
 def estimated_scale(background: ArrayLike) -> Scale:
-    """A first guess for a model that nobody has calibrated.
+    """A first estimate for a model without a calibration.
 
     Args:
-        background: Cosines of labels with messages picked at random: nearly all unrelated.
+        background: Cosines of labels with random messages, nearly all unrelated.
     """
     values = np.asarray(background, dtype=np.float64).ravel()
     values = values[np.isfinite(values)]

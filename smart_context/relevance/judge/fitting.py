@@ -1,7 +1,7 @@
-"""Fits the scale of an embedding model to what a vault's chats say, and keeps it with its evidence.
+"""Fits the scale of an embedding model to a vault's chats, and stores it with its evidence.
 
-The file is `<memory_dir>/.calibration.json`; without it, or for another model, the scale is known
-by the model's name or estimated from the chat.
+The file is `<memory_dir>/.calibration.json`. Without it, or for another model, the scale is looked
+up by the model's name or estimated from the chat.
 """
 
 import json
@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 
 class NotEnough(ValueError):
-    """The chats don't say what similarity means; the message says what is missing."""
+    """The chats are too few or too alike to fit a scale to; the message says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,14 +51,14 @@ class Calibration:
         model: The embedding model's name.
         fitted_at: When; ISO 8601 in UTC.
         scale: The result.
-        chats: How many chats were looked at.
-        topics: How many topics of theirs.
-        about: How many pairs of a label with a message about it.
-        others: How many pairs of a label with a message about something else.
+        chats: The number of chats.
+        topics: The number of their topics.
+        about: The number of pairs of a label with a message about it.
+        others: The number of pairs of a label with a message about something else.
         about_quantiles: Similarities of messages about the topic, at each of `QUANTILES` per cent.
-        other_quantiles: Similarities of messages about something else, at the same.
-        auc: How often a message about the topic is more similar than another one.
-        judge: Says what is about a topic, with this model; `None` if it wasn't fitted.
+        other_quantiles: The same for messages about something else.
+        auc: How often a message about the topic is more similar than one about something else.
+        judge: The judge for this model; `None` if none was fitted.
     """
 
     model: str
@@ -105,18 +105,18 @@ def fitted(
     topics: int,
     now: datetime,
 ) -> Calibration:
-    """The scale that tells a topic's messages from the others best.
+    """The scale that best separates a topic's messages from the others.
 
     Args:
         about: Cosines of labels with messages about them.
         others: Cosines of labels with messages about something else.
         model: The embedding model's name.
-        chats: How many chats they come from.
-        topics: How many labels.
+        chats: The number of chats that they come from.
+        topics: The number of labels.
         now: The time in UTC.
 
     Raises:
-        NotEnough: If there are too few, or both are alike.
+        NotEnough: If there are too few cosines, or both kinds are alike.
     """
     near, far = _finite(about), _finite(others)
     _check_enough(near, far, topics)
@@ -147,10 +147,10 @@ def fitted(
 
 
 def store_calibration(folder: Path | Place, calibration: Calibration) -> Path:
-    """Write it beside the chats; gives the file.
+    """Write it into the memory folder; returns the file.
 
     Raises:
-        StoreFailed: If it can't be written; the old one is intact.
+        StoreFailed: If it can't be written; the old file is intact.
     """
     place = folder_of(folder) / FILE_NAME
     document = calibration.to_dict()
@@ -231,9 +231,9 @@ def _check_enough(near: Similarities, far: Similarities, topics: int) -> None:
 
 
 def _dividing(near: Similarities, far: Similarities) -> float:
-    """Where a message is as likely about the topic as not, if both were equally frequent.
+    """The value that divides both kinds best, if both were equally frequent.
 
-    That is where the sum of both errors is smallest: the middle of all such places.
+    There the sum of both errors is smallest; of several such values, the mean.
     """
     places = np.linspace(
         min(float(np.median(far)), float(np.median(near))), float(np.quantile(near, 0.95)), 201

@@ -1,4 +1,4 @@
-"""Whether a chat speaks of a topic, which messages do, and how many: one score for each."""
+"""Judges if a chat is about a topic and which messages are, as one score for each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -39,14 +39,14 @@ AS_IT_IS: Line = (1.0, 0.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Judge:
-    """What decides for one embedding model.
+    """The decisions for one embedding model.
 
     Attributes:
         weights: Fitted with the embedded model.
         null_labels: Shape (l, d): this model's vectors of `null_labels()`.
-        scale: What cosines of this model mean; `None` for the embedded model.
-        presence: Factor and shift of the evidence that the chat speaks of a topic.
-        posterior: The same of the evidence that a message is about it.
+        scale: The scale of this model's cosines; `None` for the embedded model.
+        presence: Factor and shift of the evidence that the chat mentions a topic.
+        posterior: Factor and shift of the evidence that a message is about it.
     """
 
     weights: Weights
@@ -56,11 +56,11 @@ class Judge:
     posterior: Line = AS_IT_IS
 
     def fits(self, vectors: Matrix) -> bool:
-        """Whether the vectors are as wide as those of the model that it is for."""
+        """True if the vectors have the dimension of the judge's model."""
         return bool(vectors.shape[1] == self.null_labels.shape[1])
 
     def as_embedded(self, cosines: Floats) -> Floats:
-        """What the embedded model would measure where this one measures that."""
+        """The cosines on the scale of the embedded model."""
         if self.scale is None:
             return cosines
         own = (-1.0, self.scale.unrelated, self.scale.probable, self.scale.sure, 1.0)
@@ -69,11 +69,11 @@ class Judge:
 
 
 def judge_for(model: str, scale: Scale | None = None, weights: Path = FILE) -> Judge | None:
-    """The judge that comes with the package, if it is for that model.
+    """The package's judge if it fits the model, else `None`.
 
     Args:
         model: The embedding model's name.
-        scale: What its cosines mean, if that was calibrated.
+        scale: The calibrated scale of its cosines.
         weights: The file of the weights.
     """
     if model.lower().rsplit("/", 1)[-1] not in SCALES:
@@ -83,27 +83,29 @@ def judge_for(model: str, scale: Scale | None = None, weights: Path = FILE) -> J
 
 
 def presence(whole: Mapping[str, float], judge: Judge) -> float:
-    """From 0 to 1: how sure it is that the chat speaks of the topic."""
+    """The probability that the chat mentions the topic."""
     factor, shift = judge.presence
     return float(sigmoid(np.float32(factor * presence_evidence(whole, judge.weights) + shift)))
 
 
 def presence_evidence(whole: Mapping[str, float], weights: Weights) -> float:
-    """The larger, the surer it is that the chat speaks of the topic; 0 is even."""
+    """The log-odds that the chat mentions the topic; 0 is even."""
     return float(np.append(with_products(whole), np.float32(1)) @ weights.presence)
 
 
 def ranking(features: Matrix, whole: Mapping[str, float], weights: Weights) -> Floats:
-    """Shape (n,): the larger, the likelier a message is about the topic, within this chat."""
+    """Shape (n,): a larger rank is likelier about the topic, within this chat."""
     x = np.clip((features - weights.mean[:, None]) / weights.spread[:, None], -_CLIP, _CLIP)
-    told = np.array([1, whole["words"], whole["size"] - 1], dtype=np.float32)
+    factors = np.array([1, whole["words"], whole["size"] - 1], dtype=np.float32)
     chat = np.array([*(whole[name] for name in CHAT_FEATURES), 1], dtype=np.float32)
-    seen = np.tanh(weights.hidden @ x + (weights.hidden_chat @ chat)[:, None])
-    return np.asarray((told @ weights.linear) @ x + weights.hidden_out @ seen, dtype=np.float32)
+    hidden = np.tanh(weights.hidden @ x + (weights.hidden_chat @ chat)[:, None])
+    return np.asarray(
+        (factors @ weights.linear) @ x + weights.hidden_out @ hidden, dtype=np.float32
+    )
 
 
 def posterior_features(features: Matrix, whole: Mapping[str, float], ranks: Floats) -> Matrix:
-    """Shape (p, n): what tells how probable it is that a message is about the topic."""
+    """Shape (p, n): the input for the probability that a message is about the topic."""
     off = ranks - ranks.max()
     logs = off - np.log(np.exp(off).sum())
     likely = np.exp(logs)
@@ -111,8 +113,8 @@ def posterior_features(features: Matrix, whole: Mapping[str, float], ranks: Floa
     place = np.empty(len(ranks), dtype=np.float32)
     place[np.argsort(-ranks, kind="stable")] = np.arange(len(ranks))
     base = np.concatenate([np.stack([logs, off, np.log1p(place)]), features[_ROWS]])
-    told = [entropy, *(whole[name] for name in POSTERIOR_CHAT), float(likely.max())]
-    constant = np.tile(np.array(told, dtype=np.float32)[:, None], len(ranks))
+    of_chat = [entropy, *(whole[name] for name in POSTERIOR_CHAT), float(likely.max())]
+    constant = np.tile(np.array(of_chat, dtype=np.float32)[:, None], len(ranks))
     factors = [entropy, *(whole[name] for name in _TIMES)]
     return np.concatenate([base, *(base * np.float32(factor) for factor in factors), constant])
 
@@ -120,7 +122,7 @@ def posterior_features(features: Matrix, whole: Mapping[str, float], ranks: Floa
 def probabilities(
     features: Matrix, whole: Mapping[str, float], ranks: Floats, judge: Judge
 ) -> Floats:
-    """Shape (n,): how probable it is that each message is about the topic, if any is."""
+    """Shape (n,): the probability that each message is about the topic, if any is."""
     factor, shift = judge.posterior
     evidence = posterior_evidence(features, whole, ranks, judge.weights)
     return sigmoid(np.float32(factor) * evidence + np.float32(shift))
@@ -129,17 +131,17 @@ def probabilities(
 def posterior_evidence(
     features: Matrix, whole: Mapping[str, float], ranks: Floats, weights: Weights
 ) -> Floats:
-    """Shape (n,): the larger, the more probable; 0 is even."""
-    told = posterior_features(features, whole, ranks)
-    return np.asarray(weights.posterior[:-1] @ told + weights.posterior[-1], dtype=np.float32)
+    """Shape (n,): the log-odds that each message is about the topic; 0 is even."""
+    inputs = posterior_features(features, whole, ranks)
+    return np.asarray(weights.posterior[:-1] @ inputs + weights.posterior[-1], dtype=np.float32)
 
 
 def scores_of(likely: Floats, ranks: Floats, present: float) -> Floats:
-    """Shape (n,): the user's scale.
+    """Shape (n,): scores on the user's scale.
 
-    The likeliest message has 1. A message has 0.4 when those that are likelier hold all but 6 %
-    of what is likely about the topic; one that is far less likely than the best stays below. If
-    the chat hardly speaks of the topic, all do.
+    The likeliest message scores 1. Messages score at least 0.4 until those above them hold 98 %
+    of the probability; one that is far less likely than the best scores less. If the chat
+    probably doesn't mention the topic, all score less.
     """
     order = np.lexsort((-ranks, -likely))
     sums = np.cumsum(likely[order][::-1], dtype=np.float64)[::-1]
@@ -158,5 +160,5 @@ def scores_of(likely: Floats, ranks: Floats, present: float) -> Floats:
 
 
 def sigmoid(values: Floats | np.float32) -> Floats:
-    """Shape as given: from 0 to 1."""
+    """The logistic function of each value, from 0 to 1."""
     return np.asarray(1 / (1 + np.exp(-np.clip(values, -30, 30))), dtype=np.float32)

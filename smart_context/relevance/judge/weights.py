@@ -1,6 +1,6 @@
-"""The fitted numbers that judge relevance, as they lie in `weights.npz`.
+"""The fitted weights of the judge, stored in `weights.npz`.
 
-`python -m tests.benchmarks.fit_relevance` makes the file and names the data that it is fitted to.
+`python -m tests.benchmarks.fit_relevance` writes the file and names the data it is fitted to.
 """
 
 import io
@@ -20,18 +20,19 @@ FILE = Path(__file__).with_name("weights.npz")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Weights:
-    """What the fit found; f features of a message, c of a chat, h hidden units.
+    """The weights; f features of a message, c of a chat, h hidden units.
 
     Attributes:
         null_labels: Shape (l, d), unit rows: the embedded model's vectors of `null_labels()`.
-        presence: Shape (c' + 1,): whether the chat speaks of the topic; the last is the constant.
+        presence: Shape (c' + 1,): for presence in the chat; the last is the constant.
         mean: Shape (f,), the features' means.
-        spread: Shape (f,), their standard deviations.
-        linear: Shape (3, f): how a message ranks; also times the label's words, the chat's size.
-        hidden: Shape (h, f): what the hidden units see of a message.
-        hidden_chat: Shape (h, c + 1): and of the chat; the last is the constant.
-        hidden_out: Shape (h,).
-        posterior: How probable it is that a message is about the topic; the last is the constant.
+        spread: Shape (f,), the features' standard deviations.
+        linear: Shape (3, f): for the rank of a message; the second row times the number of the
+            label's words, the third times the chat's size.
+        hidden: Shape (h, f): from a message's features to the hidden units.
+        hidden_chat: Shape (h, c + 1): from the chat's features; the last is the constant.
+        hidden_out: Shape (h,): from the hidden units to the rank.
+        posterior: For the probability of a message; the last is the constant.
     """
 
     null_labels: Matrix
@@ -59,7 +60,7 @@ def read_weights(path: Path = FILE) -> Weights:
 
 
 def write_weights(weights: Weights, path: Path) -> None:
-    """Store them: vectors in 8 bits, the others in 32."""
+    """Store weights: vectors in 8 bits, the others in 32."""
     largest = np.abs(weights.null_labels).max(axis=1, keepdims=True)
     np.savez_compressed(
         path,

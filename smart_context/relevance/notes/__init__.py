@@ -1,1 +1,1 @@
-"""Which notes are near to a text."""
+"""Finds notes that are near a text in meaning."""

@@ -1,7 +1,7 @@
 """The vectors of notes: a file that can be deleted at any time, and a matrix in memory.
 
-Both hold 16-bit floats: 768 bytes a note at 384 dimensions, 38 MB for 50,000 notes. What is lost
-of a cosine is less than 0.001.
+Both hold 16-bit floats: 768 bytes a note at 384 dimensions, 38 MB for 50,000 notes. Cosines lose
+less than 0.001 by it.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ from smart_context.llm.models import Matrix
 from smart_context.vault.guarded.walk import FileStamp
 
 MOST_NOTES = 100_000
-"""Notes beyond are not taken in."""
+"""Further notes are not taken in."""
 
 _SCHEMA = """CREATE TABLE IF NOT EXISTS notes (
     path TEXT PRIMARY KEY, mtime_ns INTEGER, size INTEGER, inode INTEGER, digest BLOB, vector BLOB
@@ -40,7 +40,7 @@ _logger = logging.getLogger(__name__)
 
 
 class Card(NamedTuple):
-    """What stands for a note: its stamp, and a hash of the text that was embedded."""
+    """A note's stamp, and a hash of its embedded text."""
 
     stamp: FileStamp
     digest: bytes
@@ -50,8 +50,8 @@ class NoteTable:
     """Vectors by path. Disk trouble costs time, never an answer. Safe for several threads.
 
     Args:
-        path: The file; it is made once its folder's folder, the memory folder, is there.
-        model: What made the vectors; those of another are thrown away.
+        path: The file; it is created once the memory folder, two levels up, exists.
+        model: The embedding model; vectors of another one are dropped.
     """
 
     def __init__(self, path: Path | Place, model: str) -> None:
@@ -67,13 +67,13 @@ class NoteTable:
         self._matrix: NDArray[np.float16] = np.zeros((0, 0), np.float16)
 
     def stale(self, stamps: Iterable[FileStamp]) -> list[FileStamp]:
-        """Those of the notes that have no vector, or may have changed since they got one."""
+        """The notes without a vector, and those that may have changed since they got one."""
         with self._lock:
             self._load()
             return [stamp for stamp in stamps if not self._has(stamp)]
 
     def digest_of(self, path: str) -> bytes | None:
-        """The hash of the text whose vector a note has."""
+        """The hash of a note's embedded text; `None` if it has no vector."""
         with self._lock:
             card = self._cards.get(path)
             return None if card is None else card.digest
@@ -86,7 +86,7 @@ class NoteTable:
             self._save()
 
     def confirm(self, cards: Iterable[Card]) -> None:
-        """Notes were written again, but what is embedded of them is the same."""
+        """Keep the vectors of notes that were rewritten with the same embedded text."""
         with self._lock:
             for card in cards:
                 self._cards[card.stamp[0]] = card
@@ -94,7 +94,7 @@ class NoteTable:
             self._save()
 
     def keep_only(self, paths: Collection[str]) -> None:
-        """Forget the notes that are gone."""
+        """Forget all other notes."""
         with self._lock:
             self._load()
             for path in [path for path in self._cards if path not in paths]:
@@ -106,7 +106,7 @@ class NoteTable:
             self._save()
 
     def cosines(self, queries: Matrix) -> tuple[list[str], Matrix]:
-        """All n notes that have vectors, and the cosine of each with k queries: shape (k, n)."""
+        """The n notes with vectors, and their cosines with k queries, shape (k, n)."""
         with self._lock:
             self._load()
             paths = list(self._places)
@@ -118,7 +118,7 @@ class NoteTable:
             return paths, found[:, list(self._places.values())]
 
     def _has(self, stamp: FileStamp) -> bool:
-        """A stamp without a time may be that of another text."""
+        """True if a note has its vector; a stamp without a time may be of another text."""
         card = self._cards.get(stamp[0])
         return card is not None and card.stamp == stamp and stamp[1] != 0
 
@@ -175,7 +175,7 @@ class NoteTable:
         return *card.stamp, card.digest, self._matrix[self._places[path]].tobytes()
 
     def _connect(self) -> sqlite3.Connection:
-        """The file's table, empty if another model's vectors are in it."""
+        """Open the file; drops the vectors of another model."""
         database = open_database(self._path, timeout_s=_LOCK_TIMEOUT_S, max_bytes=_MOST_BYTES)
         try:
             database.execute("PRAGMA trusted_schema = OFF")
@@ -193,12 +193,12 @@ class NoteTable:
         return database
 
     def _discard(self) -> None:
-        with contextlib.suppress(OSError):  # what can't be removed is not used
+        with contextlib.suppress(OSError):  # a file that stays is not used
             remove_database(self._path)
 
 
 def _check_schema(database: sqlite3.Connection) -> None:
-    """A view by the name of the table could give rows without end."""
+    """Refuse other tables: a view of that name could give endless rows."""
     rows = database.execute("SELECT sql FROM sqlite_master WHERE sql NOT NULL LIMIT 2")
     if not {sql for (sql,) in rows} <= {_SCHEMA.replace("IF NOT EXISTS ", "")}:
         raise sqlite3.DatabaseError("the file holds other tables than ours")

@@ -1,4 +1,4 @@
-"""Notes by meaning: each note's card embedded once, and compared with what is asked."""
+"""Finds notes by meaning: each note's card is embedded once and compared with a query."""
 
 import asyncio
 import re
@@ -17,7 +17,7 @@ from smart_context.vault.guarded.walk import FileStamp
 from smart_context.vault.markdown.notes import Outline
 
 TABLE_FILE: Final = "index/notes.sqlite3"
-"""Where the vectors are kept, in the memory folder."""
+"""The file of the vectors, in the memory folder."""
 
 CARD_CHARACTERS: Final = 400
 _HEADING_CHARACTERS = 160
@@ -25,17 +25,17 @@ _BATCH = 16
 _MARKS = re.compile(r"[#*|>`\[\]]+")
 
 ReadNote = Callable[[str], tuple[str, Outline] | None]
-"""The text of a note and its outline; `None` when it is not there or no text."""
+"""Gives the text of a note and its outline; `None` if it is missing or not text."""
 
 
 class NoteVectors:
     """Vectors of notes by one embedder, for one event loop.
 
-    A note is embedded as its card: its name and folders, its other names and tags, its headings
-    and its opening. What changes below that costs nothing.
+    A note is embedded as its card: its name and folders, aliases and tags, headings and opening.
+    A change below the opening costs nothing.
 
     Args:
-        memory_dir: Where they are kept, once that folder is there.
+        memory_dir: The memory folder; vectors are stored once it exists.
         embedder: Makes the vectors.
         read: Reads notes; called in threads.
     """
@@ -49,15 +49,15 @@ class NoteVectors:
     async def embed(
         self, stamps: Sequence[FileStamp], *, within_s: float | None = None, rest: float = 0.0
     ) -> bool:
-        """Embed those of the notes that have no vector yet or changed, in their order.
+        """Embed the notes that are new or changed, in their order.
 
         Args:
             stamps: The notes.
-            within_s: When to stop after the batch under way; one is always done.
-            rest: How long to rest after each batch, as a share of the time that it took.
+            within_s: Begin no batch after this time; the first one is always done.
+            rest: The pause after each batch, as a share of the time it took.
 
         Returns:
-            Whether all were embedded.
+            True if all were embedded.
 
         Raises:
             ModelFailed: If the embedder fails; finished batches are kept.
@@ -75,7 +75,7 @@ class NoteVectors:
         return True
 
     async def cosines(self, queries: Sequence[str]) -> tuple[list[str], Matrix]:
-        """All n notes that have vectors, and the cosine of each with k texts: shape (k, n).
+        """The n notes with vectors, and their cosines with k texts, shape (k, n).
 
         Raises:
             ModelFailed: If the embedder fails.
@@ -84,7 +84,7 @@ class NoteVectors:
         return await in_daemon_thread(lambda: self._table.cosines(vectors), name="vectors")
 
     async def keep_only(self, paths: Collection[str]) -> None:
-        """Forget the notes that are gone."""
+        """Forget all other notes."""
         await in_daemon_thread(lambda: self._table.keep_only(paths), name="vectors")
 
     async def _embed(self, stamps: Sequence[FileStamp]) -> None:
@@ -95,7 +95,7 @@ class NoteVectors:
             await in_daemon_thread(lambda: self._table.put(kept, vectors), name="vectors")
 
     def _cards(self, stamps: Iterable[FileStamp]) -> list[tuple[Card, str]]:
-        """The notes that have to be embedded; those whose card is the same are only confirmed."""
+        """The cards to embed; those that are unchanged are only confirmed."""
         changed: list[tuple[Card, str]] = []
         same: list[Card] = []
         for stamp in stamps:
@@ -112,12 +112,12 @@ class NoteVectors:
 
 
 def card_of(path: str, text: str, outline: Outline) -> str:
-    """What is embedded of a note: at most about 400 characters, a line for each kind.
+    """The text to embed for a note, at most 400 characters, one line for each part.
 
     Args:
-        path: Relative to the vault.
+        path: The note, relative to the vault.
         text: Its whole text.
-        outline: Of the text.
+        outline: The outline of the text.
     """
     name = path.rpartition(".")[0] or path
     headings = "; ".join(heading.text for heading in outline.headings)[:_HEADING_CHARACTERS]

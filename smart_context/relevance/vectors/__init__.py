@@ -1,1 +1,1 @@
-"""The vectors of messages: stored, cached, compared."""
+"""Stores, caches and compares the vectors of messages."""

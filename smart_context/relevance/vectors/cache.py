@@ -1,8 +1,8 @@
-"""The vectors of a chat's messages: embedded once, kept beside the chat, warm in memory.
+"""The vectors of a chat's messages: embedded once, stored next to the chat, cached in memory.
 
-See docs/chats.md. Small chats are one JSON file that is rewritten when something is added. Larger
-ones append to a journal beside it, so adding a message costs the same whatever the chat's length;
-`fold` puts both together when the chat is idle.
+See docs/chats.md. A small chat has one JSON file, rewritten for each addition. A larger one
+appends to a journal next to it, so adding a message costs the same at any length; `fold` merges
+both when the chat is idle.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ Progress = Callable[[int, int], None]
 
 BATCH = 64
 SMALL = 256
-"""Up to this many vectors the JSON is rewritten at once; beyond, the journal takes the new ones."""
+"""Up to this many vectors, the JSON is rewritten at once; beyond, new ones go to the journal."""
 
 _WARM_CHATS = 8
 _WARM_QUERIES = 2_048
@@ -80,15 +80,15 @@ class EmbeddingCache:
     ) -> Matrix:
         """Shape (n, d), read-only: one unit row per message, a zero row for an empty one.
 
-        Only what is missing is embedded, in batches that are stored one by one: a call that is
-        cancelled has lost no finished batch.
+        Only missing vectors are embedded, in batches that are stored one by one: a cancelled call
+        loses no finished batch.
 
         Args:
             chat_id: The chat; its file is `path_of(chat_id)`.
-            messages: All n messages of the chat. What is not among them leaves the file when it
-                is next written.
-            more_follow: These are only the first messages; nothing leaves. When all of them have
-                vectors, nobody is waited for.
+            messages: All n messages of the chat. Vectors of others are dropped when the file is
+                next written.
+            more_follow: `messages` is only the beginning of the chat; nothing is dropped. If all
+                of them have vectors, the call doesn't wait for others.
             on_progress: Called after each batch.
 
         Raises:
@@ -102,7 +102,7 @@ class EmbeddingCache:
             if entry.chat is None:
                 entry.chat = await asyncio.to_thread(self._read, chat_id)
             if not self._fits(entry.chat):
-                _log.info("the embedding model's dimension changed; vectors are made again")
+                _log.info("the embedding model's dimension changed; vectors are rebuilt")
                 entry.chat = WarmChat(entry.chat.sidecar, nothing_stored())
             if (rows := _ready(entry.chat, asked, more_follow)) is not None:
                 return rows
@@ -110,7 +110,7 @@ class EmbeddingCache:
             return entry.chat.matrix()
 
     async def queries(self, texts: Sequence[str]) -> Matrix:
-        """Shape (len(texts), d): unit rows of labels and the like; remembered, not stored.
+        """Shape (len(texts), d): unit rows of labels and other queries; cached in memory only.
 
         Raises:
             ModelFailed: If the embedder fails.
@@ -136,7 +136,7 @@ class EmbeddingCache:
         ).reshape(len(texts), width)
 
     async def fold(self, chat_id: ChatId | None = None) -> None:
-        """Write what is still in journals into the JSON files, of one chat or of all in memory."""
+        """Merge journals into their JSON files, for one chat or for all in memory."""
         chosen = list(self._entries) if chat_id is None else [chat_id]
         for each in chosen:
             entry = self._entries.get(each)
@@ -147,11 +147,11 @@ class EmbeddingCache:
                     await self._write(entry.chat)
 
     async def forget(self, chat_id: ChatId) -> None:
-        """Drop a chat from memory, as when it was moved to the trash; its file stays."""
+        """Drop a chat from memory, as when it is moved to the trash; its file stays."""
         self._entries.pop(chat_id, None)
 
     async def close(self) -> None:
-        """Write what is pending."""
+        """Merge all journals."""
         await self.fold()
 
     def _entry(self, chat_id: ChatId) -> _Entry:
@@ -210,7 +210,7 @@ class EmbeddingCache:
         return unit(vectors)
 
     def _fits(self, chat: WarmChat | None) -> bool:
-        """Whether a chat's vectors have the width of those that the model gives now."""
+        """True if a chat's vectors have the dimension that the model gives now."""
         return chat is None or not (chat.width and self._width) or chat.width == self._width
 
     async def _write(self, chat: WarmChat) -> None:

@@ -7,15 +7,15 @@ from smart_context.llm.models import Matrix
 
 _BLOCK_ROWS = 512
 _FEW_QUERIES = 4
-"""Up to this number, one product for each is faster than one for all."""
+"""Up to this number of queries, one product each is faster than one for all."""
 
 _UNIT_TOLERANCE = 1e-5
 
 
 def unit(vectors: ArrayLike) -> Matrix:
-    """The rows at length 1, as float32; rows that are zero or not finite become zero rows.
+    """The rows scaled to length 1, as float32; zero and non-finite rows become zero rows.
 
-    A row that has length 1 already (to 1e-5) is given back bit for bit.
+    A row that already has length 1 (to 1e-5) is returned bit for bit.
 
     Args:
         vectors: Shape (n, d), or (d,) for a single one.

@@ -1,7 +1,7 @@
 """The files of a chat's vectors: the JSON file of docs/chats.md and a journal next to it.
 
-The journal is a line of JSON (version, model, dimensions) and then records: the key's length, a
-checksum, the key, the vector. A record that was cut off by a crash ends the reading, no more.
+The journal is a line of JSON (version, model, dimensions) followed by records: the key's length, a
+checksum, the key, the vector. Reading stops at a record that a crash cut off.
 """
 
 import base64
@@ -38,7 +38,7 @@ Stored = tuple[list[str], Matrix]
 
 @with_config(ConfigDict(val_json_bytes="base64"))
 class _Document(TypedDict):
-    """The JSON as pydantic reads it, several times faster than `json` and `binascii`."""
+    """The JSON file; pydantic reads it several times faster than `json` and `binascii`."""
 
     version: Any
     model: Any
@@ -47,7 +47,7 @@ class _Document(TypedDict):
 
 
 class Sidecar:
-    """The JSON at `path` and the journal beside it, for the vectors of one model.
+    """The JSON file at `path` and the journal next to it, for the vectors of one model.
 
     Its methods block: call them from a worker thread, one at a time.
     """
@@ -59,7 +59,7 @@ class Sidecar:
         self.has_journal = False
 
     def read(self) -> Stored:
-        """What is stored for this model; nothing if there is none or it is damaged."""
+        """The stored vectors of this model; none if the files are missing or damaged."""
         keys, vectors = self._read_json()
         newer_keys, newer = self._read_journal()
         if not newer_keys:
@@ -69,10 +69,10 @@ class Sidecar:
         return keys + newer_keys, np.concatenate([vectors, newer])
 
     def write(self, keys: Sequence[str], vectors: Matrix) -> None:
-        """Replace the JSON, and remove the journal, which it now contains.
+        """Replace the JSON file, and remove the journal, which it now contains.
 
         Raises:
-            StoreFailed: If the disk says no; the old file is intact.
+            StoreFailed: If the disk refuses; the old file is intact.
         """
         dimensions = vectors.shape[1] if vectors.ndim > 1 else 0
         rows = vectors.astype("<f4", copy=False)
@@ -89,10 +89,10 @@ class Sidecar:
         self.has_journal = False
 
     def append(self, keys: Sequence[str], vectors: Matrix) -> None:
-        """Add records to the journal; costs the same however many there are.
+        """Add records to the journal; the cost doesn't depend on its length.
 
         Raises:
-            OSError: If the disk says no.
+            OSError: If the disk refuses.
         """
         records = b"".join(
             _record(key, row.astype("<f4", copy=False).tobytes())
@@ -164,7 +164,7 @@ class Sidecar:
 
 
 def _read_patiently(content: bytes) -> _Document:
-    """What pydantic refuses but we may have written: ids with halves of characters."""
+    """Read what pydantic refuses but we may have written: ids with lone surrogates."""
     document = json.loads(content.decode("utf-8", "surrogatepass"))
     vectors = document["vectors"]
     if not isinstance(vectors, dict) or type(document["dimensions"]) is not int:
@@ -179,10 +179,10 @@ def nothing_stored() -> Stored:
 
 
 def _rows(data: bytes, count: int, dimensions: int) -> Matrix:
-    """Raises ValueError if the data are not that many vectors of numbers."""
+    """The vectors as rows; ValueError if the data are not `count` finite vectors."""
     rows = np.frombuffer(data, dtype="<f4").reshape(count, dimensions)
     if not np.isfinite(rows).all():
-        raise ValueError("a vector holds what is no number")
+        raise ValueError("a vector holds a value that is not a finite number")
     return unit(rows.astype(np.float32, copy=False))
 
 
@@ -192,7 +192,7 @@ def _record(key: str, vector: bytes) -> bytes:
 
 
 def _records(data: bytes, vector_bytes: int) -> tuple[list[str], bytes, int]:
-    """Keys, vectors one after another, and how many bytes of `data` are whole records."""
+    """The keys, the joined vectors, and the number of bytes in whole records."""
     keys: list[str] = []
     vectors: list[bytes] = []
     position = 0

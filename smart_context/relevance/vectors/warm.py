@@ -18,8 +18,8 @@ Keyed = tuple[str, str]
 class WarmChat:
     """Vectors by key, and the messages that they were last asked for.
 
-    `place` takes the chat's messages and tells what has no vector yet; `add` takes those vectors;
-    `matrix` gives the rows in the messages' order. One caller at a time.
+    `place` takes the chat's messages and returns those without a vector; `add` takes the missing
+    vectors; `matrix` gives the rows in the messages' order. One caller at a time.
     """
 
     def __init__(self, sidecar: Sidecar, stored: Stored) -> None:
@@ -34,34 +34,34 @@ class WarmChat:
 
     @property
     def size(self) -> int:
-        """How many vectors are held."""
+        """The number of vectors."""
         return len(self._rows)
 
     @property
     def width(self) -> int:
-        """The dimension of the vectors; 0 when none is held."""
+        """The dimension of the vectors; 0 if there are none."""
         return self._vectors.width if self._rows else 0
 
     @property
     def has_leavers(self) -> bool:
-        """Whether vectors are held of messages that were edited or deleted."""
+        """True if there are vectors of messages that were edited or deleted."""
         return len(self._rows) > len(self._present())
 
     def ready(self, messages: tuple[Message, ...]) -> Matrix | None:
         """The rows of the messages that `matrix` was last made for, or of the first of them.
 
-        `None` for others, and while there is none. The one method that may be called while
-        another is at work.
+        `None` for other messages, and before `matrix` was called. The only method that may run
+        while another one does.
         """
         known, rows = self._last
         return rows[: len(messages)] if messages and messages == known[: len(messages)] else None
 
     def is_all(self, messages: tuple[Message, ...]) -> bool:
-        """Whether `matrix` was last made for as many messages."""
+        """True if `matrix` was last made for this number of messages."""
         return len(messages) == len(self._last[0])
 
     def place(self, messages: tuple[Message, ...]) -> list[Keyed]:
-        """Take these messages; gives those that must be embedded, each once, in order."""
+        """Take these messages; returns those to embed, each once, in order."""
         same = common_length(messages, self._messages)
         del self._keys[same:]
         self._keys += [_key(message) for message in messages[same:]]
@@ -80,11 +80,11 @@ class WarmChat:
         return [(key, self._messages[place].text) for key, place in places.items()]
 
     def add(self, keys: Sequence[str], vectors: Matrix) -> bool:
-        """Hold these vectors too.
+        """Add vectors.
 
         Returns:
-            Whether they have the dimension of those that are held. If not, the others are dropped
-            and these are held alone: the model has changed under its name.
+            True if they have the dimension of the others. If not, the model has changed under its
+            name: the others are dropped.
         """
         fits = not self._rows or vectors.shape[1] == self._vectors.width
         if not fits:
@@ -116,7 +116,7 @@ class WarmChat:
         """Store the vectors of the placed messages, and forget those of others.
 
         Raises:
-            StoreFailed: If the disk says no.
+            StoreFailed: If the disk refuses.
         """
         keys = self._present()
         vectors = self._vectors.view()[[self._rows[key] for key in keys]]
@@ -129,7 +129,7 @@ class WarmChat:
 
 
 class _Growing:
-    """Rows that are added at the end in amortised constant time; views stay valid for ever."""
+    """Rows that grow at the end in amortised constant time; views stay valid."""
 
     def __init__(self, rows: Matrix | None = None) -> None:
         self._buffer = np.zeros((0, 0), dtype=np.float32) if rows is None else rows
@@ -144,7 +144,7 @@ class _Growing:
         return int(self._buffer.shape[1])
 
     def keep(self, count: int) -> None:
-        """Forget all but the first `count` rows; what was handed out is not written over."""
+        """Forget all but the first `count` rows; views are not overwritten."""
         if count < self._used:
             self._used = count
             self._is_shared = True
@@ -180,9 +180,9 @@ def _key(message: Message) -> str:
 
 
 def common_length(messages: tuple[Message, ...], others: tuple[Message, ...]) -> int:
-    """How many messages at the beginning are the same."""
+    """The number of equal messages at the beginning."""
     shorter = min(len(messages), len(others))
-    if messages[:shorter] == others[:shorter]:  # the same objects as a rule: no time at all
+    if messages[:shorter] == others[:shorter]:  # usually the same objects, which is fast
         return shorter
     pairs = zip(messages, others, strict=False)
     return next((place for place, (one, other) in enumerate(pairs) if one != other), shorter)

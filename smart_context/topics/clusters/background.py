@@ -1,4 +1,4 @@
-"""Takes away what all messages of a chat have in common."""
+"""Removes what all messages of a chat have in common."""
 
 import numpy as np
 
@@ -6,14 +6,14 @@ from smart_context.llm.models import Matrix
 
 
 def without_background(vectors: Matrix, limit: float) -> Matrix:
-    """The rows less what all messages of the chat share, as far as they share too much.
+    """Subtract from the rows what they share, until they differ enough; returns unit rows.
 
-    In a language that the model hardly knows, or in a chat about one field, everything is
-    alike; what is left then tells the messages apart. Unit rows.
+    In a chat about one field, or in a language that the model hardly knows, all messages are
+    alike; the rest then sets them apart.
 
     Args:
         vectors: Shape (n, d), unit rows.
-        limit: The mean cosine of two rows from which on they share too much.
+        limit: The largest mean cosine of two rows that is left as it is.
     """
     mean = vectors.mean(axis=0)
     if _alikeness(vectors) <= limit:

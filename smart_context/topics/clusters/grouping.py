@@ -1,4 +1,4 @@
-"""The subjects of a chat: groups of messages, and groups of these where they are many."""
+"""Groups the messages of a chat into subjects, and many subjects into wider ones."""
 
 import math
 from collections.abc import Sequence
@@ -29,11 +29,11 @@ Vector = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """Something that a chat is about.
+    """A subject of a chat.
 
     Attributes:
         places: The positions of its messages, ascending.
-        parts: The narrower subjects that it is made of; none if it is one.
+        parts: The narrower subjects in it; empty if it has none.
     """
 
     places: tuple[int, ...]
@@ -42,9 +42,9 @@ class Subject:
 
 @cache
 def ordinary_direction(model: str) -> Vector | None:
-    """The mean vector of everyday messages, if it is known for the embedding model.
+    """The mean vector of everyday messages; `None` if unknown for the embedding model.
 
-    `python -m tests.benchmarks.fit_relevance` makes the file.
+    `python -m tests.benchmarks.fit_relevance` writes the file.
     """
     if model.lower().rsplit("/", 1)[-1] not in _MODELS:
         return None
@@ -62,16 +62,16 @@ def subjects_of(
 ) -> list[Subject]:
     """The subjects of a chat, the largest first.
 
-    A question with its answers is not divided. In a long chat no subject has more than 35 % of the
-    messages. More subjects than `most` are put together; a subject is then made of parts.
+    A question and its answers stay together. In a long chat, no subject has more than 35 % of the
+    messages. If there are more subjects than `most`, similar ones become parts of a wider one.
 
     Args:
         vectors: Shape (n, d), the messages' embeddings, unit rows.
         lexical: Shape (n, e), their words as vectors.
-        is_answer: For each message, whether it answers the one before.
+        is_answer: For each message, True if it answers the previous one.
         most: The largest number of subjects.
         ordinary: The mean vector of everyday messages.
-        is_read: Whether the embedding model knows the language of the chat.
+        is_read: True if the embedding model knows the chat's language.
     """
     count = len(vectors)
     if not count:
@@ -96,7 +96,7 @@ def subjects_of(
 
 
 def _rows(vectors: Matrix, lexical: Matrix, ordinary: Vector | None, *, is_read: bool) -> Matrix:
-    """Unit rows of meaning and words, less what ordinary messages and those of the chat share."""
+    """Unit rows of meaning and words, without what everyday and all of these messages share."""
     prior = np.zeros(vectors.shape[1], dtype=np.float32) if ordinary is None else ordinary
     mean = (vectors.sum(axis=0) + _PRIOR * prior) / (len(vectors) + _PRIOR)
     limit, weight = (_ALIKENESS, _WORDS) if is_read else (_ALIKENESS_UNREAD, _WORDS_UNREAD)
@@ -105,7 +105,7 @@ def _rows(vectors: Matrix, lexical: Matrix, ordinary: Vector | None, *, is_read:
 
 
 def _roots(found: Sequence[Merge], count: int) -> NDArray[np.intp]:
-    """The group of each of `count` units when these joins are made."""
+    """The group of each of `count` units after these merges."""
     root = np.arange(count)
     for merge in found:
         root[root == root[merge.gone]] = root[merge.kept]
@@ -119,9 +119,9 @@ def _with_offshoots(
     sizes: NDArray[np.intp],
     largest: float,
 ) -> NDArray[np.intp]:
-    """The groups, short ones joined with what they stand in or beside, if they are a bit alike.
+    """Merge short groups into the most similar group next to or around them.
 
-    One question with its answer, among very many messages, need not be as alike.
+    A single question with its answer, in a long chat, needs less similarity.
     """
     root = root.copy()
     held = np.bincount(root, sizes, len(root))

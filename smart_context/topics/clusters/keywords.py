@@ -13,10 +13,9 @@ _FEWEST_LETTERS = 3
 def keywords_of(
     texts: Sequence[str], groups: Sequence[Sequence[int]], *, most: int = _MOST
 ) -> list[tuple[str, ...]]:
-    """For each group of positions in `texts` its keywords, the most telling first.
+    """The keywords of each group of positions in `texts`, the most telling first.
 
-    A word counts once a message. One spelling stands for all forms of a word. An empty group has
-    none.
+    A word counts once per message; one spelling represents all its forms.
     """
     words = [_words(text) for text in texts]
     holding = Counter(key for spellings in words for key in spellings)
@@ -26,7 +25,7 @@ def keywords_of(
 
 
 def _words(text: str) -> dict[str, str]:
-    """The content words of a text: stem and one spelling of each."""
+    """The content words of a text, as one spelling by stem."""
     spellings: dict[str, str] = {}
     for word in spelled_words(text):
         if not is_stop_word(word) and not word.isdigit() and _is_long_enough(word):
@@ -48,7 +47,7 @@ def _telling(
             spelled.setdefault(key, Counter())[word] += 1
 
     def weight(key: str) -> tuple[float, str]:
-        """Used often here and seldom elsewhere; ties in lexical order."""
+        """Sorts words that are frequent here and rare elsewhere first; ties by stem."""
         share = inside[key] / holding[key]
         return -share * inside[key] * math.log(1 + total / holding[key]), key
 

@@ -1,6 +1,6 @@
-"""Groups a chat's messages by subject: a question with its answers is a unit, units are joined.
+"""Clusters a chat's units, each a question with its answers, by average linkage.
 
-Average link over rows without what all chats share; neighbours in time are a little more alike.
+Neighbours in time count as a little more alike.
 """
 
 from collections.abc import Sequence
@@ -17,12 +17,12 @@ _NEVER = np.float32(-9)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Merge:
-    """Two groups that become one.
+    """A merge of two groups.
 
     Attributes:
-        kept: The number of the first one; the joined group goes by it.
-        gone: The number of the other.
-        alike: How alike they are on average.
+        kept: The number of the first group, which the merged one keeps.
+        gone: The number of the other group.
+        alike: Their mean similarity.
     """
 
     kept: int
@@ -31,13 +31,13 @@ class Merge:
 
 
 def units_of(is_answer: Sequence[bool]) -> Labels:
-    """Shape (n,): the number of each message's unit; answers belong to what they answer."""
+    """Shape (n,): the number of each message's unit; answers belong to their question."""
     begins = [not answer for answer in is_answer]
     return np.asarray(np.maximum(np.cumsum(begins) - 1, 0), dtype=np.intp)
 
 
 def coarser(units: Labels, rows: Matrix, most: int) -> Labels:
-    """At most that many units: those that are most like the one before are part of it."""
+    """At most `most` units: those that are most similar to the previous one are joined to it."""
     count = int(units[-1]) + 1 if len(units) else 0
     if count <= most:
         return units
@@ -57,13 +57,13 @@ def unit_rows(rows: Matrix, units: Labels) -> Matrix:
 def merges(
     rows: Matrix, bonus: float, *, sizes: Sequence[int], most: float = np.inf
 ) -> list[Merge]:
-    """The joins by average link, the most alike first, until one group is left or none may join.
+    """The merges by average linkage, the most similar first, until no two groups may merge.
 
     Args:
         rows: Shape (u, d), unit rows in order of time.
-        bonus: How much more alike neighbours in time are taken to be.
-        sizes: How many messages each row is of.
-        most: No group gets more messages than that.
+        bonus: The similarity that is added for neighbours in time.
+        sizes: The number of messages of each row.
+        most: The maximum number of messages in a group.
     """
     count = len(rows)
     links = _first_links(rows, bonus)

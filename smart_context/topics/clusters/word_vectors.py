@@ -1,4 +1,4 @@
-"""The words of messages as short vectors, so that shared words count beside shared meaning."""
+"""The words of messages as short vectors, so that shared words count besides meaning."""
 
 import math
 import zlib
@@ -13,14 +13,14 @@ from smart_context.text.words import content_words
 
 _WIDTH = 256
 _WEIGHT = 0.3
-"""The square of a row's length: how much words count beside an embedding, which counts 1."""
+"""The squared length of a row: the weight of words, relative to an embedding's 1."""
 
 
 def word_vectors(texts: Sequence[str]) -> Matrix:
-    """Shape (n, 256): rows of equal length, or zero for a text that shares no word with another.
+    """Shape (n, 256): rows of equal length; zero for a text without a shared word.
 
-    Words are weighted by rarity and folded by a fixed random projection: the same texts, the same
-    rows, on every machine.
+    Words are weighted by rarity and folded by a fixed random projection: the same texts give the
+    same rows on every machine.
     """
     documents = [set(content_words(text)) for text in texts]
     holding = Counter(word for document in documents for word in document)

@@ -1,1 +1,1 @@
-"""Names a group of messages by a phrase from them."""
+"""Names groups of messages by phrases of the chat."""

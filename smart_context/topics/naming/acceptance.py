@@ -1,4 +1,4 @@
-"""Which names may be shown: whole words of the chat, and never a speaker or a courtesy."""
+"""Accepts names as labels: whole words, without speakers or courtesies."""
 
 import re
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ _LONGEST_WORDS = 4
 
 
 def accepted(text: str, texts: Sequence[str], speakers: AbstractSet[str]) -> str:
-    """The label that a name makes; empty if it would be none.
+    """The label made from a name; empty if it is refused.
 
     Args:
-        text: A phrase of the chat, or two with `&` between.
+        text: A phrase of the chat, or two joined by `&`.
         texts: The chat's messages, which show where words begin and end.
-        speakers: The lower-cased names of those who speak.
+        speakers: The lower-cased names of the speakers.
     """
     parts = [whole_phrase(part.strip(), texts) for part in text.split(" & ")]
     label = clean_label(" & ".join(parts))
@@ -38,12 +38,12 @@ def accepted(text: str, texts: Sequence[str], speakers: AbstractSet[str]) -> str
 
 
 def _last_word(part: str) -> str:
-    """The last word, lower-cased, if the script has spaces: names don't end with function words."""
+    """The last word in lower case; empty in a script without spaces."""
     return "" if UNSPACED_RUN.search(part) else part.lower().replace("\u2019", "'").split()[-1]
 
 
 def is_courtesy(text: str) -> bool:
-    """Whether a message says nothing but a greeting, thanks, or the like."""
+    """True if a message says nothing but a greeting, thanks, or the like."""
     if UNSPACED_RUN.search(text):
         return len(text) <= _LONGEST_UNSPACED and _is_all_courtesies(text)
     words = _words(text)
@@ -56,7 +56,7 @@ def is_courtesy(text: str) -> bool:
 
 
 def is_said(text: str, texts: Sequence[str]) -> bool:
-    """Whether the words are somewhere side by side."""
+    """True if some text contains the words side by side."""
     return any(text.lower() in said.lower() for said in texts)
 
 
@@ -106,7 +106,7 @@ def _unspaced_courtesies() -> tuple[str, ...]:
 
 
 def _is_speaker(word: str, speakers: AbstractSet[str]) -> bool:
-    """Whether it is a speaker's name, or what it is shortened to."""
+    """True if a word is a speaker's name, or short for it."""
     name = _POSSESSIVE.sub("", word)
     return any(
         name == speaker or (len(name) >= _SHORTEST_NICKNAME and speaker.startswith(name))

@@ -1,4 +1,4 @@
-"""Finds where a phrase begins and ends in scripts without spaces between words."""
+"""Finds the borders of phrases in scripts without spaces between words."""
 
 import re
 from collections.abc import Sequence
@@ -17,10 +17,10 @@ _MOST_TEXTS = 200
 
 
 def whole_phrase(part: str, texts: Sequence[str]) -> str:
-    """The phrase cut or extended to whole words; empty if it has none.
+    """The phrase cut or extended to whole words; empty if none is left.
 
     Args:
-        part: A phrase; in a script with spaces it comes back as it is.
+        part: A phrase; in a script with spaces it is returned unchanged.
         texts: The chat's messages.
     """
     if not UNSPACED_RUN.search(part):

@@ -1,4 +1,4 @@
-"""What could name a group of messages, and how much speaks for it."""
+"""The candidates for the name of a group of messages, with their weights."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -23,7 +23,7 @@ class Group:
     """The messages to be named.
 
     Attributes:
-        weights: How much each message counts, by its position; an answer counts less than 1.
+        weights: The weight of each message, by position; below 1 for an answer.
         opening: The position of the first question.
     """
 
@@ -33,15 +33,15 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A phrase, or two nouns.
+    """A phrase, or a pair of nouns.
 
     Attributes:
-        text: As it would be shown.
-        words: What its words' forms have in common.
+        text: The name as shown.
+        words: The stems of its words.
         places: The group's messages that use one of its words.
-        weight: All that speaks for it but its nearness.
-        near: What its nearness to the group speaks for it.
-        phrase: What it is made of; none for two nouns.
+        weight: Its score without nearness.
+        near: Its score for nearness to the group.
+        phrase: Its phrase; `None` for a pair.
         is_spaced: Its script puts spaces between words.
     """
 
@@ -55,11 +55,11 @@ class Candidate:
 
 
 Noun = tuple[Candidate, Phrase]
-"""A candidate of one word, and the phrase that it is made of."""
+"""A candidate of one word, and its phrase."""
 
 
 def candidates_of(phrases: Sequence[Phrase], group: Group) -> list[Candidate]:
-    """The phrases that most speaks for, nearness left aside."""
+    """The phrases with the largest weights, without nearness."""
     used = [phrase for phrase in phrases if not phrase.places.isdisjoint(group.weights)]
     single = {phrase.words[0]: phrase for phrase in used if len(phrase.words) == 1}
     found = [_candidate(phrase, single, group) for phrase in used]
@@ -67,7 +67,7 @@ def candidates_of(phrases: Sequence[Phrase], group: Group) -> list[Candidate]:
 
 
 def pairs_of(candidates: Sequence[Candidate], group: Group) -> list[Candidate]:
-    """Two of the best nouns each: side by side where the language allows it, or with an `&`."""
+    """Pairs of the best nouns, joined by `&`, or side by side where the language allows it."""
     nouns = [
         (candidate, candidate.phrase)
         for candidate in sorted(candidates, key=rank)
@@ -85,11 +85,11 @@ def pairs_of(candidates: Sequence[Candidate], group: Group) -> list[Candidate]:
 
 
 def with_nearness(candidates: Sequence[Candidate], nearness: Matrix) -> list[Candidate]:
-    """The same candidates with what their meaning says.
+    """The same candidates with their score for nearness.
 
     Args:
         candidates: Phrases, or pairs.
-        nearness: Shape (n,): by how much each one is nearer to this group than to the others.
+        nearness: Shape (n,): how much nearer each is to this group than to the others.
     """
     return [
         replace(candidate, near=float(near) * _trust(candidate))
@@ -98,12 +98,12 @@ def with_nearness(candidates: Sequence[Candidate], nearness: Matrix) -> list[Can
 
 
 def rank(candidate: Candidate) -> tuple[float, str]:
-    """Sorts the best first."""
+    """The sort key that puts the best candidate first."""
     return -candidate.weight - candidate.near, candidate.text
 
 
 def _trust(candidate: Candidate) -> float:
-    """Models know whole words of spaced scripts; of others often single characters at most."""
+    """The weight of nearness: of scripts without spaces, models hardly know words."""
     return 1.0 if candidate.is_spaced else _NEAR_UNSPACED
 
 
@@ -132,7 +132,7 @@ def _candidate(phrase: Phrase, single: Mapping[str, Phrase], group: Group) -> Ca
 
 
 def _shape(phrase: Phrase, group: Group) -> float:
-    """Several words say more than one, above all if people use them together again."""
+    """The weight of a phrase's form: several words say more, above all if repeated."""
     if not phrase.is_spaced:
         return _CHARACTER * (min(_LONG, len(phrase.text)) - 2)
     if len(phrase.words) == 1:
@@ -163,7 +163,7 @@ def _with_and(one: Noun, other: Noun) -> tuple[str, float]:
 
 
 def _compound(central: Noun, other: Noun) -> str | None:
-    """One name of two nouns, if the first is singular and says what it is about."""
+    """A name of two nouns side by side; `None` unless the first is singular and telling."""
     is_swapped = other[1].is_name or central[1].is_plural
     first, second = (other, central) if is_swapped else (central, other)
     is_fit = (

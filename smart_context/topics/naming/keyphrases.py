@@ -22,15 +22,15 @@ class Phrase:
     """A candidate for a label.
 
     Attributes:
-        words: What all forms of its words have in common; what makes two spellings the same.
-        spellings: How it is written, and how often.
+        words: The stems of its words, equal for all spellings of the phrase.
+        spellings: Its spellings, with their counts.
         places: The messages that use it.
-        noun: From 0 to 1: how sure it is that its main word is a noun.
-        is_name: Its words are written as names are.
+        noun: The probability that its main word is a noun.
+        is_name: Its words are capitalised like names.
         is_spaced: Its script puts spaces between words.
-        is_fragment: It is hardly used but as a part of one and the same longer phrase.
-        is_loose: It is no name unless people use it again: `community coming`, `sense of calm`.
-        has_compounds: In its language two nouns side by side are one name.
+        is_fragment: It is mostly used as part of one longer phrase.
+        is_loose: It is a name only if it is used again: `community coming`, `sense of calm`.
+        has_compounds: In its language, two nouns side by side can be a name.
     """
 
     words: tuple[str, ...]
@@ -45,7 +45,7 @@ class Phrase:
 
     @property
     def text(self) -> str:
-        """A spelling with capitals inside, or else the commonest; of equal ones the shortest."""
+        """A spelling with capitals inside, or else the most common; of equal ones the shortest."""
         return min(
             self.spellings,
             key=lambda text: (text[1:] == text[1:].lower(), -self.spellings[text], len(text), text),
@@ -53,7 +53,7 @@ class Phrase:
 
     @property
     def is_plural(self) -> bool:
-        """Whether it looks like more than one of something, in English."""
+        """True if it looks like an English plural."""
         text = self.text
         return not self.is_name and text.endswith("s") and not text.endswith(_SINGULARS_IN_S)
 
@@ -104,7 +104,7 @@ def _spans(tokens: Sequence[Token], grammar: Grammar, evidence: NounEvidence) ->
 def _with_modifiers(
     tokens: Sequence[Token], run: Run, grammar: Grammar, evidence: NounEvidence
 ) -> Iterator[Span]:
-    """The last words of a run: `solar panels`; what stands before a noun tells more of it."""
+    """A noun with the words that modify it: `solar panels`."""
     begin, end = run
     head = tokens[end - 1].lower
     if evidence.share(head, grammar) < _SURE:
@@ -119,7 +119,7 @@ def _with_modifiers(
 def _begins_name(
     tokens: Sequence[Token], first: int, begin: int, grammar: Grammar, evidence: NounEvidence
 ) -> bool:
-    """Whether the word can be a part of a name: at a sentence's begin it is often a request."""
+    """True if a word can begin a name; at the start of a sentence, it is often a request."""
     word, before = tokens[first].lower, tokens[begin - 1]
     return (
         first > begin
@@ -151,7 +151,7 @@ def _with_adjective(
 def _joined(
     tokens: Sequence[Token], end: int, grammar: Grammar, evidence: NounEvidence
 ) -> Iterator[Span]:
-    """Two nouns with what joins them in between: `pain au levain`."""
+    """Two nouns with the words that join them: `pain au levain`."""
     for size in range(1, _MOST_JOINING + 1):
         joint = " ".join(token.lower for token in tokens[end : end + size])
         if joint not in grammar.joins:
@@ -166,7 +166,7 @@ def _joined(
 def _name_around(
     tokens: Sequence[Token], first: int, last: int, evidence: NounEvidence
 ) -> tuple[int, int]:
-    """The ends of two joined nouns, moved to take in the rest of a name of capitals."""
+    """The bounds of two joined nouns, extended to the whole of a capitalised name."""
     begin, end = first, last
     while tokens[begin - 1].kind is Kind.NAMING and evidence.is_name(tokens[begin - 1].lower):
         begin -= 1
@@ -176,10 +176,10 @@ def _name_around(
 
 
 def _is_loose(span: Sequence[Token], head: str, grammar: Grammar, evidence: NounEvidence) -> bool:
-    """Whether a phrase of several words is a name only if it is used again.
+    """True if a phrase of several words is a name only if it is used again.
 
-    So is one that ends with a gerund; and, where two nouns side by side are one name, one that
-    joins them otherwise, but for names: `capital of Canada`.
+    Holds for phrases that end with a gerund. In languages that put nouns side by side, it also
+    holds for nouns that are joined by words, except with a name: `capital of Canada`.
     """
     is_joined = any(token.kind is not Kind.NAMING for token in span)
     is_odd = is_joined and grammar.has_compounds and not evidence.is_name(span[-1].lower)

@@ -1,4 +1,4 @@
-"""Makes labels fit to be shown: clean, short, in Title Case."""
+"""Cleans labels for display: short, in Title Case, without control characters."""
 
 import re
 import unicodedata
@@ -21,8 +21,7 @@ _BREAKS = re.compile(r"\s+")
 def clean_label(text: str) -> str:
     """A label without control, invisible and direction characters, quotes and list marks.
 
-    At most 40 characters, cut between words where there are any. Words without capitals get one;
-    what has capitals keeps them. Empty if nothing is left.
+    At most 40 characters, cut between words if possible, in Title Case. Empty if nothing is left.
     """
     visible = "".join(
         " " if character.isspace() else character
@@ -34,7 +33,7 @@ def clean_label(text: str) -> str:
 
 
 def title_case(text: str) -> str:
-    """The words with a capital each, but for the small words inside."""
+    """Each word with a capital, except small words inside; words with capitals keep theirs."""
     words = text.split(" ")
     return " ".join(
         word
@@ -45,7 +44,7 @@ def title_case(text: str) -> str:
 
 
 def label_key(label: str) -> str:
-    """Equal for labels that differ in case, accents' encoding and spaces only."""
+    """A key that is equal for labels that differ only in case, Unicode form and spaces."""
     return _BREAKS.sub(" ", unicodedata.normalize("NFKC", label)).strip().casefold()
 
 

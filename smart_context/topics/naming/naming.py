@@ -26,7 +26,7 @@ _READ = 120
 _ASKED, _ANSWERED = 1.0, 0.7
 _CONTRAST = 0.3
 _ONE_WORD = 0.12
-"""A name of one word has to be that much better than one of several."""
+"""By how much a name of one word must be better than one of several."""
 
 _PLAIN_WORDS = 3
 
@@ -36,10 +36,10 @@ class Talk:
     """The n messages of a chat, to find names in.
 
     Attributes:
-        texts: What they say.
+        texts: Their texts.
         vectors: Shape (n, d), their embeddings.
-        is_answer: For each message, whether it is an answer: what people ask counts more.
-        speakers: The lower-cased names of those who speak: they name no subject.
+        is_answer: For each message, True if it is an answer; questions count more.
+        speakers: The lower-cased names of the speakers, which name no subject.
     """
 
     texts: Sequence[str]
@@ -61,8 +61,8 @@ async def labels_of(
     Args:
         talk: The chat.
         groups: Positions of the messages of each group; none is empty.
-        embedder: Made the vectors.
-        previous: Labels of the last extraction; used again where they fit.
+        embedder: The embedder that made the vectors.
+        previous: Labels of the last extraction, reused where they fit.
         taken: Labels of other topics of the chat.
 
     Raises:
@@ -92,7 +92,7 @@ async def _ranked(
     centres: Matrix,
     embedder: Embedder,
 ) -> list[list[Candidate]]:
-    """For each of the `unnamed` groups its candidates, best first."""
+    """The candidates of each of the `unnamed` groups, best first."""
     answers = frozenset(place for place, answer in enumerate(talk.is_answer) if answer)
     weighed = [_group(groups[number], answers) for number in unnamed]
     found = await asyncio.to_thread(_found, talk, groups, weighed, answers)
@@ -137,7 +137,7 @@ def _nearness(close: Matrix, number: int) -> Matrix:
 
 
 def _evenly(group: Sequence[int], most: int) -> Sequence[int]:
-    """At most `most` of them, spread evenly."""
+    """At most `most` positions of the group, evenly spread."""
     return group[:: -(-len(group) // most)]
 
 
@@ -153,7 +153,7 @@ def _label(
     others: Iterable[str],
     talk: Talk,
 ) -> str:
-    """The best name of several words, or of one if that is much better."""
+    """The best name of several words, or of one word if that is much better."""
     taken = {_label_words(label) for label in others}
     best: tuple[float, str] | None = None
     for candidate in candidates:
@@ -174,12 +174,12 @@ def _label(
 
 
 def _label_words(label: str) -> frozenset[str]:
-    """What two labels that say the same have in common: `Family & Moments`, `Family Moments`."""
+    """The stems of a label, equal for labels of the same words: `Family & Moments`."""
     return frozenset(stem(word) for word in label_key(label).split() if word != "&")
 
 
 def _plain_name(said: Sequence[str], speakers: AbstractSet[str]) -> str:
-    """The first words that say something, where nothing better is to be had."""
+    """The first content words, for a group without a better name."""
     for text in said:
         words = [
             word

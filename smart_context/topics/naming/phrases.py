@@ -1,4 +1,4 @@
-"""All phrases of a chat that could name one of its topics, whatever the language."""
+"""Finds the phrases of a chat that could name its topics, in any language."""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
@@ -12,20 +12,20 @@ from smart_context.topics.naming.words.tokens import Token, plain_text, tokens_o
 _READ, _LONGEST, _SHORTEST = 300_000, 3_000, 200
 _READ_FOR_LANGUAGE = 300
 _DENSITY = 3
-"""A character of Chinese says as much as this number of English ones."""
+"""The number of English characters that say as much as a Chinese one."""
 
 
 def phrases_of(
     texts: Sequence[str], groups: Sequence[Sequence[int]], answers: AbstractSet[int] = frozenset()
 ) -> list[Phrase]:
-    """The candidates of the messages in `groups`, with the positions of those that use them.
+    """The candidates in the messages of `groups`, with the positions of those that use them.
 
-    Of long messages the beginning is read, the less of each the more there are.
+    Only the beginning of long messages is read, and less of each in larger groups.
 
     Args:
         texts: The chat's messages.
-        groups: Positions; the messages of a group share a subject, and mostly a language.
-        answers: Positions of the messages that are answers.
+        groups: Positions; the messages of a group share a subject, and usually a language.
+        answers: Positions of the answers.
     """
     plain: dict[int, str] = {}
     read: dict[int, tuple[list[Token], Grammar]] = {}

@@ -1,4 +1,4 @@
-"""Phrases of a chat that could name a topic, in scripts without spaces: Chinese above all."""
+"""Phrases of a chat that could name a topic, in scripts without spaces, mainly Chinese."""
 
 import re
 from collections import Counter
@@ -26,7 +26,7 @@ _PARTING_WORDS = (
     *("知道", "使用", "开始", "開始", "设置", "設置", "问题", "問題", "继续", "繼續"),
 )
 _PARTING = frozenset("最是我你您他她它也就还還很把被让讓给給从從为為谁誰而但或因请請吧吗嗎呢啊啥")
-"""Characters that hardly ever are a part of a name."""
+"""Characters that are hardly ever part of a name."""
 
 _NEVER_AT_EDGE = frozenset(
     "与與和跟及没沒不怎之所想说說到去来來在要会會能用加先再又太更都两兩几幾多少一二每各该該此其另着"
@@ -40,10 +40,10 @@ _NUMBERS = frozenset("三四五六七八九十百千万萬")
 _COUNTED = _NUMBERS | frozenset(
     "个個天年月日号號时時点點分块塊元度斤克公米里裡层層间間小周週星只隻次种種位条條份岁歲成倍"
 )
-"""What follows a number that is no part of a name, unlike that of `三文鱼`."""
+"""Characters after a number that is an amount, unlike in the name `三文鱼`."""
 
 _VERBS = frozenset("带帶住坐走买買找放吃喝选選装裝看做有定订訂留")
-"""At the beginning of three characters or more these are verbs."""
+"""Verbs at the beginning of a phrase of three characters or more."""
 
 _OFTEN_VERBS = _VERBS | frozenset(
     "加打开開关關换換学學问問写寫读讀听聽跑拿搬洗炒煮切炸煎拍修改删刪"
@@ -57,7 +57,7 @@ def unspaced_phrases(texts: Mapping[int, str], asked: AbstractSet[int]) -> list[
 
     Args:
         texts: The messages by their position.
-        asked: Positions of the user's messages: there a whole stretch counts though said once.
+        asked: Positions of the user's messages, where a whole stretch counts even if used once.
     """
     found: dict[str, set[int]] = {}
     whole: set[str] = set()
@@ -78,13 +78,13 @@ def _phrase(piece: str, places: set[int], noun: float) -> Phrase:
 
 
 def stretches_of(text: str) -> Iterator[str]:
-    """The text's parts between spaces, marks, and words that are no part of a name."""
+    """The parts of a text between spaces, marks, and words that are not part of a name."""
     for run in UNSPACED_RUN.findall(text):
         yield from (stretch for stretch in _SPLIT.split(run) if len(stretch) >= _FEWEST)
 
 
 def begins_phrase(piece: str) -> bool:
-    """Whether a name may begin as the piece of two characters or more does."""
+    """True if a name may begin like this piece of two characters or more."""
     first = piece[0]
     is_amount = first in _NUMBERS and piece[1] in _COUNTED
     is_verb = first in _VERBS and len(piece) > _FEWEST
@@ -92,7 +92,7 @@ def begins_phrase(piece: str) -> bool:
 
 
 def ends_phrase(piece: str) -> bool:
-    """Whether a name may end as the piece does."""
+    """True if a name may end like this piece."""
     return piece[-1] not in _NEVER_LAST
 
 
@@ -107,7 +107,7 @@ def _pieces(stretch: str) -> Iterator[str]:
 
 
 def _repeated(found: Mapping[str, AbstractSet[int]]) -> Iterator[str]:
-    """What is used again, and not only within something longer."""
+    """The pieces that are used again, and not only inside one longer piece."""
     inside: dict[str, set[int]] = {}
     repeated = (piece for piece, places in found.items() if len(places) > 1)
     for piece in sorted(repeated, key=lambda piece: (-len(piece), piece)):
@@ -120,7 +120,7 @@ def _repeated(found: Mapping[str, AbstractSet[int]]) -> Iterator[str]:
 
 
 def _specific(found: Mapping[str, AbstractSet[int]], whole: Collection[str]) -> Iterator[str]:
-    """Whole stretches that end with what is used again: `麻婆豆腐` where `豆腐` is."""
+    """Whole stretches that end with a piece that is used again: `麻婆豆腐` with `豆腐`."""
     for piece in sorted(found.keys() & set(whole)):
         ends = (found.get(piece[begin:], ()) for begin in range(1, len(piece) - 1))
         if len(found[piece]) == 1 and any(len(places) > 1 for places in ends):
@@ -128,6 +128,6 @@ def _specific(found: Mapping[str, AbstractSet[int]], whole: Collection[str]) -> 
 
 
 def _has_loose_verb(piece: str, found: Mapping[str, AbstractSet[int]]) -> bool:
-    """Whether it begins or ends with a verb, and the rest is used without it as well."""
+    """True if it begins or ends with a verb, and the rest is used without it, too."""
     rests = [piece[1:]] * (piece[0] in _OFTEN_VERBS) + [piece[:-1]] * (piece[-1] in _OFTEN_VERBS)
     return any(rest in found and len(found[rest]) > len(found[piece]) for rest in rests)

@@ -1,8 +1,8 @@
-"""Finds what a user states about themselves, and which of it the chat has to do with.
+"""Finds the facts that users state about themselves, and those that matter to the chat.
 
 "I'm vegetarian." or "My uncle likes old books." asks nothing, yet later answers need it. Such a
-message stands when the rest of the chat is near it: an instruction holds in any case, a fact only
-where it matters.
+message becomes sticky if the rest of the chat is close to it. An instruction always holds, a fact
+only where it matters.
 """
 
 import re
@@ -49,10 +49,10 @@ _PASSING = re.compile("|".join(f"(?:{phrase})" for phrase in PASSING))
 def personal_statements(messages: Sequence[Message]) -> list[int]:
     """Positions of the user's messages that state a fact about them and ask nothing.
 
-    Tastes, traits, health, home and family count wherever they are said. What somebody has, did
-    or bought counts only in a note that nobody answered at length: most who mention it want help
-    with it. In several messages in a row, all that somebody says of themselves counts. Where both
-    sides tell of themselves, answered statements are small talk, but for diagnoses.
+    Tastes, traits, health, home and family always count. What users own, did or bought counts only
+    in a note without a long answer: most who mention it want help with it. In several messages in
+    a row, all that users say about themselves counts. Where both sides talk about themselves,
+    answered statements are small talk, except diagnoses.
     """
     is_small_talk = _is_small_talk(messages)
     found: list[int] = []
@@ -78,8 +78,8 @@ def _is_small_talk(messages: Sequence[Message]) -> bool:
         if message.role == "assistant" and before.role == "user"
     ]
     tolerated = int(_TOLD_SHARE * len(answers))
-    told = (text for text in answers if _tells_of_own_life(_plain(text)))
-    return next(islice(told, tolerated, None), None) is not None
+    personal = (text for text in answers if _tells_of_own_life(_plain(text)))
+    return next(islice(personal, tolerated, None), None) is not None
 
 
 def _tells_of_own_life(plain: str) -> bool:
@@ -100,7 +100,7 @@ def _is_personal(plain: str, *, is_note: bool = False) -> bool:
 
 
 def _is_about_oneself(plain: str) -> bool:
-    """Whether a message among several in a row states anything about its author."""
+    """True if a message says something about its author; for several in a row."""
     return bool(_FIRST_PERSON.search(plain)) and not (_ASKS.search(plain) or _PASSING.search(plain))
 
 
@@ -109,10 +109,10 @@ def _plain(text: str) -> str:
 
 
 def standing_facts(spoken: Sequence[Message], vectors: Matrix) -> frozenset[int]:
-    """Positions of the statements that the rest of the chat has to do with.
+    """Positions of the statements that matter to the rest of the chat.
 
-    Those are near it on average over their three nearest messages, statements
-    and their answers left out. In a chat of statements only, none stands: nothing needs it yet.
+    These are close to their three nearest messages on average, without statements and their
+    answers. In a chat of statements only, none matters yet.
 
     Args:
         spoken: The n messages.
@@ -135,7 +135,7 @@ def standing_facts(spoken: Sequence[Message], vectors: Matrix) -> frozenset[int]
 
 
 def _is_note(messages: Sequence[Message], place: int) -> bool:
-    """Whether another message of the user's follows, at most after a word of acknowledgement."""
+    """True if another user message follows, directly or after a short acknowledgement."""
     rest = messages[place + 1 : place + 3]
     if rest and rest[0].role == "assistant" and _is_acknowledgement(rest[0].text):
         rest = rest[1:]

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 -- the words of one language are easier to check in one line
-"""How people state facts about themselves, language by language.
+"""Phrases of facts that people state about themselves, by language.
 
 Regular expressions for the beginning of a lower-cased message with single spaces.
 """
@@ -129,13 +129,13 @@ TOLD: tuple[str, ...] = (
     r"(?:most|all|some) of my \w",
     r"i(?:'m| am) (?:willing|used|able|unable) to\b",
 )
-"""What somebody has, did or is about to do."""
+"""Possessions, deeds and plans."""
 
 OWN_LIFE = (
     rf"\bmy (?:{_KIN}|favou?rite|job|boss|school|house|home|car)\b"
     r"|\bi (?:live|work|study|grew up) (?:in|at|as|for|with)\b"
 )
-"""How somebody speaks of their own life, anywhere in a message: no assistant does."""
+"""Phrases about one's own life, anywhere in a message; assistants don't use them."""
 
 PASSING: tuple[str, ...] = (
     r"^(?:i|we)(?:'d| would| want| need| think| guess| see| mean| wonder| hope| wish)\b",
@@ -150,4 +150,4 @@ PASSING: tuple[str, ...] = (
     ),
     r"\bhow (?:do|can|should|would|to)\b",
 )
-"""Signs that the message wants something done, or is about work at hand."""
+"""Signs of a request, or of work at hand."""

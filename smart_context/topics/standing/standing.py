@@ -1,4 +1,4 @@
-"""Finds standing instructions without a model: what a user says once and means for good."""
+"""Finds standing instructions without a model: said once, meant for the whole chat."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -12,13 +12,13 @@ _LONG_SPACE = re.compile(r"\s{3,}+")
 
 
 def _pattern(phrases: Iterable[str], before: str = "") -> re.Pattern[str]:
-    """Finds any of the phrases in lower-cased text; what stands before all is tried once."""
+    """A pattern for any of the phrases in lower-cased text; their common prefix is tried once."""
     choices = "|".join(f"(?:{phrase.removeprefix(before)})" for phrase in phrases)
     pattern = f"{before}(?:{choices})".replace(" ?", r"(?:\s{1,2})?").replace(" ", r"\s{1,2}")
     return re.compile(pattern)
 
 
-# Apart by how they begin: together they would all be tried at every character.
+# Separate by prefix: in one pattern, all would be tried at every character.
 _AT_WORDS = _pattern((p for p in PHRASES if p.startswith(_WORD)), _WORD)
 _AT_CLAUSES = _pattern((p for p in PHRASES if p.startswith(BEGIN)), BEGIN)
 _EAST_ASIAN = _pattern(EAST_ASIAN)
@@ -26,16 +26,16 @@ _OTHERS = _pattern(p for p in PHRASES if not p.startswith((_WORD, BEGIN)) and p 
 
 
 def standing_instructions(messages: Sequence[Message]) -> tuple[MessageId, ...]:
-    """The user's messages that set something for the whole chat, chronological."""
+    """The user's messages with an instruction for the whole chat, chronological."""
     return tuple(
         message.id for message in messages if message.role == "user" and is_standing(message.text)
     )
 
 
 def is_standing(text: str) -> bool:
-    """Whether a user's text asks for something that holds until further notice.
+    """True if a user's text holds an instruction for the whole chat.
 
-    Of a long text only the beginning counts: what a pasted document demands is not meant.
+    Only the beginning of a long text counts: a pasted document may demand anything.
     """
     shown = text[:_BEGINNING] if len(text) > _LONGEST else text
     lowered = _LONG_SPACE.sub(_short_space, shown).lower()
@@ -48,5 +48,5 @@ def is_standing(text: str) -> bool:
 
 
 def _short_space(space: re.Match[str]) -> str:
-    """Two characters of white space; the first says whether a line ended."""
+    """Two characters of white space, the first a line end if there was one."""
     return "\n " if "\n" in space[0] else "  "

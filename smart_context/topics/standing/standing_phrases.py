@@ -1,10 +1,10 @@
-"""How people say that something holds for the whole chat, language by language.
+"""Phrases of standing instructions, by language.
 
-Regular expressions over a user's message, whatever the case; a space stands for any white space.
+Regular expressions for a lower-cased message; a space matches any white space.
 """
 
 BEGIN = r"(?:^|[.!?;,:\n] ?|\bplease |\band |\balso |\bbut )"
-"""Where a clause may begin."""
+"""Matches where a clause may begin."""
 _SAY = r"(?:answer|reply|respond|write)"
 _LANGUAGE = (
     r"(?:\w+ ){0,2}(?:english|german|french|spanish|italian|portuguese|dutch|chinese|japanese"

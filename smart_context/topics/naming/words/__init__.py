@@ -1,1 +1,1 @@
-"""What languages make words of: grammars, nouns, tokens."""
+"""Splits texts into tokens and finds nouns, by the grammar of each language."""

@@ -1,4 +1,4 @@
-"""How names look in a language: what stands before a noun, what before a verb, how words join."""
+"""The grammar of names in a language: the words before nouns and verbs, and between nouns."""
 
 import re
 from dataclasses import dataclass
@@ -10,27 +10,27 @@ _SHORTEST_STEM = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grammar:
-    """What tells nouns from other words, for one language.
+    """The signs of nouns in one language.
 
     Attributes:
-        code: ISO 639-1; empty for a language that is not known.
-        stop_words: Words that are no part of a name, unless they join two nouns.
-        weak_words: Those of them that mean something; in a name with capitals they count.
-        articles: What stands before a noun, and after a verb.
-        prepositions: What stands before a noun, or before an infinitive.
-        before_verbs: After these comes a verb or an adjective.
-        auxiliaries: Those of them that a question begins with, its noun after it.
-        expressions: Finds expressions whose nouns mean nothing: `of course`.
-        joins: What may stand inside a name, between two nouns.
-        noun_endings: Of words that are probably nouns.
-        other_endings: Of words that are probably none, unless they are used as such.
-        adjective_endings: Of words that may follow a noun and belong to it.
-        infinitive_endings: Of verbs after a preposition.
-        gerund_endings: Of words that are verbs after a preposition, and nouns after an article.
-        inflections: Endings to be taken off so that a noun's cases and numbers meet.
-        head_first: The noun comes first, what tells more of it after it.
-        has_compounds: Two nouns side by side are one name.
-        has_capital_nouns: Nouns are written with a capital.
+        code: ISO 639-1; empty for an unknown language.
+        stop_words: Words that are not part of a name, unless they join two nouns.
+        weak_words: Stop words with a meaning; they count in a capitalised name.
+        articles: Words before a noun, and after a verb.
+        prepositions: Words before a noun or an infinitive.
+        before_verbs: Words before a verb or an adjective.
+        auxiliaries: Those of them that begin a question and precede its noun.
+        expressions: Matches expressions whose nouns mean nothing: `of course`.
+        joins: Words inside a name, between two nouns.
+        noun_endings: Endings of probable nouns.
+        other_endings: Endings of words that are probably not nouns.
+        adjective_endings: Endings of adjectives that may follow their noun.
+        infinitive_endings: Endings of verbs after a preposition.
+        gerund_endings: Endings of verbs after a preposition, and of nouns after an article.
+        inflections: Endings that are removed so that all forms of a noun are equal.
+        head_first: The noun comes before the words that modify it.
+        has_compounds: Two nouns side by side can be a name.
+        has_capital_nouns: Nouns are capitalised.
     """
 
     code: str
@@ -53,15 +53,15 @@ class Grammar:
     has_capital_nouns: bool = False
 
     def introduces(self, word: str) -> bool:
-        """Whether a noun, with or without what tells more of it, follows the lower-cased word."""
+        """True if a noun, with or without modifiers, follows the lower-cased word."""
         return word in self.articles or word in self.prepositions
 
     def without_expressions(self, text: str) -> str:
-        """The text with a break for each fixed expression."""
+        """The text with each fixed expression replaced by a break."""
         return self.expressions.sub(" . ", text) if self.expressions else text
 
     def key(self, word: str) -> str:
-        """What all forms of a lower-cased word have in common."""
+        """The stem of a lower-cased word, equal for all its forms."""
         if not self.inflections:
             return stem(word)
         for ending in self.inflections:

@@ -1,4 +1,4 @@
-"""The grammars of the languages that we know, as far as names go."""
+"""The grammars of the known languages."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ def grammars() -> Mapping[str, Grammar]:
 
 @cache
 def unknown_grammar() -> Grammar:
-    """The grammar of any other language: only the words that name no topic anywhere."""
+    """The grammar of any other language: only the stop words of all languages."""
     return Grammar(code="", stop_words=STOP_WORDS.union(*weak_words_of().values()))
 
 
@@ -61,7 +61,7 @@ def _phrases(table: Mapping[str, str | bool], name: str) -> list[str]:
 
 
 def grammar_of(words: Sequence[str]) -> Grammar:
-    """The grammar of the language that lower-cased words are most likely in."""
+    """The grammar of the language that these lower-cased words are most likely in."""
     if not words:
         return unknown_grammar()
     known = {code: sum(word in stops for word in words) for code, stops in STOP_WORDS_OF.items()}

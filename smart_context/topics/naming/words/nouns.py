@@ -1,4 +1,4 @@
-"""Which words of a chat are nouns, told by how they are used there."""
+"""Tells which words of a chat are nouns, by how they are used there."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -13,10 +13,10 @@ _DOUBT = 0.6
 
 
 class NounEvidence:
-    """Collects, word by word, what speaks for a noun and what speaks against it.
+    """Collects the evidence for and against each word being a noun.
 
-    A word counts as a noun where it follows an article or a preposition, or is written as a name;
-    as something else where it follows a pronoun or an auxiliary, or where an article follows it.
+    A word counts as a noun after an article or a preposition, or if it is written like a name; as
+    another word after a pronoun or an auxiliary, or before an article.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class NounEvidence:
         self._pairs: Counter[tuple[str, str]] = Counter()
 
     def read(self, tokens: Sequence[Token], grammar: Grammar) -> None:
-        """Takes one message into account."""
+        """Add the evidence of one message."""
         for run in runs_of(tokens):
             self._read_writing(tokens, run, grammar)
             if grammar.head_first:
@@ -38,23 +38,23 @@ class NounEvidence:
                 self._read_head_last(tokens, run, grammar)
 
     def is_name(self, word: str) -> bool:
-        """Whether a lower-cased word mostly has a capital where none is due."""
+        """True if a lower-cased word is mostly capitalised inside sentences."""
         return 2 * self._names[word] > self._inside[word] > 0
 
     def is_unit(self, word: str) -> bool:
-        """Whether a lower-cased word mostly stands after a number."""
+        """True if a lower-cased word mostly follows a number."""
         return 2 * self._counted[word] >= self._seen[word] > 0
 
     def is_other(self, word: str) -> bool:
-        """Whether a lower-cased word is more often something else than a noun."""
+        """True if a lower-cased word is mostly not a noun."""
         return self._against[word] > self._for[word]
 
     def are_pair(self, noun: str, other: str) -> bool:
-        """Whether the second lower-cased word follows the first one more than once."""
+        """True if the second lower-cased word follows the first one more than once."""
         return self._pairs[noun, other] > 1
 
     def share(self, word: str, grammar: Grammar) -> float:
-        """From 0 to 1: how sure it is that a lower-cased word is a noun here."""
+        """The probability that a lower-cased word is a noun in this chat."""
         if not grammar.code:
             return _UNKNOWN
         speaks_for = self._for[word] + _FORM * word.endswith(grammar.noun_endings)
@@ -131,13 +131,13 @@ class NounEvidence:
 
 
 def _is_noun_alone(tokens: Sequence[Token], place: int, grammar: Grammar) -> bool:
-    """Whether a single word after an article or a preposition is probably a noun."""
+    """True if a single word after an article or a preposition is probably a noun."""
     is_gerund = tokens[place].lower.endswith(grammar.gerund_endings)
     is_verb = is_gerund and tokens[place - 1].lower in grammar.prepositions  # `of taking`
     return not is_verb and not _modifies_weak(tokens, place, grammar)
 
 
 def _modifies_weak(tokens: Sequence[Token], place: int, grammar: Grammar) -> bool:
-    """Whether an adjective's form and a noun that says little follow: `a positive change`."""
+    """True if an adjective's form and a noun that says little follow: `a positive change`."""
     is_adjective = tokens[place].lower.endswith(grammar.other_endings)
     return is_adjective and tokens[place + 1].lower in grammar.weak_words

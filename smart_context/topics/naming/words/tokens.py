@@ -1,4 +1,4 @@
-"""A message as tokens: words that may name something, words that may not, and breaks."""
+"""Splits a message into tokens: words that may be part of a name, other words, breaks."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from smart_context.text.words import UNSPACED_RUN
 from smart_context.topics.naming.words.grammar import Grammar
 
 NUMBER = "0"
-"""What every number reads as, lower-cased."""
+"""The lower-cased form of every number."""
 
 _SHORTEST_WORD = 2
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+|www\.\S+", re.DOTALL)
@@ -20,7 +20,7 @@ _UNPARTED = re.compile(r"(?<=[a-z][.!?])(?=[A-Z][a-z])")
 """Between two sentences without a space: `booked.Your`."""
 
 _REFERENCE = re.compile(r"(?=.{6})[A-Z]{1,2}\d{4,}|(?=.{6})(?=\w*\d[A-Z])[A-Z]+\d[A-Z\d]*")
-"""`TR9635`, `WBB6XXRP`: a number of a booking, not a name."""
+"""`TR9635`, `WBB6XXRP`: a booking reference, not a name."""
 
 _ELISION = re.compile(
     r"(?:[ldjmnstc]|qu|un|jusqu|lorsqu|puisqu|[dnsc]?[ae]ll|sull|dall|quest|quell)'(?=..)",
@@ -32,11 +32,11 @@ _INVERTED = re.compile(
 
 
 class Kind(Enum):
-    """What a token can do."""
+    """The role that a token can have."""
 
-    NAMING = "may be a part of a name"
+    NAMING = "may be part of a name"
     STOP = "serves grammar or says little"
-    COMMA = "parts two phrases of a sentence"
+    COMMA = "separates two phrases of a sentence"
     BREAK = "ends a sentence, or begins a quotation, a heading, a list"
 
 
@@ -44,10 +44,10 @@ class Token(NamedTuple):
     """A word or a break.
 
     Attributes:
-        text: As it is written.
-        lower: Lower-cased.
-        kind: What it can do.
-        is_verb: Its form says that it is a verb.
+        text: The word as written.
+        lower: The word in lower case.
+        kind: Its possible role.
+        is_verb: Its form shows that it is a verb.
     """
 
     text: str
@@ -57,7 +57,7 @@ class Token(NamedTuple):
 
 
 Run = tuple[int, int]
-"""Begin and end of neighbouring words that may name something."""
+"""The bounds of neighbouring words that may be part of a name."""
 
 _COMMA = Token(",", ",", Kind.COMMA)
 _BREAK = Token(".", ".", Kind.BREAK)
@@ -70,7 +70,7 @@ def plain_text(text: str, most: int) -> str:
 
 
 def tokens_of(plain: str, grammar: Grammar) -> list[Token]:
-    """The words and breaks of a plain text, in order, with two breaks at either end.
+    """The words and breaks of a plain text, in order, between two breaks on either side.
 
     Stretches in scripts without spaces count as breaks.
     """
@@ -88,7 +88,7 @@ def tokens_of(plain: str, grammar: Grammar) -> list[Token]:
 
 
 def _join_names(tokens: list[Token], grammar: Grammar) -> None:
-    """Make weak words with a capital parts of a name: `Great` in `the Great Wall`."""
+    """Make capitalised weak words part of a name: `Great` in `the Great Wall`."""
     for place in range(2, len(tokens) - 2):
         token = tokens[place]
         is_weak = token.kind is Kind.STOP and token.lower in grammar.weak_words
@@ -100,12 +100,12 @@ def _join_names(tokens: list[Token], grammar: Grammar) -> None:
 
 
 def is_capital(token: Token) -> bool:
-    """Whether a word is written with a capital."""
+    """True if a word is capitalised."""
     return token.text[:1] != token.lower[:1]
 
 
 def runs_of(tokens: Sequence[Token]) -> Iterator[Run]:
-    """Stretches of neighbouring words that may name something; none at either end."""
+    """The runs of neighbouring words that may be part of a name; never at either end."""
     begin = 0
     for place, token in enumerate(tokens):
         if token.kind is not Kind.NAMING:
@@ -115,7 +115,7 @@ def runs_of(tokens: Sequence[Token]) -> Iterator[Run]:
 
 
 def _words(word: str, grammar: Grammar) -> Iterator[Token]:
-    """One token; in languages that write small words and great ones together, several."""
+    """One token, or several in languages that contract words."""
     if grammar.head_first:
         while elided := _ELISION.match(word):
             yield Token(elided.group(), elided.group().lower(), Kind.STOP)
