@@ -306,6 +306,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self._respond(b"")
 
+    def do_DELETE(self) -> None:
+        self._respond(b"")
+
     def do_POST(self) -> None:
         length = int(self.headers.get("Content-Length", 0))
         self._respond(self.rfile.read(length))
