@@ -2,10 +2,10 @@
 /** Palette, sheet of keys and page-wide keys of the chat page. */
 
 import { hueOf } from "../cloud/hues.js";
-import { wordsOf } from "../contexts/context-draft.js";
+import { plural, wordsOf } from "../contexts/context-draft.js";
 import { messagesCounted } from "../lib/text.js";
 import { startKeys } from "./keys.js";
-import { Palette } from "./palette.js";
+import { matching, Palette } from "./palette.js";
 import { closeDrawer, switchTheme } from "./page-frame.js";
 
 const NOTES = 8;
@@ -24,7 +24,7 @@ const NOTES = 8;
 export function startPageKeys(page) {
   const keys = /** @type {HTMLDialogElement} */ (document.getElementById("keys"));
   const palette = /** @type {HTMLDialogElement} */ (document.getElementById("palette"));
-  const finder = new Palette(palette, () => entries(page, keys), (query) => notes(page, query));
+  const finder = new Palette(palette, () => entries(page, keys), (query) => fromVault(page, query));
   finder.start();
   keys.addEventListener("click", (event) => event.target === keys && keys.close());
   startKeys({ openPalette: () => finder.open(), openKeys: () => keys.showModal(), close: closeDrawer, panel: page.panel });
@@ -61,9 +61,26 @@ function entries({ panel, run, chatId }, keys) {
   ];
 }
 
+/** Named contexts and notes; the server knows them. @param {Page} page @param {string} query @returns {Promise<Entry[]>} */
+async function fromVault(page, query) {
+  if (!page.wire.isOpen || !page.panel) return [];
+  return (await Promise.all([contexts(page, query), notes(page, query)])).flat();
+}
+
 /** @param {Page} page @param {string} query @returns {Promise<Entry[]>} */
-async function notes({ wire, chatId, panel }, query) {
-  if (!wire.isOpen || !panel) return [];
+async function contexts({ wire, chatId }, query) {
+  const { contexts: all } = await wire.call("smart_context.list_contexts");
+  const named = all.filter((/** @type {any} */ context) => !context.chat_id);
+  return matching(named.map((/** @type {{ key: string, items: number }} */ { key, items }) => ({
+    group: "Contexts",
+    name: key,
+    hint: plural(items, "item"),
+    run: () => location.assign(`/contexts/${encodeURIComponent(key)}?chat=${encodeURIComponent(chatId)}`),
+  })), query);
+}
+
+/** @param {Page} page @param {string} query @returns {Promise<Entry[]>} */
+async function notes({ wire, chatId }, query) {
   const paths = query ? [] : (await wire.call("smart_context.suggest_notes", { chat_id: chatId })).notes.slice(0, NOTES);
   if (!paths.length) {
     const { entries: found } = await wire.call("smart_context.find_files", { query: query || ".md", limit: NOTES });

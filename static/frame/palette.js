@@ -1,12 +1,12 @@
 // @ts-check
-/** The palette: chats, topics, notes and commands by name. */
+/** The palette: chats, topics, contexts, notes and commands by name. */
 
 import { newest } from "../lib/newest.js";
 import { visible } from "../lib/text.js";
 
 /** @typedef {{ group: string, name: string, hint?: string, hue?: string, isOn?: boolean, run: () => void }} Entry */
 /** @typedef {() => readonly Entry[]} Entries */
-/** @typedef {(query: string) => Promise<readonly Entry[]>} Notes */
+/** @typedef {(query: string) => Promise<readonly Entry[]>} Find  What only the server knows. */
 
 const LOOK_MS = 120;
 /** Of each group, before anything is typed and after. */
@@ -21,20 +21,20 @@ export class Palette {
   #wish;
   #find;
   /** @type {readonly Entry[]} */
-  #notes = [];
+  #found = [];
   /** @type {readonly Entry[]} */
   #shown = [];
   #chosen = 0;
 
-  /** @param {HTMLDialogElement} dialog @param {Entries} entries @param {Notes} notes */
-  constructor(dialog, entries, notes) {
+  /** @param {HTMLDialogElement} dialog @param {Entries} entries @param {Find} find */
+  constructor(dialog, entries, find) {
     this.#dialog = dialog;
     this.#box = /** @type {HTMLInputElement} */ (dialog.querySelector("input"));
     this.#list = /** @type {HTMLElement} */ (dialog.querySelector("[role=listbox]"));
     this.#entries = entries;
-    this.#find = notes;
+    this.#find = find;
     this.#wish = newest(LOOK_MS, (/** @type {readonly Entry[]} */ found) => {
-      this.#notes = found;
+      this.#found = found;
       this.#show(this.#chosen);
     });
   }
@@ -55,7 +55,7 @@ export class Palette {
 
   open() {
     this.#box.value = "";
-    this.#notes = [];
+    this.#found = [];
     this.#show(0);
     this.#dialog.showModal();
     this.#box.focus();
@@ -70,7 +70,7 @@ export class Palette {
   /** @param {number} chosen */
   #show(chosen) {
     const query = this.#box.value.trim();
-    this.#shown = [...matching(this.#entries(), query), ...this.#notes];
+    this.#shown = [...matching(this.#entries(), query), ...this.#found];
     /** @type {HTMLElement[]} */
     const rows = [];
     for (const [i, entry] of this.#shown.entries()) {
@@ -117,7 +117,7 @@ export class Palette {
 }
 
 /** The entries that hold all words of the query, a few of each group. @param {readonly Entry[]} entries @param {string} query */
-function matching(entries, query) {
+export function matching(entries, query) {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   /** @type {Map<string, number>} */
   const counts = new Map();

@@ -70,6 +70,21 @@ def test_a_note_of_the_palette_is_opened(new_page, server):
     expect(page).to_have_title("Notes/Harbour walk.md")
 
 
+def test_a_named_context_of_the_palette_is_opened(new_page, server):
+    server.ask("smart_context.save_context", key="Sea trip", items=["Notes/"])
+    page = open_chat(new_page, server)
+    page.keyboard.press("Control+k")
+    context = page.get_by_role("option", name="Sea trip")
+    expect(context).to_contain_text("1 item")
+    page.keyboard.type("another")
+    expect(context).to_be_hidden()
+    page.get_by_role("combobox").fill("trip sea")
+    expect(context).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"/contexts/Sea%20trip\?chat=mixed"))
+    expect(page.locator("#chosen")).to_contain_text("Notes")
+
+
 def test_digits_toggle_bubbles_but_not_while_writing(new_page, server):
     page = open_chat(new_page, server)
     box_of(page).focus()
