@@ -207,7 +207,7 @@ class _Expansion:
         return section_of(outline, fragment) if fragment else (outline.body, outline.length)
 
     def _may_take(self, path: str, place: Range, way: Sequence[tuple[str, int]]) -> bool:
-        holds_itself = any(path == file and place[0] <= at < place[1] for file, at in way)
+        holds_itself = any(path == file and place[0] <= start < place[1] for file, start in way)
         length = place[1] - place[0]
         is_beyond = len(way) > MAX_NESTING or not self._embeds_left or length > self._room
         if holds_itself or is_beyond:

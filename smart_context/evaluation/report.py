@@ -91,7 +91,7 @@ def as_json(measured: Measured) -> JsonObject:
 
 def rows_of(file: JsonObject) -> list[tuple[str, str]]:
     """The name and value of each measure that the file has data for."""
-    values = ((name, _at(file, keys)) for name, keys in _ROWS)
+    values = ((name, _value_at(file, keys)) for name, keys in _ROWS)
     return [(name, _shown(value)) for name, value in values if value is not None]
 
 
@@ -206,7 +206,7 @@ def _selections(findings: Findings) -> JsonObject | None:
     }
 
 
-def _at(file: JsonObject, keys: Sequence[str]) -> object:
+def _value_at(file: JsonObject, keys: Sequence[str]) -> object:
     found: object = file
     for key in keys:
         found = found.get(key) if isinstance(found, Mapping) else None
