@@ -1,8 +1,7 @@
 """Removes what all messages of a chat have in common."""
 
-import numpy as np
-
 from smart_context.llm.models import Matrix
+from smart_context.topics.clusters.unit_length import at_unit_length
 
 
 def without_background(vectors: Matrix, limit: float) -> Matrix:
@@ -21,11 +20,11 @@ def without_background(vectors: Matrix, limit: float) -> Matrix:
     low, high = 0.0, 1.0
     for _ in range(12):
         middle = (low + high) / 2
-        if _alikeness(_unit(vectors - middle * mean)) > limit:
+        if _alikeness(at_unit_length(vectors - middle * mean)) > limit:
             low = middle
         else:
             high = middle
-    return _unit(vectors - low * mean)
+    return at_unit_length(vectors - low * mean)
 
 
 def _alikeness(rows: Matrix) -> float:
@@ -33,8 +32,3 @@ def _alikeness(rows: Matrix) -> float:
     count = len(rows)
     total = rows.sum(axis=0)
     return (float(total @ total) - count) / max(1, count * (count - 1))
-
-
-def _unit(rows: Matrix) -> Matrix:
-    lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
-    return np.asarray(rows / np.where(lengths > 0, lengths, 1), dtype=np.float32)

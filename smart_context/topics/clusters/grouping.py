@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from smart_context.llm.models import Matrix
 from smart_context.topics.clusters.background import without_background
+from smart_context.topics.clusters.unit_length import at_unit_length
 from smart_context.topics.clusters.units import Merge, coarser, merges, unit_rows, units_of
 
 _ORDINARY = Path(__file__).with_name("ordinary.npy")
@@ -100,8 +101,8 @@ def _rows(vectors: Matrix, lexical: Matrix, ordinary: Vector | None, *, is_read:
     prior = np.zeros(vectors.shape[1], dtype=np.float32) if ordinary is None else ordinary
     mean = (vectors.sum(axis=0) + _PRIOR * prior) / (len(vectors) + _PRIOR)
     limit, weight = (_ALIKENESS, _WORDS) if is_read else (_ALIKENESS_UNREAD, _WORDS_UNREAD)
-    centred = without_background(_unit(vectors - mean), limit)
-    return _unit(np.hstack([centred, lexical * np.float32(weight)]))
+    centred = without_background(at_unit_length(vectors - mean), limit)
+    return at_unit_length(np.hstack([centred, lexical * np.float32(weight)]))
 
 
 def _roots(found: Sequence[Merge], count: int) -> NDArray[np.intp]:
@@ -159,8 +160,3 @@ def _subject(group: tuple[int, ...], narrow: Sequence[tuple[int, ...]]) -> Subje
         (part for part in narrow if part[0] in held), key=lambda part: (-len(part), part)
     )
     return Subject(places=group, parts=tuple(parts) if len(parts) > 1 else ())
-
-
-def _unit(rows: Matrix) -> Matrix:
-    lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
-    return np.asarray(rows / np.where(lengths > 0, lengths, 1), dtype=np.float32)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smart_context.llm.models import Matrix
+from smart_context.topics.clusters.unit_length import at_unit_length
 
 Labels = NDArray[np.intp]
 _NEVER = np.float32(-9)
@@ -51,7 +52,7 @@ def coarser(units: Labels, rows: Matrix, most: int) -> Labels:
 def unit_rows(rows: Matrix, units: Labels) -> Matrix:
     """Shape (u, d): the mean direction of each unit's rows."""
     begins = np.flatnonzero(np.diff(units, prepend=-1))
-    return _unit(np.add.reduceat(rows, begins, axis=0))
+    return at_unit_length(np.add.reduceat(rows, begins, axis=0))
 
 
 def merges(
@@ -102,8 +103,3 @@ def _first_links(rows: Matrix, bonus: float) -> Matrix:
     links[places[:-1], places[1:]] += np.float32(bonus)
     np.fill_diagonal(links, _NEVER)
     return links
-
-
-def _unit(rows: Matrix) -> Matrix:
-    lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
-    return np.asarray(rows / np.where(lengths > 0, lengths, 1), dtype=np.float32)

@@ -9,6 +9,7 @@ import numpy as np
 
 from smart_context.llm.models import Embedder, Matrix
 from smart_context.text.words import UNSPACED_RUN, is_stop_word, spelled_words, stem
+from smart_context.topics.clusters.unit_length import at_unit_length
 from smart_context.topics.naming.acceptance import accepted, is_said
 from smart_context.topics.naming.candidates import (
     Candidate,
@@ -193,9 +194,7 @@ def _plain_name(said: Sequence[str], speakers: AbstractSet[str]) -> str:
 
 
 def _centres(vectors: Matrix, groups: Sequence[Sequence[int]]) -> Matrix:
-    sums = np.stack([vectors[list(group)].sum(axis=0) for group in groups])
-    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
-    return np.asarray(sums / np.where(lengths > 0, lengths, 1), dtype=np.float32)
+    return at_unit_length(np.stack([vectors[list(group)].sum(axis=0) for group in groups]))
 
 
 def _numbered(label: str, keys: AbstractSet[str]) -> str:
