@@ -9,6 +9,11 @@ const RING = 46;
 const EDGE = 14;
 const MOST_DOTS = 60;
 const FEWEST_DOTS = 2;
+/** With more, their names would lie on each other. */
+const MOST_NAMED = 8;
+const LONGEST_NAME = 16;
+/** The picture's height is twenty lines of its text. */
+const LINES = 20;
 const FULL_TURN = 2 * Math.PI;
 /** Colours of the depths, as the topics' hues. */
 const HUES = ["9", "5", "1", "7", "3"];
@@ -21,7 +26,8 @@ const HUES = ["9", "5", "1", "7", "3"];
  * @returns {{ dots: Dot[], size: number }}  Within a square of that size.
  */
 export function ringsOf(depths) {
-  const inner = (depths[0]?.items.length ?? 0) > 1 ? RING / 2 : 0;
+  const isNamed = depths.reduce((sum, { items }) => sum + items.length, 0) <= MOST_NAMED;
+  const inner = (depths[0]?.items.length ?? 0) > 1 ? RING / (isNamed ? 1 : 2) : 0;
   const size = 2 * (inner + RING * Math.max(0, depths.length - 1) + EDGE);
   const dots = depths.flatMap(({ depth, items }, ring) => items.map(({ key }, i) => {
     const angle = (FULL_TURN * (i + ring / 2)) / items.length - Math.PI / 2;
@@ -43,17 +49,28 @@ export function showGraph(svg, { depths, links }) {
     const [a, b] = [at.get(from), at.get(to)];
     return a && b ? [drawn("line", { x1: a.x, y1: a.y, x2: b.x, y2: b.y })] : [];
   });
-  svg.replaceChildren(...lines, ...dots.map(dotOf));
+  const textSize = dots.length <= MOST_NAMED ? size / LINES : 0;
+  svg.replaceChildren(...lines, ...dots.map((dot, place) => dotOf(dot, place, textSize)));
 }
 
-/** A link to the note's line in the list below. @param {Dot} dot @param {number} place */
-function dotOf({ key, depth, x, y }, place) {
+/**
+ * A link to the note's line in the list below.
+ * @param {Dot} dot
+ * @param {number} place
+ * @param {number} textSize  Of its name; 0 for none.
+ */
+function dotOf({ key, depth, x, y }, place, textSize) {
   const { name } = wordsOf(key);
   const words = `${visible(name)}: ${depth === 0 ? "chosen" : `${depth} ${depth === 1 ? "link" : "links"} away`}`;
   const link = drawn("a", { href: `#item-${place}`, "aria-label": words, "data-hue": HUES[depth % HUES.length] });
   const title = drawn("title", {});
   title.textContent = words;
   link.append(title, drawn("circle", { class: "graph-room", cx: x, cy: y, r: 12 }), drawn("circle", { cx: x, cy: y, r: depth === 0 ? 7 : 5 }));
+  if (textSize) {
+    const label = drawn("text", { x, y: y + 8 + textSize, "font-size": textSize });
+    label.textContent = name.length > LONGEST_NAME ? `${visible(name.slice(0, LONGEST_NAME - 1))}…` : visible(name);
+    link.append(label);
+  }
   return link;
 }
 

@@ -112,6 +112,7 @@ def test_the_stepper_tells_what_one_step_further_would_add(new_page, server):
     graph = page.get_by_role("group", name="Notes that go in, and their links")
     expect(graph.get_by_role("link")).to_have_count(2)
     expect(graph.locator("line")).to_have_count(1)
+    expect(graph.locator("text")).to_have_count(2)
     graph.get_by_role("link", name=re.compile("1 link away$")).click()
     expect(page.locator(".item:target")).to_be_in_viewport()
     attach = page.get_by_role("button", name="Attach")
