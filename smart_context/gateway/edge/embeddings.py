@@ -31,12 +31,12 @@ async def embedded_vectors(body: Body, embedder: Embedder) -> Response:
     rows = [
         {
             "object": "embedding",
-            "index": at,
+            "index": index,
             "embedding": base64.b64encode(row.astype("<f4").tobytes()).decode()
             if encoding == "base64"
             else row.tolist(),
         }
-        for at, row in enumerate(vectors)
+        for index, row in enumerate(vectors)
     ]
     tokens = sum(count_tokens(text) for text in texts)
     usage = {"prompt_tokens": tokens, "total_tokens": tokens}

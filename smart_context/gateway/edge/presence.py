@@ -1,4 +1,4 @@
-"""Work that ends when nobody waits for it any more."""
+"""Work that is cancelled when nobody waits for it any longer."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -45,7 +45,7 @@ class Presence:
                 await asyncio.gather(task, return_exceptions=True)
 
     def close(self) -> None:
-        """Look no longer."""
+        """Stop watching."""
         for task in self._tasks:
             task.cancel()
 

@@ -54,19 +54,24 @@ def follow(
                 entries[piece][CUT] = True
             made.append(entries[piece])
             continue
-        at = piece[0]
-        place = matching.places[at]
+        index = piece[0]
+        place = matching.places[index]
         if place is not None:
-            entry = _known(entries[place], units[at], is_rewritten=at in matching.rewritten)
-        elif at in names:
-            entry = units[at].stored(names[at], now)
+            entry = _known(entries[place], units[index], is_rewritten=index in matching.rewritten)
+        elif index in names:
+            entry = units[index].stored(names[index], now)
         else:
-            entry = _from_branch(branches, units[at]) or units[at].stored(new_id(), now)
+            entry = _from_branch(branches, units[index]) or units[index].stored(new_id(), now)
         made.append(entry)
         ids.append(entry["id"])
     for run in reversed(matching.left):
         _leave(
-            branches, [entries[at] for at in run], _before(entries, run[0]), is_retry, new_id, now
+            branches,
+            [entries[index] for index in run],
+            _before(entries, run[0]),
+            is_retry,
+            new_id,
+            now,
         )
     document["messages"] = made
     _set_branches(document, branches)
@@ -107,11 +112,11 @@ def put_answer(
     branches = _branches(document)
     lists = [_entries(document), *(branch["messages"] for branch in branches)]
     for entries in lists:
-        for at in reversed(range(len(entries))):
-            if isinstance(entries[at], dict) and entries[at].get("id") == answer["id"]:
-                entries[at] = answer
+        for index in reversed(range(len(entries))):
+            if isinstance(entries[index], dict) and entries[index].get("id") == answer["id"]:
+                entries[index] = answer
                 for other in others:
-                    _add(branches, [other], _before(entries, at), new_id, now)
+                    _add(branches, [other], _before(entries, index), new_id, now)
     _set_branches(document, branches)
 
 
@@ -148,15 +153,15 @@ def _from_branch(branches: list[JsonObject], unit: Unit) -> JsonObject | None:
     """A message that the client had left and has gone back to."""
     for branch in branches:
         messages = messages_of(branch)
-        for at, key in enumerate(keys_of(messages)):
+        for index, key in enumerate(keys_of(messages)):
             if key == unit.key:
-                entry: JsonObject = branch["messages"].pop(at)
+                entry: JsonObject = branch["messages"].pop(index)
                 return entry
     return None
 
 
-def _before(entries: Sequence[Mapping[str, Any]], at: int) -> str | None:
-    return str(entries[at - 1].get("id")) if at > 0 else None
+def _before(entries: Sequence[Mapping[str, Any]], index: int) -> str | None:
+    return str(entries[index - 1].get("id")) if index > 0 else None
 
 
 def _branches(document: JsonObject) -> list[JsonObject]:

@@ -83,7 +83,7 @@ class _Rest:
     def match(self) -> None:
         self.places = self._by_content()
         taken = {place for place in self.places if place is not None}
-        missing = [at for at in range(self.same, len(self.messages)) if at not in taken]
+        missing = [index for index in range(self.same, len(self.messages)) if index not in taken]
         if missing:
             missing = self._shortened_answers(missing)
             missing = self._rewritten(missing)
@@ -91,8 +91,8 @@ class _Rest:
 
     def _by_content(self) -> list[int | None]:
         waiting: dict[bytes, list[int]] = defaultdict(list)
-        for at in range(self.same, len(self.messages)):
-            waiting[self.keys[at]].append(at)
+        for index in range(self.same, len(self.messages)):
+            waiting[self.keys[index]].append(index)
         if not waiting:
             return [None] * (len(self.units) - self.same)
         last = self.same - 1
@@ -106,12 +106,12 @@ class _Rest:
         """Find answers that the client sends back with less, or more, than it got."""
         left = set(missing)
         previous: int | None = self.same - 1
-        for at, unit in enumerate(self.units[self.same :]):
-            place = self.places[at]
+        for index, unit in enumerate(self.units[self.same :]):
+            place = self.places[index]
             if place is None and previous is not None and unit.role == "assistant":
                 place = self._answer_like(unit, previous + 1)
                 if place in left:
-                    self.places[at] = place
+                    self.places[index] = place
                     left.remove(place)
             previous = place
         return [place for place in missing if place in left]
@@ -124,12 +124,12 @@ class _Rest:
         return place if text and unit.text and is_alike else -1
 
     def _rewritten(self, missing: list[int]) -> list[int]:
-        """Find messages with files and the like, whose contents the client has renewed."""
+        """Find messages with files and the like, whose contents the client has changed."""
         new: dict[tuple[str, str], deque[int]] = defaultdict(deque)
-        for at, place in enumerate(self.places):
+        for index, place in enumerate(self.places):
             if place is None:
-                unit = self.units[self.same + at]
-                new[_beginning(unit.role, unit.text)].append(at)
+                unit = self.units[self.same + index]
+                new[_beginning(unit.role, unit.text)].append(index)
         left: list[int] = []
         for place in missing:
             alike = new.get(
@@ -138,9 +138,9 @@ class _Rest:
             if not alike or not self._may_be_rewritten(place):
                 left.append(place)
                 continue
-            at = alike.popleft()
-            self.places[at] = place
-            self.rewritten.add(self.same + at)
+            index = alike.popleft()
+            self.places[index] = place
+            self.rewritten.add(self.same + index)
         return left
 
     def _may_be_rewritten(self, place: int) -> bool:
@@ -212,11 +212,11 @@ def order(matching: Matching, count: int) -> list[int | tuple[int]]:
     """
     cut = deque(sorted(matching.cut))
     ordered: list[int | tuple[int]] = []
-    known = [at for at, place in enumerate(matching.places) if place is not None]
+    known = [index for index, place in enumerate(matching.places) if place is not None]
     last = known[-1] if known else -1
-    for at, place in enumerate(matching.places):
-        while cut and (at > last or (place is not None and cut[0] < place)):
+    for index, place in enumerate(matching.places):
+        while cut and (index > last or (place is not None and cut[0] < place)):
             ordered.append(cut.popleft())
-        ordered.append((at,))
+        ordered.append((index,))
     ordered.extend(place for place in cut if place < count)
     return ordered

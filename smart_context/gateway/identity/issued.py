@@ -109,13 +109,13 @@ class Issued:
         if isinstance(row, Opening):
             self._openings[row.first].append(row)
             return
-        at = len(self._answers)
+        index = len(self._answers)
         self._answers.append(row)
         self._place_in.append(self._count_in[row.chat])
         self._count_in[row.chat] += 1
-        self._newest_of[row.chat] = at
+        self._newest_of[row.chat] = index
         for name in filter(None, (row.digest, row.head and f"{row.head}…", *row.calls)):
-            self._by_digest[name].append(at)
+            self._by_digest[name].append(index)
         if row.response:
             self.by_response[row.response] = row.chat
 
@@ -164,25 +164,25 @@ class Issued:
     async def _matching(self, unit: Unit, text_of: TextOf) -> list[tuple[int, IssuedAnswer]]:
         places: dict[int, IssuedAnswer] = {}
         for call in filter(None, unit.calls):
-            places.update((at, self._answers[at]) for at in self._by_digest.get(call, ()))
+            places.update((index, self._answers[index]) for index in self._by_digest.get(call, ()))
         if unit.text and not places:
             exact = self._by_digest.get(digest(unit.text), ())
-            places.update((at, self._answers[at]) for at in exact)
+            places.update((index, self._answers[index]) for index in exact)
         if len(unit.text) >= SHORT and not places:
-            for at in self._by_digest.get(f"{digest(unit.text[:SHORT])}…", ()):
-                row = self._answers[at]
+            for index in self._by_digest.get(f"{digest(unit.text[:SHORT])}…", ()):
+                row = self._answers[index]
                 if _is_prefix(unit.text, await text_of(row.chat, row.message)):
-                    places[at] = row
+                    places[index] = row
         return [*places.items()]
 
     async def _count(
         self, held: _Found, place: int, unit: Unit, question: str, text_of: TextOf
     ) -> None:
-        row, at = self._answers[place], self._place_in[place]
-        if held.places and at < held.places[-1]:
+        row, position = self._answers[place], self._place_in[place]
+        if held.places and position < held.places[-1]:
             return  # out of order: said in another place of the chat
-        is_next = bool(held.places) and at == held.places[-1] + 1
-        held.places.append(at)
+        is_next = bool(held.places) and position == held.places[-1] + 1
+        held.places.append(position)
         held.is_certain = (
             held.is_certain
             or bool(unit.calls)

@@ -71,26 +71,26 @@ class Body:
         found = self.fields.get(name)
         return None if found is None else found.value
 
-    def item_text(self, at: int) -> str:
+    def item_text(self, index: int) -> str:
         """The text of an item of the list, as it came.
 
         Raises:
             LookupError: If there is none.
         """
         if self.listed is None:
-            raise LookupError(at)
-        item = self.listed.items[at]
+            raise LookupError(index)
+        item = self.listed.items[index]
         return self.listed.text[item.start : item.end]
 
     def spliced(self, changes: Mapping[str, str]) -> str:
         """The body with other texts for some fields; a field that is missing comes first."""
         pieces: list[str] = []
-        at = 0
+        position = 0
         for name, span in sorted(self.fields.items(), key=lambda pair: pair[1].start):
             if name in changes:
-                pieces += (self.text[at : span.start], changes[name])
-                at = span.end
-        pieces.append(self.text[at:])
+                pieces += (self.text[position : span.start], changes[name])
+                position = span.end
+        pieces.append(self.text[position:])
         text = "".join(pieces)
         added = [f'"{name}":{changes[name]}' for name in changes if name not in self.fields]
         if not added:
@@ -134,28 +134,28 @@ class _Reader:
     reused: int = field(default=0, init=False)
 
     def body(self) -> Body:
-        at = self._skip(1 if self.text.startswith("\ufeff") else 0)
-        if self.text[at : at + 1] != "{":
-            self._refuse("expected an object", at)
+        position = self._skip(1 if self.text.startswith("\ufeff") else 0)
+        if self.text[position : position + 1] != "{":
+            self._refuse("expected an object", position)
         fields: dict[str, Span] = {}
-        at = self._skip(at + 1)
-        if self.text[at : at + 1] != "}":
-            at = self._fields(at, fields)
-        end = self._skip(at + 1)
+        position = self._skip(position + 1)
+        if self.text[position : position + 1] != "}":
+            position = self._fields(position, fields)
+        end = self._skip(position + 1)
         if end != len(self.text):
             self._refuse("nothing may follow the object", end)
         return Body(text=self.text, fields=fields, listed=self.listed, known=self.reused)
 
-    def _fields(self, at: int, fields: dict[str, Span]) -> int:
+    def _fields(self, position: int, fields: dict[str, Span]) -> int:
         """Read up to the closing brace; gives its place."""
         while True:
-            if self.text[at : at + 1] != '"':
-                self._refuse("expected a field's name", at)
-            name, at = _scan(self.text, at)
-            at = self._skip(at)
-            if self.text[at : at + 1] != ":":
-                self._refuse("expected ':'", at)
-            start = self._skip(at + 1)
+            if self.text[position : position + 1] != '"':
+                self._refuse("expected a field's name", position)
+            name, position = _scan(self.text, position)
+            position = self._skip(position)
+            if self.text[position : position + 1] != ":":
+                self._refuse("expected ':'", position)
+            start = self._skip(position + 1)
             if name in fields:
                 raise BodyRefused(f"The field {name!r} is there twice.", name)
             if name == self.list_name and self.text[start : start + 1] == "[":
@@ -163,41 +163,41 @@ class _Reader:
             else:
                 value, end = _scan(self.text, start)
             fields[name] = Span(value, start, end)
-            at = self._skip(end)
-            if self.text[at : at + 1] == "}":
-                return at
-            if self.text[at : at + 1] != ",":
-                self._refuse("expected ',' or '}'", at)
-            at = self._skip(at + 1)
+            position = self._skip(end)
+            if self.text[position : position + 1] == "}":
+                return position
+            if self.text[position : position + 1] != ",":
+                self._refuse("expected ',' or '}'", position)
+            position = self._skip(position + 1)
 
     def _list(self, start: int) -> int:
         """Read the list item by item; gives the place after it."""
         text = self.text
         items: list[Span] = []
-        at = self._skip(start + 1)
+        position = self._skip(start + 1)
         if known := self._beginning(start):
             items.extend(known.items)
             self.reused = len(items)
-            at = self._after_item(start + len(known.text))
-        while text[at : at + 1] != "]":
-            value, end = _scan(text, at)
-            items.append(Span(value, at - start, end - start))
-            at = self._after_item(end)
+            position = self._after_item(start + len(known.text))
+        while text[position : position + 1] != "]":
+            value, end = _scan(text, position)
+            items.append(Span(value, position - start, end - start))
+            position = self._after_item(end)
         last = items[-1].end if items else 1
         self.listed = ItemList(text=text[start : start + last], items=tuple(items))
-        return at + 1
+        return position + 1
 
-    def _after_item(self, at: int) -> int:
+    def _after_item(self, position: int) -> int:
         """The next item, or the bracket that ends the list."""
-        at = self._skip(at)
-        if self.text[at : at + 1] == "]":
-            return at
-        if self.text[at : at + 1] != ",":
-            self._refuse("expected ',' or ']'", at)
-        at = self._skip(at + 1)
-        if self.text[at : at + 1] == "]":
-            self._refuse("expected a value", at)
-        return at
+        position = self._skip(position)
+        if self.text[position : position + 1] == "]":
+            return position
+        if self.text[position : position + 1] != ",":
+            self._refuse("expected ',' or ']'", position)
+        position = self._skip(position + 1)
+        if self.text[position : position + 1] == "]":
+            self._refuse("expected a value", position)
+        return position
 
     def _beginning(self, start: int) -> ItemList | None:
         """The longest known list that this one begins as."""
@@ -210,12 +210,12 @@ class _Reader:
         ]
         return max(fitting, key=lambda known: len(known.items), default=None)
 
-    def _skip(self, at: int) -> int:
-        space = _SPACE.match(self.text, at)
-        return space.end() if space else at
+    def _skip(self, position: int) -> int:
+        space = _SPACE.match(self.text, position)
+        return space.end() if space else position
 
-    def _refuse(self, message: str, at: int) -> NoReturn:
-        raise BodyRefused(f"The body is not JSON: {message} at character {at}.")
+    def _refuse(self, message: str, position: int) -> NoReturn:
+        raise BodyRefused(f"The body is not JSON: {message} at character {position}.")
 
 
 _ENDS = frozenset(", \t\r\n]")

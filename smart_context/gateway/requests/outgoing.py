@@ -44,16 +44,18 @@ def kept_units(units: Sequence[Unit], ids: Sequence[str], kept: Collection[str])
     """
     question = last_question(units)
     chosen = {
-        at for at, unit in enumerate(units) if at >= question or unit.stays or ids[at] in kept
+        index
+        for index, unit in enumerate(units)
+        if index >= question or unit.stays or ids[index] in kept
     }
     sharing: dict[str, list[int]] = defaultdict(list)
-    for at, unit in enumerate(units):
+    for index, unit in enumerate(units):
         for call in _calls_of(unit):
-            sharing[call].append(at)
+            sharing[call].append(index)
     waiting = [*chosen]
     while waiting:
         for call in _calls_of(units[waiting.pop()]):
-            more = [at for at in sharing.pop(call, ()) if at not in chosen]
+            more = [index for index in sharing.pop(call, ()) if index not in chosen]
             chosen.update(more)
             waiting += more
     return sorted(chosen)
@@ -66,7 +68,7 @@ def _calls_of(unit: Unit) -> Iterator[str]:
 
 def last_question(units: Sequence[Unit]) -> int:
     """The place of the last user message; of the last unit if there is none."""
-    places = (at for at in reversed(range(len(units))) if units[at].role == "user")
+    places = (index for index in reversed(range(len(units))) if units[index].role == "user")
     return next(places, max(len(units) - 1, 0))
 
 
@@ -134,10 +136,10 @@ def _items(
 ) -> list[Item]:
     goes = frozenset(kept)
     items: list[Item] = []
-    for at, unit in enumerate(units):
-        for message in brought_back.get(at, ()):
+    for index, unit in enumerate(units):
+        for message in brought_back.get(index, ()):
             items += as_items(kind, message)
-        if at in goes:
+        if index in goes:
             items += every[unit.first : unit.first + unit.size]
     return items
 

@@ -34,17 +34,17 @@ def response_units(items: Sequence[Any], *, first: int = 0) -> Iterator[Unit]:
         BodyRefused: If one is not an object.
     """
     answer: list[Mapping[str, Any]] = []
-    for at, item in enumerate(items, first):
+    for index, item in enumerate(items, first):
         if not isinstance(item, Mapping):
-            raise BodyRefused(f"input[{at}]: expected an object.", f"input[{at}]")
+            raise BodyRefused(f"input[{index}]: expected an object.", f"input[{index}]")
         if _is_of_answer(item) and _goes_on(answer, item):
             answer.append(item)
             continue
         if answer:
-            yield _answer_unit(answer, at - len(answer))
+            yield _answer_unit(answer, index - len(answer))
         answer = [item] if _is_of_answer(item) else []
         if not answer:
-            yield _single(item, at)
+            yield _single(item, index)
     if answer:
         yield _answer_unit(answer, first + len(items) - len(answer))
 
@@ -105,19 +105,21 @@ def _thoughts(item: Mapping[str, Any]) -> Iterator[Part]:
             yield {"type": "reasoning", "text": part["text"]}
 
 
-def _single(item: Mapping[str, Any], at: int) -> Unit:
+def _single(item: Mapping[str, Any], index: int) -> Unit:
     if _kind(item) in _RESULTS:
         output = item.get("output")
         return unit_of(
             "tool",
             output if isinstance(output, str) else tuple(content_parts(output)),
-            first=at,
+            first=index,
             result_of=str(item.get("call_id") or ""),
         )
     role = ROLES.get(str(item.get("role")), "user")
     content = item.get("content")
     return unit_of(
-        role, content if isinstance(content, str) else _plain([*content_parts(content)]), first=at
+        role,
+        content if isinstance(content, str) else _plain([*content_parts(content)]),
+        first=index,
     )
 
 

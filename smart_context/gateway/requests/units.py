@@ -106,16 +106,16 @@ def chat_units(messages: Sequence[Any], *, first: int = 0) -> Iterator[Unit]:
     Raises:
         BodyRefused: If one is not an object.
     """
-    for at, message in enumerate(messages, first):
+    for index, message in enumerate(messages, first):
         if not isinstance(message, Mapping):
-            raise BodyRefused(f"messages[{at}]: expected an object.", f"messages[{at}]")
+            raise BodyRefused(f"messages[{index}]: expected an object.", f"messages[{index}]")
         named = str(message.get("role"))
         role = ROLES.get(named, "user")
         result_of = message.get("tool_call_id")
         yield unit_of(
             role,
             _chat_content(message),
-            first=at,
+            first=index,
             result_of=result_of if role == "tool" and type(result_of) is str else "",
             stays=named not in ROLES,
         )

@@ -100,8 +100,8 @@ class ChatFinder:
         made = new_chat_id()
         asked = first_question(incoming.units)
         if asked is not None and not incoming.is_aside:
-            first, at = digest(asked.text), self._now()
-            opening = Opening(chat=made, first=first, program=program, at=at)
+            first, now = digest(asked.text), self._now()
+            opening = Opening(chat=made, first=first, program=program, at=now)
             await self._change(lambda: record.add(opening))
         return FoundChat(id=made)
 

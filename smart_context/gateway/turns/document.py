@@ -81,13 +81,13 @@ class TakingUp:
     def foreseen(self) -> Followed:
         """The chat as it will be, if it `goes_on`."""
         ids = [
-            self.names[at] if place is None else self.stored[place].id
-            for at, place in enumerate(self.matching.places)
+            self.names[index] if place is None else self.stored[place].id
+            for index, place in enumerate(self.matching.places)
         ]
         now = timestamp()
         new = [
-            Message.from_dict(self.incoming.units[at].stored(message_id, now))
-            for at, message_id in sorted(self.names.items())
+            Message.from_dict(self.incoming.units[index].stored(message_id, now))
+            for index, message_id in sorted(self.names.items())
         ]
         messages = (*self.stored, *new)
         return Followed(
@@ -142,8 +142,8 @@ class TakingUp:
         """Add what is new to a document of which no message is needed."""
         now = timestamp()
         document.pop(HELD, None)
-        for at, message_id in sorted(self.names.items()):
-            document["messages"].append(self.incoming.units[at].stored(message_id, now))
+        for index, message_id in sorted(self.names.items()):
+            document["messages"].append(self.incoming.units[index].stored(message_id, now))
         append_answer(document, self._answer(now))
 
     def _answer(self, now: str) -> JsonObject:
@@ -191,7 +191,7 @@ class ChatsTakenUp:
         """
         stored = await self._store.messages(chat.id)
         matching = matched(incoming.units, stored, self._keys_of(chat.id, stored))
-        new = [at for at, place in enumerate(matching.places) if place is None]
+        new = [index for index, place in enumerate(matching.places) if place is None]
         return TakingUp(
             store=self._store,
             incoming=incoming,
@@ -200,7 +200,7 @@ class ChatsTakenUp:
             stored=stored,
             matching=matching,
             answer_id=new_id(),
-            names={at: new_id() for at in new},
+            names={index: new_id() for index in new},
         )
 
     def _keys_of(self, chat_id: str, stored: tuple[Message, ...]) -> list[bytes]:

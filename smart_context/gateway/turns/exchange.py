@@ -216,7 +216,9 @@ class Exchange:
         return turn
 
     async def _turn(self, followed: Followed, question: Message) -> Turn:
-        place = next(at for at, message in enumerate(followed.messages) if message is question)
+        place = next(
+            index for index, message in enumerate(followed.messages) if message is question
+        )
         history = await client_history(followed.messages[:place])
         turn = Turn(
             id=new_id(),
