@@ -48,17 +48,24 @@ def kept_units(units: Sequence[Unit], ids: Sequence[str], kept: Collection[str])
         for index, unit in enumerate(units)
         if index >= question or unit.stays or ids[index] in kept
     }
+    if len(chosen) < len(units):
+        _add_other_halves(units, chosen)
+    return sorted(chosen)
+
+
+def _add_other_halves(units: Sequence[Unit], chosen: set[int]) -> None:
+    """Choose each call whose result is chosen, and each result whose call is."""
     sharing: dict[str, list[int]] = defaultdict(list)
     for index, unit in enumerate(units):
-        for call in _calls_of(unit):
-            sharing[call].append(index)
-    waiting = [*chosen]
+        if unit.calls or unit.result_of:
+            for call in _calls_of(unit):
+                sharing[call].append(index)
+    waiting = [*chosen] if sharing else []
     while waiting:
         for call in _calls_of(units[waiting.pop()]):
             more = [index for index in sharing.pop(call, ()) if index not in chosen]
             chosen.update(more)
             waiting += more
-    return sorted(chosen)
 
 
 def _calls_of(unit: Unit) -> Iterator[str]:
