@@ -32,6 +32,8 @@ class TopicMap {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
   #isDue = false;
+  /** Whether the rows on the page are older than what is known. */
+  #isStale = false;
 
   /**
    * @param {HTMLElement} nav
@@ -78,23 +80,33 @@ class TopicMap {
     }
   }
 
+  /** Draws with the next frame: until then, marking the messages measures the page, and changed rows would cost it. */
   #draw() {
+    this.#isStale = true;
+    this.#follow();
+  }
+
+  #drawRows() {
+    this.#isStale = false;
     const state = this.#state;
     const sent = state?.messageIds ? new Set(state.messageIds) : null;
     this.#rows = rowsOf(this.#map, Math.floor(this.#nav.clientHeight / ROW_PX), sent, state?.keptBy ?? new Map());
     const svg = /** @type {SVGElement} */ (this.#nav.querySelector("svg"));
     svg.setAttribute("viewBox", `0 0 1 ${Math.max(this.#rows.length, 1)}`);
     const hues = huesOfTopics();
-    svg.replaceChildren(...this.#rows.map((row, at) => rect(row, at, hues.get(row.topic))));
-    this.#follow();
+    while (svg.children.length > this.#rows.length) svg.lastElementChild?.remove();
+    for (const [at, row] of this.#rows.entries()) {
+      show(/** @type {SVGElement} */ (svg.children[at] ?? svg.appendChild(rectAt(at))), row, hues.get(row.topic));
+    }
   }
 
-  /** Shows where the reader is, once a frame. */
+  /** Shows where the reader is, and what is new, once a frame. */
   #follow() {
     if (this.#isDue) return;
     this.#isDue = true;
     requestAnimationFrame(() => {
       this.#isDue = false;
+      if (this.#isStale) this.#drawRows();
       const ids = this.#map.message_ids;
       const seen = new Set(messagesInView(this.#scroll).map(({ message }) => message.dataset.messageId ?? ""));
       const first = ids.findIndex((id) => seen.has(id));
@@ -129,13 +141,18 @@ function huesOfTopics() {
   return new Map(bubbles.map((bubble) => [bubble.querySelector("input")?.value ?? "", bubble.dataset.hue ?? ""]));
 }
 
-/** @param {import("./map-rows.js").Row} row @param {number} at @param {string | undefined} hue */
-function rect({ isSent }, at, hue) {
+/** @param {number} at */
+function rectAt(at) {
   const shape = document.createElementNS(SVG, "rect");
   for (const [name, value] of Object.entries({ y: at, width: 1, height: 1.03 })) shape.setAttribute(name, String(value));
-  if (hue !== undefined) shape.dataset.hue = hue;
-  shape.toggleAttribute("data-sent", isSent);
   return shape;
+}
+
+/** Touches only what differs. @param {SVGElement} shape @param {import("./map-rows.js").Row} row @param {string | undefined} hue */
+function show(shape, { isSent }, hue) {
+  if (hue === undefined) delete shape.dataset.hue;
+  else if (shape.dataset.hue !== hue) shape.dataset.hue = hue;
+  shape.toggleAttribute("data-sent", isSent);
 }
 
 /**
