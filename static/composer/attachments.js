@@ -180,7 +180,7 @@ export class Attachments {
     this.#chips.delete(id);
     const heir = this.#list.children[Math.min(place, this.#attached.length - 1)];
     /** @type {HTMLElement | null} */ (heir?.querySelector(".chip-remove") ?? this.#form.querySelector("textarea"))?.focus();
-    this.#say(`${visible(name)} is taken away.`);
+    this.#say(`${visible(name)} was removed.`);
   }
 
   /** @param {number} id */

@@ -102,7 +102,7 @@ export class ContextFile {
     const stored = await this.#call("get_context", { key }).catch(() => null);
     if (!stored || markOf(stored.items, stored.options) === this.#mark) return;
     if (!this.#isChanged) await this.open();
-    else toast(`“${key}” was changed elsewhere; saving replaces that.`);
+    else toast(`“${key}” was changed elsewhere. Saving will overwrite those changes.`);
   }
 
   async refreshList() {

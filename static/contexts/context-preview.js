@@ -70,7 +70,7 @@ export class ContextPreview {
   #showBudget(preview, notes) {
     const note = this.#find(".budget-note");
     note.hidden = !notes || !preview.budget || preview.tokens <= preview.budget;
-    note.textContent = `A chat sends ${counted(preview.budget)} tokens of its contexts at most; of this one, what comes first.`;
+    note.textContent = `Too long to send whole: a chat sends at most ${counted(preview.budget)} tokens of its contexts, and of this one what comes first.`;
   }
 
   get #copy() {

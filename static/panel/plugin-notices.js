@@ -8,7 +8,7 @@ import { toast } from "../lib/toasts.js";
 export function startNotices(wire) {
   wire.on("system.plugins_changed", ({ plugins }) => showFailed(plugins ?? []));
   wire.on("system.config_read", ({ faults }) => {
-    if (faults?.length) toast(`The settings file has faults and is not used yet: ${faults.join("; ")}`);
+    if (faults?.length) toast(`The settings file has errors, so the old settings still apply: ${faults.join("; ")}`);
   });
   wire.on("ui.register_panel", ({ id }) => {
     if (id === "smart_context" && document.querySelector(".turned-off")) offerReload("Smart Context was turned on.");
