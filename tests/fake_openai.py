@@ -120,6 +120,7 @@ class Request:
     @property
     def messages(self) -> list[dict[str, Any]]:
         """The messages of a chat request."""
+        assert "messages" in self.body, f"{self.method} {self.path}: {self.raw[:300]!r}"
         return cast("list[dict[str, Any]]", self.body["messages"])
 
     @property

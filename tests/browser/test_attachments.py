@@ -132,7 +132,7 @@ def test_what_was_taken_away_is_not_sent_and_the_focus_stays(new_page, server, e
     expect(page.get_by_role("button", name="Remove two.txt")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_role("textbox", name="Message")).to_be_focused()
-    expect(page.get_by_role("status").filter(has_text="two.txt is taken away")).to_have_count(1)
+    expect(page.get_by_role("status").filter(has_text="two.txt was removed")).to_have_count(1)
     expect(counted(page)).to_have_count(0)
     send(page, "and now?")
     answered(page, "and now?")

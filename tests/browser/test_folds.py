@@ -40,11 +40,25 @@ def top(page, message_id):
     return page.locator(f"#m-{message_id}").evaluate(AT_REST)
 
 
+IN_VIEW = """(element) => {
+    const { top, bottom } = element.getBoundingClientRect();
+    return bottom > 0 && top < innerHeight;
+}"""
+
+
 def read(page, message_id, block="center"):
-    """Scroll to a message as a reader would, and wait until nothing moves."""
-    page.locator("#scroll").dispatch_event("wheel")
-    page.locator(f"#m-{message_id}").evaluate("(e, block) => e.scrollIntoView({ block })", block)
-    top(page, message_id)
+    """Scroll to a message as a reader would, and wait until nothing moves.
+
+    A page that is still being laid out goes back to its end; then the reader scrolls again.
+    """
+    message = page.locator(f"#m-{message_id}")
+    for _ in range(5):
+        page.locator("#scroll").dispatch_event("wheel")
+        message.evaluate("(e, block) => e.scrollIntoView({ block })", block)
+        top(page, message_id)
+        if message.evaluate(IN_VIEW):
+            return
+    raise AssertionError(f"{message_id} does not stay in view")
 
 
 def shown(page):
