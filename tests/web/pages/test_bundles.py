@@ -9,7 +9,7 @@ from starlette.routing import Route
 from smart_context.resources import asset
 from smart_context.web.pages.bundles import Bundles, joined_script
 
-ENTRIES = sorted(path.name for path in asset("static").glob("*-page.js"))
+ENTRIES = [f"pages/{path.name}" for path in sorted(asset("static").glob("pages/*-page.js"))]
 
 
 def write(folder, **modules):
