@@ -46,3 +46,15 @@ def test_a_chat_of_ten_thousand_messages_is_used_like_any_other(new_page, server
     send(page, "and now?")
     expect(shown.last).to_contain_text("You said: and now?")
     assert len(asked(endpoint)) == 5000
+
+
+def test_news_that_come_while_the_reader_scrolls_do_not_take_them_back(new_page, server):
+    page = open_chat(new_page, server)
+    expect(page.locator(".message").get_by_text("welcome", exact=True)).to_be_in_viewport()
+    page.locator("#scroll").evaluate("""scroll => {
+        scroll.scrollTo({ top: 0 });
+        const shown = [...scroll.querySelectorAll(".message")];
+        const news = { detail: { message_ids: shown.map(({ dataset }) => dataset.messageId) } };
+        document.dispatchEvent(new CustomEvent("smart_context.highlight", news));
+    }""")
+    expect(page.locator(".message")).to_have_count(160)

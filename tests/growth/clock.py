@@ -27,10 +27,6 @@ def growth(run: Callable[[str], object], make: Text, *, longest: int) -> float:
 
     What takes no measurable time for the longest text counts as linear. Other work on the machine
     makes a measurement longer, never shorter, so the least of several is right, of each.
-
-    Memory for long texts can cost more than for short ones, each byte of it: what seems to grow too
-    fast is compared with a text of half the length, too. What is quadratic takes 4 times as long
-    as that, and 64 times by this count.
     """
     for length in (longest // 64, longest // 8):  # what is quadratic need not be waited for
         if seconds(run, make(length)) >= _PATIENCE_S / 4:
@@ -45,8 +41,7 @@ def growth(run: Callable[[str], object], make: Text, *, longest: int) -> float:
         shorter = min(shorter, seconds(run, make(longest // TIMES)))
         if longer / shorter < MOST_GROWTH:
             return longer / shorter
-    half = min(seconds(run, make(longest // 2)) for _ in range(_ATTEMPTS))
-    return min(longer / shorter, (longer / half) ** 3)
+    return longer / shorter
 
 
 def seconds(run: Callable[[str], object], text: str) -> float:

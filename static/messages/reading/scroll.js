@@ -73,6 +73,7 @@ export class Scroll {
 
   /** Where the reader is now. @returns {Place} */
   place() {
+    this.#scrolled(); // who has just scrolled is told of only with the next frame
     return { isAtEnd: this.#isAtEnd, seen: messagesInView(this.#scroll) };
   }
 
