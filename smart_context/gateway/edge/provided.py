@@ -74,7 +74,7 @@ async def provide(
             endpoint=endpoint,
             method="POST",
             path=PATHS[incoming.kind],
-            body=sent.text.encode("utf-8", "surrogatepass"),
+            body=incoming.body.encoded(sent.text),
             headers=incoming.headers,
         )
         await _ask(upstream, call, exchange, incoming, presence, send, ending)

@@ -55,12 +55,14 @@ class Body:
     """A JSON object as it came.
 
     Attributes:
+        raw: Its bytes.
         text: All of it.
         fields: The top-level fields; the value of the list that was asked for is `None`.
         listed: That list; `None` if it is missing or is not a list.
         known: How many of its items were read before, in a list that this one goes on with.
     """
 
+    raw: bytes
     text: str
     fields: Mapping[str, Span]
     listed: ItemList | None
@@ -81,6 +83,10 @@ class Body:
             raise LookupError(index)
         item = self.listed.items[index]
         return self.listed.text[item.start : item.end]
+
+    def encoded(self, text: str) -> bytes:
+        """The bytes of a text that goes on in place of this body: its own, if it is the same."""
+        return self.raw if text is self.text else text.encode()
 
     def spliced(self, changes: Mapping[str, str]) -> str:
         """The body with other texts for some fields; a field that is missing comes first."""
@@ -112,7 +118,7 @@ def read_body(raw: bytes, list_name: str = "", known: Sequence[ItemList] = ()) -
         BodyRefused: If it is not one JSON object in UTF-8, or is nested too deep.
     """
     try:
-        return _Reader(raw.decode("utf-8"), list_name, known).body()
+        return _Reader(raw, raw.decode("utf-8"), list_name, known).body()
     except UnicodeDecodeError as error:
         raise BodyRefused(f"The body is not UTF-8 at byte {error.start}.") from None
     except RecursionError:
@@ -127,6 +133,7 @@ def read_body(raw: bytes, list_name: str = "", known: Sequence[ItemList] = ()) -
 
 @dataclass(slots=True)
 class _Reader:
+    raw: bytes
     text: str
     list_name: str
     known: Sequence[ItemList]
@@ -144,7 +151,9 @@ class _Reader:
         end = self._skip(position + 1)
         if end != len(self.text):
             self._refuse("nothing may follow the object", end)
-        return Body(text=self.text, fields=fields, listed=self.listed, known=self.reused)
+        return Body(
+            raw=self.raw, text=self.text, fields=fields, listed=self.listed, known=self.reused
+        )
 
     def _fields(self, position: int, fields: dict[str, Span]) -> int:
         """Read up to the closing brace; gives its place."""

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -31,7 +31,7 @@ class Outgoing:
     values: Callable[[], Sequence[Any]]
 
 
-def kept_units(units: Sequence[Unit], ids: Sequence[str], kept: Collection[str]) -> list[int]:
+def kept_units(units: Sequence[Unit], ids: Sequence[str], kept: set[str]) -> list[int]:
     """The places of the units that go.
 
     These are the chosen ones, and those that always stay: system messages, what is unknown, the
@@ -43,6 +43,8 @@ def kept_units(units: Sequence[Unit], ids: Sequence[str], kept: Collection[str])
         kept: The messages that were chosen.
     """
     question = last_question(units)
+    if kept.issuperset(ids[:question]):
+        return [*range(len(units))]
     chosen = {
         index
         for index, unit in enumerate(units)

@@ -82,9 +82,8 @@ class ChatFilter:
             history: What the turn would send so far.
         """
         stored, others = await self.chats.snapshot(chat_id)
-        # The question is among the last, unless an old one is asked again.
-        after = (back for back in range(1, len(stored) + 1) if stored[-back].id == question)
-        place = len(stored) - next(after, 0)
+        ids = [message.id for message in stored]
+        place = ids.index(question) if question in ids else len(ids)
         return ChatView(
             chat_id=chat_id,
             messages=_finished(stored[:place]),
@@ -173,7 +172,7 @@ def with_selection(view: ChatView, labels: Iterable[str]) -> ChatView:
 
 def _finished(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     """The messages that are not still being written."""
-    if any(message.generating for message in messages):  # rare: else the tuple stays as it is
+    if True in [message.generating for message in messages]:  # rare: else the tuple stays as it is
         return tuple(message for message in messages if not message.generating)
     return messages
 

@@ -277,15 +277,11 @@ def _added_by_plugins(view: ChatView, candidates: tuple[Message, ...]) -> Iterab
     return (message.id for message in candidates if message.id not in stored)
 
 
-def _standing(candidates: Sequence[Message]) -> Iterable[MessageId]:
+def _standing(candidates: Sequence[Message]) -> list[MessageId]:
     """Messages that matter to the whole chat: a leading system message, a summary."""
-    return (
-        message.id
-        for position, message in enumerate(candidates)
-        if message.is_summary
-        or (position == 0 and message.role == "system")
-        or message.extra.get(STAYS)
-    )
+    leading = [message.id for message in candidates[:1] if message.role == "system"]
+    others = [m.id for m in candidates if m.is_summary or (m.extra and m.extra.get(STAYS))]
+    return [*leading, *others]
 
 
 def _for_candidates(

@@ -29,7 +29,8 @@ def sent(messages, kept, *, kind="chat", name="messages", back=None, system_text
 
 
 def kept(messages, *ids):
-    return kept_units(list(chat_units(messages)), [str(at) for at in range(len(messages))], ids)
+    names = [str(at) for at in range(len(messages))]
+    return kept_units(list(chat_units(messages)), names, set(ids))
 
 
 def test_nothing_left_out_and_nothing_added_is_the_same_text():
