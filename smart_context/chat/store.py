@@ -137,26 +137,35 @@ class ChatStore:
             return await to_end(stored.version.copy)
 
     async def update(
-        self, chat_id: str, change: Callable[[JsonObject], None], *, since: Since = whole
+        self,
+        chat_id: str,
+        change: Callable[[JsonObject], None],
+        *,
+        since: Since = whole,
+        creates: bool = True,
     ) -> JsonObject:
         """Change the newest document, with no other change of this process in between.
 
         Args:
-            chat_id: The chat; made when it does not exist.
+            chat_id: The chat.
             change: Called once, in the event loop, with a copy that it changes in place. If it
                 raises or changes nothing, nothing is written.
             since: Gives the place of the first message that `change` needs. The document that
                 it gets begins there, so that the change of a long chat's end is cheap.
+            creates: A chat that does not exist is made.
 
         Returns:
             The document that is now stored, with other programs' changes, from there on.
 
         Raises:
+            CommandFailed: There is no such chat, and `creates` is false.
             InvalidParams: The changed document is not JSON.
         """
         chat = check_chat_id(chat_id)
         async with self._lock(chat):
             read = await self._newest(chat)
+            if read is None and not creates:
+                raise CommandFailed(f"There is no chat {chat!r}; it may have been deleted.")
             before = read.version if read else Version()
             first = since(before)
             part = part_since(before, first)
@@ -175,21 +184,18 @@ class ChatStore:
                 return document
             return await to_end(stored.version.copy)
 
-    async def rename(self, chat_id: str, title: str) -> None:
-        """Give the chat a title of 1 to 200 characters; surrounding white space is removed.
+    async def rename(self, chat_id: str, title: str) -> str:
+        """Give the chat a title of 1 to 200 characters; the result has single spaces.
 
         Raises:
             InvalidParams: The title is empty or too long.
             CommandFailed: There is no such chat.
         """
         chat, wanted = check_chat_id(chat_id), " ".join(title.split())
-        if not 1 <= len(wanted) <= MAX_TITLE_LENGTH:
-            raise InvalidParams(
-                f"A title has 1 to {MAX_TITLE_LENGTH} characters; found {len(wanted)}."
-            )
-        if not await self.exists(chat):
-            raise CommandFailed(f"There is no chat {chat!r} to rename.")
-        await self.update(chat, lambda document: document.update(title=wanted))
+        if not 1 <= (length := len(wanted)) <= MAX_TITLE_LENGTH:
+            raise InvalidParams(f"A title has 1 to {MAX_TITLE_LENGTH} characters, not {length}.")
+        await self.update(chat, lambda document: document.update(title=wanted), creates=False)
+        return wanted
 
     async def delete(self, chat_id: str) -> None:
         """Move the chat and its side-cars to the trash folder.
@@ -289,7 +295,6 @@ class ChatStore:
         return stored
 
     def _note(self, chat: ChatId, stored: Stored | None, read: Stored | None) -> None:
-        if stored is None or stored is read:
-            return
-        self._recent.put(chat, stored)
-        self.changes.tell(chat, stored.signature)
+        if stored is not None and stored is not read:
+            self._recent.put(chat, stored)
+            self.changes.tell(chat, stored.signature)

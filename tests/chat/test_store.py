@@ -320,7 +320,7 @@ async def test_a_file_that_another_program_changed_is_read_again(store, folder):
 
 async def test_renaming_changes_the_title_and_nothing_else(store):
     await store.save("c", {**said("a"), "unknown": 1})
-    await store.rename("c", "  A new\n title ")
+    assert await store.rename("c", "  A new\n title ") == "A new title"
     assert await store.load("c") == {**said("a"), "unknown": 1, "title": "A new title"}
 
 
@@ -336,6 +336,16 @@ async def test_a_chat_that_does_not_exist_is_not_made_by_renaming_it(store, fold
     with pytest.raises(CommandFailed):
         await store.rename("c", "x")
     assert not folder.exists()
+
+
+async def test_a_chat_that_is_deleted_while_it_is_renamed_stays_deleted(store, folder):
+    await store.save("c", said("a"))
+    deleting = asyncio.create_task(store.delete("c"))
+    renaming = asyncio.create_task(store.rename("c", "x"))
+    await deleting
+    with pytest.raises(CommandFailed):
+        await renaming
+    assert not (folder / "c.json").exists()
 
 
 async def test_on_a_full_disk_the_old_chat_is_intact_and_the_next_save_works(store, folder):

@@ -77,8 +77,7 @@ class MemoryCommands:
     async def rename_chat(self, chat_id: str, title: str) -> JsonObject:
         """Change a chat's title."""
         checked = check_chat_id(chat_id)
-        await self._store.rename(checked, title)
-        return {"chat_id": checked, "title": title}
+        return {"chat_id": checked, "title": await self._store.rename(checked, title)}
 
     async def delete_chat(self, chat_id: str) -> JsonObject:
         """Move a chat to the trash; an answer that is under way is stopped first."""

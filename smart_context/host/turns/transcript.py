@@ -40,7 +40,8 @@ def answer_of(turn: Turn, *, arrived: str, created_at: str) -> Message:
     if text:
         parts.append({"type": "text", "text": text})
     elif not turn.error:
-        notice = turn.abort_reason or "Stopped before an answer came."
+        nothing = "Stopped before an answer came." if turn.stopped else "The answer is empty."
+        notice = turn.abort_reason or nothing
         parts.append({"type": "info", "text": notice})
     is_text_alone = not turn.request.steps and (text or turn.error)
     return Message(

@@ -184,7 +184,7 @@ class TopicEditing:
             extraction = Extraction(topics=tuple(topics))
             document["topics"] = to_stored(extraction, sticky, messages_of(document))
 
-        document = await self.chats.update(chat_id, store)
+        document = await self.chats.update(chat_id, store, creates=False)
         await self.sidecars.keep_topics(chat_id, topics)
         self._tell(chat_id, document)
 
@@ -194,7 +194,7 @@ class TopicEditing:
         def store(document: JsonObject) -> None:
             document["topics"] = [dict(topic) for topic in public]
 
-        document = await self.chats.update(chat_id, store)
+        document = await self.chats.update(chat_id, store, creates=False)
         await self.sidecars.keep_topics(chat_id, topics)
         self._tell(chat_id, document)
 

@@ -117,7 +117,7 @@ class TopicUpdates:
                 extraction, stored_sticky_ids(document.get("topics")), present
             )
 
-        document = await self.chats.update(chat_id, store)
+        document = await self.chats.update(chat_id, store, creates=False)
         await self.sidecars.keep_topics(chat_id, extraction.topics)
         self.emit(
             "smart_context.topics_updated",

@@ -377,6 +377,16 @@ async def test_stopping_keeps_what_has_arrived(bench):
     assert "One two " in [m["content"] for m in bench.model.asked[-1].messages]
 
 
+async def test_an_answer_that_a_plugin_leaves_empty_is_not_called_stopped(bench):
+    async def answer(turn):
+        turn.response = ""
+
+    bench.host.bus.subscribe("pipeline.llm", answer)
+    await send(bench, chat_id="c1")
+    (part,) = (await bench.messages("c1"))[1].content
+    assert part == {"type": "info", "text": "The answer is empty."}
+
+
 async def test_stopping_before_anything_arrived_says_so(bench):
     bench.reply(Scripted(gate=asyncio.Event()))
     task = asyncio.create_task(send(bench, chat_id="c1"))
@@ -384,7 +394,7 @@ async def test_stopping_before_anything_arrived_says_so(bench):
     await bench.call("chat.stop", chat_id="c1")
     await task
     (part,) = (await bench.messages("c1"))[1].content
-    assert part["type"] == "info"
+    assert part == {"type": "info", "text": "Stopped before an answer came."}
     assert ends(bench) == ["chat.finished"]
 
 

@@ -1,11 +1,16 @@
 """Topics that are kept up to date in the background."""
 
+import asyncio
+
 import pytest
 
 from smart_context.chat.store import ChatStore
-from smart_context.llm.offline.scripted import ScriptedChatModel
+from smart_context.llm.offline.scripted import Scripted, ScriptedChatModel
+from tests.host.conftest import until
 
 pytestmark = pytest.mark.anyio
+
+KNOTS = '{"topics": [{"label": "Knots", "count": 1}]}'
 
 
 async def test_the_first_extraction_of_a_chat_from_elsewhere_is_given_its_labels(vault, served):
@@ -15,10 +20,31 @@ async def test_the_first_extraction_of_a_chat_from_elsewhere_is_given_its_labels
     messages = [{"id": "m", "role": "user", "content": "Always sail."}]
     await store.save("c", {"messages": messages, "topics": topics})
     await store.close()
-    fast = ScriptedChatModel(['{"topics": [{"label": "Knots", "count": 1}]}'] * 2)
+    fast = ScriptedChatModel([KNOTS] * 2)
     async with served(fast=fast) as running:
         await running.call("refresh_topics", chat_id="c", wait=True)
         await running.call("refresh_topics", chat_id="c", wait=True)
     first, second = ([m["content"] for m in asked.messages][-1] for asked in fast.asked)
     assert '["Sailing Boats"]' in first
     assert '["Knots"]' in second
+
+
+@pytest.mark.parametrize(
+    "message", [pytest.param("Hello", id="deleted meanwhile"), pytest.param("", id="never there")]
+)
+async def test_an_extraction_makes_no_file_for_a_chat_that_is_not_there(vault, served, message):
+    found = asyncio.Event()
+    fast = ScriptedChatModel([Scripted(pieces=(KNOTS,), gate=found)])
+    async with served(fast=fast) as running:
+        if message:
+            await running.call("chat.send", chat_id="c", message=message)
+            await until(lambda: fast.asked)
+            await running.call("memory.delete_chat", chat_id="c")
+        else:
+            await running.call("refresh_topics", chat_id="c")
+        found.set()
+        await until(lambda: len(running.named("smart_context.extraction")) == 2)
+        ended = running.named("smart_context.extraction")[-1]
+        assert ended["state"] == "failed"
+        assert "There is no chat 'c'" in ended["reason"]
+    assert not list((vault / ".memory").glob("c.*"))
