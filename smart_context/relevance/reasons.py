@@ -31,13 +31,14 @@ class ReasonKind(StrEnum):
     FAILED = "failed"
     SUMMARISED = "summarised"
     OVER_BUDGET = "over_budget"
+    OLD_TOOL = "old_tool"
     CURRENT = "current"
 
 
 OUT = frozenset(
     {
         *(ReasonKind.BELOW, ReasonKind.HIDDEN, ReasonKind.HIDDEN_TOOL, ReasonKind.TAKEN_OUT),
-        *(ReasonKind.FAILED, ReasonKind.SUMMARISED, ReasonKind.OVER_BUDGET),
+        *(ReasonKind.FAILED, ReasonKind.SUMMARISED, ReasonKind.OVER_BUDGET, ReasonKind.OLD_TOOL),
     }
 )
 KINDS: tuple[ReasonKind, ...] = tuple(ReasonKind)
@@ -118,6 +119,7 @@ _SHORT: Mapping[ReasonKind, str] = {
     ReasonKind.FAILED: "failed answer",
     ReasonKind.SUMMARISED: "summed up",
     ReasonKind.OVER_BUDGET: "over the window",
+    ReasonKind.OLD_TOOL: "result of an old tool call",
     ReasonKind.CURRENT: "part of this turn",
 }
 
@@ -135,6 +137,7 @@ _CAUSES: Mapping[ReasonKind, str] = {
     ReasonKind.FAILED: "this answer failed",
     ReasonKind.SUMMARISED: "before a summary",
     ReasonKind.OVER_BUDGET: "over budget",
+    ReasonKind.OLD_TOOL: "result of a tool call that is no longer sent",
     ReasonKind.CURRENT: "follows the question",
 }
 

@@ -29,6 +29,11 @@ MEASURED = {"score": 0.474, "topic": "Bread", "threshold": 0.4, "recent": 2}
         ),
         ("added", "in: added by a plugin", "Sent – added by a plugin"),
         ("taken_out", "out: taken out by a plugin", "Left out – taken out by a plugin"),
+        (
+            "old_tool",
+            "out: result of a tool call that is no longer sent",
+            "Left out – result of an old tool call",
+        ),
         ("failed", "out: this answer failed", "Left out – failed answer"),
         ("summarised", "out: before a summary", "Left out – summed up"),
         ("over_budget", "out: over budget", "Left out – over the window"),

@@ -1,5 +1,6 @@
 """Commands: what clients and plugins can call by name."""
 
+import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -9,7 +10,7 @@ from typing import Any, Protocol
 from smart_context.chat.messages import ChatId
 from smart_context.errors import CommandFailed, NameTaken, SmartContextError, UnknownCommand
 from smart_context.host.commands.parameters import Parameters
-from smart_context.host.events.bus import is_async
+from smart_context.host.events.bus import is_async, was_cancelled
 from smart_context.values import JsonObject
 
 CommandHandler = Callable[..., Awaitable[Mapping[str, Any] | None]]
@@ -113,6 +114,10 @@ class CommandRegistry:
             result = await command.handler(**given)
         except SmartContextError:
             raise
+        except asyncio.CancelledError as error:
+            if was_cancelled():
+                raise
+            raise CommandFailed(f"{name} was interrupted; try again") from error
         except Exception as error:
             _logger.exception("the command %s of %s failed", name, command.owner or "the host")
             raise CommandFailed(f"{name} failed unexpectedly; the log says more") from error

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from smart_context.chat.compaction import boundary_of, is_clearing
-from smart_context.chat.messages import Message, MessageId
+from smart_context.chat.messages import CUT, Message, MessageId
 from smart_context.relevance.reasons import Reason, ReasonKind
 
 
@@ -27,6 +27,7 @@ class Absence:
 
 
 FAILED = Absence(Reason(kind=ReasonKind.FAILED))
+OLD_TOOL = Absence(Reason(kind=ReasonKind.OLD_TOOL))
 OVER_WINDOW = Absence(Reason(kind=ReasonKind.OVER_BUDGET))
 
 
@@ -56,6 +57,8 @@ def absences(
             found[message.id] = before_clearing
         elif place <= summarised or message.is_summary:
             found[message.id] = covered
+        elif message.role == "tool" and not message.extra.get(CUT):
+            found[message.id] = OLD_TOOL
         else:
             found[message.id] = OVER_WINDOW
     return found

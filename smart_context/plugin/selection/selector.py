@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from smart_context.chat.messages import STAYS, ChatId, Message, MessageId
+from smart_context.chat.tool_pairs import NOBODY, find_tool_pairs
 from smart_context.errors import SmartContextError
 from smart_context.plugin.choices.sidecar_files import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
@@ -243,15 +244,13 @@ def protected_ids(view: ChatView) -> frozenset[MessageId]:
 
 
 def with_fallen_out(
-    history: Sequence[Message], messages: Sequence[Message], wanted: Iterable[MessageId]
+    history: Sequence[Message], messages: Sequence[Message], wanted: Collection[MessageId]
 ) -> tuple[Message, ...]:
     """The history with the wanted messages that it lacks, each in its chronological place.
 
-    Failed and unfinished messages are never brought back.
+    Failed and unfinished messages are never brought back, nor a tool's result without its call.
     """
-    missing = set(wanted)
-    if missing:
-        missing.difference_update(message.id for message in history)
+    missing = set(wanted).difference(message.id for message in history) if wanted else None
     if not missing:
         return tuple(history)
     place = {message.id: position for position, message in enumerate(messages)}
@@ -266,7 +265,13 @@ def with_fallen_out(
         while brought_back and place[brought_back[0].id] < position:
             merged.append(brought_back.pop(0))
         merged.append(message)
-    return (*merged, *brought_back)
+    merged += brought_back
+    caller_of = find_tool_pairs(merged).caller_of
+    return tuple(
+        message
+        for position, message in enumerate(merged)
+        if message.id not in missing or caller_of.get(position) != NOBODY
+    )
 
 
 def _added_by_plugins(view: ChatView, candidates: tuple[Message, ...]) -> Iterable[MessageId]:
@@ -280,8 +285,7 @@ def _added_by_plugins(view: ChatView, candidates: tuple[Message, ...]) -> Iterab
 def _standing(candidates: Sequence[Message]) -> list[MessageId]:
     """Messages that matter to the whole chat: a leading system message, a summary."""
     leading = [message.id for message in candidates[:1] if message.role == "system"]
-    others = [m.id for m in candidates if m.is_summary or (m.extra and m.extra.get(STAYS))]
-    return [*leading, *others]
+    return leading + [m.id for m in candidates if m.is_summary or (m.extra and m.extra.get(STAYS))]
 
 
 def _for_candidates(

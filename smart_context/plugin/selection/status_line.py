@@ -23,7 +23,7 @@ def status_line(view: ChatView, decision: Decision) -> str:
     """How many of the chat's messages the next turn sends, and what else keeps some out.
 
     What the filter leaves out has no ending of its own, since the count tells it. A failed answer
-    has none either, since its message says so.
+    and the result of an old tool call have none either, since their messages say so.
     """
     absent = absences(view.messages, decision.candidates)
     total = len(view.messages)

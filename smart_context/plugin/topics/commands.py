@@ -1,6 +1,6 @@
 """Commands that find the topics of a chat, and say where in it they are."""
 
-from asyncio import Task
+import asyncio
 from collections.abc import Callable, Coroutine, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +24,7 @@ class ExtractionCommands:
 
     topics: TopicUpdates
     chat_filter: ChatFilter
-    latest: Callable[[Hashable, Coroutine[Any, Any, None]], Task[None]]
+    latest: Callable[[Hashable, Coroutine[Any, Any, None]], asyncio.Task[None]]
 
     def commands(self) -> Mapping[str, CommandHandler]:
         """The commands by name."""
@@ -35,7 +35,7 @@ class ExtractionCommands:
         checked = check_chat_id(chat_id)
         task = self.latest(("topics", checked), self.topics.update(checked))
         if wait:
-            await task
+            await asyncio.wait([task])  # a newer extraction may cancel it
             return await self.chat_filter.topics(checked)
         return {"state": "running"}
 

@@ -1,5 +1,6 @@
 """Commands are registered, checked and called."""
 
+import asyncio
 from functools import partial
 from typing import Any, Literal
 
@@ -216,6 +217,16 @@ async def test_names_that_mean_something_to_the_checker_can_be_parameters():
         return {"schema": schema}
 
     assert await call(odd_names, schema=1, json="", copy=True, model_fields=0) == {"schema": 1}
+
+
+async def test_a_command_whose_work_is_cancelled_under_it_fails_instead_of_saying_nothing():
+    async def wait_for_work() -> None:
+        work = asyncio.create_task(asyncio.sleep(60))
+        work.cancel()
+        await work
+
+    with pytest.raises(CommandFailed, match="was interrupted; try again"):
+        await call(wait_for_work)
 
 
 async def test_partials_and_methods_are_checked_too():

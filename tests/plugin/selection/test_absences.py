@@ -50,6 +50,15 @@ def test_what_a_summary_covers_is_told_from_what_does_not_fit():
     }
 
 
+def test_the_result_of_an_old_tool_call_is_told_from_what_does_not_fit():
+    result = replace(CHAT[1], role="tool", extra={"tool_call_id": "c1"})
+    cut = replace(CHAT[2], role="tool", extra={"tool_call_id": "c2", "cut": True})
+    assert kinds((CHAT[0], result, cut), CHAT[:1]) == {
+        "m1": ReasonKind.OLD_TOOL,
+        "m2": ReasonKind.OVER_BUDGET,
+    }
+
+
 def test_a_summary_that_a_later_one_replaces_is_summarised_itself():
     older, newer = summary("m1"), summary("m3")
     chat = (*CHAT[:2], older, *CHAT[2:4], newer, *CHAT[4:])

@@ -234,3 +234,14 @@ def test_what_fell_out_comes_back_once_and_in_order(history, wanted, failed):
     merged = with_fallen_out([chat[n] for n in sorted(history)], chat, [chat[n].id for n in wanted])
     places = [int(message.content) for message in merged]
     assert places == sorted(history | (wanted - failed))
+
+
+def test_a_result_comes_back_only_with_its_call():
+    call = {"type": "tool_call", "tool_call_id": "c1"}
+    chat = (
+        Message(id=MessageId("asks"), role="assistant", content=(call,)),
+        Message(id=MessageId("told"), role="tool", content="9", extra={"tool_call_id": "c1"}),
+        Message(id=MessageId("last"), role="user", content="Thanks"),
+    )
+    assert with_fallen_out(chat[2:], chat, ["told"]) == chat[2:]
+    assert with_fallen_out(chat[2:], chat, ["asks", "told"]) == chat

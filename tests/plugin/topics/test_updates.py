@@ -10,6 +10,7 @@ from tests.host.conftest import until
 
 pytestmark = pytest.mark.anyio
 
+HELLO = {"id": "m", "role": "user", "content": "Hello"}
 KNOTS = '{"topics": [{"label": "Knots", "count": 1}]}'
 
 
@@ -48,3 +49,14 @@ async def test_an_extraction_makes_no_file_for_a_chat_that_is_not_there(vault, s
         assert ended["state"] == "failed"
         assert "There is no chat 'c'" in ended["reason"]
     assert not list((vault / ".memory").glob("c.*"))
+
+
+async def test_who_waits_for_an_extraction_gets_an_answer_when_a_newer_one_begins(vault, served):
+    fast = ScriptedChatModel([Scripted(gate=asyncio.Event()), KNOTS])
+    async with served(fast=fast) as running:
+        await running.call("memory.save_chat", chat_id="c", data={"messages": [HELLO]})
+        waiting = asyncio.create_task(running.call("refresh_topics", chat_id="c", wait=True))
+        await until(lambda: fast.asked)
+        newer = await running.call("refresh_topics", chat_id="c", wait=True)
+        assert [topic["label"] for topic in newer["topics"]] == ["Knots"]
+        assert (await waiting)["total_messages"] == 1
