@@ -107,6 +107,7 @@ class ContextPacker:
         Raises:
             ValueError: If the template is not on the list of allowed ones.
         """
+        check_allowed(template_name)
         plan = self.plan(
             role, task_description, target_files, extra_context, template_name=template_name
         )

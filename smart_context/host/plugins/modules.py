@@ -74,7 +74,8 @@ class _Finder(MetaPathFinder):
             spec.submodule_search_locations = [str(place)]
             return spec
         # Other finders would look in the folder too, and take byte code.
-        raise ModuleNotFoundError(f"the plugin has no module {fullname}", name=fullname)
+        missing = ".".join(steps)
+        raise ModuleNotFoundError(f"the plugin has no module {missing!r}", name=fullname)
 
     def _spec(self, fullname: str, path: Path, inner: list[str] | None) -> ModuleSpec | None:
         loader = _TrustedSource(fullname, path, self._folder, self._trusted)

@@ -134,7 +134,9 @@ def _first_found(kinds: Iterable[tuple[str, re.Pattern[str]]], text: str) -> str
 
 
 def _is_model_vendors_key(run: str) -> bool:
-    return _DIGIT.search(run) is not None and _CAPITAL.search(run) is not None
+    """True for letters and digits, with a capital or without hyphens; else it may be a name."""
+    is_varied = _CAPITAL.search(run) is not None or run[3:].isalnum()
+    return is_varied and _DIGIT.search(run) is not None
 
 
 def _is_named_secret(text: str, assignment: re.Match[str]) -> bool:

@@ -121,6 +121,7 @@ class Plugin:
         pytest.param("raise ValueError('no')", "ValueError: no", id="raises when imported"),
         pytest.param("import sys; sys.exit(3)", "SystemExit: 3", id="exits when imported"),
         pytest.param("import nowhere", "ModuleNotFoundError", id="lacks a module"),
+        pytest.param("from .a.b import c", "no module 'a'", id="lacks a module of its own"),
         pytest.param("class Other: pass", "no class Plugin", id="lacks the class"),
         pytest.param("class Plugin: pass", "async def on_load", id="lacks on_load"),
         pytest.param(

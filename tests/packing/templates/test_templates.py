@@ -32,7 +32,7 @@ def test_a_prompt_has_system_prompt_context_task_and_what_to_answer(tmp_path, na
     assert places == sorted(places)
 
 
-@pytest.mark.parametrize("name", ["other.j2", "../planning.j2", "planning.j2\0", ""])
+@pytest.mark.parametrize("name", ["other.j2", "../planning.j2", "planning.j2\0", "", None])
 def test_a_template_that_is_not_on_the_list_is_a_value_error(tmp_path, name):
     packer = ContextPacker(tmp_path)
     with pytest.raises(ValueError, match="not allowed"):
