@@ -131,6 +131,7 @@ def _subjects(
         word_vectors(texts),
         goes_on,
         most=MOST_TOPICS,
+        refers_back=[refers_back(text) for text in texts],
         ordinary=ordinary_direction(model),
         is_read=_is_read(texts),
     )

@@ -62,6 +62,45 @@ async def test_chats_in_other_languages_have_sensible_topics(embedder, text):
     assert extraction.sticky_ids == ("m1",)
 
 
+BREAD = (
+    "How do I bake sourdough bread?",
+    "Mix flour, water and a starter, and bake it hot.",
+)
+PERU = (
+    "What is the capital of Peru?",
+    "Lima is the capital of Peru; ten million live there.",
+)
+PYTHON = (
+    "Can you explain Python decorators?",
+    "A decorator is a function that takes a function and returns another one.",
+)
+KEEPING = ("And how long does it keep?", "Three days in a bag, longer if frozen.")
+GROUPING = (
+    "My Python script reads a large CSV with pandas and runs out of memory.",
+    "Read it in chunks, or load only the columns that you need with usecols.",
+    "I have to group by customer and sum the amounts.",
+    "Aggregate each chunk by customer, then concatenate the partial sums.",
+    "Which part of the script holds the memory?",
+    "memray run script.py shows which pandas allocation is the largest.",
+)
+
+
+@pytest.mark.parametrize(
+    ("exchanges", "counts"),
+    [
+        pytest.param((BREAD, PERU), [2, 2], id="two subjects"),
+        pytest.param((BREAD, PERU, PYTHON), [2, 2, 2], id="three subjects"),
+        pytest.param((BREAD, KEEPING), [4], id="words that point back"),
+        pytest.param((BREAD, KEEPING, PERU), [4, 2], id="words that point back, then another"),
+        pytest.param((GROUPING,), [6], id="a question between two of one subject"),
+    ],
+)
+async def test_each_question_of_a_short_chat_finds_its_subject(embedder, exchanges, counts):
+    messages = say(*(text for exchange in exchanges for text in exchange))
+    extraction = await EmbeddedTopicExtractor(embedder).extract(messages)
+    assert [topic.count for topic in extraction.topics] == counts
+
+
 async def test_labels_are_short_in_title_case_and_made_of_words_that_were_used(embedder):
     messages, _ = chats.chat(chats.SIX_SUBJECTS)
     said = " ".join(m.text for m in messages).lower()

@@ -24,8 +24,8 @@ def as_chats(
     """The chats that are measured of a file, in named lists.
 
     Dialogues of a `typed` file are joined into chats of six subjects, one after the other or each
-    returning, and into chats of up to 72; they are measured alone, too. Dialogues with questions
-    get absent topics.
+    returning, and into chats of up to 72; they are measured alone, too, and of some only a question
+    and its answer, in chats of three. Dialogues with questions get absent topics.
     """
     if kind == "questions":
         pick = random.Random(_SEED)  # noqa: S311 -- a repeatable choice
@@ -40,6 +40,9 @@ def as_chats(
         "returning": chats_of(dialogues, "returning"),
         f"{many} subjects": chats_of(dialogues, "in a row", subjects=many, absent=_MOST_ABSENT),
         "one subject": chats_of(dialogues, "in a row", subjects=1),
+        "three short subjects": chats_of(
+            [*map(_beginning, dialogues)], "in a row", subjects=3, rounds=3
+        ),
     }
     return [(f"{name}: {order}", kind, found) for order, found in chats.items() if found]
 
@@ -122,6 +125,11 @@ def with_absent(chat: Dialogue, labels: Sequence[str], most: int) -> Dialogue:
         if label not in own and (words := content_words(label)) and used.isdisjoint(words)
     ]
     return replace(chat, absent=tuple(found[:most]))
+
+
+def _beginning(dialogue: Dialogue) -> Dialogue:
+    """Its first question with the answer."""
+    return replace(dialogue, messages=dialogue.messages[:2])
 
 
 def _id(number: int, message: Message) -> MessageId:

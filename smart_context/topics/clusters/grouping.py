@@ -12,16 +12,25 @@ from numpy.typing import NDArray
 from smart_context.llm.models import Matrix
 from smart_context.topics.clusters.background import without_background
 from smart_context.topics.clusters.unit_length import at_unit_length
-from smart_context.topics.clusters.units import Merge, coarser, merges, unit_rows, units_of
+from smart_context.topics.clusters.units import (
+    Floats,
+    Labels,
+    Merge,
+    coarser,
+    merges,
+    unit_rows,
+    units_of,
+)
 
 _ORDINARY = Path(__file__).with_name("ordinary.npy")
 _MODELS = frozenset({"all-minilm-l6-v2", "all-minilm", "all-minilm:l6-v2"})
 _PRIOR = 40
-_ALIKE, _BONUS = 0.25, 0.3
+_ALIKE, _BONUS, _POINTING = 0.25, 0.4, 0.2
 _WORDS, _WORDS_UNREAD = 0.8, 1.0
 _ALIKENESS, _ALIKENESS_UNREAD = 0.35, 0.1
 _SHORT, _BESIDE = 4, 0.11
 _MINOR_SHARE, _BESIDE_IF_MINOR = 0.05, 0.05
+_BETWEEN = 0.0
 _LONG, _LARGEST = 60, 0.35
 _MOST_UNITS, _MOST_GROUPS = 2_500, 64
 
@@ -58,6 +67,7 @@ def subjects_of(
     is_answer: Sequence[bool],
     *,
     most: int,
+    refers_back: Sequence[bool] = (),
     ordinary: Vector | None = None,
     is_read: bool = True,
 ) -> list[Subject]:
@@ -71,6 +81,7 @@ def subjects_of(
         lexical: Shape (n, e), their words as vectors.
         is_answer: For each message, True if it answers the previous one.
         most: The largest number of subjects.
+        refers_back: For each message, True if its words point to earlier ones.
         ordinary: The mean vector of everyday messages.
         is_read: True if the embedding model knows the chat's language.
     """
@@ -81,8 +92,9 @@ def subjects_of(
     units = coarser(units_of(is_answer), rows, _MOST_UNITS)
     directions = unit_rows(rows, units)
     sizes = np.bincount(units)
+    bonus = _bonus(directions, units, refers_back if is_read else None)
     largest = math.inf if count < _LONG else math.floor(_LARGEST * count)
-    found = merges(directions, _BONUS, sizes=sizes.tolist(), most=largest)
+    found = merges(directions, bonus, sizes=sizes.tolist(), most=largest)
     alike = sum(merge.alike >= _ALIKE for merge in found)
     cut = max(alike, len(sizes) - _MOST_GROUPS)
     wide_root = _roots(found[: max(cut, len(sizes) - most)], len(sizes))
@@ -105,6 +117,21 @@ def _rows(vectors: Matrix, lexical: Matrix, ordinary: Vector | None, *, is_read:
     return at_unit_length(np.hstack([centred, lexical * np.float32(weight)]))
 
 
+def _bonus(directions: Matrix, units: Labels, refers_back: Sequence[bool] | None) -> Floats:
+    """What is added to the similarity of each unit and the previous one.
+
+    Nothing if they have nothing in common; that only holds for a language that the model knows.
+    """
+    bonus = np.full(len(directions) - 1, _BONUS, dtype=np.float32)
+    if refers_back is not None:
+        first = np.flatnonzero(np.diff(units, prepend=-1))
+        points = np.isin(first[1:], np.flatnonzero(refers_back))
+        alike = np.einsum("ij,ij->i", directions[1:], directions[:-1])
+        bonus[alike < _BESIDE] = 0
+        bonus[(alike < _BESIDE) & points] = _POINTING
+    return bonus
+
+
 def _roots(found: Sequence[Merge], count: int) -> NDArray[np.intp]:
     """The group of each of `count` units after these merges."""
     root = np.arange(count)
@@ -122,7 +149,8 @@ def _with_offshoots(
 ) -> NDArray[np.intp]:
     """Merge short groups into the most similar group next to or around them.
 
-    A single question with its answer, in a long chat, needs less similarity.
+    A single question with its answer needs less similarity in a long chat, and hardly any between
+    two of the same group.
     """
     root = root.copy()
     held = np.bincount(root, sizes, len(root))
@@ -139,8 +167,10 @@ def _with_offshoots(
             if wide_root[other] == wide_root[group] or held_wide[wide_root[other]] + size <= largest
         ]
         links = [float((rows[units] @ rows[root == other].T).mean()) for other in fits]
-        is_minor = len(units) == 1 and size <= _MINOR_SHARE * sizes.sum()
-        if links and max(links) >= (_BESIDE_IF_MINOR if is_minor else _BESIDE):
+        is_single, is_minor = len(units) == 1, size <= _MINOR_SHARE * sizes.sum()
+        is_between = is_single and 0 < units[0] < len(root) - 1 and len(set(root[near])) == 1
+        least = _BETWEEN if is_between else _BESIDE_IF_MINOR if is_single and is_minor else _BESIDE
+        if links and max(links) >= least:
             kept = fits[int(np.argmax(links))]
             held_wide[wide_root[group]] -= size
             held_wide[wide_root[kept]] += size

@@ -1,6 +1,6 @@
 """Clusters a chat's units, each a question with its answers, by average linkage.
 
-Neighbours in time count as a little more alike.
+Neighbours in time may count as more alike.
 """
 
 from collections.abc import Sequence
@@ -13,6 +13,7 @@ from smart_context.llm.models import Matrix
 from smart_context.topics.clusters.unit_length import at_unit_length
 
 Labels = NDArray[np.intp]
+Floats = NDArray[np.float32]
 _NEVER = np.float32(-9)
 
 
@@ -56,13 +57,17 @@ def unit_rows(rows: Matrix, units: Labels) -> Matrix:
 
 
 def merges(
-    rows: Matrix, bonus: float, *, sizes: Sequence[int], most: float = np.inf
+    rows: Matrix,
+    bonus: float | Floats,
+    *,
+    sizes: Sequence[int],
+    most: float = np.inf,
 ) -> list[Merge]:
     """The merges by average linkage, the most similar first, until no two groups may merge.
 
     Args:
         rows: Shape (u, d), unit rows in order of time.
-        bonus: The similarity that is added for neighbours in time.
+        bonus: The similarity that is added for neighbours in time; shape (u - 1,) for one each.
         sizes: The number of messages of each row.
         most: The maximum number of messages in a group.
     """
@@ -96,7 +101,7 @@ def merges(
     return found
 
 
-def _first_links(rows: Matrix, bonus: float) -> Matrix:
+def _first_links(rows: Matrix, bonus: float | Floats) -> Matrix:
     links = np.asarray(rows @ rows.T, dtype=np.float32)
     places = np.arange(len(rows))
     links[places[1:], places[:-1]] += np.float32(bonus)

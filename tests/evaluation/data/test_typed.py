@@ -71,7 +71,9 @@ def test_a_file_is_measured_under_a_name_for_each_kind_of_chat(kind):
             "returning",
             "13 subjects",
             "one subject",
+            "three short subjects",
         ]
+        assert all(len(chat.messages) == 6 for chat in [*found.values()][-1])
     else:
         assert list(found) == ["f.json"]
     has_absent = all(chat.absent for chats in found.values() for chat in chats)
