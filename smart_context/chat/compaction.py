@@ -57,9 +57,9 @@ def is_clearing(summary: Message) -> bool:
 def insert_after(document: JsonObject, boundary: MessageId, summary: Message) -> bool:
     """Insert a summary into a chat's document; false if its boundary is gone."""
     give_ids(document)
-    entries: list[JsonObject] = document["messages"]
+    entries = document["messages"]
     for position in reversed(range(len(entries))):
-        if entries[position]["id"] == boundary:
+        if isinstance(entries[position], dict) and entries[position]["id"] == boundary:
             entries.insert(position + 1, summary.to_dict())
             return True
     return False

@@ -168,10 +168,10 @@ def messages_of(document: Mapping[str, Any]) -> tuple[Message, ...]:
 def give_ids(document: JsonObject) -> None:
     """Store derived ids in the document, before a change that would alter them."""
     entries = document.get("messages")
-    entries = [e for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
-    for entry, message in zip(entries, messages_of(document), strict=True):
+    entries = document["messages"] = entries if isinstance(entries, list) else []
+    objects = [entry for entry in entries if isinstance(entry, dict)]
+    for entry, message in zip(objects, messages_of(document), strict=True):
         entry["id"] = message.id
-    document["messages"] = entries
 
 
 def derived_id(position: int, role: str, content: str | Sequence[Part]) -> MessageId:

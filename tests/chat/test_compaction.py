@@ -120,6 +120,14 @@ def test_a_document_without_a_list_of_messages_has_no_summary():
     assert not without_summary({"messages": "odd"}, MessageId("s"))
 
 
+def test_a_summary_finds_its_boundary_among_entries_that_are_no_messages():
+    document = {"messages": [said("a").to_dict(), None, said("b").to_dict(), "odd"]}
+    assert insert_after(document, MessageId("a"), summary("s", "a"))
+    assert [e["id"] if isinstance(e, dict) else e for e in document["messages"]] == [
+        *("a", "s", None, "b", "odd")
+    ]
+
+
 def test_a_summary_stands_right_behind_its_boundary_and_can_go_again():
     document = {"messages": [said(name).to_dict() for name in "abc"]}
     assert insert_after(document, MessageId("b"), summary("s", "b"))

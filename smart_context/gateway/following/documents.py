@@ -187,7 +187,7 @@ def _entries(document: JsonObject) -> list[JsonObject]:
     entries = document.get("messages")
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         give_ids(document)
-        entries = document["messages"]
+        entries = document["messages"] = [e for e in document["messages"] if isinstance(e, dict)]
     return entries
 
 

@@ -1,7 +1,7 @@
 """What a turn writes into a chat document: pure changes, made under the chat's lock."""
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from smart_context.chat.answers.journal import Arrived
@@ -103,7 +103,7 @@ def question_of(document: JsonObject, message_id: str) -> Message:
         CommandFailed: If there is no such message, or no question before it.
     """
     messages = messages_of(document)
-    index = _position(messages, message_id)
+    index = _position((message.id for message in messages), message_id)
     for message in reversed(messages[: index + 1]):
         if message.role == "user":
             return message
@@ -118,7 +118,7 @@ def remove_after(document: JsonObject, message_id: str, *, removed_at: str) -> N
     """
     give_ids(document)
     entries = _entries(document)
-    index = _position(messages_of(document), message_id)
+    index = _place(entries, message_id)
     kept, removed = entries[: index + 1], entries[index + 1 :]
     if not removed:
         return
@@ -136,11 +136,10 @@ def change_text(document: JsonObject, message_id: str, text: str) -> None:
         CommandFailed: If there is no such message, or it is still being written.
     """
     give_ids(document)
-    messages = messages_of(document)
-    index = _position(messages, message_id)
-    if messages[index].generating:
+    entries = _entries(document)
+    entry = entries[_place(entries, message_id)]
+    if entry.get("generating") is True:
         raise CommandFailed(f"message {message_id!r} is still being written; stop it first")
-    entry = _entries(document)[index]
     content = entry.get("content")
     entry["content"] = _with_text(content, text) if isinstance(content, list) else text
 
@@ -157,11 +156,16 @@ def _is_text(part: object) -> bool:
     return not isinstance(part, Mapping) or part.get("type") == "text"
 
 
-def _position(messages: tuple[Message, ...], message_id: str) -> int:
-    for index, message in enumerate(messages):
-        if message.id == message_id:
+def _position(ids: Iterable[object], message_id: str) -> int:
+    for index, known in enumerate(ids):
+        if known == message_id:
             return index
     raise CommandFailed(f"no message {message_id!r} in this chat; it may have been removed")
+
+
+def _place(entries: Sequence[Any], message_id: str) -> int:
+    """The place of a message among all entries, which have ids."""
+    return _position((e.get("id") if isinstance(e, dict) else None for e in entries), message_id)
 
 
 def _entries(document: JsonObject) -> list[Any]:

@@ -176,3 +176,21 @@ def test_no_message_is_lost_by_removing(entries, data):
     removed = [m for removal in document.get("removed", []) for m in removal["messages"]]
     assert document["messages"] + removed == before
     assert len(document["messages"]) == at + 1
+
+
+def test_entries_that_are_no_messages_stay_where_they_are():
+    document = {"messages": ["odd", user("a"), None, answer("b"), 5, user("c")]}
+    first, second = [message.id for message in messages_of(document)][:2]
+    transcript.change_text(document, second, "B")
+    assert document["messages"] == [
+        "odd",
+        user("a", id=first),
+        None,
+        answer("B", id=second),
+        5,
+        document["messages"][5],
+    ]
+    transcript.remove_after(document, second, removed_at="now")
+    assert texts(document) == ["a", "B"]
+    assert document["messages"][::2] == ["odd", None]
+    assert document["removed"][0]["messages"][0] == 5
