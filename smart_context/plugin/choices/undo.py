@@ -1,17 +1,46 @@
 """What can be undone: the last choices of a user in each chat, in memory."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from cachetools import LRUCache
 
 from smart_context.chat.messages import ChatId
 from smart_context.plugin.choices.sidecar_files import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
+from smart_context.topics.values import Topic
 
 MAX_STEPS = 100
 MAX_CHATS = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicEdit:
+    """An edit of a chat's topics.
+
+    Attributes:
+        before: The topics before it.
+        after: The topics after it.
+    """
+
+    before: tuple[Topic, ...]
+    after: tuple[Topic, ...]
+
+    def undone(self, now: Sequence[Topic]) -> tuple[Topic, ...]:
+        """The topics without the edit; those that were found since then stay."""
+        if list(map(_shown, now)) == list(map(_shown, self.after)):
+            return self.before
+        old = {topic.label for topic in self.before}
+        new = {topic.label for topic in self.after}
+        label_of = {topic.id: topic.label for topic in self.before}
+        renamed = {t.label: label_of[t.id] for t in self.after if t.id in label_of}
+        kept = [
+            replace(topic, label=renamed.get(topic.label, topic.label))
+            for topic in now
+            if topic.label in renamed or topic.label not in new - old
+        ]
+        labels = new | {topic.label for topic in kept}
+        return (*kept, *(topic for topic in self.before if topic.label not in labels))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,12 +50,12 @@ class Step:
     Attributes:
         before: The side-car before the choice.
         after: The filter's state after it.
-        public: The topics of the chat file before it; `None` if it was not about topics.
+        topics: Its edit of the topics; `None` if it was not about topics.
     """
 
     before: ChatSidecar
     after: FilterState
-    public: tuple[Mapping[str, Any], ...] | None = None
+    topics: TopicEdit | None = None
 
 
 class UndoSteps:
@@ -48,11 +77,11 @@ class UndoSteps:
         steps = self._steps.get(chat_id)
         return steps.pop() if steps else None
 
-    def amend(self, chat_id: ChatId, public: tuple[Mapping[str, Any], ...]) -> None:
-        """Add the topics of the chat file to the last step."""
+    def amend(self, chat_id: ChatId, topics: TopicEdit) -> None:
+        """Add the edit of the topics to the last step."""
         steps = self._steps.get(chat_id)
         if steps:
-            steps[-1] = replace(steps[-1], public=public)
+            steps[-1] = replace(steps[-1], topics=topics)
 
     def count(self, chat_id: ChatId) -> int:
         """The number of steps that can be undone."""
@@ -76,3 +105,7 @@ def difference_in_words(now: FilterState, before: FilterState) -> str:
         "the role": (now.role, now.role_targets) != (before.role, before.role_targets),
     }
     return next((words for words, has_changed in changes.items() if has_changed), "nothing")
+
+
+def _shown(topic: Topic) -> tuple[str, int, str]:
+    return topic.label, topic.count, topic.id

@@ -1,6 +1,6 @@
 """Commands that edit topics, set the threshold, and undo the last choice."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from smart_context.host.commands.registry import CommandHandler
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.choices.topic_edits import TopicEdits, checked_label
-from smart_context.plugin.choices.undo import Step, UndoSteps, difference_in_words
+from smart_context.plugin.choices.undo import Step, TopicEdit, UndoSteps, difference_in_words
 from smart_context.plugin.notes.context_changes import ContextChanges
 from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.plugin.selection.selector import ContextSelector
@@ -104,8 +104,8 @@ class TopicEditing:
             words = difference_in_words(after, before)
             stored = await self.chats.exists(checked)
             await self._restore(checked, step, stored=stored)
-            if step.public is not None and stored:
-                await self._put_back(checked, step.public, step.before.topics)
+            if step.topics is not None and stored:
+                await self._store(checked, step.topics.undone(await self._known(checked)))
             if after.contexts != before.contexts:
                 self.changes.announce(chat_id=checked)
             await self.chat_filter.announce(checked)
@@ -155,11 +155,11 @@ class TopicEditing:
         except ValueError as error:
             raise InvalidParams(str(error)) from error
         if (await self.sidecars.of(checked)).state != before.state:
-            public = _entries(others.get("topics"))
-            self.steps.amend(checked, public)
-            known = stored_topics(public, before.topics)
+            known = stored_topics(others.get("topics"), before.topics)
             edited = await self.applied(checked, Extraction(topics=known), messages)
-            await self._store(checked, with_ids(edited.topics, known))
+            topics = with_ids(edited.topics, known)
+            self.steps.amend(checked, TopicEdit(before=known, after=topics))
+            await self._store(checked, topics)
             await self.chat_filter.announce(checked)
         return await self.chat_filter.topics(checked)
 
@@ -188,15 +188,9 @@ class TopicEditing:
         await self.sidecars.keep_topics(chat_id, topics)
         self._tell(chat_id, document)
 
-    async def _put_back(
-        self, chat_id: ChatId, public: Iterable[Mapping[str, Any]], topics: Sequence[Topic]
-    ) -> None:
-        def store(document: JsonObject) -> None:
-            document["topics"] = [dict(topic) for topic in public]
-
-        document = await self.chats.update(chat_id, store, creates=False)
-        await self.sidecars.keep_topics(chat_id, topics)
-        self._tell(chat_id, document)
+    async def _known(self, chat_id: ChatId) -> tuple[Topic, ...]:
+        _, others = await self.chats.snapshot(chat_id)
+        return stored_topics(others.get("topics"), (await self.sidecars.of(chat_id)).topics)
 
     def _tell(self, chat_id: ChatId, document: JsonObject) -> None:
         self.emit(
@@ -217,8 +211,3 @@ class TopicEditing:
             count = topic.count or await self.selector.count_about(chat_id, messages, topic.label)
             counted.append(replace(topic, count=count))
         return tuple(counted)
-
-
-def _entries(topics: object) -> tuple[Mapping[str, Any], ...]:
-    entries = topics if isinstance(topics, list) else []
-    return tuple(entry for entry in entries if isinstance(entry, Mapping))

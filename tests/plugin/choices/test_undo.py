@@ -10,11 +10,14 @@ from smart_context.plugin.choices.topic_edits import TopicEdits
 from smart_context.plugin.choices.undo import (
     MAX_CHATS,
     MAX_STEPS,
+    TopicEdit,
     UndoSteps,
     difference_in_words,
 )
+from smart_context.topics.values import Topic
 
 EMPTY = FilterState()
+CATS, DOGS = Topic(label="Cats", count=2, id="t1"), Topic(label="Dogs", count=1, id="t2")
 
 
 def picked(label):
@@ -77,11 +80,30 @@ def test_the_chat_that_was_changed_longest_ago_is_forgotten():
 
 def test_topics_are_added_to_the_last_step_only():
     steps = recorded(3)
-    steps.amend("c", ({"label": "cats"},))
-    steps.amend("unknown chat", ({"label": "cats"},))
+    edit = TopicEdit(before=(CATS, DOGS), after=(CATS,))
+    steps.amend("c", edit)
+    steps.amend("unknown chat", edit)
     amended = steps.pop("c")
-    assert (amended.after, amended.public) == (picked("after 2"), ({"label": "cats"},))
-    assert [steps.pop("c").public for _ in range(2)] == [None, None]
+    assert (amended.after, amended.topics) == (picked("after 2"), edit)
+    assert [steps.pop("c").topics for _ in range(2)] == [None, None]
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        pytest.param((CATS,), id="deleted"),
+        pytest.param((CATS, replace(DOGS, label="Hounds")), id="renamed"),
+        pytest.param((CATS, DOGS, Topic(label="Own", count=0, id="t3")), id="added"),
+        pytest.param((replace(CATS, label="Pets", count=3),), id="merged"),
+    ],
+)
+def test_an_edit_of_topics_is_undone_and_what_was_found_since_then_stays(after):
+    edit = TopicEdit(before=(CATS, DOGS), after=after)
+    assert edit.undone(after) == edit.before
+    grown = tuple(replace(topic, count=topic.count + 3) for topic in after)
+    undone = edit.undone((*grown, Topic(label="Birds", count=1, id="t4")))
+    assert sorted(topic.label for topic in undone) == ["Birds", "Cats", "Dogs"]
+    assert next(topic.count for topic in undone if topic.label == "Cats") > CATS.count
 
 
 def test_a_deleted_chat_has_no_steps():

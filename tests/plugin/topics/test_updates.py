@@ -60,3 +60,19 @@ async def test_who_waits_for_an_extraction_gets_an_answer_when_a_newer_one_begin
         newer = await running.call("refresh_topics", chat_id="c", wait=True)
         assert [topic["label"] for topic in newer["topics"]] == ["Knots"]
         assert (await waiting)["total_messages"] == 1
+
+
+async def test_undoing_an_edit_keeps_what_an_extraction_has_found_since_then(vault, served):
+    found = (
+        '{"topics": [{"label": "Knots", "count": 1}, {"label": "%s"}], "sticky_message_ids": %s}'
+    )
+    fast = ScriptedChatModel([found % ("Ropes", "[]"), found % ("Masts", '["m"]')])
+    async with served(fast=fast) as running:
+        await running.call("memory.save_chat", chat_id="c", data={"messages": [HELLO]})
+        await running.call("refresh_topics", chat_id="c", wait=True)
+        await running.call("delete_topic", chat_id="c", label="Knots")
+        await running.call("refresh_topics", chat_id="c", wait=True)
+        undone = await running.call("undo", chat_id="c")
+        labels = [topic["label"] for topic in undone["topics"]]
+        assert labels == ["Masts", "Knots", "Instructions & Preferences"]
+        assert undone["sticky"] == ["m"]
