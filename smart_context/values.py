@@ -8,3 +8,6 @@ JsonObject = dict[str, Any]
 
 CountTokens = Callable[[str], int]
 """Counts the tokens of a text."""
+
+OWN_KEY = "token"
+"""The name of whoever asks with the server's own token; no other key has it."""

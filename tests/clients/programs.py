@@ -14,7 +14,9 @@ CACHE = Path.home() / ".cache/smart-context-clients"
 FOLDER = Path(os.environ.get("SMART_CONTEXT_CLIENTS") or CACHE)
 MODEL = "gpt-4o"
 PYTHON_PACKAGES = ("llm", "langchain-openai")
-NODE_PACKAGES = ("openai", "ai", "@ai-sdk/openai", "@openai/codex", "@continuedev/cli")
+NODE_PACKAGES = (
+    *("openai", "ai", "@ai-sdk/openai", "@openai/codex", "@continuedev/cli", "opencode-ai"),
+)
 
 OPENAI_NODE = """
 import OpenAI from "openai";
@@ -76,7 +78,9 @@ class Client:
             env={
                 **os.environ,
                 "HOME": str(self.home),
+                "PWD": str(self.home),
                 "XDG_CONFIG_HOME": str(self.home / ".config"),
+                "XDG_DATA_HOME": str(self.home / ".local/share"),
                 "LLM_USER_PATH": str(self.home / "llm"),
                 "SMART_CONTEXT_KEY": TOKEN,
                 "HTTPS_PROXY": "http://127.0.0.1:9",  # nothing is asked of the network
@@ -201,6 +205,22 @@ wire_api = "responses"
             (folder / "config.toml").write_text(settings, encoding="utf-8")
         how = ["exec"] if self.turns == 1 else ["exec", "resume", "--last"]
         return self.run(self.needs, *how, "--skip-git-repo-check", question)
+
+
+class Opencode(Client):
+    needs = FOLDER / "node_modules/.bin/opencode"
+
+    def answer(self, question):
+        provider = {
+            "npm": "@ai-sdk/openai-compatible",
+            "name": "Smart Context",
+            "options": {"baseURL": self.base_url, "apiKey": TOKEN},
+            "models": {MODEL: {}},
+        }
+        settings = json.dumps({"provider": {"smart-context": provider}})
+        (self.home / "opencode.json").write_text(settings, encoding="utf-8")
+        how = ["--title", "Talk"] if self.turns == 1 else ["--continue"]
+        return self.run(self.needs, "run", *how, "--model", f"smart-context/{MODEL}", question)
 
 
 def install():

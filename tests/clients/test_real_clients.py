@@ -11,6 +11,7 @@ from tests.clients.programs import (
     Llm,
     OpenaiNode,
     OpenaiPython,
+    Opencode,
 )
 from tests.clients.responding import answering
 from tests.gateway.asking import provided_vault
@@ -33,12 +34,14 @@ def texts_of(messages):
     for message in messages:
         content = message.get("content")
         parts = content if isinstance(content, list) else [{"text": content}]
-        texts.append("".join(str(part.get("text")) for part in parts).strip())
+        said = "".join(str(part.get("text")) for part in parts)
+        texts.append(said.strip().strip('"'))  # opencode puts what it is asked into quotes
     return texts
 
 
 @pytest.mark.parametrize(
-    "client", [OpenaiPython, LangChain, Aider, ContinueCli, OpenaiNode, AiSdk, Llm, Codex]
+    "client",
+    [OpenaiPython, LangChain, Aider, ContinueCli, OpenaiNode, AiSdk, Llm, Codex, Opencode],
 )
 def test_what_is_picked_decides_what_the_provider_gets(client, served, tmp_path):
     if not client.needs.exists():

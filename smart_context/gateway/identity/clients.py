@@ -3,6 +3,8 @@
 import re
 from collections.abc import Mapping
 
+from smart_context.values import OWN_KEY
+
 _BY_HEADER = (("x-openwebui-", "open-webui"), ("x-opencode-", "opencode"))
 _BY_AGENT = (
     ("opencode", "opencode"),
@@ -22,12 +24,25 @@ _BY_AGENT = (
     ("openai/js", "openai-node"),
 )
 _TITLES = ("x-title", "x-openrouter-title", "http-referer", "originator")
+_LIBRARIES = frozenset(
+    (
+        *("node", "node-fetch", "undici", "axios", "mozilla", "go-http-client", "okhttp", "java"),
+        *("python", "python-requests", "python-httpx", "python-urllib"),
+    )
+)
+"""What sends requests of many programs: it tells nothing of the one that asks."""
+
 _PRODUCT = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,39}")
 UNKNOWN = "unknown"
 
 
-def client_of(headers: Mapping[str, str]) -> str:
-    """A short name of the program that sends these headers; names are in lower case."""
+def client_of(headers: Mapping[str, str], key: str = OWN_KEY) -> str:
+    """A short name of the program that asks.
+
+    Args:
+        headers: By names in lower case.
+        key: The name of its key, which says more than the name of a library.
+    """
     for beginning, client in _BY_HEADER:
         if any(name.startswith(beginning) for name in headers):
             return client
@@ -36,4 +51,5 @@ def client_of(headers: Mapping[str, str]) -> str:
         if words in said:
             return client
     product = _PRODUCT.match(headers.get("user-agent", ""))
-    return product.group().lower() if product else UNKNOWN
+    name = product.group().lower() if product else UNKNOWN
+    return key if key != OWN_KEY and name in {UNKNOWN, *_LIBRARIES} else name

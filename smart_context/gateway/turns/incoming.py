@@ -143,7 +143,7 @@ def read_incoming(
     return Incoming(
         kind=kind,
         key=key,
-        client=client_of(headers),
+        client=client_of(headers, key),
         headers=headers,
         body=body,
         units=tuple(_units(kind, body, known)),

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from starlette.responses import Response
 
 from smart_context.errors import StoreFailed
+from smart_context.values import OWN_KEY
 from smart_context.web.gate.access import Access
-from smart_context.web.gate.client_keys import OWN_NAME, ClientKeys, KeyFile
+from smart_context.web.gate.client_keys import ClientKeys, KeyFile
 from smart_context.web.gate.security import Refusal
 from smart_context.web.gate.visits import Visit
 from smart_context.web.wire.frames import render_json
@@ -56,7 +57,7 @@ class KeyRing:
         if scheme.lower() != "bearer" or not key.strip():
             return ""
         if self._access.accepts_bearer(authorization.encode("latin-1")):
-            return OWN_NAME
+            return OWN_KEY
         owner = self._keys.name_of(key.strip())
         # One that was just made is looked for at once; one that was revoked works a little longer.
         if self._file is not None and (not owner or self._is_stale()):

@@ -13,12 +13,10 @@ from pydantic import TypeAdapter
 from smart_context.disk.places import Place
 from smart_context.disk.shared_file import SharedFile
 from smart_context.errors import CommandFailed
+from smart_context.values import OWN_KEY
 
 FILE_NAME = "client-keys.json"
 KEY_BEGINNING = "sc-"
-OWN_NAME = "token"
-"""Whoever has the server's own token goes by this name."""
-
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -78,10 +76,10 @@ class KeyFile:
             CommandFailed: If the name is taken, or can't be one.
             StoreFailed: If it can't be written.
         """
-        if not _NAME.fullmatch(name) or name == OWN_NAME:
+        if not _NAME.fullmatch(name) or name == OWN_KEY:
             raise CommandFailed(
                 f"{name!r} can't be a key's name. Use up to 64 letters, digits, '-' and '_', and "
-                f"not {OWN_NAME!r}."
+                f"not {OWN_KEY!r}."
             )
         key = KEY_BEGINNING + secrets.token_urlsafe(32)
         made = ClientKey(digest=key_digest(key), created_at=int(self._clock()))

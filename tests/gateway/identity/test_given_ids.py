@@ -77,3 +77,18 @@ def test_a_clients_own_tasks_are_told_from_turns(messages, headers, fields, expe
 )
 def test_clients_have_short_names(headers, client):
     assert client_of(headers) == client
+
+
+@pytest.mark.parametrize(
+    ("agent", "key", "client"),
+    [
+        ("node-fetch", "sillytavern", "sillytavern"),
+        ("python-httpx/0.28", "my-script", "my-script"),
+        ("", "my-script", "my-script"),
+        ("aider/0.86", "my-script", "aider"),
+        ("node-fetch", "token", "node-fetch"),
+        ("", "token", "unknown"),
+    ],
+)
+def test_a_program_that_does_not_say_who_it_is_goes_by_its_key(agent, key, client):
+    assert client_of({"user-agent": agent}, key) == client
