@@ -61,6 +61,7 @@ export class Composer {
     // Notices appear above it.
     const height = () => document.documentElement.style.setProperty("--composer-height", `${this.#form.offsetHeight}px`);
     new ResizeObserver(height).observe(this.#form);
+    addEventListener("resize", () => this.#fit());
     this.#find(".stop").addEventListener("click", () => this.#attempt(this.#deeds.stop));
     this.#menu.start();
     this.#form.addEventListener("attachments-changed", () => this.#show());
@@ -140,8 +141,7 @@ export class Composer {
   #show() {
     const box = this.#box;
     remember("sessionStorage", this.#draftKey, box.value);
-    box.style.setProperty("--rows-height", "auto");
-    box.style.setProperty("--rows-height", `${box.scrollHeight}px`);
+    this.#fit();
     box.placeholder = this.#attachments.all.length ? "What about it?" : "Write a message";
     const isBusy = this.#isAnswering || this.#isSending;
     this.#find(".stop").hidden = !isBusy;
@@ -149,6 +149,12 @@ export class Composer {
     send.hidden = isBusy;
     send.disabled = !box.value.trim();
     this.#menu.show();
+  }
+
+  /** Makes the box as high as its text. */
+  #fit() {
+    this.#box.style.setProperty("--rows-height", "auto");
+    this.#box.style.setProperty("--rows-height", `${this.#box.scrollHeight}px`);
   }
 
   /** @param {string} selector */

@@ -136,6 +136,42 @@ def test_a_failed_answer_says_what_to_do_and_can_be_tried_again(new_page, server
     expect(page.locator(".message").last).to_contain_text("You said: hello")
 
 
+PUT_BOX_AT_THE_END = """message => {
+    const list = message.closest("#scroll");
+    const box = message.querySelector("textarea").getBoundingClientRect();
+    list.scrollTop += box.bottom - list.getBoundingClientRect().bottom + 4;
+}"""
+
+
+def test_what_saves_an_edited_message_is_in_view(new_page, configured, serve):
+    folder = configured()
+    write_chat(folder, "mixed", about(*(f"Message {n} about cats" for n in range(31))))
+    page = open_chat(new_page, serve(folder))
+    question = page.locator("#m-m20")
+    edit = question.get_by_role("button", name="Edit")
+    question.hover()
+    edit.click()
+    question.evaluate(PUT_BOX_AT_THE_END)
+    page.keyboard.press("Escape")
+    edit.press("Enter")
+    save = question.get_by_role("button", name="Save", exact=True)
+    expect(save).to_be_visible()
+    composer = page.locator(".composer").bounding_box()
+    box = save.bounding_box()
+    assert box["y"] + box["height"] <= composer["y"]
+
+
+def test_a_box_of_several_lines_is_as_high_as_its_text_when_the_window_changes(new_page, server):
+    page = open_chat(new_page, server)
+    box = page.get_by_role("textbox", name="Message")
+    box.fill("a long line of words that goes on " * 4)
+    height = box.evaluate("box => box.clientHeight")
+    page.set_viewport_size({"width": 360, "height": 740})
+    expect(box).not_to_have_js_property("clientHeight", height)
+    page.set_viewport_size({"width": 1280, "height": 800})
+    expect(box).to_have_js_property("clientHeight", height)
+
+
 def test_a_lost_connection_is_shown_and_nothing_doubles_after_it(new_page, configured, serve):
     folder, port = configured(), lasting_port()
     write_chat(folder, "mixed", MIXED, topics=TOPICS)

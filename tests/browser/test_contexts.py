@@ -283,6 +283,14 @@ def test_the_builder_and_the_dialog_have_no_fault_that_a_program_finds(new_page,
     assert_accessible(page)
 
 
+def test_a_long_title_of_a_chat_leaves_room_to_attach(new_page, configured, serve):
+    folder = configured()
+    write_chat(folder, "long", about("cats", "yes"), title="Kapitänsmützenabzeichen " * 8)
+    page = open_builder(new_page, serve(folder), "/contexts?chat=long")
+    edge = page.locator("#attach-context").bounding_box()
+    assert edge["x"] + edge["width"] <= page.viewport_size["width"]
+
+
 @pytest.mark.parametrize("path", ["/contexts", "/contexts/House"])
 def test_a_narrow_screen_has_room_for_the_builder(new_page, server, path):
     server.ask("smart_context.save_context", key="House", items=["Home/", "Kitchen/Bread.md#Rule"])

@@ -55,3 +55,7 @@ def test_a_vault_without_chats_says_what_can_be_done(new_page, configured, serve
     for title in ("Ask your notes", "Import chats", "Connect a model", "Connect a client"):
         expect(starts.get_by_text(title)).to_be_visible()
     assert_accessible(page)
+    page.set_viewport_size({"width": 360, "height": 740})
+    for start in starts.get_by_role("listitem").all():
+        box = start.bounding_box()
+        assert 0 <= box["x"] <= box["x"] + box["width"] <= 360

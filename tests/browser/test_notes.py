@@ -15,7 +15,7 @@ def server(configured, serve):
     folder = configured()
     (folder / "Boats").mkdir()
     (folder / "Boats" / "Knots.md").write_text("---\ntags: [x]\n---\n# Tying\n\nA **bowline**.\n")
-    (folder / "Trip.md").write_text("Bring [[Knots]].\n\n- [ ] rope\n")
+    (folder / "Trip.md").write_text("# Trip\n\nBring [[Knots]].\n\n- [ ] rope\n")
     said = "Read [[Knots#Tying|the knots]] or [[Nowhere]].\n\n- [ ] open\n- [x] done"
     write_chat(folder, "mixed", about("Which note?", said), title="Notes")
     quoted = "No chat model.\n\n**1.** `Boats/Knots.md#Tying`\n\n> A **bowline**.\n\n"
@@ -41,6 +41,7 @@ def test_a_linked_note_opens_in_a_sheet_with_what_links_to_it(new_page, server):
     assert_accessible(page)
     sheet.get_by_role("link", name="Trip").click()
     expect(sheet.get_by_role("checkbox")).to_have_count(1)
+    expect(sheet.get_by_role("heading", name="Trip")).to_have_count(1)
     page.keyboard.press("Escape")
     expect(sheet).to_be_hidden()
     expect(link).to_be_focused()

@@ -178,6 +178,16 @@ def test_each_message_says_why_it_is_in_or_out(new_page, server):
     expect(toolbar).to_have_accessible_description(re.compile("^Left out"))
 
 
+def test_on_a_narrow_screen_the_reason_covers_no_words(new_page, server):
+    page = open_chat(new_page, server, viewport={"width": 360, "height": 740})
+    expect(message(page, "m0")).to_have_attribute("data-mark", "in")
+    message(page, "m0").hover()
+    why = message(page, "m0").locator(".why")
+    expect(why).to_have_css("opacity", "1")
+    words = message(page, "m0").locator(".body").bounding_box()
+    assert why.bounding_box()["y"] >= words["y"] + words["height"]
+
+
 def test_pin_and_hide_by_key_and_range_and_back_again(new_page, server):
     page = open_chat(new_page, server)
     pick(page, "cats sleep")

@@ -14,6 +14,11 @@ pytestmark = pytest.mark.browser
 
 A_WHILE = timedelta(seconds=5)
 """What tests of a stopped clock let pass first, so that it does not lie behind."""
+INK_ON_PAPER = """([button, notice]) => {
+    const of = (selector) => getComputedStyle(document.querySelector(selector));
+    const own = of(button).backgroundColor;
+    return [of(button).color, own === "rgba(0, 0, 0, 0)" ? of(notice).backgroundColor : own];
+}"""
 
 
 def test_one_notice_says_that_the_server_is_away_and_tries_again(new_page, configured, serve):
@@ -27,6 +32,10 @@ def test_one_notice_says_that_the_server_is_away_and_tries_again(new_page, confi
     expect(notice).to_contain_text("reach the server. Retrying…")
     expect(page.locator(".toast")).to_have_count(0)
     assert "turned off" not in page.locator("body").inner_text()
+    ink, paper = page.evaluate(INK_ON_PAPER, [".connection button", ".connection"])
+    assert ink != paper
+    head = page.locator(".chat-head").bounding_box()
+    assert notice.bounding_box()["y"] >= head["y"] + head["height"]
     now = page.evaluate("Date.now()")
     page.clock.pause_at(datetime.fromtimestamp(now / 1000, UTC) + A_WHILE)
     serve(folder, port=port)

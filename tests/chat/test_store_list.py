@@ -60,6 +60,12 @@ async def test_a_chat_is_listed_under_its_title(store, folder, document, title):
         pytest.param(said("one", ""), "one", id="an empty one is passed over"),
         pytest.param(said("y" * 500), "y" * 119 + "…", id="cut"),
         pytest.param(said(), "", id="none"),
+        pytest.param(
+            said("## Plan\n\n- [ ] **Buy** `flour`, see [[Bread]]\n```py\nx = a_b * 2 > 1\n```"),
+            "Plan Buy flour, see Bread x = a_b * 2 > 1",
+            id="without Markdown's marks",
+        ),
+        pytest.param(said("> "), ">", id="of marks alone"),
     ],
 )
 async def test_the_preview_is_the_beginning_of_the_last_message(store, folder, document, preview):

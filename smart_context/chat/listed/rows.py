@@ -1,6 +1,7 @@
 """The rows of the list of chats, kept on disk so that unchanged chats are not read again."""
 
 import contextlib
+import re
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
@@ -25,6 +26,10 @@ MOST_TOPICS = 5
 _INDEX_VERSION = 1
 _LONGEST_TITLE = 200  # another program may have written a longer one
 _LOOKED_AT = 2_000  # characters; a message or title may hold millions of lines
+_MARKDOWN = re.compile(
+    r"^[ \t]*(?:```.*$|(?:#{1,6}|>|[-*+])[ \t]+(?:\[[ xX]\][ \t]+)?)|\*\*|`|\[\[|\]\]", re.MULTILINE
+)
+"""Marks that one line of plain text is better without."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +42,8 @@ class ChatRow:
             characters; else `New chat`. The id when the file is damaged.
         message_count: The number of messages.
         updated_at: When the last message was written, else when the file was; ISO 8601 in UTC.
-        preview: The beginning of the last message that has text, on one line; not of a summary or
-            of quotes.
+        preview: The beginning of the last message that has text, on one line and without
+            Markdown's marks; not of a summary or of quotes.
         client: The program whose chat it is; empty for a chat of ours.
         topics: The ids of its first topics.
     """
@@ -171,7 +176,9 @@ def _preview(version: Version) -> str:
         if message is None or message.is_summary or message.is_extracted:
             continue
         if text := message.text.strip():
-            return _cut(_on_one_line(text[: PREVIEW_LENGTH * 8]), PREVIEW_LENGTH)
+            beginning = text[: PREVIEW_LENGTH * 8]
+            plain = _on_one_line(_MARKDOWN.sub("", beginning))
+            return _cut(plain or _on_one_line(beginning), PREVIEW_LENGTH)
     return ""
 
 

@@ -52,7 +52,7 @@ class NotePage:
             "note.html",
             path=note.path,
             title=_title(note.path),
-            text=note.text,
+            text=_below_title(note),
             backlinks=[(path, _title(path)) for path in note.backlinks[:_MAX_BACKLINKS]],
         )
 
@@ -65,6 +65,12 @@ def _found(index: VaultIndex, name: str) -> _Note | None:
         return None
     text, outline = read
     return _Note(path, text[outline.body :], index.backlinks(path))
+
+
+def _below_title(note: _Note) -> str:
+    # The page has a heading of its own: many notes begin with the same words.
+    first, _, rest = note.text.lstrip().partition("\n")
+    return rest if first.rstrip() == f"# {_title(note.path)}" else note.text
 
 
 def _title(path: str) -> str:

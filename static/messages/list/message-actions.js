@@ -79,6 +79,7 @@ function edit(message, text, save) {
   message.setAttribute("data-editing", "");
   message.append(form);
   box.focus();
+  form.scrollIntoView({ block: "nearest" });
   form.querySelector("[data-cancel]")?.addEventListener("click", close);
   form.addEventListener("keydown", (event) => event.key === "Escape" && close());
   form.addEventListener("submit", async (event) => {
