@@ -7,7 +7,7 @@ show a changed part as off, not only the ones that try to use it.
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -76,7 +76,7 @@ class Follower:
         """Load the current settings and trust."""
         async with self._changing:
             self._stamps = await asyncio.to_thread(stamps_of, settings_files(self._root))
-            config = await self._read()
+            config, faults = await self._read()
             # A change while plugins start is seen by the next check.
             self._seen = await self._view_under(config)
             if _ask_the_same(config, self._host.config):
@@ -84,7 +84,10 @@ class Follower:
             else:
                 models = models_of(config, self._host.notes)
                 await self._host.reload(config, await self._replaced.enter_async_context(models))
-            _logger.info("settings loaded from %s", config.path or config.root)
+            if faults:  # last, since a reload says that the settings were read
+                self._host.report_faults(faults)
+            else:
+                _logger.info("settings loaded from %s", config.path or config.root)
             self._host.emit(TRUST_CHANGED, await self.view())
 
     async def _look(self, *, at_parts: bool) -> None:
@@ -103,16 +106,16 @@ class Follower:
         else:
             await self.take_up()
 
-    async def _read(self) -> VaultConfig:
+    async def _read(self) -> tuple[VaultConfig, Sequence[Fault]]:
         """The current settings; if they have faults, the previous ones as far as trusted."""
         try:
             config = await asyncio.to_thread(read_vault, self._root)
             self._user = await asyncio.to_thread(read_user)
         except ConfigInvalid as error:
-            self._host.report_faults([*_placed(error)])
             grant = await asyncio.to_thread(self._host.services.trust.grant)
-            return admitted(self._host.config, self._user, grant, environment())
-        return config
+            previous = admitted(self._host.config, self._user, grant, environment())
+            return previous, tuple(_placed(error))
+        return config, ()
 
     async def _view_under(self, config: VaultConfig) -> JsonObject:
         standing = await asyncio.to_thread(self._host.services.trust.standing, config)

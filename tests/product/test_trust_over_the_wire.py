@@ -275,7 +275,9 @@ def test_a_settings_file_that_breaks_keeps_no_revoked_endpoint_alive(stranger, g
     guest.call("system.grant_trust", digest=guest.call("system.trust")["digest"])
     after = len(guest.events)
     (stranger.vault / ".vault.toml").write_text("= broken")
-    assert guest.wait_for("system.config_read", after=after)["faults"]
+    guest.wait_for("system.trust_changed", after=after)
+    read = [params for name, params in guest.events[after:] if name == "system.config_read"]
+    assert "not TOML" in read[-1]["faults"][0]
     guest.call("system.revoke_trust")
     sent = len(endpoint.requests)
     guest.call("chat.send", chat_id="c", message="hello")
