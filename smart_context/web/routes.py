@@ -136,7 +136,9 @@ def _refusal_of(error: HTTPException) -> Refusal:
             title="Page not found",
             advice="It may have been moved or deleted.",
         )
-    return Refusal(status=error.status_code, title=error.detail, advice="")
+    allowed = (error.headers or {}).get("Allow", "")
+    advice = f"This address takes {allowed}." if allowed else "Send the request differently."
+    return Refusal(status=error.status_code, title=error.detail, advice=advice)
 
 
 async def _on_departure(_request: Request, _error: Exception) -> Response:

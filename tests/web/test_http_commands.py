@@ -130,7 +130,8 @@ def test_commands_are_posted_only(client, method):
     response = client.request(method, "/api/commands/test.echo")
     assert response.status_code == 405
     assert response.headers["allow"] == "POST"
-    assert response.json()["error"]["code"] == 405
+    message = "Method Not Allowed. This address takes POST."
+    assert response.json()["error"] == {"code": 405, "message": message}
 
 
 def test_another_site_cannot_run_a_command_with_the_browsers_cookie(client):
