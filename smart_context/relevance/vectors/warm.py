@@ -150,14 +150,16 @@ class _Growing:
             self._is_shared = True
 
     def extend(self, rows: Matrix) -> None:
+        """Add rows; those without width are zero rows of the others' width."""
         needed = self._used + len(rows)
-        if self._is_shared or needed > len(self._buffer):
-            grown = np.empty((needed + needed // 4 + 16, rows.shape[1]), dtype=np.float32)
-            if self._used:
-                grown[: self._used] = self._buffer[: self._used]
+        own_width = self.width if self._used else 0
+        width = max(own_width, rows.shape[1])
+        if self._is_shared or needed > len(self._buffer) or width != self.width:
+            grown = np.empty((needed + needed // 4 + 16, width), dtype=np.float32)
+            grown[: self._used] = self._buffer[: self._used] if own_width else 0
             self._buffer = grown
             self._is_shared = False
-        self._buffer[self._used : needed] = rows
+        self._buffer[self._used : needed] = rows if rows.shape[1] else 0
         self._used = needed
 
     def view(self) -> Matrix:

@@ -109,6 +109,32 @@ async def test_nothing_but_empty_messages_asks_nothing_and_writes_nothing(path_o
     assert (await EmbeddingCache(path_of, embedder).vectors("d", [])).shape[0] == 0
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [
+        pytest.param(["", "a"], id="text after none"),
+        pytest.param(["", "", "a", "", "b"], id="text here and there"),
+        pytest.param(["a", ""], id="none after text"),
+    ],
+)
+@pytest.mark.parametrize("first", [0, 1, 2])
+async def test_a_chat_may_begin_with_messages_that_have_no_vector(path_of, texts, first):
+    cache = EmbeddingCache(path_of, FakeEmbedder(vectors={"a": [1, 0], "b": [0, 1]}))
+    messages = messages_saying(*texts)
+    await cache.vectors("c", messages[:first])
+    for count in range(first, len(messages) + 1):
+        vectors = await cache.vectors("c", messages[:count])
+        assert vectors.any(axis=1).tolist() == [bool(text) for text in texts[:count]]
+
+
+async def test_zero_rows_follow_when_the_text_has_left_the_chat(path_of):
+    cache = EmbeddingCache(path_of, FakeEmbedder(vectors={"a": [1, 0]}))
+    empty, said, more = messages_saying("", "a", "")
+    await cache.vectors("c", [empty, said])
+    await cache.vectors("c", [empty])
+    assert not (await cache.vectors("c", [empty, more])).any()
+
+
 async def test_an_edited_message_is_embedded_again_and_its_old_vector_leaves_the_file(path_of):
     embedder = FakeEmbedder()
     cache = EmbeddingCache(path_of, embedder)
