@@ -7,6 +7,8 @@ import { wordsOf } from "./context-draft.js";
 const SVG = "http://www.w3.org/2000/svg";
 const RING = 46;
 const EDGE = 14;
+/** Room for a dot among those of the same ring. */
+const DOT = 17;
 const MOST_DOTS = 60;
 const FEWEST_DOTS = 2;
 /** With more, their names would lie on each other. */
@@ -14,6 +16,10 @@ const MOST_NAMED = 8;
 const LONGEST_NAME = 16;
 /** The picture's height is twenty lines of its text. */
 const LINES = 20;
+/** Of the picture, whose middle is 0. */
+const HEIGHT = 200;
+/** Names are wider than high. */
+const STRETCH = 1.5;
 const FULL_TURN = 2 * Math.PI;
 /** Colours of the depths, as the topics' hues. */
 const HUES = ["9", "5", "1", "7", "3"];
@@ -27,7 +33,9 @@ const HUES = ["9", "5", "1", "7", "3"];
  */
 export function ringsOf(depths) {
   const isNamed = depths.reduce((sum, { items }) => sum + items.length, 0) <= MOST_NAMED;
-  const inner = (depths[0]?.items.length ?? 0) > 1 ? RING / (isNamed ? 1 : 2) : 0;
+  const chosen = depths[0]?.items.length ?? 0;
+  const roomy = Math.min(2 * RING, Math.max(RING / 2, (chosen * DOT) / FULL_TURN));
+  const inner = chosen > 1 ? (isNamed ? RING : roomy) : 0;
   const size = 2 * (inner + RING * Math.max(0, depths.length - 1) + EDGE);
   const dots = depths.flatMap(({ depth, items }, ring) => items.map(({ key }, i) => {
     const angle = (FULL_TURN * (i + ring / 2)) / items.length - Math.PI / 2;
@@ -41,42 +49,93 @@ export function ringsOf(depths) {
 export function showGraph(svg, { depths, links }) {
   const { dots, size } = ringsOf(depths);
   svg.toggleAttribute("hidden", dots.length < FEWEST_DOTS);
-  svg.setAttribute("viewBox", `0 0 ${size} ${size}`);
-  const at = new Map(dots.map((dot) => [dot.key.split("#")[0], dot]));
+  const isNamed = dots.length <= MOST_NAMED;
+  const scale = HEIGHT / size;
+  const placed = dots.map(({ key, depth, x, y }) => (
+    { key, depth, x: (x - size / 2) * scale * (isNamed ? STRETCH : 1), y: (y - size / 2) * scale }
+  ));
+  const at = new Map(placed.map((dot) => [dot.key.split("#")[0], dot]));
   // Notes that link to each other have one line.
   const pairs = new Map(links.map((link) => [[...link].sort().join("\n"), link]));
   const lines = [...pairs.values()].flatMap(([from, to]) => {
     const [a, b] = [at.get(from), at.get(to)];
-    return a && b ? [drawn("line", { x1: a.x, y1: a.y, x2: b.x, y2: b.y })] : [];
+    return a && b ? [lineOf(a, b)] : [];
   });
-  const textSize = dots.length <= MOST_NAMED ? size / LINES : 0;
-  svg.replaceChildren(...lines, ...dots.map((dot, place) => dotOf(dot, place, textSize)));
+  follow(svg, [...lines, ...placed.map((dot, place) => dotOf(dot, place, scale, isNamed ? size / LINES : 0))]);
+}
+
+/**
+ * Lets the picture hold these parts; those that it has move to their new places, with their focus.
+ * @param {SVGSVGElement} svg
+ * @param {readonly SVGElement[]} fresh
+ */
+function follow(svg, fresh) {
+  const staying = /** @type {NodeListOf<SVGElement>} */ (svg.querySelectorAll("[data-key]:not([data-leaving])"));
+  const shown = new Map([...staying].map((part) => [part.dataset.key, part]));
+  const keys = new Set(fresh.map((part) => part.dataset.key));
+  for (const [key, part] of shown) if (!keys.has(key)) leave(part);
+  let next = svg.firstElementChild;
+  for (const part of fresh) {
+    const old = shown.get(part.dataset.key);
+    if (old) become(old, part);
+    while (next instanceof SVGElement && "leaving" in next.dataset) next = next.nextElementSibling;
+    if (old && old === next) next = next.nextElementSibling;
+    else svg.insertBefore(old ?? part, next);
+  }
+}
+
+/** @param {SVGElement} old @param {SVGElement} fresh */
+function become(old, fresh) {
+  for (const { name, value } of fresh.attributes) if (name !== "style") old.setAttribute(name, value);
+  for (const name of fresh.style) old.style.setProperty(name, fresh.style.getPropertyValue(name));
+  old.replaceChildren(...fresh.childNodes);
+}
+
+/** @param {SVGElement} part */
+async function leave(part) {
+  part.dataset.leaving = "";
+  part.removeAttribute("href");
+  part.setAttribute("aria-hidden", "true");
+  await Promise.allSettled(part.getAnimations().map(({ finished }) => finished));
+  part.remove();
+}
+
+/** A line that has moved is another one. @param {Dot} a @param {Dot} b */
+function lineOf(a, b) {
+  const ends = { x1: a.x, y1: a.y, x2: b.x, y2: b.y };
+  const line = drawn("line", ends);
+  line.dataset.key = Object.values(ends).map((end) => end.toFixed(1)).join(" ");
+  return line;
 }
 
 /**
  * A link to the note's line in the list below.
  * @param {Dot} dot
  * @param {number} place
+ * @param {number} scale
  * @param {number} textSize  Of its name; 0 for none.
  */
-function dotOf({ key, depth, x, y }, place, textSize) {
+function dotOf({ key, depth, x, y }, place, scale, textSize) {
   const { name } = wordsOf(key);
   const words = `${visible(name)}: ${depth === 0 ? "chosen" : `${depth} ${depth === 1 ? "link" : "links"} away`}`;
   const link = drawn("a", { href: `#item-${place}`, "aria-label": words, "data-hue": HUES[depth % HUES.length] });
+  link.dataset.key = `note ${key}`;
+  for (const [property, value] of Object.entries({ x, y, scale })) link.style.setProperty(`--${property}`, value.toFixed(3));
   const title = drawn("title", {});
   title.textContent = words;
-  link.append(title, drawn("circle", { class: "graph-room", cx: x, cy: y, r: 12 }), drawn("circle", { cx: x, cy: y, r: depth === 0 ? 7 : 5 }));
+  link.append(title, drawn("circle", { class: "graph-room", r: 12 }), drawn("circle", { r: depth === 0 ? 7 : 5 }));
   if (textSize) {
-    const label = drawn("text", { x, y: y + 8 + textSize, "font-size": textSize });
+    // Away from the middle, where the lines are.
+    const label = drawn("text", { y: y < -1 ? -10 : 8 + textSize, "font-size": textSize });
     label.textContent = name.length > LONGEST_NAME ? `${visible(name.slice(0, LONGEST_NAME - 1))}…` : visible(name);
     link.append(label);
   }
   return link;
 }
 
-/** @param {string} kind @param {Record<string, string | number>} attributes */
+/** @param {string} kind @param {Record<string, string | number>} attributes @returns {SVGElement} */
 function drawn(kind, attributes) {
   const element = document.createElementNS(SVG, kind);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, typeof value === "number" ? value.toFixed(1) : value);
-  return element;
+  return /** @type {SVGElement} */ (element);
 }

@@ -33,6 +33,9 @@ def server(configured, serve):
     return serve(folder)
 
 
+HAS_MOVED = "dot => dot.hasMoved"
+
+
 def open_builder(new_page, server, path="/contexts?chat=mixed", **options):
     return open_page(new_page, server, path, **options)
 
@@ -118,6 +121,32 @@ def test_the_stepper_tells_what_one_step_further_would_add(new_page, server):
     attach = page.get_by_role("button", name="Attach")
     attach.scroll_into_view_if_needed()
     assert attach.bounding_box()["x"] + attach.bounding_box()["width"] <= 360
+
+
+def test_dots_of_the_picture_move_to_where_they_are_now(new_page, server):
+    page = open_builder(new_page, server)
+    unfold(page, "Home/")
+    tick(page, "Home/Solar roof.md").check()
+    more = page.get_by_role("button", name="One step more")
+    more.click()
+    dots = page.get_by_role("group", name="Notes that go in, and their links").get_by_role("link")
+    expect(dots).to_have_count(2)
+    chosen, linked = dots.element_handles()
+    chosen.evaluate("dot => dot.addEventListener('transitionrun', () => (dot.hasMoved = true))")
+    chosen.focus()
+    tick(page, "Home/Inverter.md").evaluate("box => box.click()")
+    expect(dots).to_have_count(2)
+    expect(page.get_by_role("link", name="Inverter: chosen")).to_be_visible()
+    assert dots.element_handles()[1].evaluate("(dot, old) => dot === old", chosen)
+    assert linked.evaluate("dot => dot.isConnected")
+    page.wait_for_function(HAS_MOVED, arg=chosen)
+    assert chosen.evaluate("dot => dot === document.activeElement")
+
+    page.get_by_role("button", name="One step less").click()
+    tick(page, "Home/Inverter.md").uncheck()
+    expect(page.locator(".graph [data-key]")).to_have_count(1)
+    page.emulate_media(reduced_motion="reduce")
+    assert chosen.evaluate("dot => getComputedStyle(dot).transitionDuration") == "0.001s, 0.001s"
 
 
 def test_a_chip_takes_its_context_out_of_the_chat(new_page, server, endpoint):
