@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Hashable
+from collections.abc import Coroutine, Hashable, Sequence
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -21,7 +21,7 @@ class TaskOwner:
         self._name = name
         self._logger = logging.getLogger(__name__)
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._latest: dict[Hashable, asyncio.Task[Any]] = {}
+        self._unfinished: dict[Hashable, list[asyncio.Task[Any]]] = {}
         self._closed = False
 
     def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
@@ -45,14 +45,15 @@ class TaskOwner:
             RuntimeError: If the owner was closed.
         """
         self._check_open(work)
-        previous = self._latest.get(key)
-        if previous is None or previous.done():
-            task = self.spawn(work)
-        else:
-            previous.cancel()
-            task = self.spawn(_after(previous, work))
+        tasks = self._unfinished.setdefault(key, [])
+        earlier = [task for task in tasks if not task.done()]
+        if earlier:
+            earlier[-1].cancel()  # those before were cancelled for it
+            task = self.spawn(_after(earlier, work))
             task.add_done_callback(lambda _: work.close())
-        self._latest[key] = task
+        else:
+            task = self.spawn(work)
+        tasks.append(task)
         task.add_done_callback(lambda done: self._forget(key, done))
         return task
 
@@ -81,15 +82,13 @@ class TaskOwner:
             self._logger.error("%s: background work failed", self._name, exc_info=error)
 
     def _forget(self, key: Hashable, task: asyncio.Task[Any]) -> None:
-        if self._latest.get(key) is task:
-            del self._latest[key]
+        tasks = self._unfinished[key]
+        tasks.remove(task)
+        if not tasks:
+            del self._unfinished[key]
 
 
-async def _after(previous: asyncio.Task[Any], work: Coroutine[Any, Any, T]) -> T:
-    try:
-        await asyncio.wait([previous])
-    finally:
-        if not previous.done():  # cancelled too; the first must end before the third begins
-            await asyncio.wait([previous])
-    del previous  # the traceback of a cancelled task keeps its locals: else a chain of all tasks
+async def _after(earlier: Sequence[asyncio.Task[Any]], work: Coroutine[Any, Any, T]) -> T:
+    await asyncio.wait(earlier)
+    del earlier  # the traceback of a cancelled task keeps its locals: else a chain of all tasks
     return await work

@@ -65,6 +65,33 @@ async def test_of_one_key_the_latest_wins_and_begins_when_the_former_has_ended()
     assert notes == ["first ends", "last"]
 
 
+async def test_work_that_is_superseded_at_once_does_not_let_the_next_begin_too_early():
+    owner = TaskOwner("test")
+    notes = []
+    has_begun, may_end = asyncio.Event(), asyncio.Event()
+
+    async def first():
+        has_begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await may_end.wait()
+            notes.append("first ends")
+
+    async def note(name):
+        notes.append(name)
+
+    owner.latest("chat", first())
+    await has_begun.wait()
+    owner.latest("chat", note("never"))
+    last = owner.latest("chat", note("last"))
+    await asyncio.wait([last], timeout=0.01)
+    assert notes == []
+    may_end.set()
+    await last
+    assert notes == ["first ends", "last"]
+
+
 async def test_work_that_is_superseded_before_it_began_never_begins():
     owner = TaskOwner("test")
     notes = []
@@ -85,7 +112,7 @@ async def test_what_has_ended_is_let_go():
         pass
 
     await asyncio.gather(owner.spawn(work()), owner.latest("k", work()))
-    await until(lambda: not owner._tasks and not owner._latest)
+    await until(lambda: not owner._tasks and not owner._unfinished)
 
 
 async def test_keys_do_not_disturb_each_other():

@@ -17,7 +17,6 @@ STATE_EVENTS = frozenset(
     {
         "smart_context.topics_updated",
         "smart_context.filter_changed",
-        "smart_context.extraction",
         "memory.chat_changed",
     }
 )

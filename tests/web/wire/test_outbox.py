@@ -35,6 +35,14 @@ def test_frames_come_out_in_the_order_in_which_they_went_in():
     assert [params["number"] for _, params in events(outbox)] == [0, 1, 2, 3, 4]
 
 
+def test_the_end_of_an_extraction_is_not_replaced_by_the_next_one():
+    outbox = Outbox()
+    states = ["running", "superseded", "running", "done"]
+    for state in states:
+        outbox.put(event_frame("smart_context.extraction", {"chat_id": "c", "state": state}))
+    assert [params["state"] for _, params in events(outbox)] == states
+
+
 @pytest.mark.parametrize("event", sorted(STATE_EVENTS))
 def test_a_newer_state_takes_the_place_of_the_older_one_of_its_chat(event):
     outbox = Outbox()
