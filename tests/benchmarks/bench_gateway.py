@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import http.client
 import json
+import os
 import shutil
 import statistics
 import subprocess
@@ -31,6 +32,10 @@ LONG = ((20_000, 200), (2_000, 4_000))
 """Events of long answers, and the bytes of each."""
 
 MANY = 200
+LITELLM = {
+    "LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY": "true",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else it asks the network
+}
 BODY = {"model": "gpt-4o", "stream": True}
 
 
@@ -239,9 +244,8 @@ def litellm(base_url):
             json.dumps({"model_list": [{"model_name": "gpt-4o", "litellm_params": params}]})
         )
         command = [program, "--config", path, "--port", "18399", "--host", "127.0.0.1"]
-        with subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        ) as process:
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        with subprocess.Popen(command, **quiet, env={**os.environ, **LITELLM}) as process:
             try:
                 yield 18399 if answers(18399) else None
             finally:
