@@ -12,6 +12,7 @@ SmartContextError
  ├─ UnknownCommand       no command of that name
  ├─ InvalidParams        a command was called with wrong parameters
  ├─ CommandFailed        a command could not do what was asked
+ │   └─ OwnerStopped     a plugin was stopped, or restarted, while it worked
  ├─ NameTaken            a name (command, panel) that somebody else registered
  └─ TrustRequired        what a vault wants and the user has not trusted, or can't
 
@@ -107,6 +108,10 @@ class InvalidParams(SmartContextError):
 
 class CommandFailed(SmartContextError):
     """A command was understood but could not do what was asked."""
+
+
+class OwnerStopped(CommandFailed, RuntimeError):
+    """A plugin, or another owner of background work, has stopped."""
 
 
 class NameTaken(SmartContextError):

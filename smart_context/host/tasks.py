@@ -5,6 +5,8 @@ import logging
 from collections.abc import Coroutine, Hashable, Sequence
 from typing import Any, TypeVar
 
+from smart_context.errors import OwnerStopped
+
 T = TypeVar("T")
 
 CLOSE_TIMEOUT_S = 3.0
@@ -28,7 +30,7 @@ class TaskOwner:
         """Run work in the background; a failure is logged with the owner's name.
 
         Raises:
-            RuntimeError: If the owner was closed.
+            OwnerStopped: If the owner was closed.
         """
         self._check_open(work)
         task = asyncio.create_task(work)
@@ -42,7 +44,7 @@ class TaskOwner:
         The previous work is cancelled, and has ended before the new work begins.
 
         Raises:
-            RuntimeError: If the owner was closed.
+            OwnerStopped: If the owner was closed.
         """
         self._check_open(work)
         tasks = self._unfinished.setdefault(key, [])
@@ -74,7 +76,9 @@ class TaskOwner:
     def _check_open(self, work: Coroutine[Any, Any, Any]) -> None:
         if self._closed:
             work.close()
-            raise RuntimeError(f"{self._name} has stopped and takes no more work")
+            raise OwnerStopped(
+                f"{self._name} has stopped and takes no more work. If it was restarted, try again."
+            )
 
     def _finished(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)

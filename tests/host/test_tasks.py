@@ -7,6 +7,7 @@ import weakref
 
 import pytest
 
+from smart_context.errors import CommandFailed, OwnerStopped
 from smart_context.host.tasks import TaskOwner
 from tests.host.conftest import until
 from tests.patience import PATIENCE_S
@@ -173,9 +174,9 @@ async def test_a_closed_owner_takes_no_more_work():
     async def work():
         pass
 
-    with pytest.raises(RuntimeError, match="test has stopped"):
+    with pytest.raises(OwnerStopped, match=r"test has stopped .* try again"):
         owner.spawn(work())
-    with pytest.raises(RuntimeError):
+    with pytest.raises(CommandFailed):  # so that clients get these words
         owner.latest("k", work())
 
 

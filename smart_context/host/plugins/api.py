@@ -143,7 +143,7 @@ class PluginContext:
         """Run work in the background; it is cancelled when the plugin stops.
 
         Raises:
-            RuntimeError: If the plugin has stopped.
+            OwnerStopped: If the plugin has stopped; a `RuntimeError`.
         """
         return self._tasks.spawn(work)
 
@@ -151,7 +151,7 @@ class PluginContext:
         """Run work in the background, after cancelling previous work of the same key.
 
         Raises:
-            RuntimeError: If the plugin has stopped.
+            OwnerStopped: If the plugin has stopped; a `RuntimeError`.
         """
         return self._tasks.latest(key, work)
 
