@@ -85,7 +85,7 @@ function startPasting(main, attachments) {
 /** @param {HTMLTextAreaElement} box @param {Attachments} attachments @param {string} url */
 function pasteLink(box, attachments, url) {
   attachments.addStored("link", { url });
-  toast("The address is attached as a link.", {
+  toast("Attached as a link.", {
     label: "Make it text",
     act: () => {
       attachments.drop(url);
@@ -120,7 +120,7 @@ function startLinks(main, attachments) {
     event.preventDefault();
     const url = addressIn(address.value);
     if (!url) {
-      say("This is no address: it begins with http, https, mailto or obsidian.");
+      say("Not an address. Use one that begins with http, https, mailto or obsidian.");
       address.focus();
       return;
     }

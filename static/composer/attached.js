@@ -40,7 +40,7 @@ export function sizeInWords(bytes) {
  */
 export function refusal({ size, isFolder = false }, maxBytes) {
   if (isFolder) return "A folder can't be attached; pick the files in it.";
-  if (size > maxBytes) return `Too large: ${sizeInWords(size)}; at most ${Math.floor(maxBytes / MIB)} MiB are taken.`;
+  if (size > maxBytes) return `Too large: ${sizeInWords(size)}; the limit is ${Math.floor(maxBytes / MIB)} MiB.`;
   return size === 0 ? "Empty: there is nothing to attach." : "";
 }
 
@@ -64,7 +64,7 @@ export function holdReason(attached) {
   if (failed.length === 1) return `“${failed[0].name}” could not be attached. Remove it to send the message without it.`;
   if (failed.length) return `${failed.length} files could not be attached. Remove them to send the message without them.`;
   const left = attached.filter(({ state }) => state === "sending").length;
-  return left ? `Still attaching ${left === 1 ? "1 file" : `${left} files`}; it takes a moment.` : "";
+  return left ? `Still attaching ${left === 1 ? "1 file" : `${left} files`}…` : "";
 }
 
 /**

@@ -107,7 +107,7 @@ export class Attachments {
   #hasRoom(kind) {
     if (this.#attached.filter((one) => one.kind === kind).length < MOST_FILES) return true;
     const problem = /** @type {HTMLElement} */ (this.#form.querySelector(".composer-problem"));
-    problem.textContent = `At most ${MOST_FILES} ${kind}s go with one message; no more were attached.`;
+    problem.textContent = `Up to ${MOST_FILES} ${kind}s go with one message; the rest weren’t attached.`;
     problem.hidden = false;
     return false;
   }
@@ -168,7 +168,7 @@ export class Attachments {
   /** @param {Stored} stored */
   #warningOf(stored) {
     const isUnseen = "hidesImages" in this.#form.dataset && stored.file_type?.startsWith("image/");
-    return isUnseen ? "The model is only told its name; “images = true” in the settings shows it." : "";
+    return isUnseen ? "The model gets only its name. To send images, set “images = true”." : "";
   }
 
   /** @param {number} id */

@@ -19,8 +19,8 @@ export function commandIn(text) {
   const command = COMMANDS.find((known) => known === name.toLowerCase());
   if (command && !rest) return { command };
   if (command) return { problem: `/${command} takes nothing after it. To send this as a message, begin with a space.` };
-  const known = COMMANDS.map((one) => `/${one}`).join(" and ");
-  return { problem: `There is no command /${name}; there are ${known}. To send this as a message, begin with a space.` };
+  const known = COMMANDS.map((one) => `/${one}`).join(" or ");
+  return { problem: `Unknown command /${name}. Try ${known}; to send it as a message, begin with a space.` };
 }
 
 /** The commands that a text may become. @param {string} text @returns {readonly Command[]} */

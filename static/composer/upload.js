@@ -38,7 +38,7 @@ export function upload(file, onProgress) {
       if (request.status === 200 && answer) resolve(answer);
       else reject(new NotUploaded(reasonIn(answer, request.status), REFUSED.has(request.status)));
     };
-    request.onerror = () => reject(new NotUploaded("It did not reach the server; or the file was changed meanwhile.", false));
+    request.onerror = () => reject(new NotUploaded("Upload failed: no connection, or the file changed meanwhile.", false));
     request.onabort = () => reject(new NotUploaded("Taken away.", false));
     request.send(file);
   });

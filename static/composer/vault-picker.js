@@ -67,7 +67,7 @@ export class VaultPicker {
   /** @param {Found} found */
   #show({ entries, total }) {
     this.#list.replaceChildren(...entries.map(({ path }) => pickOf(path)));
-    const nothing = this.#box.value.trim() ? "No file of the vault has all these words in its path." : "Type a part of a file's name or folder.";
+    const nothing = this.#box.value.trim() ? "No matching files." : "Type part of a file or folder name.";
     this.#tell(!entries.length ? nothing : total > entries.length ? `${entries.length} of ${total.toLocaleString("en")} files; more words find fewer.` : "");
   }
 

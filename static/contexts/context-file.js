@@ -56,7 +56,7 @@ export class ContextFile {
     const name = this.#name.value.trim();
     if (!name) {
       this.#name.focus();
-      this.#say("It needs a name first.");
+      this.#say("Give it a name first.");
       return "";
     }
     this.#isSaving = true;
@@ -81,7 +81,7 @@ export class ContextFile {
 
   /** Saves it if need be, and attaches it to a chat. @param {HTMLSelectElement} chat */
   async attach(chat) {
-    if (!chat.value) return toast("There is no chat yet to attach it to.");
+    if (!chat.value) return toast("No chat to attach it to yet.");
     const key = this.#key && !this.#isChanged ? this.#key : await this.save();
     if (!key) return undefined;
     try {
@@ -139,13 +139,13 @@ export class ContextFile {
       return await save(name === this.#key);
     } catch (error) {
       if (!reasonOf(error).includes("already")) throw error;
-      if (!(await asked("Replace it?", `There is a context “${name}” already.`, "Replace"))) return null;
+      if (!(await asked("Replace it?", `A context named “${name}” already exists.`, "Replace"))) return null;
       return save(true);
     }
   }
 
   async #delete() {
-    if (!(await asked("Delete this context?", `“${this.#key}” is deleted; chats that it is attached to go on without it. The notes stay.`, "Delete"))) return;
+    if (!(await asked("Delete this context?", `Chats that use “${this.#key}” go on without it. Your notes stay.`, "Delete"))) return;
     try {
       await this.#call("delete_context", { key: this.#key });
       this.#savedMark = this.#mark;

@@ -120,7 +120,9 @@ function dotOf({ key, depth, x, y }, place, scale, textSize) {
   const words = `${visible(name)}: ${depth === 0 ? "chosen" : `${depth} ${depth === 1 ? "link" : "links"} away`}`;
   const link = drawn("a", { href: `#item-${place}`, "aria-label": words, "data-hue": HUES[depth % HUES.length] });
   link.dataset.key = `note ${key}`;
-  for (const [property, value] of Object.entries({ x, y, scale })) link.style.setProperty(`--${property}`, value.toFixed(3));
+  link.style.setProperty("--x", x.toFixed(2));
+  link.style.setProperty("--y", y.toFixed(2));
+  link.style.setProperty("--scale", scale.toFixed(3));
   const title = drawn("title", {});
   title.textContent = words;
   link.append(title, drawn("circle", { class: "graph-room", r: 12 }), drawn("circle", { r: depth === 0 ? 7 : 5 }));

@@ -70,7 +70,7 @@ export class ContextPreview {
   #showBudget(preview, notes) {
     const note = this.#find(".budget-note");
     note.hidden = !notes || !preview.budget || preview.tokens <= preview.budget;
-    note.textContent = `Too long to send whole: a chat sends at most ${counted(preview.budget)} tokens of its contexts, and of this one what comes first.`;
+    note.textContent = `Too long to send whole: a chat sends up to ${counted(preview.budget)} tokens of its contexts, from the top.`;
   }
 
   get #copy() {

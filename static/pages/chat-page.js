@@ -140,7 +140,7 @@ async function sync() {
   try {
     await messages.sync();
   } catch (error) {
-    toast(`The messages could not be fetched: ${reasonOf(error)}`);
+    toast(`Couldn’t load the messages: ${reasonOf(error)}`);
   }
 }
 

@@ -103,8 +103,8 @@ function build() {
       const found = await tree.show(query);
       if (!found) return;
       const status = find("tree-status");
-      if (query) status.textContent = found.total ? `${plural(found.total, "result")} of ${plural(found.files, "note")}` : "Nothing has that in its path.";
-      else status.textContent = found.files ? "" : "There are no notes in this vault yet.";
+      if (query) status.textContent = found.total ? `${plural(found.total, "result")} of ${plural(found.files, "note")}` : "No matching notes.";
+      else status.textContent = found.files ? "" : "No notes in this vault yet.";
     } catch (error) {
       find("tree-status").textContent = reasonOf(error);
     }

@@ -25,7 +25,7 @@ export function startReceipts(root, wire, chatId) {
     try {
       show(root, chatId, (await wire.call("smart_context.receipts", { chat_id: chatId })).receipts);
     } catch (error) {
-      toast(`The receipts could not be fetched: ${reasonOf(error)}`);
+      toast(`Couldn’t load the receipts: ${reasonOf(error)}`);
     }
   };
   new MutationObserver(refresh).observe(root, { attributeFilter: ["hidden"] });

@@ -30,6 +30,10 @@ export class SidePanels {
       this.#select(next);
       next.focus();
     });
+    // What opens at the lower edge would be out of sight; `toggle` does not bubble.
+    this.#side.addEventListener("toggle", ({ target }) => {
+      if (target instanceof HTMLDetailsElement && target.open) target.scrollIntoView({ block: "nearest" });
+    }, { capture: true });
   }
 
   /** @param {{ id: string, title: string, url: string }} panel */

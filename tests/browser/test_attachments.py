@@ -146,7 +146,7 @@ def test_a_file_of_the_vault_is_found_attached_and_sent(new_page, server, endpoi
     search = dialog.get_by_role("searchbox")
     expect(search).to_be_focused()
     search.fill("nowhere to be found")
-    expect(dialog.get_by_role("status")).to_contain_text("No file of the vault")
+    expect(dialog.get_by_role("status")).to_contain_text("No matching files")
     search.fill("sea")
     expect(dialog.get_by_role("listitem")).to_have_count(2)
     dialog.get_by_role("button", name=re.compile("^Chart.png")).click()
@@ -159,7 +159,7 @@ def test_a_file_of_the_vault_is_found_attached_and_sent(new_page, server, endpoi
     expect(page.get_by_role("button", name="Attach", exact=True)).to_be_focused()
     is_ready(page, "Tides.md")
     # This vault's model takes no images.
-    expect(chip(page, "Chart.png")).to_contain_text("only told its name")
+    expect(chip(page, "Chart.png")).to_contain_text("gets only its name")
 
     send(page, "When is high water?")
     answered(page, "When is high water?")
@@ -177,7 +177,7 @@ def test_links_are_attached_by_pasting_an_address_or_in_a_dialog(new_page, serve
     dialog = page.get_by_role("dialog", name="Attach a link")
     dialog.get_by_role("textbox", name="Address").fill("tides of the sea")
     page.keyboard.press("Enter")
-    expect(dialog.get_by_role("alert")).to_contain_text("no address")
+    expect(dialog.get_by_role("alert")).to_contain_text("Not an address")
     dialog.get_by_role("textbox", name="Address").fill("https://example.org/moon")
     dialog.get_by_role("textbox", name="Title").fill("The moon")
     page.keyboard.press("Enter")
@@ -216,7 +216,7 @@ def test_what_cannot_be_attached_says_why_and_holds_the_message(new_page, server
         }""",
         TOO_LARGE,
     )
-    expect(chip(page, "film.txt")).to_contain_text("Too large: 26 MB; at most 25 MiB are taken.")
+    expect(chip(page, "film.txt")).to_contain_text("Too large: 26 MB; the limit is 25 MiB.")
     expect(chip(page, "blob.bin")).to_contain_text("no text")
     is_ready(page, "fine.txt")
     send(page, "And?")
@@ -239,7 +239,7 @@ def test_a_file_that_did_not_arrive_can_be_tried_again(new_page, server):
     expect(page.get_by_role("alert")).to_contain_text("Still attaching 1 file")
     under_way[0].abort("connectionreset")
     expect(chip(page, "late.txt")).to_have_attribute("data-state", "failed")
-    expect(chip(page, "late.txt")).to_contain_text("did not reach the server")
+    expect(chip(page, "late.txt")).to_contain_text("Upload failed")
     page.unroute("**/api/files")
     page.get_by_role("button", name="Try late.txt again").click()
     is_ready(page, "late.txt")

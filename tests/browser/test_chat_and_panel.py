@@ -172,6 +172,12 @@ def test_a_box_of_several_lines_is_as_high_as_its_text_when_the_window_changes(n
     expect(box).to_have_js_property("clientHeight", height)
 
 
+def test_options_that_open_at_the_lower_edge_are_seen(new_page, server):
+    page = open_chat(new_page, server, viewport={"width": 1280, "height": 700})
+    page.locator(".panel-options > summary").click()
+    expect(page.get_by_role("button", name="Find topics again")).to_be_in_viewport()
+
+
 def test_a_lost_connection_is_shown_and_nothing_doubles_after_it(new_page, configured, serve):
     folder, port = configured(), lasting_port()
     write_chat(folder, "mixed", MIXED, topics=TOPICS)

@@ -27,7 +27,7 @@ test("a text is an address only if it is nothing else and nothing that runs", ()
 
 test("a message waits for what is on its way and for what failed", () => {
   assert.equal(holdReason([file({})]), "");
-  assert.match(holdReason([file({}), file({ state: "sending" })]), /1 file;/);
+  assert.match(holdReason([file({}), file({ state: "sending" })]), /1 file…/);
   assert.match(holdReason([file({ state: "failed" }), file({ state: "sending" })]), /“a.txt” could not/);
   assert.match(holdReason([file({ state: "failed" }), file({ state: "refused" })]), /^2 files could not/);
 });

@@ -41,12 +41,12 @@ export class Compaction {
       this.#done(`Context cleared: ${messagesCounted(summarised)} above are no longer sent.`);
       return;
     }
-    if (this.#isSummingUp) throw new Error("A summary is being written already.");
+    if (this.#isSummingUp) throw new Error("Already writing a summary.");
     this.#isSummingUp = true;
     this.#showProgress("Summing up the chat…");
     try {
       const { summarised } = await this.#call("compact");
-      this.#done(summarised ? `A summary of ${messagesCounted(summarised)} is sent in their place.` : "There is too little to sum up.");
+      this.#done(summarised ? `A summary of ${messagesCounted(summarised)} is sent in their place.` : "Not enough to sum up yet.");
     } finally {
       this.#isSummingUp = false;
       this.#showProgress("");
@@ -60,7 +60,7 @@ export class Compaction {
       const messageId = /** @type {HTMLElement | null} */ (pressed.closest("[data-message-id]"))?.dataset.messageId;
       await this.#call("undo_compaction", { message_id: messageId });
       document.getElementById("message-box")?.focus();
-      this.#done("Undone: the messages above are sent again.");
+      this.#done("The messages above are sent again.");
     } finally {
       pressed.toggleAttribute("disabled", false);
     }

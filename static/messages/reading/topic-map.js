@@ -76,7 +76,7 @@ class TopicMap {
       this.#map = await this.#wire.call("smart_context.topic_map", { chat_id: this.#chatId });
       this.#draw();
     } catch (error) {
-      toast(`The map could not be drawn: ${reasonOf(error)}`);
+      toast(`Couldn’t draw the map: ${reasonOf(error)}`);
     }
   }
 

@@ -29,7 +29,7 @@ export class ExactText {
     try {
       this.#prompt = (await ask()).prompt;
     } catch (error) {
-      toast(`The text could not be fetched: ${reasonOf(error)}`);
+      toast(`Couldn’t load the text: ${reasonOf(error)}`);
       return;
     }
     this.#dialog.querySelector(".exact-body")?.replaceChildren(...shown(this.#prompt));

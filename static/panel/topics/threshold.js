@@ -27,7 +27,7 @@ export function startThreshold(root, wire, chatId, peek) {
     try {
       await wire.call("smart_context.set_threshold", { chat_id: chatId, threshold });
     } catch (error) {
-      toast(`The strictness could not be set: ${reasonOf(error)}`);
+      toast(`Couldn’t set the strictness: ${reasonOf(error)}`);
     } finally {
       isMoving = false;
       peek.end();

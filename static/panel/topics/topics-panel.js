@@ -140,7 +140,7 @@ export class TopicsPanel {
   /** @param {{ state: string, reason?: string }} news */
   #showExtraction({ state, reason }) {
     this.#root.dataset.extraction = state;
-    const failed = `Topics could not be found: ${reason || "the model gave no reason"}`;
+    const failed = `Couldn’t find topics: ${reason || "the model gave no reason"}`;
     this.#find(".extraction-text").textContent = { running: "Finding topics…", failed }[state] ?? "";
   }
 

@@ -277,7 +277,7 @@ async def test_chats_are_listed_and_found():
     assert re.search(r'href="/chats/d" title="成都"\s+aria-current="page"', listed)
     assert listed.count("<li") == 2
     assert "/chats/c?at=m3#m-m3" in found
-    assert "Nothing says" in (await fetch(host, "/chats?q=nobody")).text
+    assert "No matches for" in (await fetch(host, "/chats?q=nobody")).text
 
 
 async def test_a_failed_answer_says_why_and_offers_to_try_again():
