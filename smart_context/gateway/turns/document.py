@@ -119,7 +119,7 @@ class TakingUp:
         """As `write`; gives the ids of the units.
 
         Raises:
-            SmartContextError: As `write`.
+            SmartContextError: As `write`, or the chat was deleted meanwhile.
         """
         ids: list[str] = []
         is_known = False
@@ -135,7 +135,8 @@ class TakingUp:
             else:
                 ids[:] = self._change(document)
 
-        await self.store.update(self.chat.id, change, since=since)
+        is_new = not self.stored  # else it was deleted since, and stays so
+        await self.store.update(self.chat.id, change, since=since, creates=is_new)
         return ids
 
     def _go_on(self, document: JsonObject) -> None:

@@ -67,7 +67,7 @@ async def put_answers(store: ChatStore, chat_id: str, answers: Sequence[JsonObje
     """Store an answer that is over.
 
     Raises:
-        SmartContextError: If the disk refuses.
+        SmartContextError: If the disk refuses, or the chat was deleted meanwhile.
     """
     answer, *others = answers
     now = timestamp()
@@ -75,6 +75,7 @@ async def put_answers(store: ChatStore, chat_id: str, answers: Sequence[JsonObje
         chat_id,
         lambda document: put_answer(document, answer, others, new_id=new_id, now=now),
         since=since_message(answer["id"], and_before=1),
+        creates=False,
     )
 
 

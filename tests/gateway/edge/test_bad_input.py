@@ -179,6 +179,28 @@ def test_a_client_that_changes_its_history_while_an_answer_streams_keeps_both(
     assert not any(m.get("generating") for m in document["messages"])
 
 
+def test_a_chat_that_is_deleted_while_its_answer_streams_stays_deleted(client, server, provider):
+    chat, gate, came = named("deleted"), threading.Event(), []
+    said = client.chat(user("first"), headers=chat).text
+    provider.reply_with(held("one two three", gate, after=1))
+    before = len(provider.chat_requests)
+    asking = threading.Thread(
+        target=lambda: came.append(
+            client.chat(user("first"), assistant(said), user("second"), headers=chat, stream=True)
+        )
+    )
+    asking.start()
+    provider.wait_for_requests(before + 1)
+    server.ask("memory.delete_chat", chat_id="deleted")
+    gate.set()
+    asking.join(PATIENCE_S)
+    assert came[0].raw.endswith(b"data: [DONE]\n\n")
+    assert "deleted" not in {row["id"] for row in server.ask("memory.list_chats")["chats"]}
+
+    later = client.chat(user("first"), assistant(said), user("third"), headers=chat)
+    assert [m["content"] for m in stored(server, "deleted")] == ["first", said, "third", later.text]
+
+
 def test_embeddings_as_base64_come_back_as_they_are(tmp_path):
     vector = base64.b64encode(b"\0\0\0\0").decode()
     body = json.dumps({"data": [{"index": 0, "embedding": vector}]}).encode()
