@@ -207,7 +207,7 @@ startGuide(wire, chatId);
 startTrust(wire);
 startModels(wire);
 new SidePanels(find("#side"), chatId).start(wire);
-scroll.start(() => isDetached || messages.loadOlder().catch((error) => toast(reasonOf(error))));
+scroll.start(() => isDetached || highlight.hasAllSent || messages.loadOlder().catch((error) => toast(reasonOf(error))));
 addEventListener("hashchange", () => highlight.goToTarget());
 startNoteSheet();
 startMap({ scroll, wire, chatId, highlight, load: async (id) => isDetached || messages.loadUntil(id) });

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.steps import asked, open_chat, pick, send, status
+from tests.browser.steps import asked, bubble, open_chat, pick, send, status
 from tests.vaults import about, write_chat
 
 pytestmark = pytest.mark.browser
@@ -61,3 +61,24 @@ def test_news_that_come_while_the_reader_scrolls_do_not_take_them_back(new_page,
         every,
     )
     expect(page.locator(".message")).to_have_count(160)
+
+
+def test_older_messages_that_would_only_be_folded_are_not_fetched(new_page, server):
+    texts = [f"cats sleep number{n}" for n in range(190)] + [f"boats sail {n}" for n in range(10)]
+    topics = [{"label": subject, "count": 10} for subject in SUBJECTS]
+    write_chat(server.vault, "narrow", about(*texts), topics=topics)
+    page = open_chat(new_page, server, "narrow")
+    shown = page.locator(".message")
+    expect(shown).to_have_count(80)
+    pick(page, "boats sail")
+    expect(status(page)).to_have_text("10 of 200 messages in context")
+    expect(page.locator(".message.in-context")).to_have_count(10)
+    scroll_to_the_top(page)
+    page.get_by_role("button", name="Go to the newest message").click()
+    expect(shown.last).to_be_in_viewport()
+    expect(shown).to_have_count(80)
+
+    bubble(page, "boats sail").uncheck(force=True)
+    expect(page.locator(".message.left-out")).to_have_count(0)
+    scroll_to_the_top(page)
+    expect(shown).not_to_have_count(80)

@@ -3,10 +3,8 @@
 
 import { messagesIn } from "../../lib/reconcile.js";
 import { Folds, mayFold } from "./folds.js";
+import { underWay } from "./messages-in-view.js";
 import { Reading } from "../reading/reading.js";
-
-/** An answer that is being written is among the last messages. */
-const NEWEST = 8;
 
 /** @typedef {import("../../cloud/topic-state.js").PanelState} PanelState */
 
@@ -84,6 +82,12 @@ export class Highlight {
       this.#show();
     }
     this.#reading.show(message);
+  }
+
+  /** Whether all that is sent is on the page: what is older would only be folded away. */
+  get hasAllSent() {
+    const isFiltered = this.#list.closest("main")?.hasAttribute("data-filtered") ?? false;
+    return isFiltered && this.#list.querySelectorAll(".in-context").length >= (this.#ids?.size ?? 0);
   }
 
   /** Goes to the next message that is sent. @param {1 | -1} step */
@@ -209,12 +213,4 @@ function show(message, looks) {
 /** @param {HTMLElement} message @param {string} action @param {boolean} isPressed */
 function press(message, action, isPressed) {
   message.querySelector(`.actions [data-action=${action}]`)?.setAttribute("aria-pressed", String(isPressed));
-}
-
-/** The place of the question that is being answered; the end if none is. @param {readonly HTMLElement[]} messages */
-function underWay(messages) {
-  let at = messages.length - 1;
-  while (at >= 0 && !("generating" in messages[at].dataset) && messages.length - at < NEWEST) at -= 1;
-  if (at < 0 || !("generating" in messages[at].dataset)) return messages.length;
-  return at > 0 && messages[at - 1].dataset.role === "user" ? at - 1 : at;
 }

@@ -1,7 +1,9 @@
 // @ts-check
-/** Finds the messages that the reader sees, without measuring those that they don't. */
+/** Finds the messages that the reader sees, without measuring the others, and those under way. */
 
 const STEP_PX = 24;
+/** An answer that is being written is among the last messages. */
+const NEWEST = 8;
 
 /**
  * The messages in view, that in the middle first, each with its place in the window.
@@ -28,4 +30,12 @@ export function isInView(scroll, message) {
   const view = scroll.getBoundingClientRect();
   const { top, bottom, height } = message.getBoundingClientRect();
   return height > 0 && bottom > view.top + STEP_PX && top < view.bottom - STEP_PX;
+}
+
+/** The place of the question that is being answered; the end if none is. @param {readonly HTMLElement[]} messages */
+export function underWay(messages) {
+  let at = messages.length - 1;
+  while (at >= 0 && !("generating" in messages[at].dataset) && messages.length - at < NEWEST) at -= 1;
+  if (at < 0 || !("generating" in messages[at].dataset)) return messages.length;
+  return at > 0 && messages[at - 1].dataset.role === "user" ? at - 1 : at;
 }
