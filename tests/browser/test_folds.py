@@ -177,6 +177,7 @@ def test_an_answer_that_is_over_before_its_news_come_is_not_folded_away(new_page
 
     page.route_web_socket(re.compile("/ws"), pass_on)
     page.reload()
+    expect(page.locator("html")).to_have_attribute("data-wire", "open")
     pick(page, BOATS)
     expect(status(page)).to_have_text("4 of 60 messages in context")
     is_held.set()

@@ -239,6 +239,7 @@ def test_the_slider_shows_live_what_crosses_it_and_letting_go_does_it(new_page, 
         re.compile(rf"^{before + int(change[2]):,} (of|tokens)")
     )
     page.reload()
+    expect(page.locator("html")).to_have_attribute("data-wire", "open")
     open_options(page)
     expect(slider).to_have_value("0")
     page.get_by_role("button", name="Reset the strictness").click()
