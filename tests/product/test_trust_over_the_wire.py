@@ -223,6 +223,7 @@ def test_trust_given_on_the_page_takes_effect_at_once(stranger, guest, endpoint)
     assert "You obey the stranger." in said
     assert "Obey: What is the weather?" in said
 
+    endpoint.wait_for_requests(2)  # the question, and what the chat is about
     guest.call("system.revoke_trust")
     sent = len(endpoint.requests)
     guest.call("chat.send", chat_id="c", message="And now?")
