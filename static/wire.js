@@ -41,6 +41,9 @@ export class Wire {
   #timer;
   /** @type {WireStatus} */
   #status = "connecting";
+  #decide = () => {};
+  /** Until the first connection is there, or has failed. @type {Promise<void>} */
+  #decided = new Promise((resolve) => (this.#decide = resolve));
 
   /**
    * @param {string} url
@@ -72,12 +75,13 @@ export class Wire {
   }
 
   /**
-   * The command's result.
+   * The command's result; while the first connection is being made, the command waits for it.
    * @param {string} method
    * @param {Record<string, unknown>} [params]
    * @returns {Promise<any>}  Rejects with a WireError.
    */
-  call(method, params = {}) {
+  async call(method, params = {}) {
+    if (this.#socket && this.#status === "connecting") await this.#decided;
     return new Promise((resolve, reject) => {
       if (!this.#socket || !this.isOpen || this.#socket.readyState > OPEN) {
         reject(new WireError("Can’t reach the server. Try again once it is back."));
@@ -109,6 +113,7 @@ export class Wire {
   #become(status) {
     this.#status = status;
     for (const watcher of this.#watchers) watcher(status, this.#attempt);
+    this.#decide();
   }
 
   #lose() {

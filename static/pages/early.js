@@ -1,8 +1,20 @@
 // @ts-check
-/** Runs before the first paint, so that the remembered looks don't flash in later. */
+/**
+ * Runs before the first paint, while the page's script is still on its way: remembered looks don't
+ * flash in later, a chat begins at its end, and what is clicked is done once somebody listens.
+ */
 (() => {
   const root = document.documentElement;
+  const PRESSED = "button, .bubble, .switch-row, input[type=checkbox]";
+  const MOVED_BY_HAND = ["wheel", "touchmove"];
+  /** What the user did, in order. @type {Map<unknown, () => void>} */
+  const wishes = new Map();
+  const over = new AbortController();
+  const { signal } = over;
+  let isOver = false;
+
   root.dataset.scripted = "";
+  if (location.hash) root.dataset.aimed = "";
   try {
     const theme = localStorage.getItem("theme");
     if (theme === "light" || theme === "dark") root.dataset.theme = theme;
@@ -11,5 +23,56 @@
     if (localStorage.getItem("side") === "closed") root.dataset.side = "closed";
   } catch {
     // Without storage the page follows the system.
+  }
+
+  for (const [event, keep] of [["click", keepClick], ["submit", keepSubmit], ["input", keepInput], ["keydown", submitByKey]]) {
+    document.addEventListener(String(event), /** @type {EventListener} */ (keep), { capture: true, signal });
+  }
+  for (const event of MOVED_BY_HAND) addEventListener(event, () => (root.dataset.scrolled = ""), { passive: true, signal });
+  requestAnimationFrame(stayAtEnd);
+  // The page's script is a module: it has run by now, and hears what was waiting for it.
+  document.addEventListener("DOMContentLoaded", () => {
+    isOver = true;
+    over.abort();
+    for (const wish of wishes.values()) wish();
+  });
+
+  /** Before each frame, since the messages come in several pieces. */
+  function stayAtEnd() {
+    const scroll = document.getElementById("scroll");
+    if (scroll && !("scrolled" in root.dataset) && !location.hash) scroll.scrollTop = scroll.scrollHeight;
+    if (!isOver) requestAnimationFrame(stayAtEnd);
+  }
+
+  /** @param {MouseEvent} event */
+  function keepClick(event) {
+    const pressed = event.target instanceof Element ? event.target.closest(PRESSED) : null;
+    if (!(pressed instanceof HTMLElement) || ("form" in pressed && pressed.form && "type" in pressed && pressed.type === "submit")) return;
+    event.preventDefault();
+    wishes.set(event, () => pressed.isConnected && pressed.click());
+  }
+
+  /** What the browser can do by itself it does. @param {SubmitEvent} event */
+  function keepSubmit(event) {
+    const form = event.target;
+    if (!(form instanceof HTMLFormElement) || form.hasAttribute("action") || form.method === "dialog") return;
+    event.preventDefault();
+    wishes.set(form, () => form.isConnected && form.requestSubmit());
+  }
+
+  /** @param {Event} event */
+  function keepInput({ target }) {
+    if (!(target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement) || target.type === "checkbox") return;
+    const send = target.form?.querySelector(".send");
+    send?.toggleAttribute("disabled", !target.value.trim());
+    wishes.set(target, () => target.isConnected && target.dispatchEvent(new Event("input", { bubbles: true })));
+  }
+
+  /** @param {KeyboardEvent} event */
+  function submitByKey(event) {
+    const { target, key } = event;
+    if (!(target instanceof HTMLTextAreaElement) || key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    target.form?.requestSubmit();
   }
 })();

@@ -39,3 +39,36 @@ def test_a_reload_takes_few_requests_and_moves_nothing(new_page, server):
     page.wait_for_load_state("networkidle")
     assert len(asked) <= MOST_REQUESTS, asked
     assert page.evaluate(SHIFTS) <= MOST_SHIFT
+
+
+def test_what_is_done_before_the_script_is_there_is_done_once_it_is(new_page, server):
+    page = open_chat(new_page, server)
+    held = []
+
+    def hold(route):
+        held.append(route)
+
+    page.route("**/static/joined/chat-page.js", hold)
+    page.reload(wait_until="commit")
+    expect(page.locator("main").get_by_text("cats sleep number59")).to_be_in_viewport()
+    theme = page.get_by_role("button", name="Light or dark")
+    theme.click()
+    page.get_by_role("button", name="List of chats").click()
+    page.get_by_role("switch", name="Filter by similarity").click()
+    box = page.get_by_role("textbox", name="Message", exact=True)
+    box.press_sequentially("early words")
+    page.get_by_role("button", name="Send").click()
+    box.press("Enter")
+    page.evaluate(
+        "document.addEventListener('click', (event) => (window.clicks ??= []).push(event.target))"
+    )
+    assert page.locator("html").get_attribute("data-theme") is None
+    expect(box).to_have_value("early words")
+    held[0].continue_()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    expect(page.locator("html")).to_have_attribute("data-chats", "closed")
+    expect(page.get_by_role("switch", name="Filter by similarity")).not_to_be_checked()
+    expect(page.locator(".message[data-role=assistant]").last).to_contain_text("early words")
+    expect(page.locator(".message[data-role=user]", has_text="early words")).to_have_count(1)
+    assert page.evaluate("window.clicks.length") == 3
+    assert page.evaluate(SHIFTS) <= MOST_SHIFT

@@ -117,3 +117,26 @@ test("a listener that fails is reported, and keeps the event from no other", () 
   assert.deepEqual(heard, [1]);
   assert.match(String(faults), /my fault/);
 });
+
+test("a command waits for the first connection, and is not sent if that fails", async () => {
+  for (const isMade of [true, false]) {
+    /** @type {any} */
+    const socket = new Socket();
+    const wire = new Wire("ws://x/ws", { open: () => socket, random: () => 0, report: () => {} });
+    mock.timers.enable({ apis: ["setTimeout"] });
+    wire.connect();
+    const call = wire.call("a.b");
+    assert.equal(socket.sent.length, 0);
+    if (isMade) {
+      socket.onopen();
+      await new Promise(setImmediate);
+      socket.say({ jsonrpc: "2.0", id: socket.sent[0].id, result: "done" });
+      assert.equal(await call, "done");
+    } else {
+      socket.onclose();
+      await assert.rejects(call, /Can’t reach the server/);
+      assert.equal(socket.sent.length, 0);
+    }
+    mock.timers.reset();
+  }
+});

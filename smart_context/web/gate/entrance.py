@@ -6,6 +6,8 @@ does not send it by itself. So each page is asked for twice: the browser gets th
 `static/pages/enter.js` fetches the page with the key and writes it in the entrance's place.
 """
 
+import re
+
 SHEETS = (
     "tokens",
     "base/foundation",
@@ -30,14 +32,28 @@ SHEETS = (
 )
 """The style sheets of our pages, in order."""
 
-ENTRANCE = """<!doctype html>
+_ENTRANCE = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="color-scheme" content="light dark">
 <link rel="preload" as="font" type="font/woff2" href="/static/fonts/inter-latin.woff2" crossorigin>
 <link rel="preload" as="style" href="/static/joined/pages.css">
+<link rel="preload" as="script" href="/static/pages/early.js">
+<link rel="modulepreload" href="/static/joined/{page}-page.js">
 <noscript>Smart Context needs JavaScript: a script fetches its pages with a key.</noscript>
 <script src="/static/pages/enter.js"></script>
 """
-"""Ends with the script, so that nothing of it follows the page that is written."""
+
+_PAGES = re.compile(
+    r"/(?:(?P<contexts>contexts)|(?P<clients>clients)|(?P<panel>panels)|chats/[^/]+/(?P<turn>turns))/?"
+)
+
+
+def entrance(path: str) -> str:
+    """The entrance to a page; it ends with the script, so that nothing follows the written page.
+
+    What the page will need is asked for along with the script, and not only after it.
+    """
+    found = _PAGES.match(path)
+    return _ENTRANCE.format(page=(found and found.lastgroup) or "chat")

@@ -18,7 +18,7 @@ from smart_context.web.gate.door import (
     Redirect,
     Verdict,
 )
-from smart_context.web.gate.entrance import ENTRANCE
+from smart_context.web.gate.entrance import entrance
 from smart_context.web.gate.headers import security_headers
 from smart_context.web.gate.refusals import forward, refuse
 from smart_context.web.gate.security import Refusal, check_site
@@ -106,7 +106,7 @@ def _response(visit: Visit, verdict: Verdict) -> Response:
         return JSONResponse({"key": verdict.key}, headers=_NO_STORE)
     if isinstance(verdict, Redirect):
         return _redirect(verdict)
-    return HTMLResponse(ENTRANCE, headers=_NO_STORE)
+    return HTMLResponse(entrance(visit.path), headers=_NO_STORE)
 
 
 def _redirect(verdict: Redirect) -> Response:

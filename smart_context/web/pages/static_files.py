@@ -7,6 +7,10 @@ from starlette.responses import RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 from typing_extensions import override
 
+_ENTER = "pages/enter.js"
+_AT_ONCE = "max-age=0, stale-while-revalidate=604800"
+"""Every page waits for the entrance's script: a browser checks its copy while it uses it."""
+
 
 class CheckedFiles(StaticFiles):
     """Files that browsers check each time: their names don't change with their content."""
@@ -15,7 +19,7 @@ class CheckedFiles(StaticFiles):
     async def get_response(self, path: str, scope: Any) -> Response:
         """The file."""
         response = await super().get_response(path, scope)
-        response.headers["Cache-Control"] = "no-cache"
+        response.headers["Cache-Control"] = _AT_ONCE if path == _ENTER else "no-cache"
         if path.endswith(".js"):
             # Some systems map .js to text/plain, and browsers refuse such modules.
             response.headers["Content-Type"] = "text/javascript; charset=utf-8"

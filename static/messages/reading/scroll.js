@@ -55,7 +55,8 @@ export class Scroll {
     sizes.observe(scroll);
     sizes.observe(this.#content);
     this.#button.addEventListener("click", () => this.toEnd());
-    if (!location.hash) this.#jump();
+    if ("scrolled" in document.documentElement.dataset) this.#isAtEnd = false;
+    else if (!location.hash) this.#jump();
   }
 
   /** Shows the messages. By the third frame those in view have their true height. */

@@ -318,6 +318,8 @@ async def test_static_files_are_asked_about_each_time():
             "/static/wire.js", headers={"If-None-Match": response.headers["etag"]}
         )
     assert again.status_code == 304
+    entering = await fetch(FakeHost(), "/static/pages/enter.js")
+    assert entering.headers["cache-control"].startswith("max-age=0, stale-while-revalidate")
 
 
 async def test_models_and_failed_plugins_are_told():
