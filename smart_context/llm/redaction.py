@@ -16,12 +16,18 @@ _LEAST_IN_PARTS = 12
 """The fewest letters and digits of a key that is searched in parts; `ollama` is just a word."""
 
 
+_LEAST = 3
+"""A shorter key guards nothing and is part of many words, like an `x` where any key will do."""
+
+
 def redacted(text: str, key: str) -> str:
     """The text with `[key]` in place of the key or runs of it, in any usual encoding.
 
     Case and anything between letters and digits are ignored, so a key broken into lines is found.
     Takes linear time.
     """
+    if len(key) < _LEAST:
+        return text
     text = text.replace(key, IN_PLACE_OF_A_KEY)
     places = [place for place, letter in enumerate(text) if _counts(letter)]
     letters = "".join(text[place] for place in places).lower()

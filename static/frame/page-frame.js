@@ -14,7 +14,10 @@ export function startFrame() {
   for (const area of AREAS) {
     button("toggle", area)?.addEventListener("click", () => (NARROW[area].matches ? openDrawer(area) : fold(area)));
     button("close", area)?.addEventListener("click", closeDrawer);
-    NARROW[area].addEventListener("change", closeDrawer);
+    NARROW[area].addEventListener("change", () => {
+      delete root.dataset.drawersMove; // what becomes a drawer now is out of sight at once
+      closeDrawer();
+    });
   }
   document.querySelector(".backdrop")?.addEventListener("click", closeDrawer);
   document.querySelector("[data-theme-toggle]")?.addEventListener("click", switchTheme);
@@ -30,6 +33,7 @@ function fold(area) {
 
 /** On a narrow page: over the chat, which can't be reached until it is closed. @param {Area} area */
 function openDrawer(area) {
+  root.dataset.drawersMove = "";
   root.dataset.drawer = area;
   cover(true);
   button("close", area)?.focus();

@@ -35,6 +35,7 @@ export class ChatList {
       if (/** @type {HTMLElement} */ (pressed).dataset.chatAction === "rename") this.#rename(entry);
       else this.#delete(entry);
     });
+    this.#nav.addEventListener("keydown", rove);
     this.#wire.on("memory.chat_changed", () => this.#soon());
     this.#wire.on("chat.started", ({ chat_id: id }) => this.#setAnswering(id, true));
     this.#wire.on("chat.finished", ({ chat_id: id }) => this.#setAnswering(id, false));
@@ -155,4 +156,19 @@ export class ChatList {
   get #search() {
     return /** @type {HTMLInputElement} */ (this.#nav.querySelector("#chat-search"));
   }
+}
+
+/** Each chat is one stop of the Tab key: arrows lead to its buttons, and to the chats beside it. @param {KeyboardEvent} event */
+function rove(event) {
+  const focused = event.target instanceof Element ? event.target.closest(".chat-entry :is(a, button)") : null;
+  const entry = focused?.closest(".chat-entry");
+  if (!focused || !entry || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  const isAcross = event.key === "ArrowRight" || event.key === "ArrowLeft";
+  const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+  const stops = [...(isAcross ? entry.querySelectorAll("a, button") : (entry.closest(".chat-list")?.querySelectorAll(".chat-entry > a") ?? []))];
+  const at = stops.indexOf(isAcross ? focused : /** @type {Element} */ (entry.querySelector("a")));
+  const next = /** @type {HTMLElement | undefined} */ (step && stops[at + step]);
+  if (!next) return;
+  event.preventDefault();
+  next.focus();
 }

@@ -166,8 +166,12 @@ def test_a_box_of_several_lines_is_as_high_as_its_text_when_the_window_changes(n
     box = page.get_by_role("textbox", name="Message")
     box.fill("a long line of words that goes on " * 4)
     height = box.evaluate("box => box.clientHeight")
+    slides = "document.addEventListener('transitionrun', ({ target }) => "
+    slides += "target.matches('.side, .chats') && (window.slid = true))"
+    page.evaluate(slides)
     page.set_viewport_size({"width": 360, "height": 740})
     expect(box).not_to_have_js_property("clientHeight", height)
+    assert page.evaluate("window.slid") is None
     page.set_viewport_size({"width": 1280, "height": 800})
     expect(box).to_have_js_property("clientHeight", height)
 
@@ -252,6 +256,16 @@ def test_chats_are_listed_by_date_with_their_last_words_and_colours(new_page, co
     expect(entries.first.locator(".chat-dots i")).to_have_count(2)
     twins = entries.locator(".chat-words").all_inner_texts()
     assert len(set(twins)) == 3
+
+    entries.first.locator("a").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Tab")
+    expect(entries.last.locator("a")).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(entries.last.get_by_role("button", name="Delete")).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    expect(entries.nth(1).locator("a")).to_be_focused()
 
     entries.last.hover()
     entries.last.get_by_role("button", name="Rename").click()

@@ -176,8 +176,10 @@ async def test_summaries_of_large_chats_are_kept_for_the_next_start(store, folde
     index = folder / INDEX_NAME
     row = on_disk(index)["chats"]["large"]
     assert row[3:5] == ["a", 2]
-    index.write_text(index.read_text().replace('"a",2', '"from the index",2'))
+    kept = index.read_text().replace('"a",2', '"from the index",2')
+    index.write_text(kept.replace('"bb', '"**of** `old` b'))
     after = await ChatStore(folder).listing.rows()
+    assert after[0].preview.startswith("of old b")
     assert [chat.title for chat in after] == ["from the index"]
     assert before[0].message_count == after[0].message_count
     put(large, said("changed"))
@@ -269,6 +271,7 @@ async def test_a_given_title_is_found_too(store):
         pytest.param("a " * 200 + "needle" + " b" * 200, "needle", None, id="in the middle"),
         pytest.param("ﬁ" * 200 + " needle", "needle", None, id="after what folds to more"),
         pytest.param("e\u0301" * 200 + " needle", "needle", None, id="after what folds to less"),
+        pytest.param("- **1.** `a` b", "b", "1. a b", id="without Markdown's marks"),
         pytest.param("one\n\n  two", "two", "one two", id="on one line"),
     ],
 )

@@ -116,6 +116,7 @@ def test_only_the_key_goes(text, shown):
         pytest.param("ollama", "ollama: no llama3", "[key]: no llama3", id="a word"),
         pytest.param("secret-key-123", "secret- and key-123", "[key]- and [key]", id="short"),
         pytest.param("-----", "a ----- b", "a [key] b", id="without letters"),
+        pytest.param("x", "expected 2 texts", "expected 2 texts", id="a letter"),
         pytest.param("clé", "la clé", "la [key]", id="of another alphabet"),
     ],
 )

@@ -122,7 +122,7 @@ def _indexed(name: str, row: Any) -> tuple[ChatId, tuple[Signature, ChatRow]]:
         title=title,
         message_count=message_count,
         updated_at=updated_at,
-        preview=preview,
+        preview=unmarked(preview),  # rows of old may still have them
         client=client,
         topics=tuple(topics),
     )
@@ -177,9 +177,14 @@ def _preview(version: Version) -> str:
             continue
         if text := message.text.strip():
             beginning = text[: PREVIEW_LENGTH * 8]
-            plain = _on_one_line(_MARKDOWN.sub("", beginning))
+            plain = _on_one_line(unmarked(beginning))
             return _cut(plain or _on_one_line(beginning), PREVIEW_LENGTH)
     return ""
+
+
+def unmarked(text: str) -> str:
+    """The text without Markdown's marks, for places of one plain line."""
+    return _MARKDOWN.sub("", text)
 
 
 def _first_line(message: Message) -> str:

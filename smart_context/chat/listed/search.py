@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from smart_context.chat.documents.document import Version
-from smart_context.chat.listed.rows import title_of
+from smart_context.chat.listed.rows import title_of, unmarked
 from smart_context.chat.messages import ChatId, MessageId
 
 HITS_PER_CHAT = 20
@@ -75,7 +75,7 @@ def snippet(text: str, words: Sequence[str]) -> str:
     start = _first_place(text, words)
     begin, end = max(0, start - _AROUND), min(len(text), start + 2 * _AROUND)
     begin = text.rfind(" ", begin, start) + 1 or begin if begin else 0
-    shown = " ".join(text[begin:end].split())
+    shown = " ".join(unmarked(text[begin:end]).split())
     return f"{'…' if begin else ''}{shown}{'…' if end < len(text) else ''}"
 
 

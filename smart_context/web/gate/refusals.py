@@ -83,7 +83,7 @@ def _link_back(visit: Visit, refusal: Refusal) -> str:
     Such a visit lacks the `SameSite=Strict` cookie; one that starts on our own page has it.
     """
     if refusal.may_lack_cookie:
-        href, text = clean_url(visit), "If this browser has a session: open Smart Context"
+        href, text = clean_url(visit), "Already let in with this browser? Open Smart Context"
     elif refusal.status == 404:  # noqa: PLR2004  (Not Found)
         href, text = "/", "Open Smart Context"
     else:

@@ -7,6 +7,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, Response
 
 from smart_context import __version__
+from smart_context.chat.listed.rows import unmarked
 from smart_context.chat.messages import Message
 from smart_context.resources import asset
 from smart_context.web.pages.markup.markdown import visible
@@ -50,6 +51,7 @@ def _environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     templates.filters["visible"] = lambda text: visible(str(text))
+    templates.filters["unmarked"] = lambda text: unmarked(str(text))
     templates.filters["view"] = _view
     templates.filters["messages"] = panel_view.messages_counted
     templates.globals["version"] = __version__

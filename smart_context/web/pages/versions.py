@@ -5,6 +5,7 @@ from typing import Any
 
 from smart_context.chat.messages import messages_of
 from smart_context.values import JsonObject
+from smart_context.web.pages.views.message_views import SPEAKERS
 
 MAX_CHARACTERS = 2_000
 """Longer messages of a version are cut; the chat's file has all of them."""
@@ -18,7 +19,7 @@ def other_versions(document: Mapping[str, Any]) -> list[JsonObject]:
         {
             "created_at": branch.get("created_at") or "",
             "messages": [
-                {"role": message.role, "text": message.text[:MAX_CHARACTERS]}
+                {"speaker": SPEAKERS[message.role], "text": message.text[:MAX_CHARACTERS]}
                 for message in messages_of(branch)
                 if message.text
             ],

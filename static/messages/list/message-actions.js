@@ -33,6 +33,7 @@ export function listen(list, page) {
     if (message && pressed.dataset.action) act(pressed.dataset.action, pressed, message, page);
   });
   list.addEventListener("keydown", rove);
+  for (const time of list.querySelectorAll(".versions time")) showTime(/** @type {HTMLTimeElement} */ (time));
 }
 
 /**

@@ -8,10 +8,10 @@ from smart_context.values import JsonObject
 
 LEAST_COLUMN, MOST_COLUMN = 26.0, 56.0
 """The room of a turn in pixels; a finger can hit it."""
-WIDTH = 900.0
+WIDTH = 760.0
 """Columns are widest while all of them fit into this."""
 GAP = 4.0
-HEIGHT = 96.0
+HEIGHT = 72.0
 LEAST = 2.0
 """A turn that sent anything can be seen."""
 

@@ -16,7 +16,8 @@ from smart_context.web.pages.views.summary_views import SummaryView, summary_vie
 _SOURCE = re.compile(r"^\*\*(\d)\.\*\* `([^`\[\]|\n]+\.md(?:#[^`\[\]|\n]*)?)`$", re.MULTILINE)
 """How the answer without a model names a note that it quotes."""
 
-_SPEAKERS = {"user": "You", "assistant": "Assistant", "system": "Instruction", "tool": "Tool"}
+SPEAKERS = {"user": "You", "assistant": "Assistant", "system": "Instruction", "tool": "Tool"}
+"""Who spoke, as shown, by role."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +81,7 @@ def message_view(message: Message, render: Callable[[str], str]) -> MessageView:
     return MessageView(
         id=message.id,
         role=message.role,
-        speaker=_SPEAKERS[message.role],
+        speaker=SPEAKERS[message.role],
         parts=tuple(part for part in parts if part is not None),
         version=version(message),
         error=visible(message.error),
