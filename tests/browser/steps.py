@@ -50,6 +50,16 @@ def unfold(page):
         line.click()
 
 
+def scroll_to_the_top(page):
+    """Scroll with the wheel, which ends what the page is about to scroll to by itself."""
+    page.locator("#scroll").evaluate(
+        """scroll => {
+            scroll.dispatchEvent(new WheelEvent("wheel", { bubbles: true }));
+            scroll.scrollTo({ top: 0 });
+        }"""
+    )
+
+
 def send(page, text):
     """Send a message once the answer before it is whole."""
     expect(page.locator(".composer .stop")).to_be_hidden()

@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from smart_context.cli.server.serve import demo_vault
 from tests.browser.checker import STILL, assert_accessible
-from tests.browser.steps import open_page, status
+from tests.browser.steps import open_page, scroll_to_the_top, status
 
 pytestmark = pytest.mark.browser
 
@@ -40,7 +40,7 @@ def test_the_guide_can_be_sent_away(new_page, serve):
         guide.get_by_role("button", name="Show the topics").click()
         expect(page.locator("#side")).to_be_visible()
         page.keyboard.press("Escape")
-        page.locator("#scroll").evaluate("scroll => scroll.scrollTo(0, 0)")
+        scroll_to_the_top(page)
         to_end = page.get_by_role("button", name="Go to the newest message")
         expect(to_end).to_be_visible()
         box, guide_box = to_end.bounding_box(), guide.bounding_box()

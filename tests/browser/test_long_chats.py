@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.steps import asked, bubble, open_chat, pick, send, status
+from tests.browser.steps import asked, bubble, open_chat, pick, scroll_to_the_top, send, status
 from tests.vaults import about, write_chat
 
 pytestmark = pytest.mark.browser
@@ -19,10 +19,6 @@ def server(configured, serve):
     topics = [{"label": subject, "count": COUNT // 2} for subject in SUBJECTS]
     write_chat(folder, "mixed", about(*texts, "thanks", "welcome"), topics=topics)
     return serve(folder)
-
-
-def scroll_to_the_top(page):
-    page.locator("#scroll").evaluate("scroll => scroll.scrollTo({ top: 0 })")
 
 
 def test_a_chat_of_ten_thousand_messages_is_used_like_any_other(new_page, server, endpoint):
