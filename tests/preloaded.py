@@ -12,6 +12,7 @@ import gc
 import importlib
 import json
 import os
+import pkgutil
 import resource
 import select
 import signal
@@ -22,18 +23,16 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import smart_context
 from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[1]
-MODULES = (
-    *("openai.resources.chat", "openai.resources.embeddings", "watchfiles"),
-    *("smart_context.app.serving", "smart_context.plugin", "smart_context.cli.root"),
-    *(
-        "smart_context.cli.server.serve",
-        "smart_context.cli.server.plugins",
-        "smart_context.cli.chats.steer",
-    ),
+LIBRARIES = (
+    *("anyio._backends._asyncio", "anyio.streams.tls", "click._textwrap", "uvicorn.lifespan.off"),
+    *("openai.resources.chat.completions", "openai.resources.embeddings", "watchfiles"),
+    *("httpcore2", "encodings.cp437", "encodings.idna", "encodings.utf_8_sig"),
 )
+"""What the program's libraries import only once they are used."""
 _FDS = 4  # stdin, stdout, stderr, and where the exit code is written
 
 
@@ -179,7 +178,8 @@ def _become(request, fds):
 
 def _import_everything():
     """All that servers and most commands need, ready; nothing that starts a thread."""
-    for name in MODULES:
+    own = pkgutil.walk_packages(smart_context.__path__, "smart_context.")
+    for name in (*LIBRARIES, *(each.name for each in own if not each.name.endswith("__main__"))):
         importlib.import_module(name)
     tokens = importlib.import_module("smart_context.llm.tokens")
     for model in ("gpt-4o", "text-embedding-3-small"):
