@@ -41,6 +41,7 @@ export function startGuide(wire, chatId) {
 /** @param {HTMLElement} guide @param {Step} current */
 function show(guide, current) {
   guide.dataset.step = current;
+  document.documentElement.dataset.guide = current;
   for (const line of /** @type {NodeListOf<HTMLElement>} */ (guide.querySelectorAll("li"))) {
     const place = STEPS.indexOf(/** @type {Step} */ (line.dataset.step)) - STEPS.indexOf(current);
     line.toggleAttribute("data-done", place < 0);

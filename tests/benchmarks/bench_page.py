@@ -42,6 +42,7 @@ END = """() => {
     return watch.frames;
 }"""
 LOAD = """async () => {
+    document.querySelector(".fold[aria-expanded=false]")?.click();  // beyond the model's window
     const scroll = document.querySelector("#scroll");
     const shown = () => scroll.querySelectorAll("[data-message-id]").length;
     while (!scroll.querySelector(".older")?.hidden) {

@@ -55,7 +55,7 @@ export class Folds {
       if (!run.isOpen && run.messages.some((message) => message.contains(document.activeElement))) line.focus();
     }
     for (const line of stale.values()) line.remove();
-    for (const chunk of document.querySelectorAll(".chunk")) estimateHeight(/** @type {HTMLElement} */ (chunk));
+    estimateHeights(messages, hidden, [...this.#lines.values()]);
   }
 
   #newLine() {
@@ -102,11 +102,26 @@ export function runsOf(messages, isOut, opened) {
   return runs;
 }
 
-/** Tells the browser how high a chunk is that is out of sight. @param {HTMLElement} chunk */
-function estimateHeight(chunk) {
-  const [drawn, lines] = ["[data-message-id]:not([data-folded])", ".fold"].map((selector) => chunk.querySelectorAll(selector).length);
-  const height = `${Math.round(drawn * Number(chunk.dataset.messageHeight) + lines * LINE_PX)}px`;
-  if (chunk.style.getPropertyValue("--chunk-height") !== height) chunk.style.setProperty("--chunk-height", height);
+/**
+ * Tells the browser how high each chunk is that is out of sight.
+ * @param {readonly HTMLElement[]} messages
+ * @param {ReadonlySet<HTMLElement>} hidden
+ * @param {readonly HTMLElement[]} lines
+ */
+function estimateHeights(messages, hidden, lines) {
+  /** @type {Map<HTMLElement | null, number>} */
+  const heights = new Map();
+  for (const message of messages) {
+    const chunk = message.parentElement;
+    const height = hidden.has(message) ? 0 : Number(chunk?.dataset.messageHeight);
+    heights.set(chunk, (heights.get(chunk) ?? 0) + height);
+  }
+  for (const { parentElement: chunk } of lines) heights.set(chunk, (heights.get(chunk) ?? 0) + LINE_PX);
+  for (const [chunk, pixels] of heights) {
+    const height = `${Math.round(pixels)}px`;
+    if (!chunk?.classList.contains("chunk") || chunk.style.getPropertyValue("--chunk-height") === height) continue;
+    chunk.style.setProperty("--chunk-height", height);
+  }
 }
 
 /** @param {HTMLElement} line @param {Run} run */

@@ -1,7 +1,6 @@
 // @ts-check
 /** Marks the messages that are in context, as the panel tells the page, and folds the others. */
 
-import { messagesIn } from "../../lib/reconcile.js";
 import { Folds, mayFold } from "./folds.js";
 import { underWay } from "./messages-in-view.js";
 import { Reading } from "../reading/reading.js";
@@ -84,10 +83,11 @@ export class Highlight {
     this.#reading.show(message);
   }
 
-  /** Whether all that is sent is on the page: what is older would only be folded away. */
+  /** Whether all that is sent is on the page, and what is older would only be folded away. */
   get hasAllSent() {
     const isFiltered = this.#list.closest("main")?.hasAttribute("data-filtered") ?? false;
-    return isFiltered && this.#list.querySelectorAll(".in-context").length >= (this.#ids?.size ?? 0);
+    const isFolded = this.#list.querySelector("[data-message-id]")?.hasAttribute("data-folded") ?? false;
+    return isFiltered && isFolded && this.#list.querySelectorAll(".in-context").length >= (this.#ids?.size ?? 0);
   }
 
   /** Goes to the next message that is sent. @param {1 | -1} step */
@@ -150,14 +150,16 @@ export class Highlight {
   }
 
   #messages() {
-    return messagesIn(this.#list);
+    // Not by a selector, which would look at all that ten thousand messages consist of.
+    const lists = [...this.#list.children].filter((list) => list.classList.contains("messages"));
+    return lists.flatMap((list) => /** @type {HTMLElement[]} */ ([...list.children]).filter(({ dataset }) => dataset.messageId !== undefined));
   }
 
   /** The hue of the topic that keeps each message; under "" that of the only one picked, if that is all we know. */
   #huesOfPicked() {
     /** @type {Map<string, string>} */
     const hueOf = new Map();
-    for (const bubble of document.querySelectorAll(".bubble:has(input:checked)")) {
+    for (const bubble of document.querySelector("bubble-cloud")?.querySelectorAll(".bubble:has(input:checked)") ?? []) {
       const label = bubble.querySelector("input")?.value ?? "";
       if (bubble instanceof HTMLElement) hueOf.set(label, bubble.dataset.hue ?? "");
     }

@@ -140,6 +140,7 @@ export class MessageList {
       const anchor = /** @type {HTMLElement} */ (this.#scroll.querySelector("[data-message-id]:not([data-folded])") ?? first);
       const { top } = anchor.getBoundingClientRect();
       older.classList.add("chunk");
+      for (const message of messages) message.removeAttribute("data-newest");
       first.parentElement?.before(older);
       // Its height is remembered, so that it keeps its place while it is out of sight.
       const height = older.offsetHeight;
