@@ -34,7 +34,8 @@ export class Highlight {
     this.#folds = new Folds((line) => {
       const { top } = line.getBoundingClientRect();
       this.#show();
-      scroll.hold(line, top);
+      // At the very top nobody can scroll up to ask for what is older.
+      scroll.hold(line, top, { then: () => scroll.askForOlder() });
     });
   }
 

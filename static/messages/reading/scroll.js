@@ -21,6 +21,7 @@ export class Scroll {
   #scroll;
   #content;
   #button;
+  #onTop = () => {};
   #isAtEnd = true;
   #top = 0;
   /** Changes when somebody scrolls, or a newer wish begins: then an older one is over. */
@@ -43,10 +44,13 @@ export class Scroll {
   /** @param {() => void} onTop  Called when the reader comes near the oldest message shown. */
   start(onTop) {
     const scroll = this.#scroll;
+    this.#onTop = onTop;
     scroll.addEventListener("scroll", () => {
       this.#scrolled();
-      if (scroll.scrollTop < 2 * scroll.clientHeight) onTop();
+      this.askForOlder();
     }, { passive: true });
+    // Who turns the wheel at the very top scrolls nothing.
+    scroll.addEventListener("wheel", () => this.askForOlder(), { passive: true });
     for (const event of SCROLLED_BY_HAND) scroll.addEventListener(event, () => (this.#wish += 1), { passive: true });
     const sizes = new ResizeObserver(() => {
       this.#top = scroll.scrollTop;
@@ -57,6 +61,11 @@ export class Scroll {
     this.#button.addEventListener("click", () => this.toEnd());
     if ("scrolled" in document.documentElement.dataset) this.#isAtEnd = false;
     else if (!location.hash) this.#jump();
+  }
+
+  /** Has older messages fetched if the reader is near the oldest shown. */
+  askForOlder() {
+    if (this.#scroll.scrollTop < 2 * this.#scroll.clientHeight) this.#onTop();
   }
 
   /** Shows the messages. By the third frame those in view have their true height. */
@@ -89,9 +98,9 @@ export class Scroll {
    * with the next frames; who scrolls meanwhile is left alone.
    * @param {HTMLElement} element
    * @param {number} top
-   * @param {{ makesRoom?: boolean }} [how]  Whether it gets there even if there is too little to scroll.
+   * @param {{ makesRoom?: boolean, then?: () => void }} [how]  Whether it gets there even if there is too little to scroll; what to do once it is there.
    */
-  hold(element, top, { makesRoom = true } = {}) {
+  hold(element, top, { makesRoom = true, then } = {}) {
     this.#setRoom(0, 0);
     this.#isAtEnd = false;
     const wish = ++this.#wish;
@@ -99,6 +108,7 @@ export class Scroll {
       if (wish !== this.#wish || !element.isConnected) return;
       this.#moveBy(element.getBoundingClientRect().top - top, makesRoom);
       if (frames) requestAnimationFrame(() => settle(frames - 1));
+      else then?.();
     };
     settle(SETTLING_FRAMES);
   }
