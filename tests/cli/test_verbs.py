@@ -56,7 +56,7 @@ def test_a_chat_goes_out_and_comes_in_whole(smart_context, vault, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{", b"[1]", b'{"messages": 3}', b"\xff\xfe", b"[" * 5000]
+    "content", [b"", b"{", b"[1]", b"[]", b'{"messages": 3}', b"\xff\xfe", b"[" * 5000]
 )
 def test_an_import_of_something_else_is_refused_and_writes_nothing(
     smart_context, vault, tmp_path, content

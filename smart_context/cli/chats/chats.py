@@ -111,6 +111,8 @@ def export(chat: str, target: Path | None, form: str, vault: Path | None) -> Non
 def import_(file: Path, chat_id: str | None, vault: Path | None) -> None:
     """Read a chat from FILE: a chat document, or a JSON list of {"role", "content"}."""
     document = _imported(file)
+    if not document["messages"]:
+        raise CommandFailed(f"{shown(file)}: holds no messages, so nothing was imported.")
     store = open_store(vault_root(vault))
     chosen = check_chat_id(chat_id) if chat_id else new_chat_id()
     asyncio.run(_store_new(store, chosen, document))
