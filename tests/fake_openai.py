@@ -312,7 +312,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         length = int(self.headers.get("Content-Length", 0))
-        self._respond(self.rfile.read(length))
+        raw = self.rfile.read(length)
+        if len(raw) == length:
+            self._respond(raw)
+        else:  # its client ended in the midst of it
+            self.close_connection = True
 
     def _respond(self, raw: bytes) -> None:
         request = self._request(raw)

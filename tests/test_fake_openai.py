@@ -1,5 +1,6 @@
 """The fake endpoint keeps its own promises, as the official client sees them."""
 
+import socket
 import threading
 
 import openai
@@ -27,6 +28,15 @@ def test_an_unscripted_request_is_echoed_and_recorded(endpoint, client):
     assert answer.choices[0].message.content == "You said: Hi there"
     assert endpoint.chat_requests[0].messages == ASK["messages"]
     assert endpoint.chat_requests[0].key == "secret"
+
+
+def test_a_request_whose_client_ends_in_the_midst_of_it_is_none(endpoint, client):
+    with socket.create_connection(("127.0.0.1", endpoint.port)) as ended:
+        ended.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: 9\r\n\r\n{")
+        ended.shutdown(socket.SHUT_WR)
+        assert ended.recv(1) == b""
+    client.chat.completions.create(**ASK)
+    assert [request.messages for request in endpoint.chat_requests] == [ASK["messages"]]
 
 
 def test_a_stream_brings_the_text_in_pieces_and_then_the_usage(endpoint, client):
