@@ -105,3 +105,23 @@ def test_a_second_server_leaves_the_answer_of_the_first_to_it(configured, endpoi
     assert not [m for m in stored if "error" in m]
     sent = [r.messages for r in endpoint.chat_requests if r.messages[-1]["content"] == "And then?"]
     assert {"role": "assistant", "content": "One half, the other"} in sent[0]
+
+
+def test_a_chat_that_a_second_server_deletes_stays_deleted_when_its_answer_is_whole(
+    configured, endpoint, gate
+):
+    vault = configured()
+    with (
+        serving(vault, env=KEY) as first,
+        serving(vault, env=KEY) as second,
+        first.connect() as one,
+        second.connect() as two,
+    ):
+        finished = half_answered(one, endpoint, gate)
+        two.call("memory.delete_chat", chat_id="c1")
+        gate.set()
+        assert "deleted" in finished()["error"]["message"]
+        one.wait_for("chat.failed", chat_id="c1")
+        assert not [*(vault / ".memory").glob("c1.*")]
+        two.call("memory.restore_chat", chat_id="c1")
+        assert one.call("memory.load_chat", chat_id="c1")["messages"][0]["content"] == "Why?"

@@ -234,7 +234,12 @@ class Answering:
                 turn.chat_id,
                 lambda document: transcript.put(document, answer),
                 since=since_message(answer.id),
+                creates=False,
             )
+        except CommandFailed as gone:
+            turn.error = turn.error or "The chat was deleted before its answer was complete."
+            self.failure = self.failure or gone
+            self.answer.journal.finish()
         except SmartContextError as error:
             turn.error = turn.error or f"The answer could not be saved: {error} {_KEPT}"
             self.failure = self.failure or error
