@@ -42,10 +42,10 @@ END = """() => {
     return watch.frames;
 }"""
 LOAD = """async () => {
-    document.querySelector(".fold[aria-expanded=false]")?.click();  // beyond the model's window
     const scroll = document.querySelector("#scroll");
     const shown = () => scroll.querySelectorAll("[data-message-id]").length;
     while (!scroll.querySelector(".older")?.hidden) {
+        document.querySelector(".fold[aria-expanded=false]")?.click();  // beyond the model's window
         const before = shown();
         scroll.scrollTop = 0;
         scroll.dispatchEvent(new Event("scroll"));
