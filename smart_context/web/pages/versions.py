@@ -17,7 +17,7 @@ def other_versions(document: Mapping[str, Any]) -> list[JsonObject]:
     branches = found if isinstance(found, list) else []
     return [
         {
-            "created_at": branch.get("created_at") or "",
+            "created_at": created if isinstance(created := branch.get("created_at"), str) else "",
             "messages": [
                 {"speaker": SPEAKERS[message.role], "text": message.text[:MAX_CHARACTERS]}
                 for message in messages_of(branch)
