@@ -6,7 +6,7 @@ import pytest
 pytest_plugins = ["tests.vaults"]
 
 # A machine that is busy with other tests is slow at times; that is no fault of the code.
-hypothesis.settings.register_profile("unhurried", deadline=None, max_examples=50)
+hypothesis.settings.register_profile("unhurried", deadline=None)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=1000)
 hypothesis.settings.load_profile("unhurried")
 
