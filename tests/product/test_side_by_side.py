@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import contextmanager
 
 import pytest
 
@@ -29,6 +30,18 @@ def gate():
     gate = threading.Event()
     yield gate
     gate.set()
+
+
+@contextmanager
+def two_clients(vault):
+    """A client of each of two servers of one vault."""
+    with (
+        serving(vault, env=KEY) as first,
+        serving(vault, env=KEY) as second,
+        first.connect() as one,
+        second.connect() as two,
+    ):
+        yield one, two
 
 
 def half_answered(client, endpoint, gate):
@@ -87,12 +100,7 @@ def test_a_role_that_a_command_gives_beside_a_server_is_seen_and_outlives_a_clic
 
 def test_a_second_server_leaves_the_answer_of_the_first_to_it(configured, endpoint, gate):
     vault = configured()
-    with (
-        serving(vault, env=KEY) as first,
-        serving(vault, env=KEY) as second,
-        first.connect() as one,
-        second.connect() as two,
-    ):
+    with two_clients(vault) as (one, two):
         finished = half_answered(one, endpoint, gate)
         two.call("chat.open", chat_id="c1")
         assert two.call("memory.load_chat", chat_id="c1")["messages"][1]["generating"]
@@ -111,12 +119,7 @@ def test_a_chat_that_a_second_server_deletes_stays_deleted_when_its_answer_is_wh
     configured, endpoint, gate
 ):
     vault = configured()
-    with (
-        serving(vault, env=KEY) as first,
-        serving(vault, env=KEY) as second,
-        first.connect() as one,
-        second.connect() as two,
-    ):
+    with two_clients(vault) as (one, two):
         finished = half_answered(one, endpoint, gate)
         two.call("memory.delete_chat", chat_id="c1")
         gate.set()
