@@ -23,7 +23,7 @@ UNTITLED = "New chat"
 TITLE_LENGTH = 60
 PREVIEW_LENGTH = 120
 MOST_TOPICS = 5
-_INDEX_VERSION = 1
+_INDEX_VERSION = 2
 _LONGEST_TITLE = 200  # another program may have written a longer one
 _LOOKED_AT = 2_000  # characters; a message or title may hold millions of lines
 _MARKDOWN = re.compile(
@@ -122,7 +122,7 @@ def _indexed(name: str, row: Any) -> tuple[ChatId, tuple[Signature, ChatRow]]:
         title=title,
         message_count=message_count,
         updated_at=updated_at,
-        preview=unmarked(preview),  # rows of old may still have them
+        preview=preview,
         client=client,
         topics=tuple(topics),
     )
