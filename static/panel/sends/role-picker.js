@@ -81,7 +81,6 @@ export class RolePicker {
     this.#find(".role-about").hidden = !current;
     this.#find("ul").replaceChildren(...targets.map((path) => this.#chip(path)));
     this.#find("ul").hidden = !targets.length;
-    this.#root.hidden = false;
   }
 
   #look() {
