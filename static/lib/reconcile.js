@@ -39,9 +39,16 @@ function nextMessage(message) {
   return next;
 }
 
-/** @param {ParentNode} parent @returns {HTMLElement[]} */
+/**
+ * The messages of a list, or of the lists right in an element.
+ * @param {Element} parent
+ * @returns {HTMLElement[]}
+ */
 export function messagesIn(parent) {
-  return [...parent.querySelectorAll("[data-message-id]")].map((message) => /** @type {HTMLElement} */ (message));
+  // Not by a selector, which would look at all that ten thousand messages consist of.
+  const lists = [parent, ...parent.children].filter((list) => list.classList.contains("messages"));
+  const children = /** @type {HTMLElement[]} */ (lists.flatMap((list) => [...list.children]));
+  return children.filter(({ dataset }) => dataset.messageId !== undefined);
 }
 
 /** @param {HTMLElement} a @param {HTMLElement} b */

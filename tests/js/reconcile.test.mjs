@@ -11,9 +11,8 @@ class Element {
   /** @param {Record<string, string>} dataset */
   constructor(dataset = {}) {
     this.dataset = dataset;
-  }
-  querySelectorAll() {
-    return [...this.children];
+    const isList = dataset.messageId === undefined;
+    this.classList = { contains: (/** @type {string} */ name) => isList && name === "messages" };
   }
   get nextElementSibling() {
     return this.parent?.children[this.parent.children.indexOf(this) + 1] ?? null;

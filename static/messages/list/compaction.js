@@ -89,7 +89,7 @@ export class Compaction {
 
 /**
  * Marks the messages that a summary stands for, and lets the newest summary be undone.
- * @param {ParentNode} page  Holds the newest messages; then a boundary that is not there is older.
+ * @param {Element} page  Holds the newest messages; then a boundary that is not there is older.
  */
 export function markCompacted(page) {
   const newest = /** @type {HTMLElement | undefined} */ ([...page.querySelectorAll(".messages")].at(-1));

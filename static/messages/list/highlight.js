@@ -1,6 +1,7 @@
 // @ts-check
 /** Marks the messages that are in context, as the panel tells the page, and folds the others. */
 
+import { messagesIn } from "../../lib/reconcile.js";
 import { Folds, mayFold } from "./folds.js";
 import { underWay } from "./messages-in-view.js";
 import { Reading } from "../reading/reading.js";
@@ -43,7 +44,7 @@ export class Highlight {
   start() {
     document.addEventListener("smart_context.highlight", (event) => {
       this.#ids = new Set(/** @type {CustomEvent} */ (event).detail?.message_ids ?? []);
-      this.#newestKnown = this.#messages().at(-1)?.dataset.messageId ?? "";
+      this.#newestKnown = messagesIn(this.#list).at(-1)?.dataset.messageId ?? "";
       this.show();
     });
     document.addEventListener("panel-changed", (event) => {
@@ -65,7 +66,7 @@ export class Highlight {
       this.#isDue = false;
       const place = this.#reading.place();
       this.#show();
-      this.#reading.go(place, this.#state, this.#messages());
+      this.#reading.go(place, this.#state, messagesIn(this.#list));
     });
   }
 
@@ -93,12 +94,12 @@ export class Highlight {
 
   /** Goes to the next message that is sent. @param {1 | -1} step */
   step(step) {
-    this.#reading.step(step, this.#messages());
+    this.#reading.step(step, messagesIn(this.#list));
   }
 
   #show() {
     const ids = this.#ids;
-    const messages = this.#messages();
+    const messages = messagesIn(this.#list);
     this.#notice(messages);
     const known = new Set(messages.slice(0, this.#endOfKnown(messages)));
     /** @param {HTMLElement} message */
@@ -148,12 +149,6 @@ export class Highlight {
     const first = Math.min(last < 0 && this.#last !== "" ? messages.length : last + 1, underWay(messages));
     for (const { dataset } of messages.slice(first)) this.#fresh.add(dataset.messageId ?? "");
     this.#last = messages.at(-1)?.dataset.messageId ?? "";
-  }
-
-  #messages() {
-    // Not by a selector, which would look at all that ten thousand messages consist of.
-    const lists = [...this.#list.children].filter((list) => list.classList.contains("messages"));
-    return lists.flatMap((list) => /** @type {HTMLElement[]} */ ([...list.children]).filter(({ dataset }) => dataset.messageId !== undefined));
   }
 
   /** The hue of the topic that keeps each message; under "" that of the only one picked, if that is all we know. */
