@@ -38,7 +38,8 @@ def with_ids(topics: Sequence[Topic], known: Sequence[Topic] = ()) -> tuple[Topi
     for _, place, topic_id in sorted(_overlaps(topics, known), reverse=True):
         give(place, topic_id)
     for place, topic in enumerate(topics):
-        give(place, new_id(topic.label, taken))
+        if place not in given:
+            give(place, new_id(topic.label, taken))
     parents = {topic.id or topic.label: given[place] for place, topic in enumerate(topics)}
     return tuple(
         replace(topic, id=given[place], parent_id=parents.get(topic.parent_id, ""))
