@@ -1,12 +1,14 @@
 // @ts-check
 /**
- * Runs before the first paint, while the page's script is still on its way: remembered looks don't
- * flash in later, a chat begins at its end, and what is clicked is done once somebody listens.
+ * Runs before the first paint, and starts the page's script after it: remembered looks don't flash
+ * in later, a chat begins at its end, and what is clicked is done once the script listens.
  */
 (() => {
   const root = document.documentElement;
   const PRESSED = "button, .bubble, .switch-row, input[type=checkbox]";
   const MOVED_BY_HAND = ["wheel", "touchmove"];
+  /** A page that nobody sees gets no frames. */
+  const LONGEST_WAIT_MS = 200;
   /** What the user did, in order. @type {Map<unknown, () => void>} */
   const wishes = new Map();
   const over = new AbortController();
@@ -30,12 +32,27 @@
   }
   for (const event of MOVED_BY_HAND) addEventListener(event, () => (root.dataset.scrolled = ""), { passive: true, signal });
   requestAnimationFrame(stayAtEnd);
-  // The page's script is a module: it has run by now, and hears what was waiting for it.
-  document.addEventListener("DOMContentLoaded", () => {
-    isOver = true;
-    over.abort();
-    for (const wish of wishes.values()) wish();
-  });
+  document.addEventListener("DOMContentLoaded", () => void start());
+
+  async function start() {
+    const script = /** @type {HTMLLinkElement | null} */ (document.getElementById("page-script"));
+    await firstFrame();
+    try {
+      if (script) await import(script.href);
+    } finally {
+      isOver = true;
+      over.abort();
+      for (const wish of wishes.values()) wish();
+    }
+  }
+
+  /** Until the browser has drawn what it was sent. */
+  function firstFrame() {
+    return new Promise((resolve) => {
+      setTimeout(resolve, document.hidden ? 0 : LONGEST_WAIT_MS);
+      requestAnimationFrame(() => setTimeout(resolve));
+    });
+  }
 
   /** Before each frame, since the messages come in several pieces. */
   function stayAtEnd() {

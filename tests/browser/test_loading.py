@@ -1,5 +1,8 @@
 """How a page loads: few requests, and nothing that moves after it is seen."""
 
+from datetime import UTC, datetime, timedelta
+from urllib.parse import urlsplit
+
 import pytest
 from playwright.sync_api import expect
 
@@ -16,6 +19,11 @@ SHIFTS = """new Promise((done) => {
     const shifts = seen.takeRecords().filter((shift) => !shift.hadRecentInput);
     done(shifts.reduce((sum, shift) => sum + shift.value, 0));
 })"""
+
+TRANSFERRED = """Object.fromEntries(performance.getEntriesByType("resource")
+    .filter(({ name }) => /\\.(css|js|woff2)\\b/.test(name))
+    .map(({ name, transferSize }) => [name, transferSize]))"""
+A_WHILE = timedelta(hours=1)
 
 
 @pytest.fixture
@@ -41,6 +49,29 @@ def test_a_reload_takes_few_requests_and_moves_nothing(new_page, server):
     assert page.evaluate(SHIFTS) <= MOST_SHIFT
 
 
+def test_a_page_is_shown_before_its_script_starts(new_page, server):
+    page = open_chat(new_page, server)
+    page.clock.install()
+    page.clock.pause_at(datetime.now(UTC) + A_WHILE)  # no frames, no timers
+    page.reload()
+    expect(page.locator("main").get_by_text("cats sleep number59")).to_be_visible()
+    assert page.evaluate("document.readyState") == "complete"
+    buttons = page.locator("#scroll [data-action=copy]")
+    assert buttons.count() == 0
+    page.clock.resume()
+    expect(buttons).not_to_have_count(0)
+
+
+def test_a_second_load_takes_styles_and_scripts_from_what_the_browser_kept(new_page, server):
+    page = open_chat(new_page, server)
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    sizes = page.evaluate(TRANSFERRED)
+    files = {urlsplit(address).path.rpartition("/")[2] for address in sizes}
+    assert files == {"pages.css", "early.js", "enter.js", "chat-page.js", "inter-latin.woff2"}
+    assert not any(sizes.values()), sizes
+
+
 def test_what_is_done_before_the_script_is_there_is_done_once_it_is(new_page, server):
     page = open_chat(new_page, server)
     held = []
@@ -48,7 +79,7 @@ def test_what_is_done_before_the_script_is_there_is_done_once_it_is(new_page, se
     def hold(route):
         held.append(route)
 
-    page.route("**/static/joined/chat-page.js", hold)
+    page.route("**/static/joined/chat-page.js*", hold)
     page.reload(wait_until="commit")
     expect(page.locator("main").get_by_text("cats sleep number59")).to_be_in_viewport()
     theme = page.get_by_role("button", name="Light or dark")

@@ -38,11 +38,11 @@ _ENTRANCE = """<!doctype html>
 <meta charset="utf-8">
 <meta name="color-scheme" content="light dark">
 <link rel="preload" as="font" type="font/woff2" href="/static/fonts/inter-latin.woff2" crossorigin>
-<link rel="preload" as="style" href="/static/joined/pages.css">
-<link rel="preload" as="script" href="/static/pages/early.js">
-<link rel="modulepreload" href="/static/joined/{page}-page.js">
+<link rel="preload" as="style" href="/static/joined/pages.css?v={version}">
+<link rel="preload" as="script" href="/static/pages/early.js?v={version}">
+<link rel="modulepreload" href="/static/joined/{page}-page.js?v={version}">
 <noscript>Smart Context needs JavaScript: a script fetches its pages with a key.</noscript>
-<script src="/static/pages/enter.js"></script>
+<script src="/static/pages/enter.js?v={version}"></script>
 """
 
 _PAGES = re.compile(
@@ -50,10 +50,14 @@ _PAGES = re.compile(
 )
 
 
-def entrance(path: str) -> str:
+def entrance(path: str, version: str) -> str:
     """The entrance to a page; it ends with the script, so that nothing follows the written page.
 
     What the page will need is asked for along with the script, and not only after it.
+
+    Args:
+        path: The path of the page.
+        version: What `assets_version` gives; addresses have to be the same as in `layout.html`.
     """
     found = _PAGES.match(path)
-    return _ENTRANCE.format(page=(found and found.lastgroup) or "chat")
+    return _ENTRANCE.format(page=(found and found.lastgroup) or "chat", version=version)

@@ -3,10 +3,13 @@
 import logging
 from collections.abc import Collection, Mapping
 
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from smart_context.resources import asset
+from smart_context.web.assets import assets_version
 from smart_context.web.gate.access import Access
 from smart_context.web.gate.client_api import client_headers, is_for_clients, preflight
 from smart_context.web.gate.client_keys import KeyFile
@@ -78,7 +81,7 @@ class Gate:
         elif visit.path != OPEN_PATH:
             let_in(scope)
         scope[_ADMITTED] = verdict
-        app = self._app if isinstance(verdict, Admitted) else _response(visit, verdict)
+        app = self._app if isinstance(verdict, Admitted) else await _response(visit, verdict)
         if visit.is_socket:
             await _answer_socket(app, scope, receive, send, is_admitted=app is self._app)
         else:
@@ -99,14 +102,15 @@ async def _answer_socket(
         await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
 
 
-def _response(visit: Visit, verdict: Verdict) -> Response:
+async def _response(visit: Visit, verdict: Verdict) -> Response:
     if isinstance(verdict, Refusal):
         return refuse(visit, verdict)
     if isinstance(verdict, KeyGiven):
         return JSONResponse({"key": verdict.key}, headers=_NO_STORE)
     if isinstance(verdict, Redirect):
         return _redirect(verdict)
-    return HTMLResponse(entrance(visit.path), headers=_NO_STORE)
+    version = await run_in_threadpool(assets_version, asset("static"))
+    return HTMLResponse(entrance(visit.path, version), headers=_NO_STORE)
 
 
 def _redirect(verdict: Redirect) -> Response:

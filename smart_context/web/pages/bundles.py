@@ -13,6 +13,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from smart_context.web.assets import assets_version, caching
+
 _IMPORT = re.compile(
     r'^import (?:\{(?P<names>[^{}]*)\} from )?"(?P<path>\.[^"]+)";[ \t]*\n', re.MULTILINE
 )
@@ -21,8 +23,6 @@ _EXPORT = re.compile(
 )
 _BETWEEN = re.compile(r"\W")
 _OTHER = re.compile(r"^(?:export|import)\b.*", re.MULTILINE)
-
-_Stamp = tuple[int, ...]
 
 
 def joined_script(root: Path, entry: str) -> str:
@@ -88,7 +88,7 @@ class Bundles:
 
     def __init__(self, root: Path, *, sheets: Sequence[str], scripts: Sequence[str]) -> None:
         self._root = root
-        self._made: dict[str, tuple[_Stamp, bytes]] = {}
+        self._made: dict[str, tuple[str, bytes]] = {}
         self._makers: Mapping[str, Callable[[], str]] = {
             "pages.css": lambda: "\n".join(self._read(f"css/{name}.css") for name in sheets),
             **{PurePosixPath(path).name: partial(joined_script, root, path) for path in scripts},
@@ -99,20 +99,20 @@ class Bundles:
         name = request.path_params["name"]
         if name not in self._makers:
             return PlainTextResponse("Not found.", status_code=404)
-        content = await run_in_threadpool(self._content, name)
+        version = await run_in_threadpool(assets_version, self._root)
+        content = await run_in_threadpool(self._content, name, version)
         tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-        headers = {"Cache-Control": "no-cache", "ETag": tag}
+        asked = request.query_params.get("v", "")
+        headers = {"Cache-Control": caching(asked, version), "ETag": tag}
         if request.headers.get("if-none-match") == tag:
             return Response(status_code=304, headers=headers)
         kind = "text/css" if name.endswith(".css") else "text/javascript"
         return Response(content, headers=headers, media_type=kind)
 
-    def _content(self, name: str) -> bytes:
-        files = (*self._root.rglob("*.js"), *self._root.rglob("*.css"))
-        stamp = tuple(sorted(path.stat().st_mtime_ns for path in files))
+    def _content(self, name: str, version: str) -> bytes:
         made = self._made.get(name)
-        if made is None or made[0] != stamp:
-            made = self._made[name] = (stamp, self._makers[name]().encode())
+        if made is None or made[0] != version:
+            made = self._made[name] = (version, self._makers[name]().encode())
         return made[1]
 
     def _read(self, path: str) -> str:

@@ -2,24 +2,31 @@
 
 from typing import Any
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 from typing_extensions import override
 
-_ENTER = "pages/enter.js"
-_AT_ONCE = "max-age=0, stale-while-revalidate=604800"
-"""Every page waits for the entrance's script: a browser checks its copy while it uses it."""
+from smart_context.resources import asset
+from smart_context.web.assets import assets_version, caching
+
+_FONTS = "fonts/"
+_A_WEEK = "private, max-age=604800"
+"""Style sheets name fonts without a version; a new font gets a new name."""
 
 
 class CheckedFiles(StaticFiles):
-    """Files that browsers check each time: their names don't change with their content."""
+    """Files that a browser keeps if it asks for this version of them, and else checks each time."""
 
     @override
     async def get_response(self, path: str, scope: Any) -> Response:
         """The file."""
+        asked = Request(scope).query_params.get("v", "")
+        version = await run_in_threadpool(assets_version, asset("static")) if asked else ""
         response = await super().get_response(path, scope)
-        response.headers["Cache-Control"] = _AT_ONCE if path == _ENTER else "no-cache"
+        is_font = path.startswith(_FONTS)
+        response.headers["Cache-Control"] = _A_WEEK if is_font else caching(asked, version)
         if path.endswith(".js"):
             # Some systems map .js to text/plain, and browsers refuse such modules.
             response.headers["Content-Type"] = "text/javascript; charset=utf-8"

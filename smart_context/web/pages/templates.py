@@ -10,6 +10,7 @@ from smart_context import __version__
 from smart_context.chat.listed.rows import unmarked
 from smart_context.chat.messages import Message
 from smart_context.resources import asset
+from smart_context.web.assets import assets_version
 from smart_context.web.pages.markup.markdown import visible
 from smart_context.web.pages.markup.message_html import MessageHtml
 from smart_context.web.pages.views import message_views, panel_view
@@ -31,9 +32,12 @@ class PageTemplates:
     async def page(self, template: str, *, status_code: int = 200, **values: Any) -> Response:
         """Render a template in a thread."""
         page = self._templates.get_template(template)
-        content = await run_in_threadpool(
-            lambda: page.render(values, render_message=self._messages.for_page())
-        )
+
+        def rendered() -> str:
+            shared = {"assets": assets_version(asset("static"))}
+            return page.render(values, **shared, render_message=self._messages.for_page())
+
+        content = await run_in_threadpool(rendered)
         return HTMLResponse(content, status_code=status_code, headers=NO_STORE)
 
 

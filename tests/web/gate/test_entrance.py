@@ -21,6 +21,6 @@ from smart_context.web.gate.entrance import entrance
     ],
 )
 def test_it_preloads_the_script_of_the_page(path, script):
-    assert re.findall(r'modulepreload" href="([^"]+)"', entrance(path)) == [
-        f"/static/joined/{script}.js"
+    assert re.findall(r'modulepreload" href="([^"]+)"', entrance(path, "2f")) == [
+        f"/static/joined/{script}.js?v=2f"
     ]

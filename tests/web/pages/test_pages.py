@@ -1,5 +1,6 @@
 import json
 import re
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -318,8 +319,23 @@ async def test_static_files_are_asked_about_each_time():
             "/static/wire.js", headers={"If-None-Match": response.headers["etag"]}
         )
     assert again.status_code == 304
-    entering = await fetch(FakeHost(), "/static/pages/enter.js")
-    assert entering.headers["cache-control"].startswith("max-age=0, stale-while-revalidate")
+
+
+async def test_a_browser_keeps_the_files_of_a_page_until_one_of_them_changes():
+    page = (await fetch(FakeHost({"c": chat(1)}), "/chats/c")).text
+    addresses = re.findall(r'(?:href|src)="(/static/[^"]+\?v=\w+)"', page)
+    assert [urlsplit(address).path for address in addresses] == [
+        "/static/images/favicon.svg",
+        "/static/joined/pages.css",
+        "/static/pages/early.js",
+        "/static/joined/chat-page.js",
+    ]
+    for address in addresses:
+        kept = await fetch(FakeHost(), address)
+        assert kept.headers["cache-control"] == "private, max-age=31536000, immutable"
+        other = await fetch(FakeHost(), f"{address}0")
+        assert other.headers["cache-control"] == "no-cache"
+        assert other.content == kept.content
 
 
 async def test_models_and_failed_plugins_are_told():
