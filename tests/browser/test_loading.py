@@ -49,17 +49,23 @@ def test_a_reload_takes_few_requests_and_moves_nothing(new_page, server):
     assert page.evaluate(SHIFTS) <= MOST_SHIFT
 
 
-def test_a_page_is_shown_before_its_script_starts(new_page, server):
+def test_a_filtered_page_is_shown_before_its_script_starts(new_page, server):
+    server.ask("smart_context.set_filter", chat_id="mixed", topics=["boats sail"])
     page = open_chat(new_page, server)
     page.clock.install()
     page.clock.pause_at(datetime.now(UTC) + A_WHILE)  # no frames, no timers
     page.reload()
-    expect(page.locator("main").get_by_text("cats sleep number59")).to_be_visible()
+    expect(page.locator("main").get_by_text("boats sail number55")).to_be_visible()
     assert page.evaluate("document.readyState") == "complete"
+    lines = folds(page).all_inner_texts()
+    assert lines == ["4 messages not sent · Show"] * 12
     buttons = page.locator("#scroll [data-action=copy]")
     assert buttons.count() == 0
     page.clock.resume()
     expect(buttons).not_to_have_count(0)
+    assert folds(page).all_inner_texts() == lines
+    folds(page).last.click()
+    expect(page.locator("main").get_by_text("cats sleep number59")).to_be_visible()
 
 
 def test_a_second_load_takes_styles_and_scripts_from_what_the_browser_kept(new_page, server):

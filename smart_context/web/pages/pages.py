@@ -53,6 +53,7 @@ from smart_context.web.pages.templates import NO_STORE, PageTemplates
 from smart_context.web.pages.versions import other_versions
 from smart_context.web.pages.views import message_views, turn_view
 from smart_context.web.pages.views.chat_groups import ChatGroup, chat_groups
+from smart_context.web.pages.views.message_states import message_states
 from smart_context.web.pages.views.message_window import window_asked_for
 from smart_context.web.pages.views.summary_views import compaction_view
 
@@ -153,6 +154,7 @@ class _Pages:
             client=next((chat.client for chat in chats if chat.id == chat_id), ""),
             has_guide=document.get("guide") is True and panel is not None,
             max_file_bytes=MAX_UPLOAD_BYTES,
+            states=message_states(messages["window"].messages, panel, messages["compaction"]),
             **messages,
             **await self._system(),
         )
@@ -162,7 +164,8 @@ class _Pages:
         if document is None:
             return PlainTextResponse(problem, status_code=404, headers=NO_STORE)
         values = await run_in_threadpool(self._window_values, document, request)
-        return await self._page("messages.html", panel=None, **values)
+        states = message_states(values["window"].messages, None, values["compaction"], folds=False)
+        return await self._page("messages.html", states=states, **values)
 
     async def text(self, request: Request) -> Response:
         document, problem = await self._load(request.path_params["chat_id"])

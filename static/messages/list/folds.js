@@ -16,9 +16,13 @@ export class Folds {
   #runs = new WeakMap();
   #onToggle;
 
-  /** @param {(line: HTMLElement) => void} onToggle  Called before a run is opened or folded again. */
-  constructor(onToggle) {
+  /**
+   * @param {Iterable<HTMLElement>} lines  Those that the page came with.
+   * @param {(line: HTMLElement) => void} onToggle  Called before a run is opened or folded again.
+   */
+  constructor(lines, onToggle) {
     this.#onToggle = onToggle;
+    for (const line of lines) this.#lines.set(lastFolded(line), this.#equipped(line));
   }
 
   /** Forgets which runs were opened. */
@@ -59,9 +63,14 @@ export class Folds {
   }
 
   #newLine() {
-    const line = /** @type {HTMLElement} */ (document.createElement("button"));
-    line.setAttribute("type", "button");
+    const line = document.createElement("button");
+    line.type = "button";
     line.className = "fold";
+    return this.#equipped(line);
+  }
+
+  /** @param {HTMLElement} line */
+  #equipped(line) {
     line.addEventListener("click", () => this.#toggle(line));
     return line;
   }
@@ -76,6 +85,15 @@ export class Folds {
     }
     this.#onToggle(line);
   }
+}
+
+/** The last message that a line of the server's folds. @param {HTMLElement} line */
+function lastFolded(line) {
+  let last = line;
+  for (let next = line.nextElementSibling; next?.hasAttribute("data-folded"); next = next.nextElementSibling) {
+    last = /** @type {HTMLElement} */ (next);
+  }
+  return last;
 }
 
 /**

@@ -32,7 +32,7 @@ export class Highlight {
   constructor(list, scroll, fetchUntil) {
     this.#list = list;
     this.#reading = new Reading(scroll, fetchUntil);
-    this.#folds = new Folds((line) => {
+    this.#folds = new Folds(list.querySelectorAll(".fold"), (line) => {
       const { top } = line.getBoundingClientRect();
       this.#show();
       // At the very top nobody can scroll up to ask for what is older.

@@ -1,0 +1,78 @@
+"""How a page shows each message before its script runs."""
+
+from dataclasses import replace
+
+import pytest
+
+from smart_context.chat.messages import Message
+from smart_context.web.pages.views.message_states import message_states
+from smart_context.web.pages.views.panel_view import early_panel
+from smart_context.web.pages.views.summary_views import CompactionView
+
+
+def chat(words):
+    """Messages of names such as `a`; `a?` is the user's, `a*` being written, `a!` failed."""
+    return [
+        Message(
+            id=word[0],
+            role="user" if "?" in word else "assistant",
+            content="x",
+            generating="*" in word,
+            error="down" if "!" in word else "",
+            is_summary="=" in word,
+        )
+        for word in words.split()
+    ]
+
+
+def panel(inside, **state):
+    ids = None if inside is None else frozenset(inside)
+    return replace(early_panel([]), message_ids=ids, state=state)
+
+
+def shown(words, panel, compacted=0, **options):
+    """Each message: `+` in context, `-` out, `(3 -)` a line for three that are folded."""
+    states = message_states(chat(words), panel, CompactionView(count=compacted), **options)
+    drawn = []
+    for state in states:
+        sign = "+" if state.is_inside else "-" if state.is_out else "."
+        drawn.append(f"({state.line}" if state.line else "")
+        drawn.append(f"{sign}{'_' if state.is_folded else ''}")
+    return " ".join(filter(None, drawn))
+
+
+@pytest.mark.parametrize(
+    ("words", "inside", "expected"),
+    [
+        pytest.param("a b c", None, ". . .", id="nothing is known yet"),
+        pytest.param("a b c", "abc", "+ + +", id="all are sent"),
+        pytest.param("a b c d", "c", "(2 -_ -_ + (1 -_", id="runs are folded"),
+        pytest.param("a b", "", "(2 -_ -_", id="none is sent"),
+        pytest.param("a b! c", "", "(1 -_ - (1 -_", id="a failed answer keeps its button"),
+        pytest.param("a b= c", "", "(1 -_ - (1 -_", id="a summary keeps its button"),
+        pytest.param("a b? c*", "", "(1 -_ . .", id="the question that is being answered is sent"),
+        pytest.param("a b c*", "", "(2 -_ -_ .", id="an answer without its question"),
+    ],
+)
+def test_messages_that_are_out_are_folded(words, inside, expected):
+    assert shown(words, panel(inside)) == expected
+
+
+def test_what_a_summary_replaces_is_folded_unless_it_is_kept_anyway():
+    assert shown("a b! c= d", panel(None, pinned=["a"]), compacted=3) == ". (2 -_ -_ ."
+    assert shown("a b c", panel(None, sticky=["b"]), compacted=2) == "(1 -_ . ."
+    assert shown("a b c", None, compacted=2) == "(2 -_ -_ ."
+    assert shown("a b c", panel("ac"), compacted=1) == "+ (1 -_ +"
+
+
+def test_nothing_is_folded_where_the_filter_fell_back_or_in_a_fragment():
+    assert shown("a b", panel("b", fell_back=True)) == "- +"
+    assert shown("a b", panel("b"), folds=False) == "- +"
+
+
+def test_the_newest_that_are_drawn_are_laid_out_at_once():
+    messages = chat(" ".join(chr(ord("A") + n) for n in range(57)))
+    inside = {message.id for message in messages[:50]}
+    states = message_states(messages, panel(inside), CompactionView())
+    near = [place for place, state in enumerate(states) if state.is_near_end]
+    assert near == list(range(10, 57))
