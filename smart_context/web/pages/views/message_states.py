@@ -29,6 +29,7 @@ class MessageState:
         is_folded: One line stands for it and its neighbours that are out.
         line: The number of messages that the line before it stands for; 0: there is none.
         is_near_end: It is laid out at once.
+        hue: The colour of the picked topic that keeps it; `None` if there is none.
     """
 
     is_inside: bool = False
@@ -36,6 +37,7 @@ class MessageState:
     is_folded: bool = False
     line: int = 0
     is_near_end: bool = False
+    hue: int | None = None
 
 
 def message_states(
@@ -53,45 +55,68 @@ def message_states(
         compaction: What a summary replaces of the window.
         folds: Messages that are out may be folded.
     """
-    ids = panel.message_ids if panel is not None else None
-    choices = panel.state if panel is not None else {}
-    kept_anyway = {*choices.get("pinned", ()), *choices.get("sticky", ())}
-    known = _under_way(messages)
-    folds = folds and not choices.get("fell_back")
-
-    def out(place: int, message: Message) -> bool:
-        if ids is not None and message.id in ids:
-            return False
-        is_compacted = place < compaction.count and message.id not in kept_anyway
-        return is_compacted or (ids is not None and place < known)
-
-    def folded(place: int, message: Message) -> bool:
-        if message.generating or not (folds and outs[place]):
-            return False
-        return place < compaction.count or not (message.is_summary or message.error)
-
-    outs = [out(place, message) for place, message in enumerate(messages)]
-    foldeds = [folded(place, message) for place, message in enumerate(messages)]
-    lines = [
-        size if is_folded and place == 0 else 0
-        for is_folded, run in groupby(foldeds)
-        for size in (len(list(run)),)
-        for place in range(size)
-    ]
-    drawn = foldeds.count(False)
-    states = []
-    for message, is_out, is_folded, line in zip(messages, outs, foldeds, lines, strict=True):
-        states.append(
-            MessageState(
-                is_inside=ids is not None and message.id in ids,
-                is_out=is_out,
-                is_folded=is_folded,
-                line=line,
-                is_near_end=drawn <= _LAID_OUT,
-            )
+    inside = (panel.message_ids if panel else None) or frozenset()
+    hues, only = _hues(panel) if panel else ({}, None)
+    outs = _outs(messages, panel, compaction)
+    folded = [False] * len(messages)
+    if folds and not (panel and panel.state.get("fell_back")):
+        folded = [
+            is_out and _may_fold(message, is_compacted=place < compaction.count)
+            for place, (message, is_out) in enumerate(zip(messages, outs, strict=True))
+        ]
+    return [
+        MessageState(
+            is_inside=message.id in inside,
+            is_out=outs[place],
+            is_folded=folded[place],
+            line=line,
+            is_near_end=folded[place:].count(False) <= _LAID_OUT,
+            hue=hues.get(message.id, only) if message.id in inside else None,
         )
-        drawn -= not is_folded
-    return states
+        for place, (message, line) in enumerate(zip(messages, _lines(folded), strict=True))
+    ]
+
+
+def _outs(
+    messages: Sequence[Message], panel: PanelView | None, compaction: CompactionView
+) -> list[bool]:
+    ids = panel.message_ids if panel else None
+    choices = panel.state if panel else {}
+    kept_anyway = {*choices.get("pinned", ()), *choices.get("sticky", ())}
+    known = 0 if ids is None else _under_way(messages)
+    return [
+        message.id not in (ids or ())
+        and (place < known or (place < compaction.count and message.id not in kept_anyway))
+        for place, message in enumerate(messages)
+    ]
+
+
+def _may_fold(message: Message, *, is_compacted: bool) -> bool:
+    """Summaries and failed answers have buttons that are needed until a summary replaces them."""
+    return not message.generating and (is_compacted or not (message.is_summary or message.error))
+
+
+def _lines(folded: Sequence[bool]) -> list[int]:
+    """For each message the length of the folded run that begins with it, else 0."""
+    lines = []
+    for is_folded, run in groupby(folded):
+        size = len(list(run))
+        lines += [size if is_folded else 0, *[0] * (size - 1)]
+    return lines
+
+
+def _hues(panel: PanelView) -> tuple[dict[str, int], int | None]:
+    """The hues of the topics that keep messages, by message, and that of all others."""
+    picked = {topic.label: topic.hue for topic in panel.topics if topic.is_active}
+    kept_by = panel.state.get("kept_by") or {}
+    if not kept_by:
+        return {}, next(iter(picked.values())) if len(picked) == 1 else None
+    return {
+        message_id: picked[label]
+        for label, message_ids in kept_by.items()
+        if label in picked
+        for message_id in message_ids
+    }, None
 
 
 def _under_way(messages: Sequence[Message]) -> int:

@@ -6,7 +6,7 @@ import pytest
 
 from smart_context.chat.messages import Message
 from smart_context.web.pages.views.message_states import message_states
-from smart_context.web.pages.views.panel_view import early_panel
+from smart_context.web.pages.views.panel_view import bubbles, early_panel
 from smart_context.web.pages.views.summary_views import CompactionView
 
 
@@ -68,6 +68,23 @@ def test_what_a_summary_replaces_is_folded_unless_it_is_kept_anyway():
 def test_nothing_is_folded_where_the_filter_fell_back_or_in_a_fragment():
     assert shown("a b", panel("b", fell_back=True)) == "- +"
     assert shown("a b", panel("b"), folds=False) == "- +"
+
+
+def test_messages_have_the_colour_of_the_picked_topic_that_keeps_them():
+    stored = [{"id": f"t{n}", "label": label, "count": 1} for n, label in enumerate("xyz")]
+    topics, _ = bubbles(stored, ["x", "y"])
+    x, y, _ = (topic.hue for topic in topics)
+    found = replace(panel("abd", kept_by={"x": ["a"], "y": ["b", "c"], "z": ["d"]}), topics=topics)
+    states = message_states(chat("a b c d"), found, CompactionView())
+    assert [state.hue for state in states] == [x, y, None, None]
+
+
+@pytest.mark.parametrize("picked", [["x"], ["x", "y"]])
+def test_where_nobody_knows_what_keeps_a_message_the_only_topic_picked_gives_the_colour(picked):
+    topics, _ = bubbles([{"id": n, "label": n, "count": 1} for n in "xy"], picked)
+    states = message_states(chat("a b"), replace(panel("a"), topics=topics), CompactionView())
+    only = topics[0].hue if len(picked) == 1 else None
+    assert [state.hue for state in states] == [only, None]
 
 
 def test_the_newest_that_are_drawn_are_laid_out_at_once():
