@@ -44,7 +44,7 @@ function show(guide, current) {
   document.documentElement.dataset.guide = current;
   for (const line of /** @type {NodeListOf<HTMLElement>} */ (guide.querySelectorAll("li"))) {
     const place = STEPS.indexOf(/** @type {Step} */ (line.dataset.step)) - STEPS.indexOf(current);
-    line.toggleAttribute("data-done", place < 0);
+    line.toggleAttribute("data-passed", place < 0);
     if (place === 0) line.setAttribute("aria-current", "step");
     else line.removeAttribute("aria-current");
     if (place < 0) /** @type {HTMLElement} */ (line.querySelector(".guide-number")).textContent = "✓";

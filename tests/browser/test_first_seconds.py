@@ -21,6 +21,9 @@ def test_the_demonstration_guides_through_three_steps_of_the_users_own(new_page,
         expect(step).to_contain_text("Pick a topic")
         page.locator(".bubble").first.click()
         expect(step).to_contain_text("See what is sent")
+        passed = guide.locator("li").first
+        expect(passed).to_contain_text("✓")
+        assert passed.evaluate("(line) => getComputedStyle(line, '::after').content") == "none"
         expect(status(page)).to_contain_text(" of 60 messages in context")
         page.get_by_role("button", name="Show the exact text").click()
         page.get_by_role("dialog").get_by_role("button", name="Close").click()
