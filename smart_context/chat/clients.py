@@ -1,4 +1,4 @@
-"""Chats of other programs, which keep their history themselves and send it with each request."""
+"""Chats of other programs, which keep the history themselves and send it with each request."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,14 +11,14 @@ _KEEP_ALL_ROUNDS = -1
 
 
 def is_of_client(document: Mapping[str, Any]) -> bool:
-    """True if a chat's document, with or without its messages, is of another program."""
+    """True if a chat belongs to another program; its document needs no messages."""
     return isinstance(document.get(SOURCE), Mapping)
 
 
 async def client_history(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """What a request of the program sends of these messages if no filter is set.
+    """The messages that go into the program's request when no filter is set.
 
-    All that it sends itself, tool calls included; what was compacted is replaced by its summary.
+    All that the program sends itself, tool calls included; a summary replaces what it compacted.
     """
     sent = [message for message in messages if not message.extra.get(CUT)]
     points = compaction_points(sent)

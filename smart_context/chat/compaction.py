@@ -1,8 +1,8 @@
 """The compactions of a chat: summaries that replace older messages (docs/history.md).
 
-A summary is a message with `is_summary`, right after the last message that it replaces, its
-boundary. `compaction` in the summary names the boundary. So compactions are merged, edited and
-deleted like other messages.
+A summary is a message with `is_summary`. It follows its boundary, the last message that it
+replaces, and names it under `compaction`. So compactions are merged, edited and deleted like other
+messages.
 """
 
 import json
@@ -94,12 +94,12 @@ def since(messages: Sequence[Message], summary: Message | None) -> list[Message]
 
 
 def sent_text(message: Message) -> str:
-    """The text that a model gets of a message, with tool calls and their results."""
+    """A message's text as a model gets it, with tool calls and their results."""
     if isinstance(message.content, str):
         return message.content
     calls = (part for part in message.content if part.get("type") == "tool_call")
-    told = ((part.get("tool_name"), part.get("args"), part.get("result")) for part in calls)
-    texts = (_text(value) for call in told for value in call if value is not None)
+    fields = (part.get(name) for part in calls for name in ("tool_name", "args", "result"))
+    texts = (_text(value) for value in fields if value is not None)
     return "\n".join((message.text, *texts))
 
 
@@ -114,13 +114,13 @@ def within_budget(
 
     A leading system message, summaries and the messages in `keep` always stay, even if they
     exceed the budget. Tool results stay or go with their call. The first message that does not
-    fit ends the history, but one that takes more than half of the budget alone is skipped.
+    fit ends the history, but one that alone takes more than half of the budget is skipped.
 
     Args:
         history: Oldest first.
         max_tokens: The budget for all messages.
         cost: The tokens of one message; not called for messages beyond the end.
-        keep: Messages that never go, such as those that the user pinned.
+        keep: Messages that are never left out, such as pinned ones.
     """
     kept = _staying(history, keep)
     left = max_tokens - sum(cost(history[position]) for position in kept)

@@ -1,7 +1,7 @@
 """Chat ids, and the names of a chat's files (docs/chats.md).
 
-An id is a file name on every system, and two ids must never name one file. So an id that does not
-fit is refused, never altered or shortened.
+An id must be a valid file name on every system, and two ids must never name one file. So an invalid
+id is refused, never altered or shortened.
 """
 
 import re

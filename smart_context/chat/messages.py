@@ -25,16 +25,16 @@ Part = Mapping[str, Any]
 """A piece of a message: `{"type": "text" | "image" | "info" | "reasoning" | "tool_call", …}`."""
 
 SOURCE = "source"
-"""Names the program, its id of the chat, and the key it came in by."""
+"""The key of a chat's origin: the program, its own id of the chat, and the client key it used."""
 
 HELD = "held_by_provider"
-"""Marks a chat whose last request left the history to its provider, so that nothing is left out."""
+"""Marks a chat whose provider holds the history, so that the filter can't leave anything out."""
 
 CUT = "cut"
-"""Marks a message that the program has stopped sending, from the front of its list."""
+"""Marks a message that the program no longer sends, from the front of its list."""
 
 STAYS = "stays"
-"""Marks a message that goes with every request: a system message, or one that nobody knows."""
+"""Marks a message that goes with every request: a system message, or one of an unknown kind."""
 
 EXTRACTED = "extracted"
 """The key of answers that quote passages because no chat model was configured."""
@@ -149,7 +149,7 @@ class Message:
         return self.extra.get(EXTRACTED) is True
 
     def with_content(self, content: str | Iterable[Part]) -> "Message":
-        """The same message saying something else."""
+        """The message with other content."""
         return replace(self, content=content if isinstance(content, str) else tuple(content))
 
 

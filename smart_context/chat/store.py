@@ -35,7 +35,7 @@ MAX_TITLE_LENGTH = 200
 _LOOKS_AT_DAMAGE = 15
 _LOOK_PAUSE_S = 0.2
 _COPIED_AT_ONCE = 100
-"""Messages that are copied without leaving the event loop."""
+"""The most messages that are copied in the event loop rather than in a thread."""
 
 
 def _now() -> datetime:
@@ -50,7 +50,7 @@ class ChatStore:
 
     Args:
         folder: The chats; need not exist.
-        clock: The time, for the names of what is deleted or set aside.
+        clock: The time, for the names of deleted chats and of files set aside.
 
     Attributes:
         home: The folder as a place: opened that way, no link leads out of the vault.
@@ -150,12 +150,12 @@ class ChatStore:
             chat_id: The chat.
             change: Called once, in the event loop, with a copy that it changes in place. If it
                 raises or changes nothing, nothing is written.
-            since: Gives the place of the first message that `change` needs. The document that
-                it gets begins there, so that the change of a long chat's end is cheap.
-            creates: A chat that does not exist is made.
+            since: Gives the position of the first message that `change` needs. The document that
+                it gets begins there, so that a change at the end of a long chat is cheap.
+            creates: Make a chat that does not exist.
 
         Returns:
-            The document that is now stored, with other programs' changes, from there on.
+            The document that is now stored, with other programs' changes, from that message on.
 
         Raises:
             CommandFailed: There is no such chat, and `creates` is false.

@@ -1,7 +1,7 @@
 """Matches tool results to their tool calls.
 
 A call is a part of type `tool_call`. Its result is in the same part, or in a later message with
-the role `tool`. Only the latter can be separated from the call, so only those are tracked.
+the role `tool`. Only results in later messages can lose their call, so only those are tracked.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from smart_context.chat.messages import Message, Part
 
 NOBODY = -1
-"""Stands for the caller of a result that names a call which no message made."""
+"""The caller of a result whose call is in no message."""
 
 _TOOL_CALL_TYPES = frozenset({"tool_call", "tool-call"})
 
@@ -20,7 +20,7 @@ class ToolPairs:
     """Results and their callers, by position in the list of messages.
 
     Attributes:
-        caller_of: The position of a result's caller; `NOBODY` if the call was never there.
+        caller_of: The position of a result's caller; `NOBODY` if no message made the call.
         call_id_of: The id of the call, for results that name one.
     """
 
@@ -31,8 +31,8 @@ class ToolPairs:
 def find_tool_pairs(messages: Sequence[Message]) -> ToolPairs:
     """The pairs of a chat; a result belongs to the newest earlier call with its id.
 
-    A result without an id belongs to the last assistant's message before it; without such a
-    message it is not tracked.
+    A result without an id belongs to the assistant's message that directly precedes it or the
+    results before it; without such a message it is not tracked.
     """
     caller_of: dict[int, int] = {}
     call_id_of: dict[int, str] = {}

@@ -20,23 +20,19 @@ TRASH = "trash"
 
 
 def move_to_trash(chats: Place, chat_id: ChatId, now: datetime) -> Path:
-    """Move a chat's document and side-cars to a trash folder of their own.
-
-    Returns:
-        That folder.
+    """Move a chat's document and side-cars to a trash folder of their own; returns that folder.
 
     Raises:
         CommandFailed: There is no such chat.
         StoreFailed: The system refuses; the document was not moved.
     """
-    document = f"{chat_id}.json"
     try:
         with opened(chats) as folder:
-            folder.status(document)
+            folder.status(f"{chat_id}.json")
             with folder.folder(TRASH, make=True) as trash:
                 deletion = _new_deletion(trash, chat_id, now)
             with deletion:
-                _move(_files_of(chat_id, folder, first=document), folder, deletion)
+                _move(_files_of(chat_id, folder), folder, deletion)
     except FileNotFoundError as error:
         raise CommandFailed(f"There is no chat {chat_id!r} to delete.") from error
     except OSError as error:
@@ -64,15 +60,13 @@ def move_back(chats: Place, chat_id: ChatId) -> None:
 
 
 def _move_back(chat_id: ChatId, trash: Folder, name: str, folder: Folder) -> None:
-    document = f"{chat_id}.json"
-    if document in folder.names():
+    if f"{chat_id}.json" in folder.names():
         raise CommandFailed(
             f"A chat {chat_id!r} exists again; it was not replaced by the deleted one. "
             f"Delete it first, or take the deleted one out of {trash.path / name} by hand."
         )
     with trash.folder(name) as deletion:
-        names = _files_of(chat_id, deletion, first=document)
-        _move(list(reversed(names)), deletion, folder)
+        _move(_files_of(chat_id, deletion)[::-1], deletion, folder)
     with contextlib.suppress(OSError):  # not empty: somebody else put a file there
         trash.remove_folder(name)
 
@@ -91,7 +85,7 @@ def _new_deletion(trash: Folder, chat_id: ChatId, now: datetime) -> Folder:
 
 
 def _latest_deletion(trash: Folder, chat_id: ChatId) -> str:
-    """The name of the folder; raises FileNotFoundError when there is none."""
+    """The name of its folder; raises FileNotFoundError if there is none."""
     for name in sorted(trash.names(), reverse=True):
         if belongs_to(chat_id, name) and _has_document(trash, name, chat_id):
             return name
@@ -106,9 +100,10 @@ def _has_document(trash: Folder, name: str, chat_id: ChatId) -> bool:
         return False
 
 
-def _files_of(chat_id: ChatId, folder: Folder, *, first: str) -> list[str]:
+def _files_of(chat_id: ChatId, folder: Folder) -> list[str]:
+    """The names of the chat's files, its document first."""
     names = [name for name in folder.names() if belongs_to(chat_id, name)]
-    return sorted(names, key=lambda name: (name != first, name))
+    return sorted(names, key=lambda name: (name != f"{chat_id}.json", name))
 
 
 def _move(names: list[str], source: Folder, target: Folder) -> None:

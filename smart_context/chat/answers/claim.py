@@ -16,7 +16,7 @@ from smart_context.disk.locks import try_lock
 from smart_context.disk.places import Place, place_of
 
 MAX_JOURNAL_BYTES = 32 << 20
-"""Most of an answer that is read back after a crash."""
+"""The most that is read back of an answer after a crash."""
 
 _PAUSE_S = 0.01
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND
@@ -27,7 +27,7 @@ class AnswerClaimed(Exception):
 
 
 class AnswerClaim:
-    """A journal's file, locked until it is released or its process ends."""
+    """The locked file of a journal; the lock ends with `release`, or with the process."""
 
     def __init__(self, place: Place, descriptor: int) -> None:
         self._place = place
@@ -71,8 +71,8 @@ class AnswerClaim:
 
     def release(self) -> None:
         """Let others claim the answer; the file stays, unless it is empty."""
-        if self._descriptor is not None and self._size == 0:
-            self._unlink()
+        if self._size == 0:
+            self.remove()
         self._close()
 
     def remove(self) -> None:
@@ -99,7 +99,7 @@ class AnswerClaim:
 
 
 def claim_answer(path: Path | Place, *, patience_s: float = 0.0) -> AnswerClaim:
-    """Claim the answer of the chat whose journal is at `path`; the folder is made.
+    """Claim the answer of the chat whose journal is at `path`; makes the folder.
 
     Args:
         path: The journal; made when it is missing.
@@ -134,7 +134,7 @@ def is_claimed(path: Path | Place) -> bool:
 
 
 def _is_ours(folder: Folder, name: str, descriptor: int) -> bool:
-    """Lock the file; false if another process has locked it, or removed it meanwhile."""
+    """Lock the file; False if another process has locked it, or removed it meanwhile."""
     if not try_lock(descriptor):
         return False
     try:

@@ -45,7 +45,7 @@ class AnswerJournal:
     """Appends the pieces of one answer to a file as they arrive.
 
     Each piece is passed to the system at once (microseconds, no fsync): kill -9 loses nothing, a
-    power cut what the system had not written yet. If the disk refuses a piece, a warning is
+    power cut loses what the system had not written yet. If the disk refuses a piece, a warning is
     logged and the piece is written with the next one; the answer continues.
     """
 
@@ -61,7 +61,7 @@ class AnswerJournal:
         """Keep other processes from answering in this chat until the journal is closed; blocks.
 
         Returns:
-            What a killed process left of its answer. Store it: the first piece replaces it.
+            What a killed process left of its answer. Store it: the first piece overwrites it.
 
         Raises:
             AnswerClaimed: If another process is answering.
@@ -74,12 +74,12 @@ class AnswerJournal:
             return None
 
     def append(self, text: str) -> None:
-        """Keep the next piece."""
+        """Write the next piece."""
         if text:
             self._keep(text)
 
     def step(self, parts: Sequence[Part]) -> None:
-        """Keep the parts that led to the answer; they replace the pieces so far."""
+        """Write the parts that led to the answer; they replace the pieces so far."""
         self._keep({"steps": list(parts)})
 
     def flush(self) -> None:

@@ -105,7 +105,7 @@ class Version:
         return document
 
     def encode(self) -> bytes:
-        """The document as it is written to disk: compact, one message on a line."""
+        """The document as it is written to disk: compact, one message per line."""
         lines = [entry.line() for entry in self.entries] or [b""]
         lines[0] = b'"messages":[\n' + lines[0]
         lines[-1] += b"\n]"
@@ -202,7 +202,7 @@ def encode(value: Any) -> bytes:
     """JSON in UTF-8, compact; text that UTF-8 can't hold is escaped.
 
     Raises:
-        ValueError: Not a finite number, or a circle.
+        ValueError: A number is not finite, or the value contains itself.
         TypeError: Not a JSON value.
     """
     try:
@@ -212,7 +212,7 @@ def encode(value: Any) -> bytes:
 
 
 def copy_json(value: Any, depth: int = MAX_DEPTH) -> Any:
-    """A copy that shares no list and no object.
+    """A copy that shares no list and no object with the original.
 
     Raises:
         RecursionError: Nested deeper than `depth`.

@@ -14,7 +14,7 @@ from smart_context.chat.documents.document import Version
 from smart_context.chat.messages import ChatId
 
 ANYBODY = ""
-"""The reader that did not say who it is."""
+"""A reader that did not say who it is."""
 
 _VERSIONS_PER_CHAT = 8
 _ENTRIES_IN_ALL = 200_000
@@ -41,7 +41,7 @@ class Ancestry:
 
     Attributes:
         known: The versions, the latest last.
-        is_one_client: The saving client has seen all of them itself.
+        is_one_client: The client that saves has loaded or written all of them itself.
     """
 
     known: tuple[Known, ...] = ()
@@ -50,9 +50,10 @@ class Ancestry:
     def ancestor_of(self, document: Version) -> Version | None:
         """The version that a document most likely descends from.
 
-        It is the version with the most in common; among equals the one of which the document lacks
-        least, because a message that arrived after a client loaded its copy must not count as
-        deleted. Two kinds of documents descend from the newest version instead:
+        It is the version that has most in common with the document; among equals, the one with the
+        fewest entries that the document lacks, because a message that arrived after a client loaded
+        its copy must not count as deleted. Two kinds of documents descend from the newest version
+        instead:
 
         - one that equals an older version although the newest was loaded since: the client went
           back to it. If another client may have loaded the newest, a client must also have written

@@ -73,7 +73,7 @@ def keys_of(message: Message) -> list[str]:
 
 
 def shown_of(text: str, *, can_read_on: bool) -> str:
-    """The part of a text that an envelope shows: all, or the first lines if more can be read."""
+    """The text that an envelope shows: all, or the first lines if the model can ask for more."""
     if not can_read_on or text.count("\n") < MAX_WHOLE_LINES:
         return text
     return "\n".join(text.split("\n", PREVIEW_LINES)[:PREVIEW_LINES])

@@ -149,7 +149,7 @@ class ChatFiles:
 
 
 class RecentVersions:
-    """The versions last read or written, up to `max_bytes` of files, and at least one."""
+    """Keeps the versions last read or written: at least one, else up to `max_bytes` of files."""
 
     def __init__(self, max_bytes: int = 64 * 1024 * 1024) -> None:
         self._max_bytes = max_bytes
@@ -161,7 +161,7 @@ class RecentVersions:
         return self._stored.get(chat_id)
 
     def put(self, chat_id: ChatId, stored: Stored | None) -> None:
-        """Remember it, or forget the chat."""
+        """Remember a chat's version; `None` forgets the chat."""
         previous = self._stored.pop(chat_id, None)
         self._size -= previous.signature.size if previous else 0
         if stored is None:

@@ -8,10 +8,10 @@ from smart_context.errors import CommandFailed
 from smart_context.processes.child import Child, ChildFailed
 
 READING_DEADLINE_S = 8.0
-"""How long a file may take whose reader does not stop by itself."""
+"""The time limit for a file whose reader does not stop by itself."""
 
 ReadText = Callable[[str, bytes], str]
-"""The text of a file by its name and content; raises CommandFailed if there is none for us."""
+"""Gives the text of a file by its name and content; raises CommandFailed if it can't be read."""
 
 
 def reading_in(child: Child, *, deadline_s: float = READING_DEADLINE_S) -> ReadText:

@@ -1,7 +1,7 @@
 """Attached files, each kept once under the hash of its content.
 
-`<folder>/<sha256>` is the file, `<sha256>.json` its name and type, `<sha256>.txt` its text where
-that is not the file itself. What is gone is absent, never an error.
+`<folder>/<sha256>` is the file, `<sha256>.json` its name and type, `<sha256>.txt` its text if that
+differs from the content. A missing file is never an error.
 """
 
 import base64
@@ -26,16 +26,16 @@ FILES_FOLDER = "files"
 """Where a vault's files are, in its memory folder."""
 
 MAX_FILE_BYTES = 25 << 20
-"""Most of one attached file."""
+"""The largest file that can be attached."""
 
 MAX_IMAGE_BYTES = 8 << 20
-"""Most of an image that is passed on to a model."""
+"""The largest image that is passed on to a model."""
 
 _SEPARATORS = re.compile(r"[\\/]")
 _KEY = re.compile(r"[0-9a-f]{64}")
 _MAX_NAME = 200
 _MAX_ABOUT_BYTES = 1 << 16
-_MAX_TEXT_BYTES = 4 * MAX_TEXT_CHARACTERS + 1024  # and the words that say it was cut
+_MAX_TEXT_BYTES = 4 * MAX_TEXT_CHARACTERS + 1024  # and the note that it was cut
 _TYPES = {
     ".md": "text/markdown",
     ".markdown": "text/markdown",
@@ -46,10 +46,10 @@ _TYPES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttachedFile:
-    """A file as a message names it.
+    """A file as a message refers to it.
 
     Attributes:
-        id: Names it among the files of a message.
+        id: Identifies it among the files of a message.
         name: What the user calls it.
         file_type: Its media type.
         storage_key: Where its content is.
@@ -63,7 +63,7 @@ class AttachedFile:
     size: int
 
     def to_dict(self) -> dict[str, Any]:
-        """As it stands on the wire."""
+        """The JSON object that messages and clients get."""
         return asdict(self)
 
 
@@ -71,8 +71,8 @@ class FileStore:
     """The files that were attached to messages; satisfies `AttachmentResolver`.
 
     Args:
-        folder: Where they are; made by the first file.
-        read_text: Reads new files; a server passes one that nothing can hold up.
+        folder: Where they are; the first file makes it.
+        read_text: Reads new files; a server passes one that a hostile file can't block.
     """
 
     def __init__(self, folder: Path | Place, read_text: ReadText = text_of) -> None:
@@ -82,7 +82,7 @@ class FileStore:
         self._is_swept = False
 
     async def put(self, name: str, content: bytes) -> AttachedFile:
-        """Keep a file.
+        """Store a file.
 
         Raises:
             CommandFailed: If it is empty, too large, or holds neither text nor an image.
@@ -91,7 +91,7 @@ class FileStore:
         return await to_end(lambda: self._put(name, content))
 
     async def info(self, key: str) -> AttachedFile | None:
-        """What is known of a file; `None` when it is gone."""
+        """A file's name, type and size; `None` when it is gone."""
         return await to_end(lambda: self._info(key))
 
     async def read(self, id: str) -> str | None:  # noqa: A002  the seed's name
@@ -99,7 +99,7 @@ class FileStore:
         return await to_end(lambda: self._text(id))
 
     async def keep(self, key: str) -> None:
-        """Note that a file is used again, so that it is not cleared up meanwhile."""
+        """Note that a file is used again, so that it is not removed as unused."""
         await to_end(lambda: self._touch(key))
 
     async def content(self, key: str) -> bytes | None:
@@ -146,7 +146,7 @@ class FileStore:
 
     def _touch(self, key: str) -> None:
         if _KEY.fullmatch(key):
-            # It is gone, or can't be touched: that is seen elsewhere.
+            # Whoever reads the file notices if it is gone.
             with contextlib.suppress(OSError), opened(self._folder) as folder:
                 folder.touch(key)
 
@@ -203,7 +203,7 @@ def key_of(content: bytes) -> str:
 
 
 def cleaned_name(name: str) -> str:
-    """A name without folders and without what can't be shown; never empty."""
+    """A name without folders and unprintable characters; never empty."""
     last = _SEPARATORS.split(name)[-1]
     shown = "".join(character for character in last if character.isprintable()).strip()
     return shown[:_MAX_NAME] or "file"

@@ -26,10 +26,10 @@ IMAGE_TYPES = {
     b"GIF89a": "image/gif",
 }
 MAX_TEXT_CHARACTERS = 2_000_000
-"""Most of one file's text: half a million tokens, which is more than most models take."""
+"""The most characters of one file: half a million tokens, more than most models take."""
 
 MAX_READING_S = 6.0
-"""How much processor time goes into reading a file before what there is of its text is taken."""
+"""The processor time for reading a file; after that, the text so far is used."""
 
 PLAIN_TEXT_INSTEAD = "Save what you need of it as plain text, and attach that."
 
@@ -59,7 +59,7 @@ def image_type(content: bytes) -> str:
 
 
 def is_costly(name: str, content: bytes) -> bool:
-    """True for a kind of file that can be made slow to read."""
+    """True for kinds of files that can be crafted to be slow to read."""
     return _format_of(name, content) is not None
 
 
@@ -222,7 +222,7 @@ class _HtmlText(HTMLParser):
         self._silent = ""
 
     def take(self) -> str:
-        """The text since the last time."""
+        """The text since the last call."""
         pieces, self._pieces = self._pieces, []
         return "".join(pieces)
 

@@ -18,7 +18,7 @@ from smart_context.disk.folders import Folder, opened
 from smart_context.disk.places import Place, folder_of
 
 KEPT_S = 7 * 24 * 3600
-"""How long a file stays in any case after it was attached or sent last."""
+"""How long even an unused file is kept after it was last attached or sent."""
 
 _FILE = re.compile(r"([0-9a-f]{64})(?:\.json|\.txt)?")
 _NAMED = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")

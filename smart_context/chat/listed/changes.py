@@ -19,11 +19,11 @@ _log = logging.getLogger(__name__)
 
 
 class ChatChanges:
-    """Remembers the state of each chat's file that listeners were last told of.
+    """Remembers which state of each chat's file was last reported to listeners.
 
     Args:
         folder: The chats.
-        lock: The lock of a chat; whoever writes the chat holds it until the change is told.
+        lock: The lock of a chat; whoever writes the chat holds it until the change is reported.
     """
 
     def __init__(self, folder: Place, lock: Callable[[ChatId], asyncio.Lock]) -> None:
@@ -31,7 +31,7 @@ class ChatChanges:
         self._lock = lock
         self._listeners: list[Listener] = []
         self._sidecar_listeners: list[Listener] = []
-        self._told: dict[ChatId, Signature] = {}
+        self._reported: dict[ChatId, Signature] = {}
 
     def on_change(self, listener: Listener) -> Callable[[], None]:
         """Call `listener` in the event loop after each stored change of any chat.
@@ -66,9 +66,9 @@ class ChatChanges:
     def tell(self, chat: ChatId, signature: Signature | None) -> None:
         """Tell the listeners that the chat's file is now in that state."""
         if signature is None:
-            self._told.pop(chat, None)
+            self._reported.pop(chat, None)
         else:
-            self._told[chat] = signature
+            self._reported[chat] = signature
         _call(self._listeners, chat)
 
     def close(self) -> None:
@@ -77,19 +77,19 @@ class ChatChanges:
         self._sidecar_listeners.clear()
 
     def _begin(self) -> None:
-        self._told = {**signatures_in(self._folder), **self._told}
+        self._reported = {**signatures_in(self._folder), **self._reported}
 
     async def _report(self, chats: frozenset[ChatId] | None) -> None:
-        for chat in sorted(await to_end(self._untold) if chats is None else chats):
+        for chat in sorted(await to_end(self._unreported) if chats is None else chats):
             async with self._lock(chat):
                 signature = await to_end(partial(self._state, chat))
-                if signature != self._told.get(chat):
+                if signature != self._reported.get(chat):
                     self.tell(chat, signature)
 
-    def _untold(self) -> frozenset[ChatId]:
+    def _unreported(self) -> frozenset[ChatId]:
         found = signatures_in(self._folder)
-        told = dict(self._told)
-        return frozenset(chat for chat in {*found, *told} if found.get(chat) != told.get(chat))
+        known = dict(self._reported)
+        return frozenset(chat for chat in {*found, *known} if found.get(chat) != known.get(chat))
 
     def _state(self, chat: ChatId) -> Signature | None:
         with contextlib.suppress(StoreFailed):

@@ -61,7 +61,7 @@ class ChatListing:
 
         Args:
             query: The words. An empty query finds nothing.
-            limit: The most hits in all; at most 20 of them in one chat.
+            limit: The maximum number of hits; at most 20 of them in one chat.
 
         Raises:
             StoreFailed: The folder can't be read.
@@ -77,7 +77,7 @@ class ChatListing:
         await to_end(self._keep_index)
 
     def put(self, chat_id: ChatId, stored: Stored) -> None:
-        """Take over what was just stored, so that its file need not be read."""
+        """Use what was just stored, so that its file need not be read."""
         row = row_of(chat_id, stored.version, stored.signature)
         self._known[chat_id] = stored.signature, row
 

@@ -29,7 +29,7 @@ _LOOKED_AT = 2_000  # characters; a message or title may hold millions of lines
 _MARKDOWN = re.compile(
     r"^[ \t]*(?:```.*$|(?:#{1,6}|>|[-*+])[ \t]+(?:\[[ xX]\][ \t]+)?)|\*\*|`|\[\[|\]\]", re.MULTILINE
 )
-"""Marks that one line of plain text is better without."""
+"""Markdown marks that only clutter a line of plain text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +43,8 @@ class ChatRow:
         message_count: The number of messages.
         updated_at: When the last message was written, else when the file was; ISO 8601 in UTC.
         preview: The beginning of the last message that has text, on one line and without
-            Markdown's marks; not of a summary or of quotes.
-        client: The program whose chat it is; empty for a chat of ours.
+            Markdown marks; summaries and quoted passages are skipped.
+        client: The program that the chat belongs to; empty for our own chats.
         topics: The ids of its first topics.
     """
 
@@ -183,7 +183,7 @@ def _preview(version: Version) -> str:
 
 
 def unmarked(text: str) -> str:
-    """The text without Markdown's marks, for places of one plain line."""
+    """The text without Markdown marks, to be shown on one plain line."""
     return _MARKDOWN.sub("", text)
 
 

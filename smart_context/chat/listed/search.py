@@ -9,7 +9,7 @@ from smart_context.chat.listed.rows import title_of, unmarked
 from smart_context.chat.messages import ChatId, MessageId
 
 HITS_PER_CHAT = 20
-"""So that one long chat does not hide the others."""
+"""The limit per chat, so that one long chat does not hide the others."""
 
 _AROUND = 60
 _ESCAPED_IN_JSON = frozenset('"\\/')
@@ -102,11 +102,11 @@ def _first_place(text: str, words: Sequence[str]) -> int:
 def _clusters(text: str) -> Iterator[tuple[int, str]]:
     start = 0
     for place in range(1, len(text) + 1):
-        if place == len(text) or not _goes_on(text[place]):
+        if place == len(text) or not _joins_previous(text[place]):
             yield start, text[start:place]
             start = place
 
 
-def _goes_on(character: str) -> bool:
-    """True for a character that composes with the one before: an accent, a letter of Hangul."""
+def _joins_previous(character: str) -> bool:
+    """True for a character that composes with the previous one: an accent, a Hangul letter."""
     return bool(unicodedata.combining(character)) or "\u1160" <= character <= "\u11ff"

@@ -21,7 +21,7 @@ STEP_MS = 50
 """Changes that follow each other this fast are reported together."""
 
 LOOK_AGAIN_S = 2.0
-"""How often the whole folder is looked at: for systems that report nothing or lose reports."""
+"""How often the whole folder is checked, since some systems report no changes or lose reports."""
 
 _APPEARS_S = 1.0
 
@@ -74,7 +74,7 @@ async def _reported(folder: Place, look_again_s: float) -> AsyncGenerator[Touche
         async for batch in changes:
             yield _touched_in(batch) if batch else None
             if await to_end(lambda: _inode(folder)) != watched:
-                return  # another folder by that name: its watch is a new one
+                return  # another folder of that name, which needs a new watch
 
 
 def _touched_in(batch: set[tuple[Change, str]]) -> Touched:
