@@ -112,16 +112,19 @@ class TopicEdits:
         """
         places = {message_id: place for place, message_id in enumerate(order)}
         edited: dict[str, Topic] = {}
+        key_of: dict[str, str] = {}
         for topic in topics:
             label = self.label_of(topic.label)
             if not label:
                 continue
-            same = edited.get(_folded(label))
+            key = key_of[topic.id or topic.label] = _folded(label)
+            same = edited.get(key)
             one = replace(topic, label=label)
-            edited[_folded(label)] = _merged(same, one, places) if same else one
+            edited[key] = _merged(same, one, places) if same else one
         for label in self.added:
             edited.setdefault(_folded(label), Topic(label=label, count=0))
-        return tuple(edited.values())
+        wholes = {old: edited[key] for old, key in key_of.items()}
+        return tuple(_in_whole(topic, wholes.get(topic.parent_id)) for topic in edited.values())
 
 
 def checked_label(label: str) -> str:
@@ -138,6 +141,12 @@ def checked_label(label: str) -> str:
     if _folded(wanted) == _folded(STICKY_LABEL):
         raise ValueError(f"{STICKY_LABEL!r} is the name of the standing instructions")
     return wanted
+
+
+def _in_whole(part: Topic, whole: Topic | None) -> Topic:
+    """A topic as a part of a wider one, which may have another name or id than before."""
+    parent_id = "" if whole is None or whole is part else whole.id or whole.label
+    return part if parent_id == part.parent_id else replace(part, parent_id=parent_id)
 
 
 def _merged(one: Topic, other: Topic, places: Mapping[MessageId, int]) -> Topic:

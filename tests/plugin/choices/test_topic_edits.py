@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.choices.topic_edits import MAX_EDITS, TopicEdits
+from smart_context.topics.identity import with_ids
 from smart_context.topics.values import STICKY_LABEL, Topic
 
 NAMES = ["Cats", "Boats", "Bread", "cats ", "Piano"]
@@ -154,6 +155,27 @@ def test_topics_of_one_name_become_one_with_the_messages_of_both():
     assert one == Topic(
         label="Cats", count=3, message_ids=("m0", "m1", "m3"), keywords=("purr", "sail")
     )
+
+
+@pytest.mark.parametrize(
+    ("edit", "whole"),
+    [
+        pytest.param(("rename", ["Home"], "House"), "House", id="renamed"),
+        pytest.param(("rename", ["Boats", "Home"], "Boats"), "Boats", id="merged with another"),
+        pytest.param(("delete", "Home"), "", id="deleted"),
+    ],
+)
+@pytest.mark.parametrize("is_stored", [False, True], ids=["found again", "stored with ids"])
+def test_parts_stay_in_their_edited_topic(edit, whole, is_stored):
+    boats = Topic(label="Boats", count=1, message_ids=("m4",))
+    home = Topic(label="Home", count=3, message_ids=("m0", "m1", "m2"))
+    part = Topic(label="Garden", count=2, message_ids=("m0", "m1"), parent_id="Home")
+    topics = (boats, home, part)
+    topics = with_ids(topics) if is_stored else topics
+    edited = with_ids(made(edit).apply(topics, ORDER))
+    label_of = {topic.id: topic.label for topic in edited}
+    (garden,) = (topic for topic in edited if topic.label == "Garden")
+    assert label_of.get(garden.parent_id, "") == whole
 
 
 def test_a_deleted_topic_stays_away_until_it_is_added():
