@@ -48,11 +48,11 @@ from smart_context.topics.extraction import LlmTopicExtractor, TopicExtractor
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginParts:
-    """What the host is given of the plugin, and what is closed when it stops.
+    """The parts that the host registers, and those that are closed when the plugin stops.
 
     Attributes:
         hooks: Handlers of the host's events.
-        commands: What clients can call, by name without the plugin's id.
+        commands: The commands for clients, by name without the plugin's id.
         cache: The chats' vectors.
         notes: The vault's notes.
     """
@@ -170,7 +170,7 @@ def _material(
     notes = VaultNotes(context.notes, on_change=changes.notes_changed)
     contexts = ChatContexts(
         notes=notes,
-        chats=context.chats,
+        chat_filter=filtering.chat_filter,
         sidecars=filtering.sidecars,
         changes=changes,
         budget=settings.context_budget_tokens,

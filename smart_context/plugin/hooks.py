@@ -30,7 +30,7 @@ Latest = Callable[[Hashable, Coroutine[Any, Any, None]], object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hooks:
-    """Handlers of the host's events; the attributes are the plugin's parts."""
+    """Handles the host's events; the attributes are the plugin's parts."""
 
     chats: ChatStore
     models: Callable[[], Models]

@@ -27,5 +27,5 @@ class ModelInUse:
         return self.context.requests.window
 
     def count_tokens(self, text: str) -> int:
-        """The tokens that it makes of a text."""
+        """The number of tokens of a text for that model."""
         return count_tokens(text, self.name())

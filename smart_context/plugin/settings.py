@@ -11,11 +11,11 @@ class FilterSettings:
 
     Attributes:
         similarity_threshold: A score equal to it is kept; on the calibrated scale.
-        embedding_search: Whether new chats begin with the similarity switch on.
+        embedding_search: New chats begin with the similarity switch on.
         relevance: `plain` compares bare label and message; `enriched` also keywords and neighbours.
-        recent_messages: How many of the newest messages are always kept.
+        recent_messages: The number of newest messages that are always kept.
         keep_pairs: A kept answer brings its question.
-        context_budget_tokens: Most tokens of the contexts attached to a chat; 0 is no limit.
+        context_budget_tokens: The maximum tokens of a chat's contexts; 0 is no limit.
         ask_above_tokens: The page asks before it sends or copies more; 0 is never.
         file_tools: How the model asks for files: `auto` by tool calls where it takes them.
     """

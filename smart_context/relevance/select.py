@@ -39,6 +39,14 @@ class Selection:
     reasons: Reasons
     fell_back: bool
 
+    def kept_by_topic(self) -> list[tuple[int, str]]:
+        """The positions of the messages that a topic keeps, each with the topic's label."""
+        found = self.reasons.found
+        if found is None or self.fell_back:
+            return []
+        positions = np.flatnonzero(self.reasons.kinds == _CODE[ReasonKind.TOPIC])
+        return list(zip(positions.tolist(), found.topics_of(positions), strict=True))
+
 
 def select_messages(  # noqa: PLR0913 -- one keyword for each rule
     messages: Sequence[Message],

@@ -1,6 +1,6 @@
 """What a turn sends besides the chat itself: role, named contexts, the role's template.
 
-Turns, previews and replays ask here, so that what is shown is what is sent. What changes least
+Turns, previews and replays all use it, so that what is shown is what is sent. What changes least
 comes first (system prompt, role, contexts), so that providers can reuse their prompt caches.
 """
 
@@ -25,7 +25,7 @@ class Briefing:
     """What goes with one message.
 
     Attributes:
-        message: The message, in the words of the role's template.
+        message: The message, as the role's template words it.
         role: What the role adds to the system prompt.
         contexts: The named contexts.
         problem: Why the template was not used; empty when it was, or there is none.
@@ -77,7 +77,7 @@ class Briefings:
         Args:
             chat_id: The chat.
             message: The message.
-            role: Overrides the chat's own; empty is none.
+            role: Overrides the chat's role; empty removes it.
         """
         state = (await self.sidecars.of(chat_id)).state
         if role is not None and role != state.role:
@@ -103,7 +103,7 @@ class Briefings:
             chat_id: The chat.
             message: The message.
             state: The choices.
-            budget: Most tokens of the contexts.
+            budget: The maximum tokens of the contexts.
             model: The model's name.
             count_tokens: Counts for that model.
         """

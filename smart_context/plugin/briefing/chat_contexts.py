@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId
-from smart_context.chat.store import ChatStore
 from smart_context.contexts import SmartContexts
 from smart_context.errors import CommandFailed, InvalidParams, SmartContextError
 from smart_context.host.commands.registry import CommandHandler
@@ -25,6 +24,7 @@ from smart_context.plugin.notes.context_prompt import (
     gather,
 )
 from smart_context.plugin.notes.vault_notes import VaultNotes
+from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.values import CountTokens, JsonObject
 
 PATIENCE_S = 20.0
@@ -33,14 +33,14 @@ PATIENCE_S = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """The contexts of a chat as a prompt, the problems by context, and its tokens."""
+    """The contexts of a chat as a prompt, with its tokens, and the problems by context."""
 
     prompt: ContextsPrompt = NOTHING
     problems: tuple[tuple[str, str], ...] = ()
     tokens: int = 0
 
     def left_out(self) -> "Assembled":
-        """The same contexts when none of them fits."""
+        """The result when none of the contexts fits."""
         shares = tuple(
             replace(share, tokens=0, sent=(), cut=(), left_out=(*share.sent, *share.left_out))
             for share in self.prompt.shares
@@ -54,17 +54,17 @@ class ChatContexts:
 
     Attributes:
         notes: The vault's notes.
-        chats: Where chats are.
+        chat_filter: Changes the chats' states.
         sidecars: Where the attached contexts are listed.
         changes: Announces what is attached or detached.
-        budget: Most tokens of all contexts of one chat; 0 is no limit.
+        budget: The maximum tokens of all contexts of one chat; 0 is no limit.
         within: Caps a budget by the model's window.
         model: The chat model.
         logger: For warnings.
     """
 
     notes: VaultNotes
-    chats: ChatStore
+    chat_filter: ChatFilter
     sidecars: Sidecars
     changes: ContextChanges
     budget: int
@@ -150,11 +150,7 @@ class ChatContexts:
         self, chat_id: str, change: Callable[[FilterState], FilterState]
     ) -> JsonObject:
         checked = check_chat_id(chat_id)
-        stored = await self.chats.exists(checked)
-        try:
-            await self.sidecars.change_state(checked, change, stored=stored)
-        except ValueError as error:
-            raise InvalidParams(str(error)) from error
+        await self.chat_filter.change_state(checked, change)
         self.changes.announce(chat_id=checked)
         return await self.chat_contexts(checked)
 

@@ -22,12 +22,12 @@ from smart_context.vault.guarded.paths import status_of
 from smart_context.vault.guarded.walk import file_stamps, rest_after
 
 MAX_PACKED = 8
-"""Most packed roles that are remembered."""
+"""The maximum number of packed roles that are remembered."""
 
 _DIFFS = (STAGED_DIFF, UNSTAGED_DIFF)
 
 State = tuple[object, ...]
-"""What a packed role depends on; another state means another text."""
+"""What a packed role depends on; if it differs, the role is packed again."""
 
 
 @dataclass(frozen=True, slots=True)

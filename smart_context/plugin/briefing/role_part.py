@@ -25,7 +25,7 @@ class RoleSection:
         tokens: Of its text, also if it was left out.
         why_not: Why it is not sent; empty when it is.
         sent: The files in it.
-        left_out: Its files that are not.
+        left_out: Its files that are not in it.
     """
 
     heading: str
@@ -40,7 +40,7 @@ class RolePart:
     """What the role of a chat adds to a turn.
 
     Attributes:
-        name: The role; empty: the chat has none.
+        name: The role; empty if the chat has none.
         text: Follows the system prompt.
         tokens: Of that text.
         config: The role itself; `None` if it can't be read.
@@ -67,7 +67,7 @@ class RolePart:
         return "\n".join(self.problems)
 
     def shaped(self, message: str, child: Child) -> tuple[str, str]:
-        """The message in the words of the role's template, and the problem if the template fails.
+        """The message as the role's template words it, and the problem if the template fails.
 
         Args:
             message: As it was written.
@@ -109,7 +109,7 @@ def pack_role(  # noqa: PLR0913 - the parts of a role's text, each by name
         name: The name by which the role was chosen.
         role: The role.
         targets: The files and folders that the turns are about, relative to the vault.
-        budget: Most tokens of it, besides the role's own budget.
+        budget: A token limit on top of the role's own budget.
         without: Folders to leave out, relative to the vault.
         count_tokens: Counts for the model that is asked.
         git: Whether git may run.

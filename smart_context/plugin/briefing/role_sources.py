@@ -1,7 +1,7 @@
 """The roles and templates that a chat can use.
 
 The vault's come first, as far as they are trusted, then the user's own, then the shipped ones.
-What is off is named, so that a chat that relies on it can say so.
+What is off is reported, so that a chat that relies on it can say so.
 """
 
 from collections.abc import Callable

@@ -38,7 +38,7 @@ class ChatSidecar:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredSidecar:
-    """What the files held when they were last read or written, and how to recognise that."""
+    """The content of the files when last read or written, and their signatures then."""
 
     sidecar: ChatSidecar
     filter: Signature | None

@@ -1,8 +1,8 @@
 """The side-cars of chats: files next to a chat with the filter's state and the topics' members.
 
 The files are the only source of truth, since other processes change them too: a command, a second
-server. So each reader checks whether a file has changed, and each writer starts from what the file
-holds now. Losing a side-car loses no word of the chat, so a damaged file reads as an empty one.
+server. So each reader checks if a file has changed, and each writer starts from what the file
+holds now. A lost side-car costs no word of the chat, so a damaged file reads as an empty one.
 """
 
 import asyncio

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from smart_context.chat.messages import MessageId
-from smart_context.plugin.choices.topic_edits import TopicEdits
+from smart_context.plugin.choices.topic_edits import MAX_LABEL_LENGTH, TopicEdits
 
 T = TypeVar("T", bound=str)
 
 MAX_LABELS = 64
-MAX_LABEL_LENGTH = 200
 MAX_CONTEXTS = 32
 MAX_TARGETS = 64
 
@@ -30,7 +29,7 @@ class FilterState:
         contexts: Names of the contexts that go with each message, in the order of attaching.
         threshold: The chat's own; `None` until the user moves it.
         edits: The user's edits of the topics.
-        role: The role that shapes the chat's turns; empty: none.
+        role: The role that shapes the chat's turns; empty if none does.
         role_targets: Files and folders of the vault that its turns are about.
     """
 
@@ -57,7 +56,7 @@ class FilterState:
             contexts=_strings(document.get("contexts"))[:MAX_CONTEXTS],
             threshold=_threshold(document.get("threshold")),
             edits=TopicEdits.from_dict(document.get("edits")),
-            role=_role(document.get("role")),
+            role=_text(document.get("role")),
             role_targets=_strings(document.get("role_targets"))[:MAX_TARGETS],
         )
 
@@ -201,7 +200,7 @@ def _added(before: Iterable[T], after: Iterable[T]) -> list[T]:
     return [each for each in after if each not in known]
 
 
-def _role(value: object) -> str:
+def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 

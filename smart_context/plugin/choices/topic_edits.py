@@ -75,12 +75,12 @@ class TopicEdits:
         )
 
     def delete(self, label: str) -> "TopicEdits":
-        """Delete a topic, also when extraction finds it again."""
+        """Delete a topic, even if extraction finds it again."""
         deleted = tuple(dict.fromkeys((*self.deleted, label)))
         return _bounded(replace(self, deleted=deleted, added=_without(self.added, label)))
 
     def add(self, label: str) -> "TopicEdits":
-        """Add a topic, also when extraction does not find it.
+        """Add a topic, even if extraction does not find it.
 
         Raises:
             ValueError: If the label is not valid, or there are too many edits.
@@ -163,7 +163,7 @@ def _merged(one: Topic, other: Topic, places: Mapping[MessageId, int]) -> Topic:
 
 
 def _without_renames_of(renamed: Mapping[str, str], label: str) -> dict[str, str]:
-    """The renames, except those of a label that is wanted now; it is spelt as given."""
+    """The renames, except those of `label`; a new label equal to it is spelled like it."""
     return {
         old: label if _folded(new) == _folded(label) else new
         for old, new in renamed.items()

@@ -1,4 +1,4 @@
-"""What can be undone: the last choices of a user in each chat, in memory."""
+"""The last choices of a user in each chat, kept in memory to be undone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -93,7 +93,7 @@ class UndoSteps:
 
 
 def difference_in_words(now: FilterState, before: FilterState) -> str:
-    """What a step back from one state to another changes; `nothing` if they are equal."""
+    """What undoing a step from `before` to `now` changes; `nothing` if they are equal."""
     changes = {
         "the topics": now.edits != before.edits,
         "the filter": now.active_topics != before.active_topics

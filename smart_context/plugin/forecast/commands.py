@@ -27,7 +27,7 @@ DraftOf = Callable[
 """Makes a message from its text, files and links, as a turn would send it."""
 
 MAX_ASKED = 2_000
-"""Most messages whose reasons are given at once."""
+"""The maximum number of messages whose reasons are given at once."""
 
 _NEAR = 0.7
 

@@ -30,7 +30,7 @@ PART_NAMES: Mapping[str, str] = {
     "history": "Messages",
     "message": "This message",
 }
-"""What people read for each part of a request, in the order in which they are sent."""
+"""The names that people read for the parts of a request, in the order in which they are sent."""
 
 MAX_CHATS = 8
 
@@ -74,17 +74,17 @@ class Costs:
     Attributes:
         tokens: Shape (n,). The tokens of each message as it is sent.
         parts: Shape (n,). Indices into `HISTORY_PARTS`.
-        hidden_text: The text that people don't see, by the position of its message.
+        hidden_text: Text that people don't see, by the position of its message.
     """
 
     tokens: NDArray[np.int64]
     parts: NDArray[np.int8]
     hidden_text: dict[int, tuple[HiddenText, ...]]
 
-    def going_on(self, same: int, counted: Sequence["_Counted"]) -> "Costs":
-        """The costs of the first `same` messages, and of others after them."""
+    def extended(self, same: int, counted: Sequence["_Counted"]) -> "Costs":
+        """The costs of the first `same` messages, followed by those of other messages."""
         hidden = {place: texts for place, texts in self.hidden_text.items() if place < same}
-        hidden |= {at: one.hidden_text for at, one in enumerate(counted, same) if one.hidden_text}
+        hidden |= {n: one.hidden_text for n, one in enumerate(counted, same) if one.hidden_text}
         tokens = np.fromiter((one.tokens for one in counted), np.int64, len(counted))
         parts = np.fromiter((one.part for one in counted), np.int8, len(counted))
         return Costs(
@@ -137,7 +137,7 @@ class TokenLedger:
         if len(known) > 2 * len(messages) + 100:
             known.clear()  # most of these messages have been deleted
         known.update((one.message.id, one) for one in counted)
-        costs = before.going_on(same, counted)
+        costs = before.extended(same, counted)
         with self._lock:
             self._last[chat_id] = messages, costs
         return costs
@@ -196,10 +196,10 @@ def _attached(view: ChatView, decision: Decision, costs: Costs, count_tokens: Co
 
 
 def _same_beginning(before: Sequence[Message], messages: Sequence[Message]) -> int:
-    """How many messages are the same objects in both lists, from the beginning on."""
+    """The number of messages at the beginning that are the same objects in both lists."""
     pairs = enumerate(zip(before, messages, strict=False))
     shorter = min(len(before), len(messages))
-    return next((at for at, (old, new) in pairs if old is not new), shorter)
+    return next((n for n, (old, new) in pairs if old is not new), shorter)
 
 
 def _known(known: dict[MessageId, _Counted], message: Message) -> _Counted | None:

@@ -25,14 +25,11 @@ from smart_context.plugin.forecast.hidden_text import (
 )
 from smart_context.plugin.selection.chat_filter import ChatFilter, with_selection
 from smart_context.plugin.selection.selector import ChatView, ContextSelector, Decision
-from smart_context.relevance.reasons import KINDS, ReasonKind
 from smart_context.values import CountTokens, JsonObject
-
-_BY_TOPIC = KINDS.index(ReasonKind.TOPIC)
 
 MAX_FORECASTS = 48
 MAX_PLACES = 50
-"""Most places with hidden text that are listed."""
+"""The maximum number of places with hidden text that are listed."""
 
 BRIEFING_AGE_S = 2.0
 """How old the notes and files of a preview may be."""
@@ -61,15 +58,6 @@ class Forecast:
     tokens: TokensByPart
 
     @cached_property
-    def kept_by_topic(self) -> list[tuple[int, str]]:
-        """The positions of the messages that a picked topic keeps, each with the topic."""
-        reasons = self.decision.selection.reasons
-        if reasons.found is None or self.decision.selection.fell_back:
-            return []
-        positions = np.flatnonzero(reasons.kinds == _BY_TOPIC)
-        return list(zip(positions.tolist(), reasons.found.topics_of(positions), strict=True))
-
-    @cached_property
     def tokens_by_topic(self) -> dict[str, int]:
         """The tokens that are sent of each topic's messages.
 
@@ -80,7 +68,8 @@ class Forecast:
             for topic in self.view.sidecar.topics
             for message_id in topic.message_ids
         }
-        reasons, kept = self.decision.selection.reasons, dict(self.kept_by_topic)
+        selection = self.decision.selection
+        reasons, kept = selection.reasons, dict(selection.kept_by_topic())
         tokens: dict[str, int] = {}
         for position in np.flatnonzero(reasons.is_in).tolist():
             label = kept.get(position) or known.get(reasons.ids[position])
@@ -203,10 +192,10 @@ class Forecasts:
         return forecast
 
     async def briefing(self, chat_id: ChatId, message: str) -> Briefing:
-        """What goes with a message, from notes and files as they were a moment ago.
+        """What goes with a message, from notes and files read at most two seconds ago.
 
-        They are read again after a while, not at each keystroke: `git add` sends no event, and
-        some vaults can't be watched.
+        They are read again after that time rather than at each keystroke: `git add` sends no event,
+        and some vaults can't be watched.
         """
         state = (await self.sidecars.of(chat_id)).state
         chosen = (state.contexts, state.role, state.role_targets)

@@ -1,7 +1,7 @@
 """Text that people don't see but a model reads: invisible characters and HTML comments.
 
-In notes and messages of strangers it can carry instructions. It is pointed out, not removed: what
-is sent stays what was written.
+In notes and messages of strangers it can carry instructions. It is reported, not removed: what was
+written is sent unchanged.
 """
 
 import re
@@ -75,9 +75,9 @@ class HiddenPlace:
 
 
 def find_hidden_text(text: str) -> tuple[HiddenText, ...]:
-    """The hidden text in a text, by kind; most texts have none, which is found out fast.
+    """The hidden text in a text, by kind; fast for the many texts that have none.
 
-    Characters that join, shape or order visible ones pass where they do so.
+    Characters that join, shape or order visible ones don't count where they do so.
     """
     if text.isascii() and _COMMENT not in text:
         return ()
@@ -97,7 +97,7 @@ def find_hidden_text(text: str) -> tuple[HiddenText, ...]:
 
 
 def hidden_places_in(system_prompt: str) -> list[HiddenPlace]:
-    """The hidden text of a system prompt, each with the note that it is in."""
+    """The hidden text of a system prompt, with the note that each piece is in."""
     return [
         HiddenPlace(where=where, hidden=hidden)
         for where, part in _by_note(system_prompt)

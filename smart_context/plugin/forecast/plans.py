@@ -41,7 +41,7 @@ class RequestPlanner:
     offer: FileOffer
 
     async def plan(self, request: Request) -> PlannedRequest:
-        """What a turn would make of a request that has no tools and images yet."""
+        """The request that a turn would send; `request` has no tools and images yet."""
         if request.is_of_client:  # no tools of ours, no limit of ours, no images
             return PlannedRequest(prompt=await asyncio.to_thread(request.messages))
         as_text = self.offer.is_fenced or not self.context.requests.takes_tools

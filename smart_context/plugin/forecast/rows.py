@@ -19,7 +19,7 @@ def candidate_rows(forecast: Forecast) -> list[JsonObject]:
 def rows_by_id(
     forecast: Forecast, asked: Collection[str], count_tokens: Callable[[str], int]
 ) -> dict[str, JsonObject]:
-    """The rows of the messages with these ids, also of those that are not candidates."""
+    """The rows of the messages with these ids, even if they are not candidates."""
     found: dict[str, JsonObject] = {
         message.id: _candidate(forecast, position)
         for position, message in enumerate(forecast.decision.candidates)

@@ -1,4 +1,4 @@
-"""What a topic's messages are, at a glance."""
+"""A topic's messages at a glance."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,8 @@ def topic_card(forecast: Forecast) -> JsonObject:
     Args:
         forecast: Of the chat with one topic picked.
     """
-    positions = np.array([position for position, _ in forecast.kept_by_topic], dtype=np.intp)
+    kept = forecast.decision.selection.kept_by_topic()
+    positions = np.array([position for position, _ in kept], dtype=np.intp)
     messages = [forecast.decision.candidates[position] for position in positions.tolist()]
     dates = [message.created_at for message in messages if message.created_at]
     closest = [forecast.decision.candidates[place] for place in _closest(forecast, positions)]

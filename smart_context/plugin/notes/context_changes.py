@@ -1,4 +1,4 @@
-"""The news that contexts or notes have changed, for clients and for the plugin's own parts."""
+"""Tells clients and the plugin's own parts that contexts or notes have changed."""
 
 from collections.abc import Callable
 from typing import Any

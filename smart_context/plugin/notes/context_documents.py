@@ -1,4 +1,4 @@
-"""Named contexts as clients get them: what goes in at each depth, and why the rest stays out."""
+"""Named contexts as clients get them: what goes in at each depth, and why the rest is left out."""
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -15,13 +15,13 @@ from smart_context.vault.index.similar import similar_paths
 from smart_context.vault.markdown.notes import Outline
 
 SHOWN_ROWS = 300
-"""Most rows of a kind; the counts say how many there are."""
+"""The maximum rows of a kind; the counts include all."""
 
 DRAWN_NOTES = 60
-"""Most notes whose links are looked up for the picture of a context."""
+"""The maximum notes whose links are looked up for the picture of a context."""
 
 SHOWN_CHARACTERS = 60_000
-"""Most of the compiled text in a preview; `compile_context` gives all of it."""
+"""The maximum length of the text in a preview; `compile_context` returns all of it."""
 
 _COUNTED_EXACTLY = 400_000
 _OWN = "Notes of chat "
@@ -124,7 +124,7 @@ def share_document(share: ContextShare, problem: str = "") -> JsonObject:
 
 
 def why_missing(contexts: SmartContexts, name: str) -> str:
-    """Why a listed name gives nothing, in words."""
+    """Why a listed name leads to no text, for people."""
     try:
         for spelled in (name, f"{name}.md"):
             if confine(contexts.root, spelled).is_file() and isinstance(

@@ -16,7 +16,7 @@ from smart_context.values import CountTokens
 from smart_context.vault.assigns import build_here_doc_token
 
 MAX_CHARACTERS = 2_000_000
-"""Most of one context: about half a million tokens, more than most models take."""
+"""The maximum length of one context: about half a million tokens, more than most models take."""
 
 INTRODUCTION = (
     "# Attached notes\n\n"
@@ -25,7 +25,7 @@ INTRODUCTION = (
 )
 _FILE_TREE = "{{FILE_TREE}}"
 _MOST_CHARACTERS_A_TOKEN = 16  # on average, in any text worth sending
-_HOPELESS = 3  # an estimate of this many times the room is not worth an exact count
+_HOPELESS = 3  # if the estimate exceeds the room this many times, no exact count is needed
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def gather(contexts: SmartContexts, context: SmartContext, *, budget: int = 0) -
     Args:
         contexts: The vault's.
         context: One of them.
-        budget: Most tokens of it, so that what could never fit is not read; 0 is no limit.
+        budget: Its maximum tokens, so that what could never fit is not read; 0 is no limit.
     """
     options = bounded(context.options(), budget * _MOST_CHARACTERS_A_TOKEN or MAX_CHARACTERS)
     snapshot = contexts.snapshot_of(context.context_items, options)
@@ -133,8 +133,8 @@ def contexts_prompt(
 
     Args:
         contents: The contexts.
-        budget: Most tokens of all; 0 is no limit. An excerpt that does not fit is left out and
-            smaller ones are still tried; the very first is cut instead. An excerpt of several
+        budget: The maximum tokens of all; 0 is no limit. An excerpt that does not fit is left out
+            and smaller ones are still tried; the very first is cut instead. An excerpt of several
             contexts is sent once.
         count_tokens: Counts for the model that is asked.
     """

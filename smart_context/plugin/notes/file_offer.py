@@ -1,4 +1,4 @@
-"""Which file tools go with a request: as the settings and the model allow."""
+"""The file tools that go with a request, as the settings and the model allow."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
-"""Tools by which a model reads files of the vault while it answers.
+"""Tools with which a model reads files of the vault while it answers.
 
 It sees no hidden files, nothing that an ignore file names, and nothing outside the vault. What it
-gets is between marks that the content can't contain; see docs/contexts.md.
+gets is enclosed in marks that the content can't contain; see docs/contexts.md.
 """
 
 import difflib
@@ -28,15 +28,15 @@ from smart_context.vault.match import build_matcher
 from smart_context.vault.reader import read_requested_files
 
 MAX_FILES = 20
-"""Most files that one turn reads."""
+"""The maximum number of files that one turn reads."""
 
 MAX_FILE_BYTES = 2 << 20
 MAX_LINES = 500
 MAX_SHOWN_CHARACTERS = 30_000
-"""Most of a file that one call shows; the model can ask for the rest."""
+"""The maximum length of a file that one call shows; the model can ask for the rest."""
 
 MAX_TURN_CHARACTERS = 150_000
-"""Most that all calls of one turn show."""
+"""The maximum length that all calls of one turn show."""
 
 MAX_LISTED = 200
 MAX_PASSAGES = 8

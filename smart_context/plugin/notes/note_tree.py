@@ -1,4 +1,4 @@
-"""The vault's files as a tree to list by folder and to search by name. Pure."""
+"""The vault's files as a tree, listed by folder and searched by name. Pure."""
 
 import re
 import unicodedata
@@ -78,7 +78,7 @@ class NoteTree:
         Args:
             folder: `""` or a path that ends in `/`.
             offset: Rows to skip.
-            limit: Most rows to return.
+            limit: The maximum number of rows.
         """
         found = self._folders.get(folder)
         if found is None:
@@ -96,7 +96,7 @@ class NoteTree:
         return self._found(_ranked(_fold(query).split(), self._names()), offset, limit)
 
     def find_files(self, query: str, offset: int, limit: int) -> tuple[list[TreeRow], int]:
-        """The same among files that can be attached to a message: no folders, but images."""
+        """Like `search`, among files that can be attached to a message: no folders, but images."""
         if self._attachable is None:
             files = [pair for pair in self._names() if not pair[1].endswith("/")]
             self._attachable = [*files, *((_fold(path), path) for path in self._others)]

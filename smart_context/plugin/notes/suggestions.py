@@ -1,8 +1,8 @@
-"""Notes that are closest to a chat's selected topics, to be added with one click.
+"""Suggests the notes that are closest to a chat's selected topics, to be added with one click.
 
-Shared words select among all notes at once; embeddings rank these and find more, among the notes
-that have vectors. Notes that share most words get theirs first, while the user waits; the others
-get theirs in the background, if the embedding model is the built-in one.
+Shared words select among all notes at once; embeddings rank these and find more among the notes
+that have vectors. The notes that share most words are embedded first, while the user waits; the
+others are embedded in the background, if the embedding model is the built-in one.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable, Mapping, Sequence
@@ -52,7 +52,7 @@ class Suggestions:
     Args:
         vault: The vault.
         embedder: Compares by meaning.
-        view_of: Gives a chat as its next message would find it.
+        view_of: Gives a chat as the filter sees it.
         run: Runs work in the background, in place of earlier work of the same key.
     """
 

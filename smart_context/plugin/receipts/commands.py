@@ -126,7 +126,7 @@ class ReceiptCommands:
         }
 
     async def _rebuilt_prompt(self, chat_id: ChatId, receipt: Receipt) -> list[JsonObject] | None:
-        """A request that was too long to store, if chat and notes still give the same one."""
+        """A request that was too long to store, if chat and notes still produce the same one."""
         try:
             made = await self.replays.replay(chat_id, receipt, {}, receipt.models.get("chat", ""))
         except SmartContextError:

@@ -117,7 +117,7 @@ def _add(path: Path | Place, line: bytes) -> None:
 def _append(path: Path | Place, line: bytes) -> None:
     descriptor = open_file(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
     with os.fdopen(descriptor, "r+b", buffering=0) as file:
-        # A line that a crash cut short gets its own end, so that it damages no other.
+        # End a line that a crash cut short, so that it does not damage the next one.
         rest = line if _ends_a_line(file) else b"\n" + line
         while rest:
             rest = rest[file.write(rest) :]

@@ -84,7 +84,7 @@ def receipt_of_turn(
     Args:
         turn: The turn.
         pending: What it decided.
-        forecast: The same with what it costs.
+        forecast: The same decision with its costs.
         requests: The chat's previous request, empty if unknown, and this one.
         at: When, ISO 8601.
         models: The models' names, by use.
@@ -101,7 +101,7 @@ def receipt_of_turn(
 
 
 def _with_topics(made: Receipt, topics: Sequence[Topic]) -> Receipt:
-    """The receipt with the topics of tool results, by which they are summed up."""
+    """The receipt with a topic for each tool result, since their tokens are summed by topic."""
     results = {row.id for row in made.rows if row.role == TOOL and not row.reason.topic}
     if not results:
         return made
@@ -132,7 +132,7 @@ def receipt_of_passed_on(
     models: Mapping[str, str],
     count_tokens: CountTokens,
 ) -> Receipt:
-    """The receipt of another program's request that went on as it came; as `receipt_of_turn`."""
+    """The receipt of another program's request that was passed on unchanged."""
     made = Receipt(
         turn="",
         question="",
@@ -155,7 +155,7 @@ def _ended(
     models: Mapping[str, str],
     count_tokens: CountTokens,
 ) -> Receipt:
-    """A receipt with what is known once the turn is over."""
+    """A receipt completed with how the turn ended."""
     usage, client = turn.usage, turn.client
     before, sent = requests
     return replace(
@@ -262,7 +262,7 @@ def _rows(
 
 
 def _decided_rows(forecast: Forecast, sent: AbstractSet[MessageId]) -> list[ReceiptRow]:
-    """The messages that were decided about; of a long chat there are ten thousand."""
+    """The messages that were decided about, which can be ten thousand."""
     reasons = forecast.decision.selection.reasons
     columns = (reasons.all(), reasons.is_in.tolist(), forecast.costs.tokens.tolist())
     return [

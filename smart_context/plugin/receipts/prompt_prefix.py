@@ -1,7 +1,7 @@
-"""The request of a turn as its receipt needs it, and what it shares with the one before it.
+"""The request of a turn as its receipt needs it, and what it shares with the previous one.
 
-A provider that caches prompts reads the beginning that two requests share for less. Of a long chat
-nearly all messages were in the request before, so what was found out of them is kept.
+A provider that caches prompts charges less for the beginning that two requests share. Nearly all
+messages of a long chat were in the previous request too, so their texts and tokens are reused.
 """
 
 from bisect import bisect_left
@@ -47,21 +47,21 @@ class SentRequest:
 def sent_request(
     messages: Sequence[PromptMessage], before: SentRequest, count_tokens: CountTokens
 ) -> SentRequest:
-    """A request; messages that are the same objects as in the one before are not read again."""
-    known = {id(m): at for at, m in enumerate(before.messages)}
+    """A request; messages that are the same objects as in the previous one are not read again."""
+    known = {id(m): place for place, m in enumerate(before.messages)}
     texts: list[str] = []
     tokens: list[int] = []
     for message in messages:
-        at = known.get(id(message))
-        texts.append(canonical(message) if at is None else before.texts[at])
-        tokens.append(_tokens(message, count_tokens) if at is None else before.tokens[at])
+        place = known.get(id(message))
+        texts.append(canonical(message) if place is None else before.texts[place])
+        tokens.append(_tokens(message, count_tokens) if place is None else before.tokens[place])
     return SentRequest(messages, texts, tokens)
 
 
 def shared_prefix_tokens(
     before: SentRequest, after: SentRequest, count_tokens: CountTokens
 ) -> int | None:
-    """The tokens from the beginning of a request to where it differs from the one before.
+    """The tokens from the beginning of a request to where it differs from the previous one.
 
     Args:
         before: The previous request.
@@ -90,6 +90,6 @@ def _tokens(message: PromptMessage, count_tokens: CountTokens) -> int:
 
 
 def _shared_prefix(before: str, after: str) -> str:
-    """What both texts begin with, found by bisection, since they can be very long."""
+    """The beginning that both texts share, found by bisection, since they can be very long."""
     lengths = range(1, min(len(before), len(after)) + 1)
     return after[: bisect_left(lengths, 1, key=lambda n: not after.startswith(before[:n]))]

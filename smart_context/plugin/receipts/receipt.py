@@ -82,7 +82,7 @@ class Receipt:
         answer: The answer's message.
         at: When, ISO 8601 in UTC.
         outcome: `finished`, `stopped`, `failed`, `aborted`, or `replayed`.
-        settings: What decided: threshold, relevance, topics, pins and so on.
+        settings: The settings that decided: threshold, relevance, topics, pins and so on.
         models: The models' names, by use.
         usage: Tokens as the endpoint counted them; empty if it did not.
         parts: Tokens by part.
@@ -94,7 +94,7 @@ class Receipt:
         sent: Digest, number and size of the request's messages; empty if none was sent.
         prompt: The request itself; empty if it was too long to store.
         hidden_places: Where it held text that people don't see, as stored.
-        repeated_tokens: Tokens at its beginning that the chat's request before it shares;
+        repeated_tokens: Tokens at its beginning that it shares with the chat's previous request;
             `None` if that request is unknown.
         client: The program whose request it was; empty for a turn of the page.
         endpoint: The address that was asked for it.
@@ -211,7 +211,7 @@ def sent_digest(prompt: Sequence[PromptMessage]) -> dict[str, Any]:
 
 
 def digest_of(texts: Sequence[str]) -> dict[str, Any]:
-    """As `sent_digest`, of messages in their canonical form."""
+    """Like `sent_digest`, for messages in their canonical form."""
     text = f"[{','.join(texts)}]"
     return {
         "digest": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),

@@ -34,10 +34,10 @@ RECEIPT_KEPT = "smart_context.receipt_kept"
 """Event: a turn's receipt is stored; carries `chat_id` and `turn`."""
 
 MAX_TURNS = 256
-"""Most turns at once whose decisions are remembered."""
+"""The maximum number of running turns whose decisions are remembered."""
 
 MAX_CHATS = 8
-"""Most chats whose last request is remembered; it can be as long as a model's window."""
+"""The maximum number of last requests kept; each can be as long as a model's window."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +80,7 @@ class ReceiptRecorder:
             pending.system, pending.briefing = system_prompt, briefing
 
     async def count(self, turn: Turn) -> None:
-        """Count tokens while the model answers, so that nobody waits for it at the end."""
+        """Count tokens while the model answers, so that nobody waits for them at the end."""
         pending = self._pending.get(turn.id)
         if pending is not None:
             await self.forecasts.with_costs(pending.view, pending.decision)
@@ -124,7 +124,7 @@ class ReceiptRecorder:
             self.logger.warning("the receipt of turn %s is not stored: %s", turn.id, error)
 
     async def _maker(self, turn: Turn, pending: PendingReceipt | None) -> Callable[..., Receipt]:
-        """What makes the receipt, once it is known what the messages cost."""
+        """A function that makes the receipt, after the messages' tokens are counted."""
         if pending is None:
             return partial(receipt_of_passed_on, turn)
         pending.decision = pending.decision.without(turn.left_out)
@@ -135,7 +135,7 @@ class ReceiptRecorder:
         return partial(receipt_of_turn, turn, pending, forecast)
 
     async def _request_before(self, chat_id: ChatId) -> SentRequest | Sequence[PromptMessage]:
-        """The chat's request before this turn's, as it is known; empty if unknown."""
+        """The chat's previous request, from memory or its receipt; empty if unknown."""
         if known := self._last_requests.get(chat_id):
             return known
         newest = (await self.files.all(chat_id))[:1]

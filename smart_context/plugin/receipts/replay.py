@@ -55,7 +55,7 @@ class Replays:
     async def replay(
         self, chat_id: ChatId, receipt: Receipt, changes: Mapping[str, Any], model: str
     ) -> Receipt:
-        """What a turn would have sent with some settings changed, from chat and notes as now.
+        """What a turn would have sent with other settings, from the current chat and notes.
 
         Args:
             chat_id: The chat.

@@ -8,7 +8,7 @@ from smart_context.plugin.notes.context_prompt import ContextShare
 from smart_context.plugin.receipts.receipt import ReceiptSection
 
 MAX_PATHS = 200
-"""Most files of a role that a receipt names."""
+"""The maximum number of a role's files that a receipt names."""
 
 
 def sections_of(briefing: Briefing, system_tokens: int) -> tuple[ReceiptSection, ...]:

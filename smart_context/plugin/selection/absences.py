@@ -15,10 +15,10 @@ from smart_context.relevance.reasons import Reason, ReasonKind
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Absence:
-    """Why messages are not candidates; shared by all that it applies to, so cheap to count.
+    """Why messages are not candidates; one object for all that it applies to, so cheap to count.
 
     Attributes:
-        reason: In one of the kinds that people read.
+        reason: The reason that people read.
         is_cleared: The user cleared the chat after them, so there is no summary of them.
     """
 
@@ -65,7 +65,7 @@ def absences(
 
 
 def _last_places(messages: Sequence[Message]) -> tuple[int, int]:
-    """The last place that is cleared, and the last that is summarised; -1: none."""
+    """The last cleared position, and the last summarised one; -1 if there is none."""
     place_of = {message.id: place for place, message in enumerate(messages)}
     last = {True: -1, False: -1}
     for summary in messages:

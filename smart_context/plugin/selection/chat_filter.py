@@ -19,7 +19,7 @@ from smart_context.values import JsonObject
 
 ANNOUNCE_AFTER_S = 0.05
 _ATTEMPTS = 5
-"""After this many changes in a row, the last of them announces the filter."""
+"""How often to decide while changes keep coming; the last change then announces the filter."""
 
 _NEXT_MESSAGE = Message(id=MessageId("draft"), role="user", content="…")
 
@@ -37,8 +37,8 @@ class ChatFilter:
         selector: Decides what is in context.
         build_history: Builds what a turn would send.
         emit: Sends an event to all clients.
-        undo_steps: The number of choices of a chat that can be taken back.
-        role_problem: Why the chosen role can't be used; empty if it can.
+        undo_steps: Gives the number of a chat's choices that can be undone.
+        role_problem: Gives why the chosen role can't be used; empty if it can.
     """
 
     chats: ChatStore
@@ -111,15 +111,25 @@ class ChatFilter:
         Raises:
             InvalidParams: If the change refuses a value.
         """
+        await self.change_state(chat_id, change)
+        return await self._announce_now(chat_id)
+
+    async def change_state(
+        self, chat_id: ChatId, change: Callable[[FilterState], FilterState]
+    ) -> None:
+        """Change a chat's state without telling clients.
+
+        Raises:
+            InvalidParams: If the change refuses a value.
+        """
         stored = await self.chats.exists(chat_id)
         try:
             await self.sidecars.change_state(chat_id, change, stored=stored)
         except ValueError as error:
             raise InvalidParams(str(error)) from error
-        return await self._announce_now(chat_id)
 
     async def announce(self, chat_id: ChatId) -> None:
-        """Tell all clients what is in context, in a moment.
+        """Tell all clients what is in context, after a short delay.
 
         Changes come in bursts of which only the last counts, and a turn's own filter goes first.
         """

@@ -1,10 +1,7 @@
-"""The filter of a chat as clients get it, in results and events."""
-
-import numpy as np
+"""A chat's filter as clients get it, in results and events."""
 
 from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.selection.status_line import status_line
-from smart_context.relevance.reasons import KINDS, ReasonKind
 from smart_context.results import FilterResult
 
 HELD_BY_PROVIDER = (
@@ -16,7 +13,7 @@ HELD_BY_PROVIDER = (
 def filter_result(
     view: ChatView, decision: Decision, *, role_problem: str, undo_steps: int
 ) -> FilterResult:
-    """The filter and its result, with all that the page shows of it.
+    """The filter, and its result as the page shows it.
 
     `set_filter` returns it, and `filter_changed` carries it.
     """
@@ -44,11 +41,8 @@ def filter_result(
 
 def _kept_by(decision: Decision) -> dict[str, list[str]]:
     """The messages that each topic keeps."""
-    reasons = decision.selection.reasons
-    if reasons.found is None or decision.selection.fell_back:
-        return {}
+    ids = decision.selection.reasons.ids
     kept: dict[str, list[str]] = {}
-    positions = np.flatnonzero(reasons.kinds == KINDS.index(ReasonKind.TOPIC))
-    for position, topic in zip(positions.tolist(), reasons.found.topics_of(positions), strict=True):
-        kept.setdefault(topic, []).append(reasons.ids[position])
+    for position, topic in decision.selection.kept_by_topic():
+        kept.setdefault(topic, []).append(ids[position])
     return kept

@@ -36,7 +36,7 @@ class ChatView:
         messages: All its stored messages, oldest first, without the one being sent.
         history: The messages that would be sent without a filter, oldest first.
         topics: The public topics of the chat file.
-        is_of_client: Another program keeps the chat, and minds the model's window itself.
+        is_of_client: Another program keeps the chat, and sees to the model's window itself.
         sidecar: What is stored next to the chat.
         more_follow: True if the message being sent is stored already.
         is_held: The provider held the history of the last request, so nothing was left out.
@@ -94,9 +94,9 @@ class ContextSelector:
     Args:
         scorer: Scores messages.
         settings: The vault's.
-        logger: Is told of failures.
-        budget: The history's share of the window; `None` is without limit.
-        patience_s: How long the embedder may take; `None`: as long as it needs.
+        logger: For failures.
+        budget: The history's share of the window; `None` sets no limit.
+        patience_s: How long the embedder may take; `None` sets no limit.
     """
 
     def __init__(
@@ -246,7 +246,7 @@ def protected_ids(view: ChatView) -> frozenset[MessageId]:
 def with_fallen_out(
     history: Sequence[Message], messages: Sequence[Message], wanted: Collection[MessageId]
 ) -> tuple[Message, ...]:
-    """The history with the wanted messages that it lacks, each in its chronological place.
+    """The history plus the wanted messages that it lacks, in chronological order.
 
     Failed and unfinished messages are never brought back, nor a tool's result without its call.
     """

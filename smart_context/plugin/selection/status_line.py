@@ -20,10 +20,10 @@ _OVER_BUDGET = KINDS.index(ReasonKind.OVER_BUDGET)
 
 
 def status_line(view: ChatView, decision: Decision) -> str:
-    """How many of the chat's messages the next turn sends, and what else keeps some out.
+    """How many messages the next turn sends, and what besides the filter keeps some out.
 
-    What the filter leaves out has no ending of its own, since the count tells it. A failed answer
-    and the result of an old tool call have none either, since their messages say so.
+    What the filter leaves out has no ending of its own, since the count shows it. A failed answer
+    and the result of an old tool call have none either, since their messages show it.
     """
     absent = absences(view.messages, decision.candidates)
     total = len(view.messages)

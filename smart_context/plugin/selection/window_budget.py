@@ -21,19 +21,17 @@ class WindowBudget:
     """The tokens that the history may take.
 
     Attributes:
-        window: What the model takes; `None`: not known, so nothing is left out.
-        contexts: Most tokens of the contexts that go with a message.
+        window: Gives the model's window; `None` if unknown, so that nothing is left out.
+        contexts: The maximum tokens of the contexts that go with a message.
     """
 
     window: Callable[[], Window | None] = lambda: None
     contexts: int = 0
 
     def for_contexts(self, budget: int) -> int:
-        """Most tokens of attached contexts: a budget, where 0 is none, within the window."""
+        """The budget of attached contexts, capped by the window; 0 is no limit."""
         window = self.window()
-        if window is None:
-            return budget
-        return window.for_contexts(budget)
+        return budget if window is None else window.for_contexts(budget)
 
     def for_role(self, budget: int) -> int:
         """The role's budget, capped by the window."""
@@ -49,14 +47,14 @@ class WindowBudget:
         has_contexts: bool,
         has_role: bool = False,
     ) -> Selection:
-        """The selection without its oldest messages, as far as they are too much.
+        """The selection without the oldest messages that exceed the window.
 
         Args:
             selection: What is in.
             candidates: The messages that it is about, chronological.
             keep: Standing instructions and what the user pinned: never left out.
-            has_contexts: Whether contexts go with the message.
-            has_role: Whether a role goes with it.
+            has_contexts: True if contexts go with the message.
+            has_role: True if a role goes with it.
         """
         window = self.window()
         if window is None:
@@ -74,7 +72,7 @@ class WindowBudget:
 
 
 def _surely_fits(messages: Sequence[Message], limit: int) -> bool:
-    """True if messages fit by their length alone; a long chat is not read to its end."""
+    """True if messages fit by their length alone; stops as soon as they may not."""
     left = limit
     for message in reversed(messages):
         left -= weight(sent_text(message)) + PER_MESSAGE

@@ -1,4 +1,4 @@
-"""Commands that find the topics of a chat, and say where in it they are."""
+"""Commands that find the topics of a chat, and where in it they are."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable, Mapping
@@ -14,7 +14,7 @@ from smart_context.values import JsonObject
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionCommands:
-    """Starts extractions on demand, and places topics.
+    """Starts extractions on demand, and locates topics.
 
     Attributes:
         topics: Finds the topics of chats.

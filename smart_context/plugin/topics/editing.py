@@ -16,9 +16,10 @@ from smart_context.plugin.choices.undo import Step, TopicEdit, UndoSteps, differ
 from smart_context.plugin.notes.context_changes import ContextChanges
 from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.plugin.selection.selector import ContextSelector
+from smart_context.plugin.topics.updates import TOPICS_UPDATED, topics_payload
 from smart_context.results import PanelResult
 from smart_context.topics.identity import with_ids
-from smart_context.topics.stored import public_topics, stored_sticky_ids, stored_topics, to_stored
+from smart_context.topics.stored import stored_sticky_ids, stored_topics, to_stored
 from smart_context.topics.values import Extraction, Topic
 from smart_context.values import JsonObject
 
@@ -87,10 +88,7 @@ class TopicEditing:
     async def set_threshold(self, chat_id: str, threshold: float | None = None) -> PanelResult:
         """Set a chat's own threshold; leave it out to use that of the settings."""
         checked = check_chat_id(chat_id)
-        try:
-            await self._change_state(checked, lambda state: state.set_threshold(threshold))
-        except ValueError as error:
-            raise InvalidParams(str(error)) from error
+        await self.chat_filter.change_state(checked, lambda s: s.set_threshold(threshold))
         await self.chat_filter.announce(checked)
         return await self.chat_filter.topics(checked)
 
@@ -150,10 +148,7 @@ class TopicEditing:
             raise CommandFailed("This chat has no messages yet, so it has no topics.")
         messages, others = await self.chats.snapshot(checked)
         before = await self.sidecars.of(checked)
-        try:
-            await self._change_state(checked, change)
-        except ValueError as error:
-            raise InvalidParams(str(error)) from error
+        await self.chat_filter.change_state(checked, change)
         if (await self.sidecars.of(checked)).state != before.state:
             known = stored_topics(others.get("topics"), before.topics)
             edited = await self.applied(checked, Extraction(topics=known), messages)
@@ -172,12 +167,6 @@ class TopicEditing:
             self.steps.push(chat_id, step)
             raise
 
-    async def _change_state(
-        self, chat_id: ChatId, change: Callable[[FilterState], FilterState]
-    ) -> None:
-        stored = await self.chats.exists(chat_id)
-        await self.sidecars.change_state(chat_id, change, stored=stored)
-
     async def _store(self, chat_id: ChatId, topics: Sequence[Topic]) -> None:
         def store(document: JsonObject) -> None:
             sticky = stored_sticky_ids(document.get("topics"))
@@ -186,21 +175,11 @@ class TopicEditing:
 
         document = await self.chats.update(chat_id, store, creates=False)
         await self.sidecars.keep_topics(chat_id, topics)
-        self._tell(chat_id, document)
+        self.emit(TOPICS_UPDATED, topics_payload(chat_id, document))
 
     async def _known(self, chat_id: ChatId) -> tuple[Topic, ...]:
         _, others = await self.chats.snapshot(chat_id)
         return stored_topics(others.get("topics"), (await self.sidecars.of(chat_id)).topics)
-
-    def _tell(self, chat_id: ChatId, document: JsonObject) -> None:
-        self.emit(
-            "smart_context.topics_updated",
-            {
-                "chat_id": chat_id,
-                "topics": public_topics(document["topics"]),
-                "total_messages": len(messages_of(document)),
-            },
-        )
 
     async def _counted(
         self, chat_id: ChatId, topics: Sequence[Topic], messages: Sequence[Message]

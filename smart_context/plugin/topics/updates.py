@@ -14,9 +14,17 @@ from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.topics.extraction import TopicExtractor
 from smart_context.topics.identity import with_ids
-from smart_context.topics.stored import stored_sticky_ids, stored_topics, to_stored
+from smart_context.topics.stored import (
+    public_topics,
+    stored_sticky_ids,
+    stored_topics,
+    to_stored,
+)
 from smart_context.topics.values import Extraction
 from smart_context.values import JsonObject
+
+TOPICS_UPDATED = "smart_context.topics_updated"
+"""Event: a chat's topics are stored; see `topics_payload`."""
 
 Emit = Callable[[str, JsonObject], None]
 Edited = Callable[[ChatId, Extraction, Sequence[Message]], Awaitable[Extraction]]
@@ -119,14 +127,7 @@ class TopicUpdates:
 
         document = await self.chats.update(chat_id, store, creates=False)
         await self.sidecars.keep_topics(chat_id, extraction.topics)
-        self.emit(
-            "smart_context.topics_updated",
-            {
-                "chat_id": chat_id,
-                "topics": document["topics"],
-                "total_messages": len(messages_of(document)),
-            },
-        )
+        self.emit(TOPICS_UPDATED, topics_payload(chat_id, document))
         await self.announce(chat_id)
 
     async def _extract(
@@ -142,8 +143,17 @@ class TopicUpdates:
         self.emit("smart_context.extraction", payload)
 
 
+def topics_payload(chat_id: ChatId, document: JsonObject) -> JsonObject:
+    """The payload of `TOPICS_UPDATED`, from a chat's stored document."""
+    return {
+        "chat_id": chat_id,
+        "topics": public_topics(document["topics"]),
+        "total_messages": len(messages_of(document)),
+    }
+
+
 def _readable(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The messages that say something of their own: not unfinished, failed or extracted."""
+    """The messages to find topics in: none that are unfinished, failed or only quote passages."""
     return tuple(
         m for m in messages if not (m.generating or m.error or m.error_code or m.is_extracted)
     )
