@@ -49,6 +49,12 @@ def test_a_reload_takes_few_requests_and_moves_nothing(new_page, server):
     assert page.evaluate(SHIFTS) <= MOST_SHIFT
 
 
+def test_a_row_of_the_list_of_chats_is_as_high_as_it_was_expected_to_be(new_page, server):
+    row = open_chat(new_page, server).locator(".chat-entry").first
+    expected = row.evaluate("(row) => getComputedStyle(row).containIntrinsicSize")
+    assert expected == f"auto {row.bounding_box()['height']:g}px"
+
+
 def test_a_filtered_page_is_shown_before_its_script_starts(new_page, server):
     server.ask("smart_context.set_filter", chat_id="mixed", topics=["boats sail"])
     page = open_chat(new_page, server)
