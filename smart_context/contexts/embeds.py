@@ -15,13 +15,13 @@ from smart_context.vault.markdown.notes import Block, Heading, Link, Outline
 from smart_context.vault.markdown.sections import Range, section_of
 
 MAX_CHARACTERS: Final = 200_000
-"""Most characters of all embeds of one note; one that does not fit stays as written."""
+"""The maximum characters of a note's embeds; an embed that does not fit stays as written."""
 
 MAX_EMBEDS: Final = 500
-"""Most embeds of one note, including nested ones."""
+"""The maximum number of embeds in one note, including nested ones."""
 
 MAX_NESTING: Final = 5
-"""Most levels of embeds within embeds."""
+"""The maximum depth of embeds within embeds."""
 
 OutlineOf = Callable[[str], Outline | None]
 
@@ -51,7 +51,7 @@ class _Expanded:
 
 
 class EmbeddedTexts:
-    """Other texts with their embeds expanded; satisfies `Texts`. For one snapshot.
+    """The vault's texts with their embeds expanded; satisfies `Texts`. For one snapshot.
 
     `![[note]]` or `![alt](note.md)` embeds a note without its properties, a section or a block.
     Its headings are nested below the heading above it. An embed that leads to no note, contains
@@ -77,13 +77,13 @@ class EmbeddedTexts:
     def measured(
         self, paths: Sequence[str], name: Hashable, measure: Callable[[Outline], int]
     ) -> list[int | None]:
-        """A named measure of the outlines of the expanded texts."""
+        """A measure of the outlines of the expanded texts; `name` identifies it for caching."""
         return self._of_expanded(paths, self._texts.measured(paths, name, measure), measure)
 
     def _of_expanded(
         self, paths: Sequence[str], found: list[int | None], measure: Callable[[Outline], int]
     ) -> list[int | None]:
-        """The lengths found, replaced by those of the expanded text where there are embeds."""
+        """The values found, replaced by those of the expanded text where there are embeds."""
         for place, embeds in enumerate(self._texts.measured(paths, "embeds", _count_of_embeds)):
             if embeds and (outline := self.outline(paths[place])):
                 found[place] = measure(outline)
@@ -125,7 +125,7 @@ class EmbeddedTexts:
         return self._known[path]
 
     def _relocated(self, own: Outline, runs: Sequence[Run], outline_of: OutlineOf) -> _Expanded:
-        """The outline and links of the runs, with their places in the expanded text."""
+        """The outline and links of the runs, with their positions in the expanded text."""
         headings: list[Heading] = []
         links: list[tuple[Link, Resolution]] = []
         starts = list(accumulate((run.end - run.start for run in runs), initial=0))

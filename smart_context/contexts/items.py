@@ -36,7 +36,7 @@ _FOLDER, _FILE = stat.S_IFDIR, stat.S_IFREG
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The items, each once, in the order of the list, and the names that give nothing."""
+    """The items, each once and in the order of the list, and the names that lead to nothing."""
 
     items: tuple[Item, ...]
     missing: tuple[str, ...]

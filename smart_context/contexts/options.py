@@ -25,13 +25,13 @@ class ContextOptions:
 
     Attributes:
         link_depth: How many links to follow from the items.
-        inlinks: Take notes that link to an item, too.
+        inlinks: Also include notes that link to an item.
         excluded_headings: Globs; sections whose heading matches are left out.
-        max_len: Most characters of all; 0 is no limit.
+        max_len: The maximum characters in total; 0 is no limit.
         follow_links_in_excluded: Follow links in what was left out.
         order: Within a depth, shortest first or as listed.
-        templates: By depth; -1 is around the whole.
-        max_links_per_item: Most links that are followed from one item; 0 is all.
+        templates: By depth; -1 is around the whole text.
+        max_links_per_item: The maximum number of links followed from one item; 0 is no limit.
         expand_embeds: Put the text of `![[embeds]]` in their place; see `embeds`.
     """
 
@@ -88,7 +88,7 @@ def stored_options(changes: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _count(name: str, value: object) -> int:
-    if value is False:  # accepted for 0
+    if value is False:  # accepted as 0
         return 0
     if not isinstance(value, int) or value is True or value < 0:
         raise ValueError(f"{name}: expected a whole number of 0 or more, found {value!r}")

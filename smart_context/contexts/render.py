@@ -30,7 +30,7 @@ _Tree = dict[str, "_Tree"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stats:
-    """What a text holds of its snapshot.
+    """What a text contains of its snapshot.
 
     Attributes:
         final_length: Characters of the text.
@@ -47,7 +47,7 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A context as text, and what became of its items."""
+    """A context as text, with its statistics."""
 
     context: str
     stats: Stats
@@ -98,7 +98,7 @@ def render(
 
 
 def time_ago(seconds: float) -> str:
-    """A span of time in words, such as "3 days ago"; "just now" below a second."""
+    """A time span in words, such as "3 days ago"; "just now" below a second."""
     for unit, length in _UNITS:
         count = int(seconds // length)
         if count >= 1:

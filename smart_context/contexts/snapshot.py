@@ -1,6 +1,6 @@
-"""What goes into a context, at which depth, and what stays out.
+"""What goes into a context, at which depth, and what is left out.
 
-Works on outlines, so a text that is left out is never read. Reads only through `Texts`.
+Works on outlines, so that a text that is left out is never read. Reads only through `Texts`.
 """
 
 from collections import Counter
@@ -50,7 +50,7 @@ class Snapshot:
     """The texts of a context by depth, and what was left out.
 
     Attributes:
-        items: Depth to key to text, in order; depths with nothing are absent.
+        items: Depth to key to text, in order; empty depths are absent.
         truncated_items: Keys of texts that were cut to fit.
         skipped_items: Keys of texts that did not fit.
         missing_items: Listed names that do not exist or are not text.

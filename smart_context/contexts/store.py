@@ -22,7 +22,7 @@ from smart_context.vault.guarded.paths import status_of
 from smart_context.vault.index.vault_index import VaultIndex
 
 MAX_CONTEXT_BYTES = 16 << 20
-"""Most bytes of a context's file."""
+"""The maximum size of a context's file."""
 
 _MAX_KEY_BYTES = 200
 _AGE = "{{ITEM_TIME_AGO}}"
@@ -152,7 +152,7 @@ class SmartContexts:
         return take_snapshot(selected, options, texts)
 
     def modified(self, keys: Iterable[str]) -> dict[str, float]:
-        """When the files of items were changed, in seconds, by key; without missing files."""
+        """The modification times of items' files, in seconds, by key; without missing files."""
         times: dict[str, float] = {}
         for key in keys:
             try:
@@ -192,7 +192,7 @@ class SmartContext:
         self._contexts = contexts
 
     def get_snapshot(self, opts: Mapping[str, Any] | None = None, **more: Any) -> Snapshot:
-        """The current content, by depth, and what stays out; unknown names are reported in it.
+        """The current content by depth, and what is left out; unknown names are reported in it.
 
         Args:
             opts: Options of this call.
@@ -213,7 +213,7 @@ class SmartContext:
         """The text of a snapshot, by default of the current content; see `render`.
 
         Args:
-            snapshot: Taken before, or made by hand.
+            snapshot: Taken earlier, or made by hand.
             opts: Options of this call.
             more: Options of this call by name; they override `opts`.
 

@@ -96,7 +96,7 @@ def rows_of(file: JsonObject) -> list[tuple[str, str]]:
 
 
 def in_sample_note(kinds: Iterable[Kind], *, has_own_weights: bool) -> str:
-    """Says which figures are in-sample; empty for a user's own chats alone."""
+    """A note on which figures are in-sample; empty if all are of a user's own chats."""
     if all(kind == "chat" for kind in kinds):
         return ""
     if has_own_weights:

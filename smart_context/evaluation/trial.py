@@ -6,6 +6,7 @@ measured is what users get.
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +40,7 @@ from smart_context.relevance.select import ROUNDING
 from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.topics.extraction import TopicExtractor
 from smart_context.topics.stored import to_stored
-from smart_context.topics.values import Extraction, Topic
+from smart_context.topics.values import Extraction
 
 _CHAT = ChatId("measured")
 _FOLDS = 5
@@ -152,7 +153,7 @@ class Trial:
     async def _hold_out(
         self, subject: "_Subject", extraction: Extraction, findings: Findings
     ) -> None:
-        """Measure how well topics find members that were taken out of them."""
+        """Measure how well topics find members that were removed from them."""
         messages = subject.dialogue.messages
         for topic in extraction.topics:
             counts = Counts()
@@ -260,12 +261,7 @@ def _together(decision: Decision, asked: MessageId, before: frozenset[MessageId]
 
 def _without(extraction: Extraction, hidden: frozenset[MessageId]) -> Extraction:
     topics = (
-        Topic(
-            label=topic.label,
-            count=topic.count,
-            message_ids=tuple(i for i in topic.message_ids if i not in hidden),
-            keywords=topic.keywords,
-        )
+        replace(topic, message_ids=tuple(i for i in topic.message_ids if i not in hidden))
         for topic in extraction.topics
     )
-    return Extraction(topics=tuple(topics), sticky_ids=extraction.sticky_ids)
+    return replace(extraction, topics=tuple(topics))

@@ -44,7 +44,7 @@ class SearchableChat:
 
     Attributes:
         vectors: Shape (n, d).
-        background: Its values without any topic.
+        background: Its values without a topic.
         words: Its words.
     """
 
@@ -152,7 +152,7 @@ def score_judged(
 
 
 def _fitting(scores: Floats, topics: Sequence[Places]) -> int | None:
-    """The index of the found topic that has mostly the messages a label keeps; `None` if none."""
+    """The index of the found topic with mostly the messages that a label keeps; else `None`."""
     kept = np.flatnonzero(scores >= PROBABLY)
     if not len(kept) or not topics:
         return None

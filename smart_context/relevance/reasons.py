@@ -52,9 +52,9 @@ class Reason:
 
     Attributes:
         kind: The rule that decided.
-        score: Its best score over the selected topics; `None` if no filter is active.
+        score: The best score over the selected topics; `None` if no filter is active.
         topic: The label of the closest topic; empty if unknown.
-        threshold: The threshold it was compared with.
+        threshold: The threshold that the score was compared with.
         recent: The number of newest messages that are always kept.
         detail: More for the user, such as a summary's date; usually empty.
     """
@@ -150,7 +150,7 @@ class Reasons(Mapping[MessageId, Reason]):
         ids: The messages, chronological.
         kinds: Shape (n,), indices into `KINDS`.
         found: The scores; `None` if no filter is active.
-        threshold: The threshold they were compared with.
+        threshold: The threshold that the scores were compared with.
         recent: The number of newest messages that are always kept.
     """
 
@@ -187,7 +187,7 @@ class Reasons(Mapping[MessageId, Reason]):
         return {message_id: position for position, message_id in enumerate(self.ids)}
 
     def all(self) -> list[Reason]:
-        """The reasons in the messages' order; equal ones may be one object."""
+        """The reasons in the order of the messages; equal ones may be one object."""
         if self.found is not None:
             topics = self.found.topics_of(np.arange(len(self.ids)))
             scores = self.found.best.tolist()

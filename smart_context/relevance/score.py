@@ -42,7 +42,7 @@ class TopicQuery:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Scores:
-    """Scores of n messages for k topics, on the scale that the threshold is on.
+    """Scores of n messages for k topics, on the scale of the threshold.
 
     Attributes:
         labels: The k topics; empty if their names are unknown.
@@ -65,7 +65,7 @@ class Scores:
         return self.topics_of(np.array([position]))[0]
 
     def topics_of(self, positions: NDArray[np.intp]) -> list[str]:
-        """The label of the closest topic for each of these positions; see `topic_of`."""
+        """Like `topic_of`, for each of these positions."""
         if not self.labels:
             return [""] * len(positions)
         return [self.labels[row] for row in self.values[:, positions].argmax(axis=0).tolist()]
@@ -120,7 +120,7 @@ class Assigned:
 def score_enriched(
     labels: Sequence[str], evidence: Evidence, scale: Scale, assigned: Assigned
 ) -> Scores:
-    """Scores on the user's scale, by how much a message stands out in its chat.
+    """Scores on the user's scale, according to how much a message stands out in its chat.
 
     Each message is compared with the label by meaning and by words, together with its neighbours.
     Used for embedding models without a fitted judge.
@@ -131,13 +131,13 @@ def score_enriched(
 
 
 def with_members(by_label: Matrix, vectors: Matrix, assigned: Assigned) -> Matrix:
-    """Shape (k, n): the scores by the labels, adjusted by the known members of topics.
+    """Shape (k, n): the scores from labels, adjusted by the known members of topics.
 
     Messages near the centre of a topic's members score more. The members themselves score at
     least 0.4; members of topics that are not selected score below it.
 
     Args:
-        by_label: Shape (k, n), the scores by the labels alone.
+        by_label: Shape (k, n), the scores from labels alone.
         vectors: Shape (n, d), unit rows or zero rows.
         assigned: The members of topics.
     """
@@ -173,7 +173,7 @@ def _by_label(alike: Matrix, evidence: Evidence) -> Matrix:
 
 
 def _standing_out(raw: Matrix) -> Matrix:
-    """By how many standard deviations a message stands out in its chat, for each topic.
+    """How many standard deviations a message stands out in its chat, for each topic.
 
     A typical spread is mixed in, so that even a chat of three messages has one.
     """
@@ -216,7 +216,7 @@ def _by_members(
 
 
 def _left(likely: NDArray[np.float32]) -> NDArray[np.float32]:
-    """For each message, the share of the total that it and all less likely ones have."""
+    """For each message, the share of the total that it holds together with all less likely ones."""
     order = np.argsort(-likely, kind="stable")
     sums = np.cumsum(likely[order][::-1], dtype=np.float64)[::-1]
     left = np.empty(len(likely), dtype=np.float32)

@@ -32,7 +32,7 @@ Mode = Literal["enriched", "plain"]
 _WARM_CHATS = 8
 _BACKGROUND_MESSAGES = 400
 _FEW_NEW = 32
-"""Up to this many new messages are read at once; more are read in a thread."""
+"""Up to this many new messages are read in the event loop, more in a thread."""
 
 
 @dataclass(slots=True)
@@ -80,7 +80,7 @@ class RelevanceScorer:
         scale: Scale | None = None,
         judge: Judge | None = None,
     ) -> None:
-        """Reads and embeds nothing yet.
+        """Create a scorer; reads and embeds nothing yet.
 
         Args:
             cache: Where vectors come from.
@@ -116,7 +116,7 @@ class RelevanceScorer:
             others: The chat's topics that are not selected.
             more_follow: `messages` is only the beginning of the chat.
             mode: Overrides the scorer's own.
-            on_progress: Called with the number of messages embedded so far, and of all missing.
+            on_progress: Called with the number of missing messages embedded so far, and of all.
 
         Raises:
             ModelFailed: If the embedder fails.

@@ -61,9 +61,9 @@ def select_messages(  # noqa: PLR0913 -- one keyword for each rule
 ) -> Selection:
     """Keep the messages that reach the threshold, and those that stay whatever they score.
 
-    These are sticky, pinned and the newest messages, questions of kept answers, and the rest of
-    kept tool exchanges. Hidden ones go. If no message but sticky ones reaches the threshold, all
-    stay except the hidden ones.
+    Always kept are sticky, pinned and the newest messages, questions of kept answers, and the rest
+    of kept tool exchanges. Hidden messages are left out. If only sticky messages reach the
+    threshold, or none does, all stay except the hidden ones.
 
     Args:
         messages: The n messages of the chat, oldest first.
@@ -71,7 +71,7 @@ def select_messages(  # noqa: PLR0913 -- one keyword for each rule
         threshold: A score equal to it is kept.
         sticky: Standing instructions.
         pinned: Forced in by the user.
-        hidden: Forced out by the user, with their whole tool exchange, whatever else holds.
+        hidden: Forced out by the user, with their whole tool exchange, against all other rules.
         recent: The number of newest messages that stay.
         keep_pairs: A kept answer brings the question before it.
 
@@ -160,14 +160,14 @@ def _set(kinds: Kinds, mask: Mask, kind: ReasonKind) -> None:
 def _bring_companions(
     kinds: Kinds, messages: Sequence[Message], groups: Sequence[Group], *, keep_pairs: bool
 ) -> None:
-    """Let in the rest of kept tool exchanges, and the questions of kept answers if asked to."""
+    """Keep the rest of kept tool exchanges and, if `keep_pairs`, the questions of kept answers."""
     _bring_along(kinds, ReasonKind.TOOL, _with_groups(_is_in(kinds), groups))
     if keep_pairs:
         _bring_along(kinds, ReasonKind.QUESTION, _questions(messages, _is_in(kinds)))
 
 
 def _bring_along(kinds: Kinds, kind: ReasonKind, mask: Mask) -> None:
-    """Let in those of `mask` that are out only because of their score."""
+    """Keep the messages of `mask` that are out only because of their score."""
     _set(kinds, mask & (kinds == _CODE[ReasonKind.BELOW]), kind)
 
 

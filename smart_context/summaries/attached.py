@@ -1,11 +1,11 @@
-"""The attachments of summarised messages: names and keys by which they can still be read."""
+"""The attachments of summarised messages: their names, and keys to read them with."""
 
 from collections.abc import Sequence
 
 from smart_context.chat.messages import Message
 
 MOST = 10
-"""Most attachments that a summary names, the newest ones."""
+"""The maximum number of attachments that a summary names: the newest ones."""
 
 _HEADING = "### Attached"
 _LONGEST = 200

@@ -1,6 +1,7 @@
 """Summarises the older part of a chat, so that the chat can go on without it.
 
-The fast model writes the summary; without one it quotes sentences of the chat, and says so.
+The fast model writes the summary. Without one, the summary quotes sentences of the chat and says
+so.
 """
 
 import asyncio
@@ -27,14 +28,14 @@ from smart_context.topics.shortening import (
 )
 
 PART_TOKENS = 12_000
-"""Most tokens of a chat in one request; a longer chat takes several."""
+"""The maximum tokens of a chat in one request; a longer chat takes several."""
 
 MAX_PARTS = 12
 PATIENCE_S = 180.0
 """How long a model may take for all parts before sentences are quoted instead."""
 
 SUMMARY_TOKENS = 2_000
-"""Most tokens of a summary."""
+"""The maximum tokens of a summary."""
 
 _HEAD = re.compile(r"\A\*Summary of [^\n]*\*\n\n")
 _SECTIONS: Mapping[str, str] = {
@@ -51,8 +52,8 @@ class DigestLimits:
     """The limits of a summary.
 
     Attributes:
-        part_tokens: Most tokens of the chat in one request; the answer needs room, too.
-        summary_tokens: Most tokens of the summary, which goes with each part but the first.
+        part_tokens: The maximum tokens of the chat in one request; the answer needs room, too.
+        summary_tokens: The maximum tokens of the summary, which goes with each part but the first.
         patience_s: How long a model may take for all parts.
     """
 
@@ -86,14 +87,14 @@ async def digest(
     model: ChatModel | None,
     limits: DigestLimits | None = None,
 ) -> str:
-    """A summary in Markdown that says how it was made; a failing model never makes it fail.
+    """A summary in Markdown that says how it was made; if the model fails, sentences are quoted.
 
     It ends with a list of the attachments, so that a model can still ask for them.
 
     Args:
         messages: The messages to summarise, oldest first.
         previous: The summary of what came before; empty if there is none.
-        model: Writes the summary; `None`: sentences are quoted.
+        model: Writes the summary; `None` quotes sentences.
         limits: Override the defaults.
     """
     limits = limits or DigestLimits()

@@ -1,4 +1,4 @@
-"""Summarises a chat by its own sentences, without a language model."""
+"""Summarises a chat with its own sentences, without a language model."""
 
 import math
 import re
@@ -43,7 +43,7 @@ def quoted(messages: Sequence[Message]) -> str:
 
 
 def _telling(messages: Sequence[Message]) -> list[str]:
-    """Sentences that share many words with the chat and few with each other."""
+    """The sentences that share many words with the chat and few with each other."""
     said = [(m, s) for m in messages for s in islice(_sentences(m.text), _MOST_EACH)]
     step = max(1, math.ceil(len(said) / _LOOKED_AT))
     said = said[::step]

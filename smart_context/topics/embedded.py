@@ -31,7 +31,7 @@ class EmbeddedTopicExtractor:
     """Finds topics, members and standing instructions offline; satisfies `TopicExtractor`.
 
     Args:
-        embedder: Gives the messages' vectors; best one that caches them.
+        embedder: Gives the messages' vectors; preferably cached.
     """
 
     def __init__(self, embedder: Embedder) -> None:
@@ -80,7 +80,7 @@ class EmbeddedTopicExtractor:
     async def _named(
         self, talk: Talk, subjects: Sequence[Subject], previous: Sequence[str]
     ) -> list[_Entry]:
-        """The label, positions and parent's label of each topic; parts follow their whole."""
+        """The label, positions and parent's label of each topic; parts follow the wider topic."""
         narrow = [part for subject in subjects for part in subject.parts or (subject.places,)]
         found = await labels_of(talk, narrow, self._embedder, previous=previous)
         names = dict(zip(narrow, found, strict=True))
@@ -101,7 +101,7 @@ class EmbeddedTopicExtractor:
 
 
 def _spoken(messages: Sequence[Message], sticky: frozenset[str]) -> list[Message]:
-    """The messages that can have a topic: no instructions, and no answers that accept one."""
+    """The messages that can have a topic: neither instructions nor the answers to them."""
     spoken: list[Message] = []
     after_instruction = False
     for message in messages:

@@ -13,7 +13,7 @@ from smart_context.topics.reply import ReplyUnusable, parsed_reply
 from smart_context.topics.values import Extraction, Topic
 
 MAX_PROMPT_TOKENS = 24_000
-"""Fits into the windows of current small models, with room for the reply."""
+"""Fits into the window of current small models, with room for the reply."""
 
 
 class ExtractionFailed(SmartContextError):
@@ -72,7 +72,7 @@ class LlmTopicExtractor:
 
 
 def with_keywords(extraction: Extraction, messages: Sequence[Message]) -> Extraction:
-    """The same topics with words that set the messages of each apart from the others."""
+    """The same topics with the keywords that set each one's messages apart."""
     places = {message.id: place for place, message in enumerate(messages)}
     groups = [[places[i] for i in topic.message_ids if i in places] for topic in extraction.topics]
     found = keywords_of([message.text for message in messages], groups)
@@ -80,7 +80,7 @@ def with_keywords(extraction: Extraction, messages: Sequence[Message]) -> Extrac
         replace(topic, keywords=keywords)
         for topic, keywords in zip(extraction.topics, found, strict=True)
     )
-    return Extraction(topics=topics, sticky_ids=extraction.sticky_ids)
+    return replace(extraction, topics=topics)
 
 
 __all__ = [

@@ -6,7 +6,7 @@ from dataclasses import replace
 from smart_context.topics.values import Topic
 
 HUES = 12
-"""The number of hues; `tokens.css` names each."""
+"""The number of hues; `tokens.css` defines each."""
 
 _SAME_MESSAGES = 0.5
 _ATTEMPTS = 64

@@ -81,7 +81,7 @@ def extraction_prompt(
 
 
 def described(message: Message) -> str:
-    """The message's text; for one without text, the names of its other parts."""
+    """The message's text; without text, the names of its other parts."""
     if text := message.text.strip():
         return text
     names = (str(part.get("tool_name") or part.get("type") or "") for part in message.parts)

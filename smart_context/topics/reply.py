@@ -64,7 +64,7 @@ def _document(reply: str) -> Mapping[str, Any]:
 
 
 def _json_values(text: str) -> Iterator[object]:
-    """The JSON values in a text, each from an opening bracket on, outermost first."""
+    """The outermost JSON lists and objects in a text, in order."""
     decoder = json.JSONDecoder()
     position = 0
     for _ in range(_MOST_TRIES):
@@ -122,7 +122,7 @@ def _clamped(count: float, order: Mapping[MessageId, int]) -> int:
 
 
 def _number(value: object) -> float:
-    """A count as models write it; 0 for anything but a number."""
+    """A model's count as a number; 0 for anything else."""
     try:
         number = float(value) if isinstance(value, int | float | str) else 0.0
     except (ValueError, OverflowError):

@@ -7,11 +7,11 @@ import numpy as np
 from smart_context.chat.messages import Message
 
 LINE_TOKENS = 14
-"""Tokens of a message's line besides its text and its id."""
+"""The tokens of a message's line without its text and its id."""
 
 _SHORTEST, _SAMPLED = 40, 120
 _LOOKED_AT = 500
-"""About how many messages the average length is taken from."""
+"""The approximate number of messages that the average length is taken from."""
 
 _FEWEST = 2
 """Fewer messages can't be spread evenly."""
@@ -20,7 +20,7 @@ _ELLIPSIS = " … "
 
 
 def sampled(messages: Sequence[Message], text_of: Callable[[Message], str], room: int) -> list[int]:
-    """Positions of the messages to show: all if they fit when shortened, else some, spread."""
+    """Positions of the messages to show: all if they fit when shortened, else evenly spread."""
     everything = range(len(messages))
     if len(messages) < _FEWEST:
         return list(everything)
@@ -51,7 +51,7 @@ def overhead(messages: Sequence[Message], shown: Sequence[int]) -> int:
 
 
 def most_characters(texts: Sequence[str], room: int) -> int:
-    """The most characters that each text may have so that all fit into `room` tokens."""
+    """The maximum length of a text so that all texts fit into `room` tokens."""
     low, high = _SHORTEST, max(map(len, texts), default=_SHORTEST)
     every = _Texts(texts)
     while low < high:
@@ -64,7 +64,7 @@ def most_characters(texts: Sequence[str], room: int) -> int:
 
 
 class _Texts:
-    """Texts that are to be cut. Of those in ASCII, which most are, only the lengths matter."""
+    """Texts to be cut; only the lengths matter of those in ASCII, which most are."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._lengths = np.array([len(text) for text in texts if text.isascii()], dtype=np.int64)

@@ -20,7 +20,8 @@ def reused_labels(
 ) -> dict[int, str]:
     """The previous labels that still fit, by group; each is used at most once.
 
-    A label fits a group if it is close in meaning and words, and clearly closer than to others.
+    A label fits a group if it is close to it in meaning and words, and clearly closer than to the
+    other groups.
 
     Args:
         previous: The previous labels.

@@ -91,7 +91,7 @@ def stored_sticky_ids(topics: object) -> frozenset[MessageId]:
 
 
 def to_assignments(topics: Iterable[Topic]) -> JsonObject:
-    """The document that says which messages belong to which topic."""
+    """The document that assigns messages to topics."""
     return {
         "version": VERSION,
         "topics": [

@@ -16,7 +16,7 @@ class Topic:
 
     Attributes:
         label: Two to four words in Title Case.
-        count: The number of messages about it; at least 1.
+        count: The number of messages about it; 0 if unknown.
         message_ids: These messages, chronological; empty if unknown.
         keywords: Words that set its messages apart, the most telling first.
         id: Identifies the topic in its chat, even when it is renamed; empty if not yet given.

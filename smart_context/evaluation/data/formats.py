@@ -10,9 +10,10 @@
 | `follow-ups` | list of `{"turn": [{"number", "raw_utterance", …}…]}` | what turns refer to |
 | `chat` | `{"messages": […]}` | held-out messages |
 
-A turn of `questions` is `{"speaker", "dia_id", "text"}`, an entry of its `qa` `{"question",
-"evidence": [dia_id…]}`; `ptkb_provenance` of a turn of `facts` lists the facts that it needs;
-`query_turn_dependence` and `result_turn_dependence` name the turns that a turn refers to.
+A turn of `questions` is `{"speaker", "dia_id", "text"}`, and an entry of its `qa` is `{"question",
+"evidence": [dia_id…]}`. In `facts`, `ptkb_provenance` lists the facts that a turn needs. In
+`follow-ups`, `query_turn_dependence` and `result_turn_dependence` name the turns that a turn refers
+to.
 """
 
 import json
@@ -37,7 +38,7 @@ _EVIDENCE = re.compile(r"[^\s;,]+")
 
 
 def read_dialogues(path: Path, kind: Kind | None = None) -> tuple[Kind, list[Dialogue]]:
-    """Read the dialogues of a file; returns its kind, too.
+    """Read the dialogues of a file; returns its kind and the dialogues.
 
     Args:
         path: A JSON file.

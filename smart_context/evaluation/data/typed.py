@@ -21,11 +21,11 @@ _MANY, _MOST_ABSENT, _SEED = 72, 40, 7
 def as_chats(
     name: str, kind: Kind, dialogues: Sequence[Dialogue]
 ) -> list[tuple[str, Kind, list[Dialogue]]]:
-    """The chats that are measured of a file, in named lists.
+    """The chats to measure from a file, in named lists.
 
     Dialogues of a `typed` file are joined into chats of six subjects, one after the other or each
-    returning, and into chats of up to 72; they are measured alone, too, and of some only a question
-    and its answer, in chats of three. Dialogues with questions get absent topics.
+    returning, and into chats of up to 72. They are also measured alone and, with only the first
+    question and answer of each, in chats of three. Dialogues with questions get absent topics.
     """
     if kind == "questions":
         pick = random.Random(_SEED)  # noqa: S311 -- a repeatable choice
@@ -66,9 +66,9 @@ def chats_of(
     Args:
         dialogues: Each has one question, which names its subject.
         order: One subject after the other, or each in two parts, the second ones shuffled.
-        subjects: The number of dialogues in a chat; too small a rest is left out.
+        subjects: The number of dialogues in a chat; a remainder that is too small is left out.
         rounds: How often the dialogues are dealt.
-        absent: The number of added labels without a word in the chat.
+        absent: The number of added labels that share no word with the chat.
         seed: The seed of the deal.
     """
     pick = random.Random(seed)  # noqa: S311 -- a repeatable deal

@@ -31,7 +31,7 @@ FEWEST_MESSAGES = 6
 MOST_CHATS = 200
 _ABSENT = 16
 _WIDEST = 0.5
-"""A topic with a larger share of its chat's messages is not fitted to: little is set apart."""
+"""A topic with a larger share of its chat's messages is skipped: it sets too little apart."""
 
 
 @dataclass(kw_only=True)
@@ -48,12 +48,12 @@ async def calibrated(
 ) -> Calibration:
     """The scale and judge that fit the newest 200 chats best; stores nothing.
 
-    Topics are those stored with each chat; where there are none, they are found offline.
+    Uses the topics stored with each chat; where there are none, they are found offline.
 
     Args:
         store: The chats.
         embedder: The model to calibrate.
-        scratch: A folder for vectors, thrown away later.
+        scratch: A temporary folder for vectors.
         now: The time in UTC; the clock's by default.
 
     Raises:

@@ -29,7 +29,7 @@ class KnownChat:
     """A chat whose topics are known.
 
     Attributes:
-        messages: All n.
+        messages: All n messages.
         vectors: Shape (n, d).
         topics: Its topics.
         labels: Shape (k, d), the vectors of the topics' labels.
@@ -77,11 +77,11 @@ def fitted_judge(chats: Sequence[KnownChat], null_labels: Matrix, scale: Scale) 
 
 
 def _line(pairs: Sequence[tuple[float, bool]], *, is_balanced: bool) -> Line:
-    """The factor and shift that fit the evidence, near 1 and 0 where there is little of it.
+    """The factor and shift that fit the evidence; near 1 and 0 if there is little of it.
 
     Args:
         pairs: Evidence, and True if it was right.
-        is_balanced: Both outcomes get the same weight, however many there are of each.
+        is_balanced: Both outcomes get the same total weight, however many there are of each.
     """
     evidence = np.array([value for value, _ in pairs], dtype=np.float64)
     right = np.array([is_right for _, is_right in pairs], dtype=np.bool_)

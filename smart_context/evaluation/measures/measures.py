@@ -177,7 +177,7 @@ class Findings:
 
 
 def recalls_of(scores: NDArray[np.float32], evidence: Sequence[int]) -> tuple[float, ...]:
-    """The share of the evidence in the best 10, 20 and 50; of equal scores, the first counts.
+    """The share of the evidence in the best 10, 20 and 50; among equal scores, the first wins.
 
     Args:
         scores: Shape (n,).

@@ -48,7 +48,7 @@ def histogram_of(samples: Sequence[Sample]) -> tuple[Series, Series]:
 
 
 def picture(title: str, drawn: Sequence[tuple[str, Sequence[Sample]]], threshold: float) -> str:
-    """An SVG document: for each file a row with both drawings.
+    """An SVG document with a row of two charts for each file.
 
     Args:
         title: The title, also for screen readers.

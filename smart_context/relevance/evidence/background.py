@@ -1,7 +1,7 @@
-"""A chat without any topic: its stretches of one subject, and its typical similarities.
+"""A chat independent of any topic: its stretches of one subject, and its typical similarities.
 
-All values of a message depend on its neighbours only, computed in fixed blocks: a chat that grew
-message by message has bit for bit the same values as one that was read at once.
+A message's values depend on its neighbours only and are computed in fixed blocks, so a chat that
+grew message by message has bit for bit the same values as one that was read at once.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from smart_context.chat.messages import Message
 from smart_context.llm.models import Matrix
 from smart_context.relevance.evidence.dates import days_of
+from smart_context.relevance.evidence.neighbours import after, before
 from smart_context.relevance.vectors.warm import common_length
 
 BLOCK = 256
@@ -27,16 +28,16 @@ Places = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Background:
-    """A chat's n messages without any topic.
+    """The values of a chat's n messages that don't depend on a topic.
 
     Attributes:
         usual: Shape (n,), the mean cosine of each message with the null labels.
         null_peaks: The largest cosine of each null label with a message.
-        pair_lengths: Shape (n,), the length of the sum of a message's vector and the previous.
-        window_lengths: Shape (n,), the same for a message, the previous and the next.
+        pair_lengths: Shape (n,), the length of the sum of a message's vector and the previous one.
+        window_lengths: Shape (n,), the same for the previous message, this one and the next.
         stretches: Shape (n,), the number of the stretch of one subject that a message is in.
-        sessions: Shape (n,), the number of the session, which ends at a pause; as `stretches` if
-            the messages have no times.
+        sessions: Shape (n,), the number of the session that a message is in, which ends at a
+            pause; equal to `stretches` if there are no pauses or times.
         stretch_begins: The position of each stretch's first message.
         session_begins: The position of each session's first message.
         days: Shape (n,), when each message was written; `None` if unknown.
@@ -58,12 +59,12 @@ class Background:
 
 
 class BackgroundMaker:
-    """Computes a chat's background; keeps what stays valid when messages are added.
+    """Computes a chat's background, and reuses what stays valid when messages are added.
 
     Not for concurrent use.
 
     Args:
-        null_labels: Shape (l, d), unit rows: labels of subjects that chats rarely mention.
+        null_labels: Shape (l, d), unit rows: the vectors of subjects that chats rarely mention.
         as_embedded: Maps cosines of another model to the scale of the embedded one.
     """
 
@@ -124,8 +125,8 @@ class BackgroundMaker:
             near = self._as_embedded(block @ self._columns)
             usual.append(near.mean(axis=1)[: end - begin])
             peaks.append(near[: end - begin].max(axis=0))
-            before = [whole[_REACH - step : len(whole) - step] for step in range(1, _REACH + 1)]
-            linked = np.stack([np.einsum("ij,ij->i", block, rows) for rows in before])
+            earlier = [whole[_REACH - step : len(whole) - step] for step in range(1, _REACH + 1)]
+            linked = np.stack([np.einsum("ij,ij->i", block, rows) for rows in earlier])
             links.append(self._as_embedded(linked)[:, : end - begin])
         self._usual = np.concatenate(usual)
         self._links = np.concatenate(links, axis=1)
@@ -137,15 +138,13 @@ class BackgroundMaker:
         pauses = _pauses(days)
         changes = _changes(one, two, three) & (is_answer == 0)
         stretches = _numbered(changes | pauses)
-        after = np.append(one[1:], np.float32(0))
-        across = np.append(two[1:], np.float32(0))
         empty = np.zeros(len(self._peaks.T), dtype=np.float32)
         sessions = _numbered(pauses) if pauses.any() else stretches
         return Background(
             usual=self._usual,
             null_peaks=self._peaks.max(axis=0) if len(self._peaks) else empty,
             pair_lengths=_length(2 + 2 * one),
-            window_lengths=_length(3 + 2 * (one + after + across)),
+            window_lengths=_length(3 + 2 * (one + after(one) + after(two))),
             stretches=stretches,
             sessions=sessions,
             stretch_begins=np.flatnonzero(np.diff(stretches, prepend=-1)),
@@ -161,11 +160,9 @@ def _unchanged(cosines: Matrix) -> Matrix:
 
 
 def _changes(one: Floats, two: Floats, three: Floats) -> NDArray[np.bool_]:
-    """True where two messages have little in common with the two before them."""
-    after = np.append(one[1:], np.float32(0))
-    across = one + two + np.append(two[1:], np.float32(0)) + np.append(three[1:], np.float32(0))
-    before = np.append(np.float32(0), one[:-1])
-    lengths = _length(2 + 2 * before) * _length(2 + 2 * after)
+    """True where a message and the next one have little in common with the two before them."""
+    across = one + two + after(two) + after(three)
+    lengths = _length(2 + 2 * before(one)) * _length(2 + 2 * after(one))
     found: NDArray[np.bool_] = across / lengths < _CHANGE
     return found
 

@@ -1,4 +1,4 @@
-"""Reads the days, months and years that a text names: "in August 2023", "am 7. Mai"."""
+"""Finds the days, months and years that a text names: "in August 2023", "am 7. Mai"."""
 
 import calendar
 import re
@@ -38,7 +38,7 @@ _AFTER_DAYS = 14.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Period:
-    """A year, month or day that a text names; parts that it leaves open are `None`."""
+    """A year, month or day that a text names; parts that it doesn't name are `None`."""
 
     year: int | None = None
     month: int | None = None
@@ -46,7 +46,7 @@ class Period:
 
 
 def periods_of(text: str) -> list[Period]:
-    """The days, months and years that a text names, in the languages of topic labels."""
+    """The days, months and years that a text names, in any language of topic labels."""
     lowered = text.lower()
     found = [
         _period(year, month, day)
@@ -71,7 +71,7 @@ def days_of(stamps: Sequence[str]) -> NDArray[np.float32]:
 
 
 def dated(text: str, days: NDArray[np.float32] | None) -> NDArray[np.float32] | None:
-    """Shape (n,): 1 for messages of the days that the text names, less in the two weeks after.
+    """Shape (n,): 1 for messages of the days that the text names, less for the two weeks after.
 
     People often report events some days later. `None` if the text names no day, or if no message
     has a time.
@@ -91,7 +91,7 @@ def dated(text: str, days: NDArray[np.float32] | None) -> NDArray[np.float32] | 
 
 
 def _spans(period: Period, of_chat: Sequence[int]) -> list[tuple[float, float]]:
-    """The first day and the one after the last, for each year that the chat has."""
+    """The first day and the day after the last one, for the named year or each year of the chat."""
     years = [period.year] if period.year else of_chat
     spans: list[tuple[float, float]] = []
     for year in years:

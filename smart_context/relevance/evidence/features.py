@@ -1,4 +1,4 @@
-"""The features that tell if a chat is about a label, and which of its messages are."""
+"""The features that show if a chat is about a label, and which of its messages are."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class LabelEvidence:
     """The evidence on one label in a chat of n messages.
 
     Attributes:
-        background: The chat without any topic.
+        background: The chat's values without a topic.
         close: Shape (n,), cosines of label and messages, on the scale of the embedded model.
         lexical: Shape (n,), the share of the label's words in a message; rare words weigh more.
         words: For each of the label's words, its rarity and the positions of messages with it.
@@ -75,7 +75,7 @@ class FirstPass:
 
     Attributes:
         candidates: Shape (m,), ascending: the likeliest messages, or all of a short chat.
-        likely: Shape (n,), a first estimate of how likely each message is about the label.
+        likely: Shape (n,), a first estimate of each message's likelihood to be about the label.
         rows: Shape (f, m), the first f of the `FEATURES` of the candidates.
         whole: The `CHAT_FEATURES`.
         top: The few likeliest messages; the second pass compares with their centre.
@@ -121,9 +121,9 @@ def second_pass(first: FirstPass, near: Floats, background: Background) -> Matri
     """Shape (len(FEATURES), m): all features, with nearness to the likeliest messages.
 
     Args:
-        first: The first evidence.
+        first: The features of the first pass.
         near: Shape (n,), the cosines of the messages with the centre of the likeliest ones.
-        background: The chat without any topic.
+        background: The chat's values without a topic.
     """
     rows, chosen = first.rows, first.candidates
     window = ((before(near) + near + after(near)) / background.window_lengths)[chosen]
@@ -213,7 +213,7 @@ def _grouped(evidence: LabelEvidence) -> dict[str, _Grouped]:
 
 
 def _candidates(likely: Floats) -> Places:
-    """Positions of the 768 likeliest messages, and of all that are close to the best."""
+    """Positions of the 768 likeliest messages, and of all that are nearly as likely as the best."""
     count = len(likely)
     if count <= _CANDIDATES:
         return np.arange(count)
@@ -235,7 +235,7 @@ _PRODUCTS = (
 
 
 def _whole(evidence: LabelEvidence, local: Mapping[str, Floats]) -> dict[str, float]:
-    """The `CHAT_FEATURES`, which tell if the chat mentions the topic at all."""
+    """The `CHAT_FEATURES`, which show if the chat mentions the topic at all."""
     back, co = evidence.background, evidence.close
     best = float(co.max())
     few = np.partition(co, -3)[-3:] if len(co) > _FEWEST else co

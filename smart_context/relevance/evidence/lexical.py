@@ -1,8 +1,8 @@
 """Finds the messages of a chat that use a label's words.
 
-Nothing is indexed ahead: a word is looked up on first use, by searching for its stem as plain
+Nothing is indexed in advance: a word is looked up on first use, by searching for its stem as plain
 text, and only messages that contain it are split into words. Results are kept and extended as the
-chat grows, so a turn costs only what is new.
+chat grows, so the cost of a turn depends only on what is new.
 """
 
 import re
@@ -47,7 +47,7 @@ class ChatWords:
         self._searched: dict[str, int] = {}
 
     def place(self, messages: Sequence[Message]) -> None:
-        """Take these messages; costs as much as those that changed.
+        """Set the chat's messages; the cost depends only on those that changed.
 
         Known messages after the last one are kept, since they are often asked for next.
         """
@@ -77,7 +77,7 @@ class ChatWords:
     def shares(self, queries: Sequence[str]) -> Matrix:
         """Shape (len(queries), n): the share of a query's words in each message, 0 to 1.
 
-        Rare words weigh more. A query of stop words only gives zeros.
+        Rare words weigh more. A query of only stop words gives zeros.
         """
         found = np.zeros((len(queries), len(self.lengths)), dtype=np.float32)
         for row, query in zip(found, queries, strict=True):

@@ -1,7 +1,7 @@
 """The user's scale of similarity: 0.4 means "probably about it", whatever the embedding model.
 
 Cosines have different ranges in different models: a label and a message about it may have 0.2 in
-one and 0.7 in another. A `Scale` maps cosines to the numbers that the user sets and sees.
+one and 0.7 in another. A `Scale` maps cosines to the scores that the user sees and sets.
 """
 
 from dataclasses import dataclass

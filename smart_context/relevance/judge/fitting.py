@@ -57,7 +57,7 @@ class Calibration:
         others: The number of pairs of a label with a message about something else.
         about_quantiles: Similarities of messages about the topic, at each of `QUANTILES` per cent.
         other_quantiles: The same for messages about something else.
-        auc: How often a message about the topic is more similar than one about something else.
+        auc: The share of pairs in which the message about the topic is more similar than the other.
         judge: The judge for this model; `None` if none was fitted.
     """
 
@@ -147,7 +147,7 @@ def fitted(
 
 
 def store_calibration(folder: Path | Place, calibration: Calibration) -> Path:
-    """Write it into the memory folder; returns the file.
+    """Write a calibration into the memory folder; returns the file.
 
     Raises:
         StoreFailed: If it can't be written; the old file is intact.
@@ -231,9 +231,9 @@ def _check_enough(near: Similarities, far: Similarities, topics: int) -> None:
 
 
 def _dividing(near: Similarities, far: Similarities) -> float:
-    """The value that divides both kinds best, if both were equally frequent.
+    """The value that separates both kinds best if both are equally frequent.
 
-    There the sum of both errors is smallest; of several such values, the mean.
+    There the sum of both error rates is smallest; among several such values, the mean.
     """
     places = np.linspace(
         min(float(np.median(far)), float(np.median(near))), float(np.quantile(near, 0.95)), 201

@@ -94,7 +94,7 @@ def presence_evidence(whole: Mapping[str, float], weights: Weights) -> float:
 
 
 def ranking(features: Matrix, whole: Mapping[str, float], weights: Weights) -> Floats:
-    """Shape (n,): a larger rank is likelier about the topic, within this chat."""
+    """Shape (n,): the larger, the likelier a message is about the topic, within this chat."""
     x = np.clip((features - weights.mean[:, None]) / weights.spread[:, None], -_CLIP, _CLIP)
     factors = np.array([1, whole["words"], whole["size"] - 1], dtype=np.float32)
     chat = np.array([*(whole[name] for name in CHAT_FEATURES), 1], dtype=np.float32)
@@ -139,9 +139,9 @@ def posterior_evidence(
 def scores_of(likely: Floats, ranks: Floats, present: float) -> Floats:
     """Shape (n,): scores on the user's scale.
 
-    The likeliest message scores 1. Messages score at least 0.4 until those above them hold 98 %
-    of the probability; one that is far less likely than the best scores less. If the chat
-    probably doesn't mention the topic, all score less.
+    The likeliest message scores 1. From there on, messages score at least 0.4 until those above
+    them hold 98 % of the probability; one that is far less likely than the best scores less. If the
+    chat probably doesn't mention the topic, all score less.
     """
     order = np.lexsort((-ranks, -likely))
     sums = np.cumsum(likely[order][::-1], dtype=np.float64)[::-1]

@@ -24,7 +24,8 @@ class Weights:
 
     Attributes:
         null_labels: Shape (l, d), unit rows: the embedded model's vectors of `null_labels()`.
-        presence: Shape (c' + 1,): for presence in the chat; the last is the constant.
+        presence: Shape (c' + 1,): for presence in the chat, where c' includes the products; the
+            last is the constant.
         mean: Shape (f,), the features' means.
         spread: Shape (f,), the features' standard deviations.
         linear: Shape (3, f): for the rank of a message; the second row times the number of the

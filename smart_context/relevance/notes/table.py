@@ -1,7 +1,7 @@
 """The vectors of notes: a file that can be deleted at any time, and a matrix in memory.
 
-Both hold 16-bit floats: 768 bytes a note at 384 dimensions, 38 MB for 50,000 notes. Cosines lose
-less than 0.001 by it.
+Both hold 16-bit floats: 768 bytes per note at 384 dimensions, 38 MB for 50,000 notes. This changes
+cosines by less than 0.001.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ from smart_context.llm.models import Matrix
 from smart_context.vault.guarded.walk import FileStamp
 
 MOST_NOTES = 100_000
-"""Further notes are not taken in."""
+"""The maximum number of notes; further ones are not added."""
 
 _SCHEMA = """CREATE TABLE IF NOT EXISTS notes (
     path TEXT PRIMARY KEY, mtime_ns INTEGER, size INTEGER, inode INTEGER, digest BLOB, vector BLOB
@@ -79,7 +79,7 @@ class NoteTable:
             return None if card is None else card.digest
 
     def put(self, cards: Sequence[Card], vectors: Matrix) -> None:
-        """Give notes their vectors, shape (len(cards), d)."""
+        """Store the vectors of notes, shape (len(cards), d)."""
         with self._lock:
             for card, vector in zip(cards, vectors, strict=True):
                 self._put(card, vector.astype(np.float16))
@@ -118,7 +118,7 @@ class NoteTable:
             return paths, found[:, list(self._places.values())]
 
     def _has(self, stamp: FileStamp) -> bool:
-        """True if a note has its vector; a stamp without a time may be of another text."""
+        """True if a note has a current vector; a stamp without a time proves nothing."""
         card = self._cards.get(stamp[0])
         return card is not None and card.stamp == stamp and stamp[1] != 0
 

@@ -53,7 +53,7 @@ class NoteVectors:
 
         Args:
             stamps: The notes.
-            within_s: Begin no batch after this time; the first one is always done.
+            within_s: No batch begins after this time; the first one is always embedded.
             rest: The pause after each batch, as a share of the time it took.
 
         Returns:

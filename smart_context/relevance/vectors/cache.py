@@ -1,8 +1,8 @@
 """The vectors of a chat's messages: embedded once, stored next to the chat, cached in memory.
 
 See docs/chats.md. A small chat has one JSON file, rewritten for each addition. A larger one
-appends to a journal next to it, so adding a message costs the same at any length; `fold` merges
-both when the chat is idle.
+appends to a journal next to it, so that adding a message costs the same at any length; `fold`
+merges both when the chat is idle.
 """
 
 import asyncio
@@ -88,7 +88,7 @@ class EmbeddingCache:
             messages: All n messages of the chat. Vectors of others are dropped when the file is
                 next written.
             more_follow: `messages` is only the beginning of the chat; nothing is dropped. If all
-                of them have vectors, the call doesn't wait for others.
+                of them have vectors, the call doesn't wait for other calls.
             on_progress: Called after each batch.
 
         Raises:

@@ -7,7 +7,7 @@ from smart_context.llm.models import Matrix
 
 _BLOCK_ROWS = 512
 _FEW_QUERIES = 4
-"""Up to this number of queries, one product each is faster than one for all."""
+"""Up to this many queries, one product for each is faster than one for all."""
 
 _UNIT_TOLERANCE = 1e-5
 

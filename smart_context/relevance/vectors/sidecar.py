@@ -1,7 +1,7 @@
 """The files of a chat's vectors: the JSON file of docs/chats.md and a journal next to it.
 
 The journal is a line of JSON (version, model, dimensions) followed by records: the key's length, a
-checksum, the key, the vector. Reading stops at a record that a crash cut off.
+checksum, the key, the vector. Reading stops at a record that a crash cut short.
 """
 
 import base64
@@ -164,7 +164,7 @@ class Sidecar:
 
 
 def _read_patiently(content: bytes) -> _Document:
-    """Read what pydantic refuses but we may have written: ids with lone surrogates."""
+    """Read what pydantic refuses although we may have written it: ids with lone surrogates."""
     document = json.loads(content.decode("utf-8", "surrogatepass"))
     vectors = document["vectors"]
     if not isinstance(vectors, dict) or type(document["dimensions"]) is not int:

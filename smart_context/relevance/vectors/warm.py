@@ -16,10 +16,10 @@ Keyed = tuple[str, str]
 
 
 class WarmChat:
-    """Vectors by key, and the messages that they were last asked for.
+    """Vectors by key, and the messages that they were last requested for.
 
     `place` takes the chat's messages and returns those without a vector; `add` takes the missing
-    vectors; `matrix` gives the rows in the messages' order. One caller at a time.
+    vectors; `matrix` returns the rows in the messages' order. One caller at a time.
     """
 
     def __init__(self, sidecar: Sidecar, stored: Stored) -> None:
@@ -44,24 +44,24 @@ class WarmChat:
 
     @property
     def has_leavers(self) -> bool:
-        """True if there are vectors of messages that were edited or deleted."""
+        """True if there are vectors of messages that were since edited or deleted."""
         return len(self._rows) > len(self._present())
 
     def ready(self, messages: tuple[Message, ...]) -> Matrix | None:
-        """The rows of the messages that `matrix` was last made for, or of the first of them.
+        """The rows of the messages that `matrix` was last called for, or of the first of them.
 
         `None` for other messages, and before `matrix` was called. The only method that may run
-        while another one does.
+        while another one runs.
         """
         known, rows = self._last
         return rows[: len(messages)] if messages and messages == known[: len(messages)] else None
 
     def is_all(self, messages: tuple[Message, ...]) -> bool:
-        """True if `matrix` was last made for this number of messages."""
+        """True if `matrix` was last called for this number of messages."""
         return len(messages) == len(self._last[0])
 
     def place(self, messages: tuple[Message, ...]) -> list[Keyed]:
-        """Take these messages; returns those to embed, each once, in order."""
+        """Set the messages; returns those to embed, each once, in order."""
         same = common_length(messages, self._messages)
         del self._keys[same:]
         self._keys += [_key(message) for message in messages[same:]]
@@ -83,8 +83,8 @@ class WarmChat:
         """Add vectors.
 
         Returns:
-            True if they have the dimension of the others. If not, the model has changed under its
-            name: the others are dropped.
+            True if they have the dimension of the others. If not, another model has taken the
+            name, and the others are dropped.
         """
         fits = not self._rows or vectors.shape[1] == self._vectors.width
         if not fits:

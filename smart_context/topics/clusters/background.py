@@ -5,14 +5,14 @@ from smart_context.topics.clusters.unit_length import at_unit_length
 
 
 def without_background(vectors: Matrix, limit: float) -> Matrix:
-    """Subtract from the rows what they share, until they differ enough; returns unit rows.
+    """Subtract what the rows have in common until they differ enough; returns unit rows.
 
     In a chat about one field, or in a language that the model hardly knows, all messages are
-    alike; the rest then sets them apart.
+    similar; what remains then sets them apart.
 
     Args:
         vectors: Shape (n, d), unit rows.
-        limit: The largest mean cosine of two rows that is left as it is.
+        limit: Rows with at most this mean cosine are returned unchanged.
     """
     mean = vectors.mean(axis=0)
     if _alikeness(vectors) <= limit:

@@ -83,7 +83,7 @@ def subjects_of(
         most: The largest number of subjects.
         refers_back: For each message, True if its words point to earlier ones.
         ordinary: The mean vector of everyday messages.
-        is_read: True if the embedding model knows the chat's language.
+        is_read: The embedding model knows the chat's language.
     """
     count = len(vectors)
     if not count:
@@ -109,7 +109,7 @@ def subjects_of(
 
 
 def _rows(vectors: Matrix, lexical: Matrix, ordinary: Vector | None, *, is_read: bool) -> Matrix:
-    """Unit rows of meaning and words, without what everyday and all of these messages share."""
+    """Unit rows of meaning and words, without what these and everyday messages have in common."""
     prior = np.zeros(vectors.shape[1], dtype=np.float32) if ordinary is None else ordinary
     mean = (vectors.sum(axis=0) + _PRIOR * prior) / (len(vectors) + _PRIOR)
     limit, weight = (_ALIKENESS, _WORDS) if is_read else (_ALIKENESS_UNREAD, _WORDS_UNREAD)
@@ -118,9 +118,10 @@ def _rows(vectors: Matrix, lexical: Matrix, ordinary: Vector | None, *, is_read:
 
 
 def _bonus(directions: Matrix, units: Labels, refers_back: Sequence[bool] | None) -> Floats:
-    """What is added to the similarity of each unit and the previous one.
+    """The bonus for the similarity of each unit to the previous one.
 
-    Nothing if they have nothing in common; that only holds for a language that the model knows.
+    Little or none if the two have nothing in common, which can only be judged in a language that
+    the model knows.
     """
     bonus = np.full(len(directions) - 1, _BONUS, dtype=np.float32)
     if refers_back is not None:
@@ -149,8 +150,8 @@ def _with_offshoots(
 ) -> NDArray[np.intp]:
     """Merge short groups into the most similar group next to or around them.
 
-    A single question with its answer needs less similarity in a long chat, and hardly any between
-    two of the same group.
+    In a long chat, a single question with its answer needs less similarity; between two units of
+    the same group it needs hardly any.
     """
     root = root.copy()
     held = np.bincount(root, sizes, len(root))

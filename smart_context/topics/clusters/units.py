@@ -39,7 +39,7 @@ def units_of(is_answer: Sequence[bool]) -> Labels:
 
 
 def coarser(units: Labels, rows: Matrix, most: int) -> Labels:
-    """At most `most` units: those that are most similar to the previous one are joined to it."""
+    """At most `most` units: those most similar to their previous one are joined to it."""
     count = int(units[-1]) + 1 if len(units) else 0
     if count <= most:
         return units
@@ -67,7 +67,7 @@ def merges(
 
     Args:
         rows: Shape (u, d), unit rows in order of time.
-        bonus: The similarity that is added for neighbours in time; shape (u - 1,) for one each.
+        bonus: The similarity added between neighbours in time: one number, or shape (u - 1,).
         sizes: The number of messages of each row.
         most: The maximum number of messages in a group.
     """

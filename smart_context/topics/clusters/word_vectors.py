@@ -1,4 +1,4 @@
-"""The words of messages as short vectors, so that shared words count besides meaning."""
+"""The words of messages as short vectors, so that shared words count as well as meaning."""
 
 import math
 import zlib
@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from smart_context.llm.models import Matrix
 from smart_context.text.words import content_words
+from smart_context.topics.clusters.unit_length import at_unit_length
 
 _WIDTH = 256
 _WEIGHT = 0.3
-"""The squared length of a row: the weight of words, relative to an embedding's 1."""
+"""The squared length of a row: the weight of words, where an embedding has 1."""
 
 
 def word_vectors(texts: Sequence[str]) -> Matrix:
@@ -32,8 +33,7 @@ def word_vectors(texts: Sequence[str]) -> Matrix:
                 rarity = math.log(1 + len(texts) / holding[word])
                 directions[word] = _direction(word) * np.float32(rarity)
             rows[place] += directions[word]
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.where(lengths > 0, lengths, 1) * math.sqrt(_WEIGHT), np.float32)
+    return np.asarray(at_unit_length(rows) * math.sqrt(_WEIGHT), dtype=np.float32)
 
 
 def _direction(word: str) -> NDArray[np.float32]:

@@ -43,7 +43,7 @@ def _last_word(part: str) -> str:
 
 
 def is_courtesy(text: str) -> bool:
-    """True if a message says nothing but a greeting, thanks, or the like."""
+    """True if a message is only a greeting, thanks or the like."""
     if UNSPACED_RUN.search(text):
         return len(text) <= _LONGEST_UNSPACED and _is_all_courtesies(text)
     words = _words(text)
@@ -78,7 +78,7 @@ def _words(text: str) -> list[str]:
 
 
 def _is_all_courtesies(text: str) -> bool:
-    """True if next to nothing is left of a text without spaces when its courtesies are removed."""
+    """True if a text without spaces has almost nothing left once its courtesies are removed."""
     rest = text
     for courtesy in _unspaced_courtesies():
         rest = rest.replace(courtesy, "")
@@ -100,13 +100,13 @@ def _courtesies() -> frozenset[str]:
 
 @cache
 def _unspaced_courtesies() -> tuple[str, ...]:
-    """Those in scripts without spaces, the longest first: they contain shorter ones."""
+    """Courtesies in scripts without spaces, the longest first, since they contain shorter ones."""
     found = filter(UNSPACED_RUN.match, _courtesies())
     return tuple(sorted(found, key=lambda word: (-len(word), word)))
 
 
 def _is_speaker(word: str, speakers: AbstractSet[str]) -> bool:
-    """True if a word is a speaker's name, or short for it."""
+    """True if a word is a speaker's name, or its beginning."""
     name = _POSSESSIVE.sub("", word)
     return any(
         name == speaker or (len(name) >= _SHORTEST_NICKNAME and speaker.startswith(name))

@@ -32,7 +32,7 @@ def whole_phrase(part: str, texts: Sequence[str]) -> str:
 
 
 def _with_katakana(part: str, texts: Sequence[str]) -> str:
-    """The phrase with the rest of a loan word that it would cut."""
+    """The phrase, extended by the rest of a loan word that it would cut."""
     before = f"[{_KATAKANA}]*" if _KATAKANA_FIRST.match(part) else ""
     after = f"[{_KATAKANA}]*" if _KATAKANA_LAST.search(part) else ""
     if not before and not after:
@@ -43,7 +43,7 @@ def _with_katakana(part: str, texts: Sequence[str]) -> str:
 
 
 def _grown(part: str, texts: Sequence[str]) -> str:
-    """The phrase with the neighbours that it has everywhere.
+    """The phrase, extended by the characters that surround it wherever it occurs.
 
     A whole word has different neighbours; a piece of a name always has the same ones. Empty if
     the longer phrase begins with a verb.

@@ -89,7 +89,7 @@ def with_nearness(candidates: Sequence[Candidate], nearness: Matrix) -> list[Can
 
     Args:
         candidates: Phrases, or pairs.
-        nearness: Shape (n,): how much nearer each is to this group than to the others.
+        nearness: Shape (n,): how much closer each is to this group than to the others.
     """
     return [
         replace(candidate, near=float(near) * _trust(candidate))
@@ -103,7 +103,7 @@ def rank(candidate: Candidate) -> tuple[float, str]:
 
 
 def _trust(candidate: Candidate) -> float:
-    """The weight of nearness: of scripts without spaces, models hardly know words."""
+    """The weight of nearness; models hardly know words of scripts without spaces."""
     return 1.0 if candidate.is_spaced else _NEAR_UNSPACED
 
 
@@ -132,7 +132,7 @@ def _candidate(phrase: Phrase, single: Mapping[str, Phrase], group: Group) -> Ca
 
 
 def _shape(phrase: Phrase, group: Group) -> float:
-    """The weight of a phrase's form: several words say more, above all if repeated."""
+    """The weight of a phrase's form: several words say more, especially if repeated."""
     if not phrase.is_spaced:
         return _CHARACTER * (min(_LONG, len(phrase.text)) - 2)
     if len(phrase.words) == 1:

@@ -45,7 +45,7 @@ class Phrase:
 
     @property
     def text(self) -> str:
-        """A spelling with capitals inside, or else the most common; of equal ones the shortest."""
+        """A spelling with inner capitals, else the most common; among equals, the shortest."""
         return min(
             self.spellings,
             key=lambda text: (text[1:] == text[1:].lower(), -self.spellings[text], len(text), text),

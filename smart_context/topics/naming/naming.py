@@ -27,7 +27,7 @@ _READ = 120
 _ASKED, _ANSWERED = 1.0, 0.7
 _CONTRAST = 0.3
 _ONE_WORD = 0.12
-"""By how much a name of one word must be better than one of several."""
+"""How much better a name of one word must be than one of several words."""
 
 _PLAIN_WORDS = 3
 
@@ -40,7 +40,7 @@ class Talk:
         texts: Their texts.
         vectors: Shape (n, d), their embeddings.
         is_answer: For each message, True if it is an answer; questions count more.
-        speakers: The lower-cased names of the speakers, which name no subject.
+        speakers: The lower-cased names of the speakers, which can't be labels.
     """
 
     texts: Sequence[str]

@@ -12,13 +12,13 @@ from smart_context.topics.naming.words.tokens import Token, plain_text, tokens_o
 _READ, _LONGEST, _SHORTEST = 300_000, 3_000, 200
 _READ_FOR_LANGUAGE = 300
 _DENSITY = 3
-"""The number of English characters that say as much as a Chinese one."""
+"""How many English characters carry as much meaning as one Chinese character."""
 
 
 def phrases_of(
     texts: Sequence[str], groups: Sequence[Sequence[int]], answers: AbstractSet[int] = frozenset()
 ) -> list[Phrase]:
-    """The candidates in the messages of `groups`, with the positions of those that use them.
+    """The candidates in the messages of `groups`, with the positions of the messages using them.
 
     Only the beginning of long messages is read, and less of each in larger groups.
 

@@ -40,7 +40,7 @@ _NUMBERS = frozenset("三四五六七八九十百千万萬")
 _COUNTED = _NUMBERS | frozenset(
     "个個天年月日号號时時点點分块塊元度斤克公米里裡层層间間小周週星只隻次种種位条條份岁歲成倍"
 )
-"""Characters after a number that is an amount, unlike in the name `三文鱼`."""
+"""Characters after which a number is an amount, unlike in the name `三文鱼`."""
 
 _VERBS = frozenset("带帶住坐走买買找放吃喝选選装裝看做有定订訂留")
 """Verbs at the beginning of a phrase of three characters or more."""
@@ -78,7 +78,7 @@ def _phrase(piece: str, places: set[int], noun: float) -> Phrase:
 
 
 def stretches_of(text: str) -> Iterator[str]:
-    """The parts of a text between spaces, marks, and words that are not part of a name."""
+    """The parts of a text between spaces, marks, and words that can't be part of a name."""
     for run in UNSPACED_RUN.findall(text):
         yield from (stretch for stretch in _SPLIT.split(run) if len(stretch) >= _FEWEST)
 

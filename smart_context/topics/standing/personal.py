@@ -1,7 +1,7 @@
 """Finds the facts that users state about themselves, and those that matter to the chat.
 
 "I'm vegetarian." or "My uncle likes old books." asks nothing, yet later answers need it. Such a
-message becomes sticky if the rest of the chat is close to it. An instruction always holds, a fact
+message becomes sticky if the rest of the chat is close to it: an instruction always holds, a fact
 only where it matters.
 """
 
@@ -50,9 +50,9 @@ def personal_statements(messages: Sequence[Message]) -> list[int]:
     """Positions of the user's messages that state a fact about them and ask nothing.
 
     Tastes, traits, health, home and family always count. What users own, did or bought counts only
-    in a note without a long answer: most who mention it want help with it. In several messages in
-    a row, all that users say about themselves counts. Where both sides talk about themselves,
-    answered statements are small talk, except diagnoses.
+    in a note without a long answer, because most people who mention it want help with it. In
+    several messages in a row, everything that users say about themselves counts. Where both sides
+    talk about themselves, answered statements are small talk, except diagnoses.
     """
     is_small_talk = _is_small_talk(messages)
     found: list[int] = []
@@ -88,7 +88,7 @@ def _tells_of_own_life(plain: str) -> bool:
 
 
 def is_personal(text: str, *, is_note: bool = False) -> bool:
-    """True if a text states something lasting about its author; for a note, or what they did."""
+    """True if a text states something lasting about its author; in a note, also what they did."""
     return _is_personal(_plain(text), is_note=is_note)
 
 
@@ -111,8 +111,8 @@ def _plain(text: str) -> str:
 def standing_facts(spoken: Sequence[Message], vectors: Matrix) -> frozenset[int]:
     """Positions of the statements that matter to the rest of the chat.
 
-    These are close to their three nearest messages on average, without statements and their
-    answers. In a chat of statements only, none matters yet.
+    Such a statement is close, on average, to its three nearest messages that are neither
+    statements nor answers to them. In a chat of statements only, none matters yet.
 
     Args:
         spoken: The n messages.

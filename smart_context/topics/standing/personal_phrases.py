@@ -1,4 +1,4 @@
-# ruff: noqa: E501 -- the words of one language are easier to check in one line
+# ruff: noqa: E501 -- the words of one language are easier to check on one line
 """Phrases of facts that people state about themselves, by language.
 
 Regular expressions for the beginning of a lower-cased message with single spaces.
@@ -135,7 +135,7 @@ OWN_LIFE = (
     rf"\bmy (?:{_KIN}|favou?rite|job|boss|school|house|home|car)\b"
     r"|\bi (?:live|work|study|grew up) (?:in|at|as|for|with)\b"
 )
-"""Phrases about one's own life, anywhere in a message; assistants don't use them."""
+"""Phrases about one's own life, anywhere in a message; assistants never use them."""
 
 PASSING: tuple[str, ...] = (
     r"^(?:i|we)(?:'d| would| want| need| think| guess| see| mean| wonder| hope| wish)\b",

@@ -18,7 +18,7 @@ def _pattern(phrases: Iterable[str], before: str = "") -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-# Separate by prefix: in one pattern, all would be tried at every character.
+# One pattern per prefix: in a single one, all phrases would be tried at every character.
 _AT_WORDS = _pattern((p for p in PHRASES if p.startswith(_WORD)), _WORD)
 _AT_CLAUSES = _pattern((p for p in PHRASES if p.startswith(BEGIN)), BEGIN)
 _EAST_ASIAN = _pattern(EAST_ASIAN)
@@ -35,7 +35,7 @@ def standing_instructions(messages: Sequence[Message]) -> tuple[MessageId, ...]:
 def is_standing(text: str) -> bool:
     """True if a user's text holds an instruction for the whole chat.
 
-    Only the beginning of a long text counts: a pasted document may demand anything.
+    Only the beginning of a long text counts, because a pasted document may demand anything.
     """
     shown = text[:_BEGINNING] if len(text) > _LONGEST else text
     lowered = _LONG_SPACE.sub(_short_space, shown).lower()

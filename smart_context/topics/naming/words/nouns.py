@@ -138,6 +138,6 @@ def _is_noun_alone(tokens: Sequence[Token], place: int, grammar: Grammar) -> boo
 
 
 def _modifies_weak(tokens: Sequence[Token], place: int, grammar: Grammar) -> bool:
-    """True if an adjective's form and a noun that says little follow: `a positive change`."""
+    """True if the word is an adjective in front of a noun that says little: `a positive change`."""
     is_adjective = tokens[place].lower.endswith(grammar.other_endings)
     return is_adjective and tokens[place + 1].lower in grammar.weak_words

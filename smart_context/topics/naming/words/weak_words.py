@@ -1,4 +1,4 @@
-"""Words that mean something but name no topic, such as words of request, time and amount."""
+"""Words with a meaning that name no topic, such as words of request, time and amount."""
 
 from collections.abc import Mapping
 from functools import cache
