@@ -89,7 +89,7 @@ def since(messages: Sequence[Message], summary: Message | None) -> list[Message]
     return [
         message
         for message in messages[last + 1 :]
-        if not (message.is_summary or message.generating or message.error or message.error_code)
+        if message.is_complete and not message.is_summary
     ]
 
 

@@ -286,7 +286,7 @@ async def _attach(history: list[Message], options: ContextBuilderOptions) -> lis
 def _limits(
     newest_first: Sequence[Message], texts: Mapping[str, str], options: ContextBuilderOptions
 ) -> list[dict[str, int]]:
-    """The most characters of each attachment of each message, by storage key."""
+    """The maximum characters of each message's attachments, by storage key."""
     keys = [[key for key in keys_of(message) if key in texts] for message in newest_first]
     if options.fit_attachments is None:
         return [{} for _ in keys]

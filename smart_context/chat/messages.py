@@ -144,6 +144,11 @@ class Message:
         )
 
     @property
+    def is_complete(self) -> bool:
+        """True unless the message is still being written, or has failed."""
+        return not (self.generating or self.error or self.error_code)
+
+    @property
     def is_extracted(self) -> bool:
         """True for an answer that only quotes passages: not a subject of the chat."""
         return self.extra.get(EXTRACTED) is True

@@ -22,7 +22,7 @@ AmbiguousLink = tuple[str, str, list[str]]
 
 
 class Texts(Protocol):
-    """What a snapshot needs of the vault; `None` for a file that is missing or not text."""
+    """The vault as snapshots read it; `None` for a file that is missing or not text."""
 
     def outline(self, path: str) -> Outline | None:
         """The outline of a file, as last indexed."""

@@ -165,7 +165,7 @@ class SmartContexts:
         name = _file_name(key)
         if _is_too_long(name):
             raise ValueError(
-                f"key: expected a shorter name than {key[:40]!r}…, since it names a file"
+                f"key: {key[:40]!r}… is too long for a file name; choose a shorter one"
             )
         return self._folder / f"{name}.json"
 

@@ -65,7 +65,7 @@ class PluginParts:
 
 @dataclass(frozen=True, slots=True)
 class _Filtering:
-    """What the user chose, and the filter that follows from it."""
+    """The user's choices, and the filter that follows from them."""
 
     undo: UndoSteps
     sidecars: Sidecars
@@ -90,7 +90,7 @@ class _Material:
 
 @dataclass(frozen=True, slots=True)
 class _Accounts:
-    """What messages would cost, and what they have cost."""
+    """Previews of what messages would cost, and receipts of what they did cost."""
 
     ledger: TokenLedger
     previews: PreviewCommands

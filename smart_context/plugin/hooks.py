@@ -1,4 +1,4 @@
-"""What the plugin does at the host's events: the phases of a turn, and changes of chats."""
+"""The plugin's part in the host's events: the phases of a turn, and changes of chats."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable

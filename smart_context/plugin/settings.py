@@ -1,4 +1,4 @@
-"""What a user can set under `[plugins.smart_context]`; see docs/configuration.md."""
+"""The settings under `[plugins.smart_context]`; see docs/configuration.md."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""Which messages belong to the selected topics, and why."""
+"""Finds the messages that belong to the selected topics, and says why."""

@@ -126,9 +126,7 @@ class FileStore:
         kind = image_type(content)
         text = "" if kind else self._read_text(name, content)
         if not kind and not text.strip():
-            raise CommandFailed(
-                f"{name!r} holds no text; there is nothing that a model could read."
-            )
+            raise CommandFailed(f"{name!r} has no text that a model could read.")
         key = key_of(content)
         stored = AttachedFile(
             id=key[:12],

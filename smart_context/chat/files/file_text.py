@@ -118,8 +118,8 @@ def decoded(name: str, content: bytes) -> str:
     if "\0" not in text:
         return text
     raise CommandFailed(
-        f"{name!r} holds no text that can be read. Text must be in UTF-8; of other files PDF, "
-        "Word (.docx), HTML and images (PNG, JPEG, GIF, WebP) can be attached."
+        f"{name!r} has no text that can be read. Attach text in UTF-8, PDF, Word (.docx), HTML or "
+        "an image (PNG, JPEG, GIF, WebP)."
     )
 
 
@@ -145,7 +145,9 @@ def _pdf(name: str, content: bytes) -> Iterator[str]:
 
 
 def _docx(name: str, content: bytes) -> Iterator[str]:
-    unusual = CommandFailed(f"{name!r} is no Word document as Word writes them; it is not read.")
+    unusual = CommandFailed(
+        f"{name!r} is not a usual Word document, so it is not read. Save it again in Word."
+    )
     paragraphs = _Paragraphs(unusual)
     parser = ET.XMLParser(target=paragraphs)  # noqa: S314 - nothing is expanded without a DOCTYPE
     left = _MAX_XML_BYTES

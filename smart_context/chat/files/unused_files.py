@@ -71,7 +71,7 @@ def _named_in(folder: Folder, depth: int = 0) -> Iterator[str]:
         mode = folder.status(name).st_mode
         if stat.S_ISDIR(mode) and (depth or name != FILES_FOLDER):
             if depth == _DEEPEST:
-                raise OSError(f"{folder.path / name} is deeper than any folder of ours")
+                raise OSError(f"{folder.path / name} is nested too deeply")
             with folder.folder(name) as inner:
                 yield from _named_in(inner, depth + 1)
         elif stat.S_ISREG(mode) and ".json" in name and not name.endswith(_VECTORS):

@@ -214,7 +214,7 @@ def _numbers(value: object) -> list[int]:
 
 
 def _chat(entry: Entry, name: str) -> Dialogue:
-    messages = tuple(m for m in messages_of(entry) if not (m.generating or m.error or m.error_code))
+    messages = tuple(message for message in messages_of(entry) if message.is_complete)
     return Dialogue(name=name, messages=messages, is_own=True)
 
 

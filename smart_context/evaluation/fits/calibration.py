@@ -133,8 +133,7 @@ async def _known(
 
 
 def _says_something(message: Message) -> bool:
-    failed = message.generating or message.error or message.error_code
-    return not failed and bool(message.text.strip())
+    return message.is_complete and bool(message.text.strip())
 
 
 def _stored_topics(place: Place) -> tuple[Topic, ...]:

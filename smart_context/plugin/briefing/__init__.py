@@ -1,1 +1,1 @@
-"""What stands at the head of a request: role, contexts, standing instructions."""
+"""The head of a request: the role and the named contexts."""

@@ -52,7 +52,7 @@ class RolePacking:
     Args:
         root: The vault.
         without: Folders to leave out, relative to it.
-        sources: Gives roles and templates, and whether git may run.
+        sources: Gives roles and templates, and decides if git may run.
         clock: A monotonic clock, in seconds.
     """
 

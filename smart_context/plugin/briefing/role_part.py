@@ -112,7 +112,7 @@ def pack_role(  # noqa: PLR0913 - the parts of a role's text, each by name
         budget: A token limit on top of the role's own budget.
         without: Folders to leave out, relative to the vault.
         count_tokens: Counts for the model that is asked.
-        git: Whether git may run.
+        git: How git may be used.
     """
     packer = ContextPacker(root, tokenizer=count_tokens, git=git)
     excluded = (*role.context.exclude, *(f"/{folder}/" for folder in without))
@@ -151,6 +151,6 @@ def _problems(name: str, plan: PackPlan) -> tuple[str, ...]:
         return plan.warnings
     cut = (
         f"What the role {name!r} always includes is over its {plan.token_budget:,} tokens; "
-        "the end of it is not sent."
+        "the end is left out."
     )
     return (cut, *plan.warnings)

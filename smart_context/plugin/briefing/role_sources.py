@@ -30,7 +30,7 @@ class UsableRole:
     Attributes:
         config: The role; `None` when it is off.
         templates: Own versions of the allowed templates.
-        git: Whether git may run.
+        git: How git may be used.
         problems: What is off, for people.
     """
 
@@ -69,7 +69,7 @@ class RoleSources:
         loader = self._loader(own, warn=problems.append)
         if own.are_off and f"{name}.toml" in own.names:
             has_other = loader.source(name) is not None
-            instead = " The one of the same name is used." if has_other else ""
+            instead = " Another role of that name is used." if has_other else ""
             problems.append(f"This vault's role {name!r} is off until you trust it.{instead}")
             if not has_other:
                 return UsableRole(config=None, problems=tuple(problems))

@@ -1,1 +1,1 @@
-"""What the user chose for a chat, stored next to it."""
+"""The user's choices for a chat, stored next to it."""

@@ -24,10 +24,10 @@ PathOf = Callable[[ChatId, str], Path | Place]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatSidecar:
-    """What is stored next to one chat.
+    """The state and the topics that are stored next to one chat.
 
     Attributes:
-        state: What the user chose.
+        state: The user's choices.
         topics: The topics with their messages: the current ones, and those that extraction no
             longer finds but the user still has selected.
     """
@@ -58,7 +58,7 @@ class SidecarFiles:
         self._logger = logger
 
     def load(self, chat_id: ChatId, last: StoredSidecar | None) -> StoredSidecar:
-        """What the files hold: the same object as last time if they have not changed.
+        """The content of the files; the same object as last time if they have not changed.
 
         Raises:
             StoreFailed: If the disk refuses.

@@ -83,7 +83,7 @@ class Sidecars:
         return known.sidecar
 
     async def check(self, chat_id: ChatId) -> None:
-        """Check whether another process has changed the side-car, if anyone has read it."""
+        """Read the side-car again if it was read before, to notice changes by other processes."""
         if chat_id in self._known:
             await self.of(chat_id)
 
@@ -202,7 +202,7 @@ class Sidecars:
     async def _written(
         self, chat_id: ChatId, write: Callable[[StoredSidecar], StoredSidecar]
     ) -> StoredSidecar:
-        """Write from what the files hold now; retry when another process was faster."""
+        """Apply `write` to the current content; retry when another process was faster."""
         for _ in range(_ATTEMPTS):
             known = await self._read(chat_id)
             try:
@@ -217,7 +217,7 @@ class Sidecars:
         )
 
     async def _read(self, chat_id: ChatId) -> StoredSidecar:
-        """What the files hold.
+        """The current content of the files.
 
         Raises:
             StoreFailed: If the disk refuses.

@@ -1,4 +1,4 @@
-"""What a user chose for one chat: a frozen value with pure transitions.
+"""A user's choices for one chat: a frozen value with pure transitions.
 
 It is stored next to the chat as `<chat_id>.filter.json`; see docs/filter.md.
 """
@@ -19,7 +19,7 @@ MAX_TARGETS = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterState:
-    """What a user chose for one chat.
+    """A user's choices for one chat.
 
     Attributes:
         active_topics: The selected labels, in the order in which they were picked.

@@ -37,8 +37,8 @@ class PreviewCommands:
     """Shows what would be sent; changes nothing.
 
     Attributes:
-        forecasts: What would be sent of chats.
-        briefings: What goes with their messages.
+        forecasts: Makes forecasts of chats.
+        briefings: Makes what goes with their messages.
         model: The chat model.
         ask_above: The tokens above which the page asks before it sends; 0 is never.
         draft_of: Makes a message as it would be sent.
@@ -116,7 +116,7 @@ class PreviewCommands:
         return topic_card(await self.forecasts.forecast(check_chat_id(chat_id), [label]))
 
     async def _own_forecast(self, chat_id: ChatId, draft: Message, attached: str) -> Forecast:
-        """What would be sent of a chat under its own choices."""
+        """The forecast of a chat under its own choices."""
         forecast = await self.forecasts.forecast(chat_id)
         briefing = await self.forecasts.briefing(chat_id, draft.text)
         if not self._is_near_the_window(forecast, briefing, attached):

@@ -160,8 +160,8 @@ def history_tokens(
 
     Args:
         view: The chat.
-        decision: What is sent of it.
-        costs: Of the decision's candidates.
+        decision: The messages that are sent, and why.
+        costs: The costs of the decision's candidates.
         count_tokens: Counts for the model that is asked.
     """
     is_in = decision.selection.reasons.is_in

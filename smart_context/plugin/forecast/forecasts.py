@@ -43,13 +43,13 @@ Wish = tuple[tuple[str, ...] | None, float | None]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Forecast:
-    """What would be sent of a chat, and what that costs.
+    """The messages of a chat that would be sent, and their costs.
 
     Attributes:
         view: The chat.
-        decision: What is sent of it.
-        costs: Of the decision's candidates.
-        tokens: Of the history.
+        decision: The messages that would be sent, and why.
+        costs: The costs of the decision's candidates.
+        tokens: The tokens of the history.
     """
 
     view: ChatView
@@ -145,12 +145,12 @@ class Forecasts:
     """Makes forecasts, and remembers the last ones.
 
     Attributes:
-        chats: Where chats are.
-        sidecars: What the user chose for them.
+        chats: The store of the chats.
+        sidecars: The user's choices for them.
         chat_filter: Shows chats.
         selector: Decides what is in context.
-        briefings: What goes with their messages.
-        ledger: What messages cost.
+        briefings: Makes what goes with their messages.
+        ledger: Counts what messages cost.
         count_tokens: Counts for the chat model.
         clock: A monotonic clock, in seconds.
     """
@@ -174,7 +174,7 @@ class Forecasts:
         topics: Sequence[str] | None = None,
         threshold: float | None = None,
     ) -> Forecast:
-        """What would be sent of a chat, under its own filter or another; changes nothing.
+        """The forecast of a chat under its own filter or another; changes nothing.
 
         Raises:
             InvalidParams: If a label is empty or too long, or there are too many.
@@ -209,11 +209,11 @@ class Forecasts:
         return briefing
 
     def forget_briefings(self) -> None:
-        """Read notes and contexts again, since some have changed."""
+        """Read notes and contexts again the next time, since some have changed."""
         self._kept_briefings.clear()
 
     async def with_costs(self, view: ChatView, decision: Decision) -> Forecast:
-        """A decision with what it costs."""
+        """A decision with its costs."""
         return await with_costs(self.ledger, view, decision, self.count_tokens)
 
     async def _decide(self, chat_id: ChatId, wish: Wish) -> Forecast:
@@ -228,7 +228,7 @@ class Forecasts:
 async def with_costs(
     ledger: TokenLedger, view: ChatView, decision: Decision, count_tokens: CountTokens
 ) -> Forecast:
-    """A decision with what it costs; long texts are counted in a thread."""
+    """A decision with its costs; long texts are counted in a thread."""
     if ledger.uncounted(view.chat_id, decision.candidates) > COUNTED_AT_ONCE:
         costs = await asyncio.to_thread(ledger.costs, view.chat_id, decision.candidates)
     else:

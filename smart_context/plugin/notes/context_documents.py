@@ -109,7 +109,7 @@ def chat_of(key: str) -> str:
 
 
 def share_document(share: ContextShare, problem: str = "") -> JsonObject:
-    """An attached context: what of it goes with each message, and what does not."""
+    """An attached context: the parts that go with each message, and those left out."""
     return {
         "key": share.key,
         "tokens": share.tokens,

@@ -47,12 +47,12 @@ class ContextContent:
 
     Attributes:
         key: The context's name.
-        before: What its template puts before everything.
+        before: The text that its template puts before all excerpts.
         excerpts: Its texts, in order.
-        after: What its template puts after everything.
-        left_out: Keys that its own limit leaves out.
-        cut: Keys that its own limit cuts.
-        missing: Listed names that give nothing.
+        after: The text that its template puts after all excerpts.
+        left_out: Keys of texts that its own limit leaves out.
+        cut: Keys of texts that its own limit cuts.
+        missing: Listed names that lead to no text.
     """
 
     key: str
@@ -66,15 +66,15 @@ class ContextContent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextShare:
-    """What a prompt holds of one context.
+    """The part of one context that is in a prompt.
 
     Attributes:
         key: The context's name.
-        tokens: Of what is in the prompt.
-        sent: Keys of what is in it.
-        cut: Keys of what is in it in part.
-        left_out: Keys of what did not fit.
-        missing: Listed names that give nothing.
+        tokens: The tokens that it takes.
+        sent: Keys of the excerpts that are in the prompt.
+        cut: Keys of those that are cut.
+        left_out: Keys of excerpts that did not fit.
+        missing: Listed names that lead to no text.
     """
 
     key: str
@@ -197,7 +197,7 @@ class _Room:
 
 
 def _section(context: ContextContent, room: _Room) -> tuple[str, ContextShare]:
-    """What fits of one context; its template only if an excerpt fits, too."""
+    """The part of one context that fits; its template only goes in with an excerpt."""
     heading = f"## {one_line(context.key)}"
     frame = "\n\n".join(part for part in (heading, context.before, context.after) if part.strip())
     tokens = room.take(frame)

@@ -147,7 +147,7 @@ class FileTools:
 
 @dataclass(slots=True)
 class _Reading:
-    """What one turn has read."""
+    """The files that one turn has read, within its limits."""
 
     root: Path
     base: str

@@ -26,8 +26,8 @@ class ReceiptCommands:
     """Shows the receipts of a vault's turns.
 
     Attributes:
-        chats: Where chats are.
-        files: Where receipts are.
+        chats: The store of the chats.
+        files: The store of the receipts.
         replays: Repeats past turns under other settings.
     """
 

@@ -92,7 +92,7 @@ def difference_document(before: Receipt, after: Receipt, texts: Mapping[str, str
 
 
 def tool_results(rows: Sequence[ReceiptRow]) -> JsonObject | None:
-    """What the results of tools cost that were sent, in all and by topic; `None` without any."""
+    """The cost of the tool results that were sent, in total and by topic; `None` without any."""
     tokens: dict[str, list[int]] = {}
     for row in rows:
         if row.role == TOOL and row.reason.is_in:
@@ -112,7 +112,7 @@ def tool_results(rows: Sequence[ReceiptRow]) -> JsonObject | None:
 
 
 def one_line_texts(messages: Sequence[Message]) -> dict[str, str]:
-    """The beginning of each message on one line; of one that only calls tools, their names."""
+    """The beginning of each message on one line; the tools' names if it only calls tools."""
     return {message.id: _one_line(message) for message in messages}
 
 

@@ -36,7 +36,7 @@ class PendingReceipt:
 
     Attributes:
         view: The chat as the turn found it.
-        decision: What is sent of it.
+        decision: The messages that are sent, and why.
         settings: The chat's settings.
         briefing: What goes with the message.
         system: The system prompt before role and contexts.

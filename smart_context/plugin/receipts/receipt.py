@@ -130,7 +130,7 @@ class Receipt:
 
     @property
     def left_out_tokens(self) -> int:
-        """What the messages that were left out would have cost."""
+        """The tokens of the messages that were left out."""
         return sum(row.tokens for row in self.rows if not row.reason.is_in)
 
     @property

@@ -1,4 +1,4 @@
-"""Records what each turn decides, and stores its receipt when it is over."""
+"""Records what each turn decides, and stores its receipt when the turn is over."""
 
 import asyncio
 import logging
@@ -45,9 +45,9 @@ class ReceiptRecorder:
     """Writes the receipts of a vault's turns.
 
     Attributes:
-        chats: Where chats are.
-        files: Where receipts are.
-        forecasts: What messages cost.
+        chats: The store of the chats.
+        files: The store of the receipts.
+        forecasts: Counts what messages cost.
         models: Gives the models in use.
         emit: Sends an event to all clients.
         logger: For warnings.

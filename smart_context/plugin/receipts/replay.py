@@ -37,7 +37,7 @@ class Replays:
     """Repeats past turns under other settings.
 
     Attributes:
-        chats: Where chats are.
+        chats: The store of the chats.
         chat_filter: Shows a chat as a turn found it.
         selector: Decides what is in context.
         briefings: What goes with messages.

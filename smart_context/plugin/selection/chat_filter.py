@@ -32,7 +32,7 @@ class ChatFilter:
     """Shows and changes the filters of chats, and tells the clients.
 
     Attributes:
-        chats: Where chats are.
+        chats: The store of the chats.
         sidecars: Where the filters' states are kept.
         selector: Decides what is in context.
         build_history: Builds what a turn would send.
@@ -145,10 +145,10 @@ class ChatFilter:
         )
 
     async def _announce_now(self, chat_id: ChatId) -> FilterResult:
-        """Tell all clients what is in context; returns what they are told.
+        """Tell all clients what is in context; returns the result that they get.
 
         Deciding can take seconds. If something has changed meanwhile, decide again, so that no
-        event is older than the one before it.
+        event is older than the previous one.
         """
         attempts = 0
         while True:

@@ -255,9 +255,7 @@ def with_fallen_out(
         return tuple(history)
     place = {message.id: position for position, message in enumerate(messages)}
     brought_back = [
-        message
-        for message in messages
-        if message.id in missing and not (message.generating or message.error or message.error_code)
+        message for message in messages if message.id in missing and message.is_complete
     ]
     merged: list[Message] = []
     for message in history:

@@ -29,7 +29,7 @@ class TopicEditing:
     """Edits the topics of chats; later extractions respect the edits.
 
     Attributes:
-        chats: Where chats are.
+        chats: The store of the chats.
         sidecars: Where the edits are kept.
         steps: The last choices.
         chat_filter: Shows and announces what is in context.

@@ -64,7 +64,7 @@ class TopicUpdates:
     """Extracts and stores topics: one extraction per chat at a time, the newest wins.
 
     Attributes:
-        chats: Where chats are.
+        chats: The store of the chats.
         sidecars: Where the topics' members are kept.
         extractor: Gives the extractor for a chat's embedder.
         cache: The chats' vectors.
@@ -154,6 +154,4 @@ def topics_payload(chat_id: ChatId, document: JsonObject) -> JsonObject:
 
 def _readable(messages: Sequence[Message]) -> tuple[Message, ...]:
     """The messages to find topics in: none that are unfinished, failed or only quote passages."""
-    return tuple(
-        m for m in messages if not (m.generating or m.error or m.error_code or m.is_extracted)
-    )
+    return tuple(m for m in messages if m.is_complete and not m.is_extracted)

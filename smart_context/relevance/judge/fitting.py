@@ -125,7 +125,7 @@ def fitted(
         raise NotEnough(
             f"messages about a topic are hardly closer to its label than others (in {auc:.0%} of "
             f"the pairs, expected {_LEAST_APART:.0%}): labels and messages may be in different "
-            "languages, or the model is not one for similarity."
+            "languages, or the model may not be made for similarity."
         )
     unrelated = float(np.clip(np.median(far), -0.9, 0.9))
     probable = float(np.clip(_dividing(near, far), unrelated + _STEP, 0.94))

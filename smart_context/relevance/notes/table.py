@@ -201,4 +201,4 @@ def _check_schema(database: sqlite3.Connection) -> None:
     """Refuse other tables: a view of that name could give endless rows."""
     rows = database.execute("SELECT sql FROM sqlite_master WHERE sql NOT NULL LIMIT 2")
     if not {sql for (sql,) in rows} <= {_SCHEMA.replace("IF NOT EXISTS ", "")}:
-        raise sqlite3.DatabaseError("the file holds other tables than ours")
+        raise sqlite3.DatabaseError("the file has unknown tables")

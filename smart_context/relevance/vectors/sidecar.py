@@ -158,7 +158,7 @@ class Sidecar:
             return nothing_stored()
 
     def _cut(self, size: int) -> None:
-        _log.warning("%s ends in a record that is not whole; it is dropped", self._journal)
+        _log.warning("%s ends in an incomplete record, which is dropped", self._journal)
         with os.fdopen(open_file(self._journal, os.O_RDWR), "r+b") as journal:
             journal.truncate(size)
 

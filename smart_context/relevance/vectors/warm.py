@@ -175,7 +175,7 @@ def key_of(message_id: str, text: str) -> str:
 
 
 def _key(message: Message) -> str:
-    if message.generating or message.error or message.error_code:
+    if not message.is_complete:
         return ""
     text = message.text
     return key_of(message.id, text) if text.strip() else ""
