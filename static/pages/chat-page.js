@@ -4,7 +4,6 @@
 import { Attachments } from "../composer/attachments.js";
 import { asParams } from "../composer/attached.js";
 import { startWays } from "../composer/attach-ways.js";
-import "../cloud/bubble-cloud-define.js";
 import { ChatContexts } from "../contexts/chat-contexts.js";
 import { ChatList } from "../messages/chat-list.js";
 import { Compaction, markCompacted } from "../messages/list/compaction.js";

@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * Runs before the first paint, and starts the page's script after it: remembered looks don't flash
+ * Runs before the first paint, and starts the page's scripts after it: remembered looks don't flash
  * in later, a chat begins at its end, and what is clicked is done once the script listens.
  */
 (() => {
@@ -35,10 +35,12 @@
   document.addEventListener("DOMContentLoaded", () => void start());
 
   async function start() {
-    const script = /** @type {HTMLLinkElement | null} */ (document.getElementById("page-script"));
-    await firstFrame();
+    const scripts = /** @type {NodeListOf<HTMLLinkElement>} */ (document.querySelectorAll("link[data-start]"));
     try {
-      if (script) await import(script.href);
+      for (const { href } of scripts) {
+        await nextFrame();
+        await import(href);
+      }
     } finally {
       isOver = true;
       over.abort();
@@ -46,8 +48,8 @@
     }
   }
 
-  /** Until the browser has drawn what it was sent. */
-  function firstFrame() {
+  /** Until the browser has drawn what is there. */
+  function nextFrame() {
     return new Promise((resolve) => {
       setTimeout(resolve, document.hidden ? 0 : LONGEST_WAIT_MS);
       requestAnimationFrame(() => setTimeout(resolve));

@@ -1,5 +1,4 @@
 // @ts-check
-import "../cloud/bubble-cloud-define.js";
 import { pageWire } from "../frame/connection.js";
 import { startKeys } from "../frame/keys.js";
 import { startForesight } from "../panel/topics/foresight.js";

@@ -1,7 +1,6 @@
 // @ts-check
 /** The page of one turn is whole without a script; this replays live and adds the theme, one's own time, and trust. */
 
-import "../cloud/bubble-cloud-define.js";
 import { pageWire } from "../frame/connection.js";
 import { startFrame } from "../frame/page-frame.js";
 import { isRestricted, startTrust } from "../frame/trust.js";

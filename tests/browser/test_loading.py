@@ -84,7 +84,8 @@ def test_a_second_load_takes_styles_and_scripts_from_what_the_browser_kept(new_p
     expect(page.locator("html")).to_have_attribute("data-wire", "open")
     sizes = page.evaluate(TRANSFERRED)
     files = {urlsplit(address).path.rpartition("/")[2] for address in sizes}
-    assert files == {"pages.css", "early.js", "enter.js", "chat-page.js", "inter-latin.woff2"}
+    scripts = {"early.js", "enter.js", "bubble-cloud-define.js", "chat-page.js"}
+    assert files == {"pages.css", "inter-latin.woff2", *scripts}
     assert not any(sizes.values()), sizes
 
 
@@ -98,6 +99,7 @@ def test_what_is_done_before_the_script_is_there_is_done_once_it_is(new_page, se
     page.route("**/static/joined/chat-page.js*", hold)
     page.reload(wait_until="commit")
     expect(page.locator("main").get_by_text("cats sleep number59")).to_be_in_viewport()
+    expect(page.locator(".bubble", has_text="cats sleep")).to_be_visible()
     theme = page.get_by_role("button", name="Light or dark")
     theme.click()
     page.get_by_role("button", name="List of chats").click()

@@ -40,11 +40,13 @@ _ENTRANCE = """<!doctype html>
 <link rel="preload" as="font" type="font/woff2" href="/static/fonts/inter-latin.woff2" crossorigin>
 <link rel="preload" as="style" href="/static/joined/pages.css?v={version}">
 <link rel="preload" as="script" href="/static/pages/early.js?v={version}">
-<link rel="modulepreload" href="/static/joined/{page}-page.js?v={version}">
+{scripts}
 <noscript>Smart Context needs JavaScript: a script fetches its pages with a key.</noscript>
 <script src="/static/pages/enter.js?v={version}"></script>
 """
 
+_SCRIPT = '<link rel="modulepreload" href="/static/joined/{name}.js?v={version}">'
+_WITH_CLOUD = frozenset({"chat", "turn", "panel"})
 _PAGES = re.compile(
     r"/(?:(?P<contexts>contexts)|(?P<clients>clients)|(?P<panel>panels)|chats/[^/]+/(?P<turn>turns))/?"
 )
@@ -60,4 +62,7 @@ def entrance(path: str, version: str) -> str:
         version: What `assets_version` gives; addresses have to be the same as in `layout.html`.
     """
     found = _PAGES.match(path)
-    return _ENTRANCE.format(page=(found and found.lastgroup) or "chat", version=version)
+    page = (found and found.lastgroup) or "chat"
+    names = [*(["bubble-cloud-define"] if page in _WITH_CLOUD else []), f"{page}-page"]
+    scripts = "\n".join(_SCRIPT.format(name=name, version=version) for name in names)
+    return _ENTRANCE.format(scripts=scripts, version=version)

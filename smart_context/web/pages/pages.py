@@ -91,7 +91,8 @@ def page_routes(
     messages = MessageHtml(child)
     templates = PageTemplates(messages)
     pages = _Pages(host, messages, templates)
-    scripts = [f"pages/{name}-page.js" for name in ("chat", "clients", "contexts", "panel", "turn")]
+    names = ("chat", "clients", "contexts", "panel", "turn")
+    scripts = ["cloud/bubble-cloud-define.js", *(f"pages/{name}-page.js" for name in names)]
     bundles = Bundles(asset("static"), sheets=SHEETS, scripts=scripts)
     return [
         Route("/", pages.home),

@@ -328,6 +328,7 @@ async def test_a_browser_keeps_the_files_of_a_page_until_one_of_them_changes():
         "/static/images/favicon.svg",
         "/static/joined/pages.css",
         "/static/pages/early.js",
+        "/static/joined/bubble-cloud-define.js",
         "/static/joined/chat-page.js",
     ]
     for address in addresses:
