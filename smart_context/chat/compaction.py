@@ -43,15 +43,13 @@ def compaction_points(messages: Sequence[Message]) -> list[CompactionPoint]:
 
 def boundary_of(summary: Message) -> str:
     """The last message that a summary replaces; empty if it names none."""
-    about = summary.extra.get(COMPACTION)
-    boundary = about.get("boundary_message_id") if isinstance(about, dict) else None
+    boundary = _about(summary).get("boundary_message_id")
     return boundary if isinstance(boundary, str) else ""
 
 
 def is_clearing(summary: Message) -> bool:
     """True for a clearing: the messages before it are not sent in any form."""
-    about = summary.extra.get(COMPACTION)
-    return isinstance(about, dict) and about.get("kind") == "cleared"
+    return _about(summary).get("kind") == "cleared"
 
 
 def insert_after(document: JsonObject, boundary: MessageId, summary: Message) -> bool:
@@ -137,6 +135,11 @@ def within_budget(
         elif tokens <= max_tokens // 2:
             break
     return [history[position] for position in sorted(kept)]
+
+
+def _about(summary: Message) -> JsonObject:
+    about = summary.extra.get(COMPACTION)
+    return about if isinstance(about, dict) else {}
 
 
 def _staying(history: Sequence[Message], keep: Collection[MessageId]) -> set[int]:

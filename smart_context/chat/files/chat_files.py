@@ -83,10 +83,11 @@ class ChatFiles:
         try:
             with opened(self._folder) as folder:
                 signature = signature_in(folder, place.name)
-                if signature is not None:
-                    _refuse_other_case(folder, place.name, signature)
-                if signature is None or (known is not None and known.signature == signature):
-                    return known if signature else None
+                if signature is None:
+                    return None
+                _refuse_other_case(folder, place.name, signature)
+                if known is not None and known.signature == signature:
+                    return known
                 signature, content = read_in(folder, place.name)
         except FileNotFoundError:
             return None

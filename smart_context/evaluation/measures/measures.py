@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -163,17 +163,8 @@ class Findings:
 
     def add(self, other: "Findings") -> None:
         """Add the measurements of other dialogues."""
-        self.dialogues += other.dialogues
-        self.messages += other.messages
-        self.recalls += other.recalls
-        self.matches += other.matches
-        self.kept += other.kept
-        self.sticky += other.sticky
-        self.follow_ups += other.follow_ups
-        self.samples += other.samples
-        self.asked += other.asked
-        self.absent += other.absent
-        self.agreements += other.agreements
+        for each in fields(self):
+            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
 
 
 def recalls_of(scores: NDArray[np.float32], evidence: Sequence[int]) -> tuple[float, ...]:

@@ -14,6 +14,7 @@ from smart_context.plugin.briefing.chat_roles import ChatRoles
 from smart_context.plugin.briefing.role_part import NO_ROLE, RolePart
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
+from smart_context.plugin.notes.context_prompt import appended
 from smart_context.processes.child import Child
 from smart_context.threads import in_daemon_thread
 
@@ -47,12 +48,7 @@ class Briefing:
 
     def system_prompt(self, before: str) -> str:
         """A system prompt, followed by role and contexts."""
-        with_role = before
-        if self.role.text:
-            with_role = (
-                f"{before.rstrip()}\n\n{self.role.text}" if before.strip() else self.role.text
-            )
-        return self.contexts.prompt.after(with_role)
+        return self.contexts.prompt.after(appended(before, self.role.text))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

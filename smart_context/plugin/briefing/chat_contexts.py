@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from smart_context.chat.ids import check_chat_id
@@ -136,7 +136,9 @@ class ChatContexts:
         problem = ""
         try:
             async with asyncio.timeout(PATIENCE_S):
-                found = await self.notes.ask(lambda contexts: _contents(contexts, keys, limit))
+                found = await self.notes.ask(
+                    lambda contexts: [_content(contexts, key, limit) for key in keys]
+                )
                 return await asyncio.to_thread(_assembled, found, limit, count)
         except TimeoutError:
             problem = f"The notes could not be read within {PATIENCE_S:.0f} s; they are not sent."
@@ -166,13 +168,8 @@ class ChatContexts:
         }
 
 
-def _contents(
-    contexts: SmartContexts, keys: Iterable[str], budget: int
-) -> list[tuple[ContextContent, str]]:
-    return [_one(contexts, key, budget) for key in keys]
-
-
-def _one(contexts: SmartContexts, key: str, budget: int) -> tuple[ContextContent, str]:
+def _content(contexts: SmartContexts, key: str, budget: int) -> tuple[ContextContent, str]:
+    """A context's content, and the problem if it can't be read."""
     try:
         context = contexts.get(key)
         if context is None:
@@ -188,5 +185,5 @@ def _assembled(
     prompt = contexts_prompt(
         (content for content, _ in found), budget=budget, count_tokens=count_tokens
     )
-    problems = tuple((g.key, problem) for g, problem in found if problem)
+    problems = tuple((content.key, problem) for content, problem in found if problem)
     return Assembled(prompt, problems, count_tokens(prompt.text))

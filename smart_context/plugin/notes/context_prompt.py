@@ -94,9 +94,7 @@ class ContextsPrompt:
 
     def after(self, system_prompt: str) -> str:
         """The system prompt so far, followed by this part."""
-        if not self.text or not system_prompt.strip():
-            return self.text or system_prompt
-        return f"{system_prompt.rstrip()}\n\n{self.text}"
+        return appended(system_prompt, self.text)
 
 
 NOTHING = ContextsPrompt()
@@ -149,6 +147,13 @@ def contexts_prompt(
         shares.append(share)
     text = "\n\n".join((INTRODUCTION, *parts)) if parts else ""
     return ContextsPrompt(text, tuple(shares))
+
+
+def appended(system_prompt: str, text: str) -> str:
+    """A system prompt followed by a text; either may be blank."""
+    if not text or not system_prompt.strip():
+        return text or system_prompt
+    return f"{system_prompt.rstrip()}\n\n{text}"
 
 
 def bounded(options: ContextOptions, most: int = MAX_CHARACTERS) -> ContextOptions:

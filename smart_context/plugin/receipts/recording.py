@@ -28,7 +28,7 @@ from smart_context.plugin.receipts.prompt_prefix import SentRequest, sent_reques
 from smart_context.plugin.receipts.receipt import Receipt
 from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.settings import FilterSettings
-from smart_context.values import CountTokens, JsonObject
+from smart_context.values import JsonObject
 
 RECEIPT_KEPT = "smart_context.receipt_kept"
 """Event: a turn's receipt is stored; carries `chat_id` and `turn`."""
@@ -103,7 +103,9 @@ class ReceiptRecorder:
             return count_tokens(text, name)
 
         def made() -> tuple[SentRequest, Receipt]:
-            known = before if isinstance(before, SentRequest) else _read_back(before, counted)
+            known = before
+            if not isinstance(known, SentRequest):
+                known = sent_request(known, SentRequest(), counted)
             sent = sent_request(turn.sent, known, counted)
             return sent, make(
                 requests=(known, sent),
@@ -140,7 +142,3 @@ class ReceiptRecorder:
             return known
         newest = (await self.files.all(chat_id))[:1]
         return newest[0].prompt if newest else ()
-
-
-def _read_back(prompt: Sequence[PromptMessage], count: CountTokens) -> SentRequest:
-    return sent_request(prompt, SentRequest(), count)

@@ -10,6 +10,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -144,7 +145,7 @@ class EmbeddingCache:
                 continue
             async with entry.lock:
                 if entry.chat is not None and entry.chat.sidecar.has_journal:
-                    await self._write(entry.chat)
+                    await _store(entry.chat.write)
 
     async def forget(self, chat_id: ChatId) -> None:
         """Drop a chat from memory, as when it is moved to the trash; its file stays."""
@@ -176,23 +177,24 @@ class EmbeddingCache:
         missing = await asyncio.to_thread(chat.place, messages)
         await self._embed_missing(chat, missing, on_progress)
         if chat.size <= SMALL and chat.has_leavers and not more_follow:
-            await self._write(chat)
+            await _store(chat.write)
 
     async def _embed_missing(
         self, chat: WarmChat, missing: Sequence[tuple[str, str]], on_progress: Progress | None
     ) -> None:
         for start in range(0, len(missing), BATCH):
             batch = missing[start : start + BATCH]
+            keys = [key for key, _ in batch]
             vectors = await self._embed([text for _, text in batch])
-            if not chat.add([key for key, _ in batch], vectors):
+            if not chat.add(keys, vectors):
                 _log.info("the embedding model's dimension changed; vectors are rebuilt")
                 await self._embed_missing(chat, chat.missing(), on_progress)
                 return
             is_last = start + BATCH >= len(missing)
             if is_last and chat.size <= SMALL:
-                await self._write(chat)
+                await _store(chat.write)
             else:
-                await self._append(chat, [key for key, _ in batch], vectors)
+                await _store(partial(chat.sidecar.append, keys, vectors))
             if on_progress is not None:
                 on_progress(min(start + BATCH, len(missing)), len(missing))
 
@@ -213,17 +215,13 @@ class EmbeddingCache:
         """True if a chat's vectors have the dimension that the model gives now."""
         return chat is None or not (chat.width and self._width) or chat.width == self._width
 
-    async def _write(self, chat: WarmChat) -> None:
-        try:
-            await asyncio.to_thread(chat.write)
-        except (StoreFailed, OSError) as failure:
-            _log.warning("embeddings are not stored: %s", failure)
 
-    async def _append(self, chat: WarmChat, keys: Sequence[str], vectors: Matrix) -> None:
-        try:
-            await asyncio.to_thread(chat.sidecar.append, keys, vectors)
-        except (StoreFailed, OSError) as failure:
-            _log.warning("embeddings are not stored: %s", failure)
+async def _store(write: Callable[[], None]) -> None:
+    """Write in a thread; a disk that refuses is only logged."""
+    try:
+        await asyncio.to_thread(write)
+    except (StoreFailed, OSError) as failure:
+        _log.warning("embeddings are not stored: %s", failure)
 
 
 def _ready(

@@ -131,14 +131,13 @@ class Sidecar:
         return keys, _rows(b"".join(document["vectors"].values()), len(keys), dimensions)
 
     def _read_journal(self) -> Stored:
+        self.has_journal = False
         try:
             content = read_inside(self._journal, max_bytes=MAX_FILE_BYTES)
         except FileNotFoundError:
-            self.has_journal = False
             return nothing_stored()
         except OSError as fault:
             _log.warning("%s can't be used: %s", self._journal, fault)
-            self.has_journal = False
             return nothing_stored()
         self.has_journal = True
         try:
