@@ -30,7 +30,7 @@ class TopicQuery:
     """A topic that the user selected.
 
     Attributes:
-        label: Its name; may be typed by the user.
+        label: Its name, which may be typed by the user.
         keywords: Words that are typical of its messages; empty if unknown.
         message_ids: The messages that extraction assigned to it; empty if unknown.
     """

@@ -182,7 +182,7 @@ def _within(text: str, most_tokens: int) -> str:
 
 
 def _rendered(reply: str) -> str:
-    """The notes as Markdown; a reply without the JSON object is used as it is."""
+    """The notes as Markdown; a reply without the JSON object is used unchanged."""
     found = _object(reply)
     if found is None:
         return reply.strip()

@@ -21,9 +21,9 @@ class ReplyUnusable(ValueError):
 def parsed_reply(reply: str, messages: Sequence[Message], *, shown_share: float = 1) -> Extraction:
     """The topics and sticky ids of a reply.
 
-    Fences and text around the JSON are ignored. Labels are cleaned, and those that differ in case
-    only are merged. Counts are limited to the number of messages, and unknown ids are dropped. Of
-    more than eight topics, the largest stay.
+    Fences and text around the JSON are ignored. Labels are cleaned, and those that differ only in
+    case are merged. Counts are limited to the number of messages, and unknown ids are dropped. Of
+    more than eight topics, the largest are kept.
 
     Args:
         reply: The model's reply.

@@ -1,9 +1,9 @@
 """Finds the version of a chat that a client's document descends from.
 
 A client loads a chat, changes its copy and saves the whole document, perhaps after other messages
-arrived. The document has no revision number: it is the file's content and nothing else. So the
-versions that each reader loaded are remembered, and the document is compared with them. A message
-missing from it counts as deleted only if the version that it descends from had it.
+arrived. The document has no revision number, only the file's content. So the versions that each
+reader loaded are remembered, and the document is compared with them. A message missing from it
+counts as deleted only if the version that it descends from had it.
 """
 
 from collections import OrderedDict

@@ -1,8 +1,8 @@
-"""Merges what two writers made of one chat. Pure.
+"""Merges two writers' versions of one chat. Pure.
 
 Each change is judged against the version that both started from (docs/chats.md): what only one
 side changed is taken from that side, what one side deleted is deleted unless the other edited it,
-and what both edited is merged key by key. Where both changed one key, ours counts: it is newer.
+and what both edited is merged key by key. Where both changed one key, ours wins, as it is newer.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence

@@ -76,7 +76,7 @@ class ChatFiles:
 
         Raises:
             Damaged: The file is not a chat's document; it was not moved.
-            ChatIdInvalid: The file belongs to an id that differs in case only.
+            ChatIdInvalid: The file belongs to an id that differs only in case.
             StoreFailed: The system refuses.
         """
         place = self.place(chat_id)

@@ -38,7 +38,7 @@ def query_words(query: str) -> tuple[str, ...]:
 
 
 def fold(text: str) -> str:
-    """The text as it is compared: case-folded, compatible characters composed."""
+    """The text in the form that is compared: case-folded, compatible characters composed."""
     if text.isascii():
         return text.lower()
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())

@@ -92,12 +92,12 @@ class ChatContexts:
         return await self._change(chat_id, lambda state: state.detach(key))
 
     async def chat_contexts(self, chat_id: str) -> JsonObject:
-        """The contexts of a chat, and what of each goes with the next message."""
+        """The contexts of a chat, and the parts of each that go with the next message."""
         checked = check_chat_id(chat_id)
         return self._chips(checked, await self.assemble(checked))
 
     async def add_notes(self, chat_id: str, paths: list[str]) -> JsonObject:
-        """Add notes to the chat's own context, which is made and attached if need be."""
+        """Add notes to the chat's own context, which is made and attached if necessary."""
         checked = check_chat_id(chat_id)
         key = own_context(checked)
 

@@ -22,7 +22,7 @@ class RoleSection:
 
     Attributes:
         heading: Its heading in the prompt.
-        tokens: Of its text, also if it was left out.
+        tokens: The tokens of its text, even if it is left out.
         why_not: Why it is not sent; empty when it is.
         sent: The files in it.
         left_out: Its files that are not in it.
@@ -42,11 +42,11 @@ class RolePart:
     Attributes:
         name: The role; empty if the chat has none.
         text: Follows the system prompt.
-        tokens: Of that text.
+        tokens: The tokens of that text.
         config: The role itself; `None` if it can't be read.
         targets: The files that its turns are about.
         sections: The sections of the text, and those that were left out.
-        problems: What could not be done, for people.
+        problems: What went wrong, for people.
         root: The vault.
         templates: The user's own templates, which override the shipped ones.
     """

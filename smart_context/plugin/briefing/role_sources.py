@@ -1,7 +1,7 @@
 """The roles and templates that a chat can use.
 
-The vault's come first, as far as they are trusted, then the user's own, then the shipped ones.
-What is off is reported, so that a chat that relies on it can say so.
+The vault's trusted ones come first, then the user's own, then the shipped ones. What is off is
+reported, so that a chat that relies on it can say so.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ _PREFIX = f"{TEMPLATES_FOLDER}/"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsableRole:
-    """A role, as far as it can be used.
+    """A role without the parts that are off.
 
     Attributes:
         config: The role; `None` when it is off.
@@ -59,7 +59,7 @@ class RoleSources:
         return self._loader(self._trust.roles())
 
     def role(self, name: str) -> UsableRole:
-        """A role, and what of it is off.
+        """A role without the parts that are off, and the problems that follow.
 
         Raises:
             ConfigInvalid: If there is none of that name, or it has faults.

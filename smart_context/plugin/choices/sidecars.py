@@ -140,7 +140,7 @@ class Sidecars:
     async def keep_topics(self, chat_id: ChatId, topics: Sequence[Topic]) -> None:
         """Store a chat's new topics, and the lost ones that are still selected.
 
-        A topic that is no longer found goes on filtering until the user deselects it.
+        A topic that is no longer found keeps filtering until the user deselects it.
 
         Raises:
             StoreFailed: If the disk refuses; the topics are unchanged.

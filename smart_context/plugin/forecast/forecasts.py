@@ -59,9 +59,9 @@ class Forecast:
 
     @cached_property
     def tokens_by_topic(self) -> dict[str, int]:
-        """The tokens that are sent of each topic's messages.
+        """The tokens of each topic's messages that are sent.
 
-        A message counts for the topic that keeps it, or else for the one that it was found for.
+        A message counts towards the topic that keeps it, or else the one it was assigned to.
         """
         known = {
             message_id: topic.label
@@ -238,7 +238,7 @@ async def with_costs(
 
 
 def difference(before: Forecast, after: Forecast, most_ids: int = 500) -> JsonObject:
-    """What changes from one forecast to another: messages that come and go, and tokens."""
+    """The changes from one forecast to another: added and removed messages, and tokens."""
     old, new = before.decision.selection.kept, after.decision.selection.kept
     had, has = frozenset(old), frozenset(new)
     added = [message_id for message_id in new if message_id not in had]

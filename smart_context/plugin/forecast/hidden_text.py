@@ -32,10 +32,10 @@ class HiddenText:
     """The hidden text of one kind in one text.
 
     Attributes:
-        kind: What it is.
-        count: The number of characters, or comments.
+        kind: The kind of hidden text.
+        count: The number of characters, or of comments.
         names: The characters, such as `U+200B`, the most frequent first; empty for comments.
-        position: Of the first one, in characters.
+        position: The position of the first one, in characters.
     """
 
     kind: HiddenKind
@@ -120,7 +120,7 @@ def _name(character: str) -> str:
 def _by_note(text: str) -> Iterator[tuple[str, str]]:
     """The pieces of a system prompt, each with the note that it comes from.
 
-    The search goes on after a note's end mark, so a note can't fake the heading of another.
+    The search continues after a note's end mark, so that a note can't fake another's heading.
     """
     if text.isascii() and _COMMENT not in text:
         return

@@ -42,7 +42,7 @@ class RequestPlanner:
 
     async def plan(self, request: Request) -> PlannedRequest:
         """The request that a turn would send; `request` has no tools and images yet."""
-        if request.is_of_client:  # no tools of ours, no limit of ours, no images
+        if request.is_of_client:  # we add no tools, no limit and no images
             return PlannedRequest(prompt=await asyncio.to_thread(request.messages))
         as_text = self.offer.is_fenced or not self.context.requests.takes_tools
         whole = replace(request, tools=tuple(self.offer.tools()), as_text=as_text)

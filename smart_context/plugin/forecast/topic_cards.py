@@ -14,7 +14,7 @@ def topic_card(forecast: Forecast) -> JsonObject:
     """Dates, tokens and samples of the messages that the picked topic keeps.
 
     Args:
-        forecast: Of the chat with one topic picked.
+        forecast: The chat's forecast with one topic picked.
     """
     kept = forecast.decision.selection.kept_by_topic()
     positions = np.array([position for position, _ in kept], dtype=np.intp)

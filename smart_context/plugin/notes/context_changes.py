@@ -26,7 +26,7 @@ class ContextChanges:
         self._listeners.append(listener)
 
     def announce(self, **payload: Any) -> None:
-        """Tell listeners and clients; without a `chat_id` all chats may be affected."""
+        """Tell listeners and clients; without a `chat_id`, any chat may be affected."""
         for listener in self._listeners:
             listener()
         self._emit(CONTEXTS_CHANGED, payload)

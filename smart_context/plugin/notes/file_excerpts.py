@@ -14,7 +14,7 @@ class Excerpt:
     """Some lines of a text.
 
     Attributes:
-        text: The lines; the first may begin, and the last end, in the middle.
+        text: The lines; the first and the last may be incomplete.
         note: Which lines these are, and how to get the next; empty for a whole text.
     """
 
@@ -58,7 +58,7 @@ def excerpt(
 
 
 def matches(text: str, sought: str) -> Iterator[str]:
-    """Each line that contains a text, ignoring case, with its number; long lines in part."""
+    """Each line that contains a text, ignoring case, with its number; long lines are cut."""
     folded = sought.casefold()
     for number, line in enumerate(text.split("\n"), start=1):
         place = line.casefold().find(folded)

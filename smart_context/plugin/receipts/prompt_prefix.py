@@ -22,8 +22,8 @@ class SentRequest:
 
     Attributes:
         messages: Its messages, or items of the Responses API.
-        texts: Each in its canonical form.
-        tokens: Of the texts in each.
+        texts: Each message in its canonical form.
+        tokens: The tokens of the texts in each message.
     """
 
     messages: Sequence[PromptMessage] = ()

@@ -184,9 +184,10 @@ _PLAIN = (
 
 
 def _rows_text(rows: Sequence[ReceiptRow]) -> str:
-    """Rows as they are stored: id, role, kind, score, tokens, topic, detail; no empty ends.
+    """Rows as stored: id, role, kind, score, tokens, topic, detail, without trailing empty fields.
 
-    Most rows of a long chat share their reason, and none holds anything but texts and numbers.
+    Faster than `json`: most rows of a long chat share their reason, and all fields are texts or
+    numbers.
     """
     ends: dict[int, tuple[str, str]] = {}
     lines: list[str] = []
@@ -221,7 +222,7 @@ def digest_of(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def canonical(message: PromptMessage) -> str:
-    """A message in the one form that digests are made of."""
+    """A message in the form that digests are computed from."""
     return _encode(message)
 
 

@@ -1,4 +1,4 @@
-"""The sections of a receipt: what the request held besides messages, and why."""
+"""The sections of a receipt: the parts of the request other than messages, and why they are in."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,6 +1,6 @@
-"""The messages of a chat that the filter isn't asked about, and why.
+"""The messages of a chat that the filter does not decide about, and why.
 
-A failed answer, what a summary covers, and what does not fit into the window never become
+Failed answers, and messages that a summary covers or that don't fit into the window, never become
 candidates. Pure.
 """
 

@@ -182,7 +182,7 @@ def with_selection(view: ChatView, labels: Iterable[str]) -> ChatView:
 
 def _finished(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     """The messages that are not still being written."""
-    if True in [message.generating for message in messages]:  # rare: else the tuple stays as it is
+    if True in [message.generating for message in messages]:  # rare; else no copy is made
         return tuple(message for message in messages if not message.generating)
     return messages
 

@@ -40,7 +40,7 @@ def filter_result(
 
 
 def _kept_by(decision: Decision) -> dict[str, list[str]]:
-    """The messages that each topic keeps."""
+    """The messages that each topic keeps, by its label."""
     ids = decision.selection.reasons.ids
     kept: dict[str, list[str]] = {}
     for position, topic in decision.selection.kept_by_topic():

@@ -1,6 +1,6 @@
 """The status line: how many messages of a chat are in context, in words. Pure.
 
-Command line, page and panel show this line as it is.
+Command line, page and panel show this line unchanged.
 """
 
 from collections import Counter

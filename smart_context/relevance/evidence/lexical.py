@@ -49,7 +49,7 @@ class ChatWords:
     def place(self, messages: Sequence[Message]) -> None:
         """Set the chat's messages; the cost depends only on those that changed.
 
-        Known messages after the last one are kept, since they are often asked for next.
+        Known messages after the last one are kept, since they are often needed again next.
         """
         asked = tuple(messages)
         same = common_length(asked, self._messages)
@@ -157,5 +157,5 @@ def _asks(text: str) -> bool:
 
 
 def _lowered(text: str) -> str:
-    """The text as it is searched for stems, which are cut by their last letter."""
+    """The text in the form that is searched for stems without their last letter."""
     return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).lower()

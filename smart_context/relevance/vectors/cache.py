@@ -28,7 +28,7 @@ Progress = Callable[[int, int], None]
 
 BATCH = 64
 SMALL = 256
-"""Up to this many vectors, the JSON is rewritten at once; beyond, new ones go to the journal."""
+"""Up to this many vectors the JSON file is rewritten; beyond that, new ones go to the journal."""
 
 _WARM_CHATS = 8
 _WARM_QUERIES = 2_048

@@ -84,7 +84,7 @@ def stretches_of(text: str) -> Iterator[str]:
 
 
 def begins_phrase(piece: str) -> bool:
-    """True if a name may begin like this piece of two characters or more."""
+    """True if a name can begin with this piece of two characters or more."""
     first = piece[0]
     is_amount = first in _NUMBERS and piece[1] in _COUNTED
     is_verb = first in _VERBS and len(piece) > _FEWEST
@@ -92,7 +92,7 @@ def begins_phrase(piece: str) -> bool:
 
 
 def ends_phrase(piece: str) -> bool:
-    """True if a name may end like this piece."""
+    """True if a name can end with this piece."""
     return piece[-1] not in _NEVER_LAST
 
 
@@ -128,6 +128,6 @@ def _specific(found: Mapping[str, AbstractSet[int]], whole: Collection[str]) -> 
 
 
 def _has_loose_verb(piece: str, found: Mapping[str, AbstractSet[int]]) -> bool:
-    """True if it begins or ends with a verb, and the rest is used without it, too."""
+    """True if it begins or ends with a verb, and the rest also occurs without that verb."""
     rests = [piece[1:]] * (piece[0] in _OFTEN_VERBS) + [piece[:-1]] * (piece[-1] in _OFTEN_VERBS)
     return any(rest in found and len(found[rest]) > len(found[piece]) for rest in rests)
