@@ -16,6 +16,7 @@
   let isOver = false;
 
   root.dataset.scripted = "";
+  root.dataset.arriving = "";
   if (location.hash) root.dataset.aimed = "";
   try {
     const theme = localStorage.getItem("theme");
@@ -35,6 +36,7 @@
   document.addEventListener("DOMContentLoaded", () => void start());
 
   async function start() {
+    delete root.dataset.arriving;
     const scripts = /** @type {NodeListOf<HTMLLinkElement>} */ (document.querySelectorAll("link[data-start]"));
     try {
       for (const { href } of scripts) {

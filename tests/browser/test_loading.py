@@ -23,6 +23,10 @@ SHIFTS = """new Promise((done) => {
 TRANSFERRED = """Object.fromEntries(performance.getEntriesByType("resource")
     .filter(({ name }) => /\\.(css|js|woff2)\\b/.test(name))
     .map(({ name, transferSize }) => [name, transferSize]))"""
+READ_AND_DRAWN = """[
+    performance.getEntriesByType("navigation")[0].domInteractive,
+    performance.getEntriesByName("first-contentful-paint")[0].startTime,
+]"""
 ROW_SIZES = """() => {
     const row = document.querySelector(".chat-entry");
     return [getComputedStyle(row).containIntrinsicHeight, row.getBoundingClientRect().height];
@@ -51,6 +55,17 @@ def test_a_reload_takes_few_requests_and_moves_nothing(new_page, server):
     page.wait_for_load_state("networkidle")
     assert len(asked) <= MOST_REQUESTS, asked
     assert page.evaluate(SHIFTS) <= MOST_SHIFT
+
+
+def test_a_slow_browser_draws_a_page_only_once_all_of_it_is_there(new_page, server):
+    page = open_chat(new_page, server)
+    cdp = page.context.new_cdp_session(page)
+    cdp.send("Emulation.setCPUThrottlingRate", {"rate": 4})
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    read, drawn = page.evaluate(READ_AND_DRAWN)
+    assert read < drawn
+    assert page.locator("html").get_attribute("data-arriving") is None
 
 
 def test_a_row_of_the_list_of_chats_is_as_high_as_it_was_expected_to_be(new_page, server):
