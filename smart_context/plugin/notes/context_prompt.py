@@ -5,6 +5,7 @@ a note can't pass as an instruction. The same contexts give the same text, so th
 reuse its prompt cache.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -173,19 +174,18 @@ class _Room:
     """The rest of the budget."""
 
     def __init__(self, budget: int, count_tokens: CountTokens) -> None:
-        self._left: int | None = budget or None
+        self._left = budget or math.inf
         self._count = count_tokens
         self.sent: set[NoteExcerpt] = set()
 
     def take(self, text: str) -> int | None:
         """Take the tokens of a paragraph; `None` if it does not fit."""
-        if self._left is not None and estimate(text) > _HOPELESS * self._left:
+        if estimate(text) > _HOPELESS * self._left:
             return None
         tokens = self._count(f"{text}\n\n")
-        if self._left is not None and tokens > self._left:
+        if tokens > self._left:
             return None
-        if self._left is not None:
-            self._left -= tokens
+        self._left -= tokens
         return tokens
 
     def close(self) -> None:
@@ -193,8 +193,8 @@ class _Room:
         self._left = 0
 
     def head_of(self, text: str) -> str:
-        """The beginning of a text, about as much as fits."""
-        left = self._left or 0
+        """The beginning of a text that did not fit, about as much as fits."""
+        left = int(self._left)
         head = beginning(text, left)
         while head and (tokens := self._count(head)) > left:
             head = head[: min(int(len(head) * left / tokens), len(head) - 1)]

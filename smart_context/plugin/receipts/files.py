@@ -61,7 +61,9 @@ class ReceiptFiles:
             StoreFailed: If the disk refuses.
         """
         path = self._path_of(chat_id)
-        return await asyncio.to_thread(lambda: list(self._parsed(_lines(path))))
+        return await asyncio.to_thread(
+            lambda: list(islice(self._parsed(reversed(_lines(path))), MAX_TURNS))
+        )
 
     async def named(self, chat_id: ChatId) -> list[tuple[str, str, str]]:
         """The turns with their questions and answers, newest first, without reading the rest.
@@ -73,18 +75,14 @@ class ReceiptFiles:
         lines = await asyncio.to_thread(_lines, path)
         return list(islice(_named(reversed(lines)), MAX_TURNS))
 
-    def _parsed(self, lines: list[bytes]) -> Iterable[Receipt]:
-        found = 0
-        for line in reversed(lines):
+    def _parsed(self, lines: Iterable[bytes]) -> Iterator[Receipt]:
+        for line in lines:
             try:
                 receipt = Receipt.from_line(line.decode("utf-8", "surrogatepass"))
             except (ValueError, RecursionError) as error:
                 self._logger.warning("a damaged receipt is skipped: %s", error)
-                continue
-            yield receipt
-            found += 1
-            if found == MAX_TURNS:
-                return
+            else:
+                yield receipt
 
 
 def _named(lines: Iterable[bytes]) -> Iterator[tuple[str, str, str]]:
