@@ -16,11 +16,14 @@ class ChatLine:
 
     Attributes:
         row: The chat.
+        when: When it was last written in: the time of today or the day; `?` if that is unknown.
+            The page's script says it in the reader's language.
         hues: The numbers of its topics' colours.
         twin: What tells it from a chat of the same title and last words; mostly empty.
     """
 
     row: ChatRow
+    when: str
     hues: tuple[int, ...]
     twin: str
 
@@ -49,6 +52,7 @@ def chat_groups(rows: Sequence[ChatRow], now: datetime) -> tuple[ChatGroup, ...]
     lines = [
         ChatLine(
             row=row,
+            when=_when(row, now),
             hues=tuple(dict.fromkeys(map(hue_of, row.topics))),
             twin=f"{row.message_count} messages, {row.id[:6]}"
             if seen[_title_and_preview(row)] > 1
@@ -66,12 +70,26 @@ def _title_and_preview(row: ChatRow) -> tuple[str, str]:
     return row.title, row.preview
 
 
+def _when(row: ChatRow, now: datetime) -> str:
+    written = _written(row, now)
+    if written is None:
+        return "?"
+    if written.date() == now.date():
+        return f"{written:%I:%M %p}".removeprefix("0")
+    return f"{written:%b} {written.day}"
+
+
 def _group(row: ChatRow, now: datetime) -> str:
+    written = _written(row, now)
+    return "Undated" if written is None else _name(written.date(), now.date())
+
+
+def _written(row: ChatRow, now: datetime) -> datetime | None:
+    """When it was last written in, where the reader is."""
     try:
-        written = datetime.fromisoformat(row.updated_at).astimezone(now.tzinfo).date()
+        return datetime.fromisoformat(row.updated_at).astimezone(now.tzinfo)
     except (ValueError, OverflowError):
-        return "Undated"
-    return _name(written, now.date())
+        return None
 
 
 def _name(day: date, today: date) -> str:

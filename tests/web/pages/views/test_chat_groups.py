@@ -34,6 +34,21 @@ def test_a_chat_is_below_its_time(at, name):
     assert [group.name for group in chat_groups([row(at=at)], NOW)] == [name]
 
 
+@pytest.mark.parametrize(
+    ("at", "when"),
+    [
+        pytest.param("2026-11-22T08:05:00Z", "8:05 AM", id="today"),
+        pytest.param("2026-11-22T00:30:00Z", "12:30 AM", id="after midnight"),
+        pytest.param("2026-11-21T23:59:59Z", "Nov 21", id="yesterday"),
+        pytest.param("2026-03-01T10:00:00Z", "Mar 1", id="this year"),
+        pytest.param("long ago", "?", id="no date"),
+    ],
+)
+def test_a_chat_says_when_it_was_last_written_in(at, when):
+    (group,) = chat_groups([row(at=at)], NOW)
+    assert [line.when for line in group.lines] == [when]
+
+
 def test_chats_of_one_time_are_in_one_group_in_their_order():
     old = "2026-11-21T08:00:00Z"
     groups = chat_groups([row("a"), row("b"), row("c", at=old)], NOW)
