@@ -14,7 +14,7 @@ export function keyHeaders() {
   return { "X-Smart-Context-Key": recall("localStorage", STORED) };
 }
 
-/** Subprotocols for a `WebSocket`, which takes no headers. @returns {string[]} */
+/** Subprotocols for a `WebSocket`, which can't send headers. @returns {string[]} */
 export function keyProtocols() {
   const key = recall("localStorage", STORED);
   return key ? [PROTOCOL, `${PROTOCOL}.key.${key}`] : [PROTOCOL];

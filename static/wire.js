@@ -7,7 +7,7 @@ const OPEN = 1;
 const FIRST_WAIT_MS = 400;
 const LONGEST_WAIT_MS = 15_000;
 
-/** A command that failed; its message is for people. */
+/** A failed command; its message can be shown to users. */
 export class WireError extends Error {
   /** @param {string} message @param {number} [code] */
   constructor(message, code = 0) {
@@ -42,7 +42,7 @@ export class Wire {
   /** @type {WireStatus} */
   #status = "connecting";
   #decide = () => {};
-  /** Until the first connection is there, or has failed. @type {Promise<void>} */
+  /** Resolves once the first connection is made or has failed. @type {Promise<void>} */
   #decided = new Promise((resolve) => (this.#decide = resolve));
 
   /**
@@ -60,7 +60,7 @@ export class Wire {
     return this.#status === "open";
   }
 
-  /** Connects now, also when the next attempt is still waiting for its time. */
+  /** Connects now instead of waiting for the next scheduled attempt. */
   connect() {
     clearTimeout(this.#timer);
     if (this.#socket) return;
@@ -128,7 +128,7 @@ export class Wire {
     this.#timer = setTimeout(() => this.connect(), waitMs(this.#attempt, this.#random()));
   }
 
-  /** One listener's fault is reported, and keeps the event from no other. @param {(payload: any) => void} listener @param {any} payload */
+  /** Calls a listener; its error is reported, and the other listeners still get the event. @param {(payload: any) => void} listener @param {any} payload */
   #tell(listener, payload) {
     try {
       listener(payload);
@@ -154,7 +154,7 @@ export class Wire {
 }
 
 /**
- * How long to wait before an attempt: doubling, with jitter so that tabs don't come all at once.
+ * The delay before an attempt: it doubles, with jitter so that tabs don't reconnect all at once.
  * @param {number} attempt  Counted from 1.
  * @param {number} random  In [0, 1).
  */

@@ -1,5 +1,5 @@
 // @ts-check
-/** Where the bubbles of a chat are, from where they were: a topic keeps its place. */
+/** Arranges the bubbles of a chat starting from their last places: a topic keeps its place. */
 
 import { cloud, sizesAt } from "./pack.js";
 import { settle } from "./settle.js";
@@ -15,7 +15,7 @@ const SLACK = 0.15;
 const FURTHEST = 0.27;
 const SMALLER = 0.96;
 const SMALLEST = 0.7;
-/** A cloud of a very different width is arranged as if it were new. */
+/** Beyond this change of width, a cloud is arranged from scratch. */
 const SAME_WIDTH = 0.7;
 
 /**
@@ -83,7 +83,7 @@ function round(length) {
   return Math.round(length * 10) / 10;
 }
 
-/** What was remembered; nothing if it is not what `arrange` gives. @param {string} text @returns {Places | null} */
+/** The places in a stored text; null if it is not valid. @param {string} text @returns {Places | null} */
 export function placesIn(text) {
   try {
     const { width, scale, at } = JSON.parse(text);

@@ -7,7 +7,7 @@ const MOST_LINES = 4;
 const LINE = 1.2;
 /** The number below the label, with the space above it, in sizes of the label. */
 const COUNT = 1.05;
-/** Between text and rim. */
+/** Space between text and rim. */
 const PADDING = 5;
 const ROOMIEST = 48;
 const WIDE = /[\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]/;
@@ -30,7 +30,7 @@ export function fit(label, diameter, ruler = widthInEms) {
       if (wrapped(words, width / size) <= lines) return { size, width, lines, isWhole: true };
     }
   }
-  // A word is broken, or the end is cut: as much as there is room for.
+  // Break words or cut the end: show as much as fits.
   const lines = Math.max(1, Math.min(MOST_LINES, Math.floor((diameter * 0.55) / (SMALLEST * LINE) - 0.5)));
   return { size: SMALLEST, width: chord(diameter, SMALLEST, lines), lines, isWhole: false };
 }
@@ -47,14 +47,14 @@ export function roomFor(label, least, ruler = widthInEms) {
   return radius;
 }
 
-/** How wide lines may be whose corners stay within the circle. @param {number} diameter @param {number} size @param {number} lines */
+/** The width of lines whose corners stay within the circle. @param {number} diameter @param {number} size @param {number} lines */
 function chord(diameter, size, lines) {
   const half = (size * (lines * LINE + COUNT)) / 2;
   const radius = diameter / 2 - PADDING;
   return half < radius ? 2 * Math.sqrt(radius ** 2 - half ** 2) : 0;
 }
 
-/** How many lines the words take; Infinity if one is wider than a line. @param {readonly { width: number, space: number }[]} words @param {number} room */
+/** The number of lines that the words take; Infinity if a word is wider than a line. @param {readonly { width: number, space: number }[]} words @param {number} room */
 function wrapped(words, room) {
   let lines = 1;
   let at = 0;

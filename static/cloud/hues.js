@@ -1,5 +1,5 @@
 // @ts-check
-/** Gives each topic its hue: the same computation as `topics/identity.py`, so reloads keep colours. */
+/** The hue of each topic, computed as in `topics/identity.py`. */
 
 const HUES = 12;
 
@@ -15,7 +15,7 @@ export function fnv1a(text) {
   return mark;
 }
 
-/** The hue that a topic has for life. @param {string} topicId */
+/** The hue of a topic; it never changes. @param {string} topicId */
 export function hueOf(topicId) {
   return fnv1a(topicId) % HUES;
 }

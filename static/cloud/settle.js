@@ -1,5 +1,5 @@
 // @ts-check
-/** Finds places for circles that have been placed before: each stays where it was, or nearly. */
+/** Places circles again: each stays where it was, or nearly. */
 
 import { freeSpot } from "./pack.js";
 

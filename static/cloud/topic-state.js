@@ -1,5 +1,5 @@
 // @ts-check
-/** What the panel knows, as one frozen value; functions from it to the next one and to words. */
+/** The panel's state as an immutable value, and functions of it. */
 
 /** @typedef {{ id: string, label: string, count: number, sticky?: boolean, message_ids?: string[], parent_id?: string }} Topic */
 /**
@@ -32,7 +32,7 @@ export const NOTHING_KNOWN = Object.freeze({
 });
 
 /**
- * The state after a result or an event of the plugin; what it does not mention stays.
+ * The state after a result or an event of the plugin; what it does not mention stays the same.
  * @param {PanelState} state
  * @param {Record<string, any>} news
  * @returns {PanelState}
@@ -76,7 +76,7 @@ export function goneTopics(state) {
   return state.active.filter((label) => !labels.has(label));
 }
 
-/** The status line for where there is little room: `5 of 14`. @param {string} status */
+/** A short form of the status line: `5 of 14`. @param {string} status */
 export function shortStatus(status) {
   return status.startsWith("No message") ? "No match" : status.split(" messages in context")[0];
 }

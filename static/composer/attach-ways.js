@@ -23,7 +23,7 @@ function startPicking(main, attachments) {
   main.querySelector("[data-attach=files]")?.addEventListener("click", () => input.click());
   input.addEventListener("change", () => {
     attachments.addFiles([...(input.files ?? [])].map((file) => ({ file })));
-    // The same file can be picked again.
+    // Reset, so that picking the same file again counts as a change.
     input.value = "";
   });
 }
@@ -35,7 +35,7 @@ function startDropping(main, attachments) {
   const carriesFiles = (event) => event.dataTransfer?.types.includes("Files") ?? false;
   /** @param {DragEvent} event */
   const isOver = (event) => event.target instanceof Node && main.contains(event.target);
-  // Anywhere else on the page a dropped file would replace the page.
+  // By default a file dropped elsewhere would replace the page.
   document.addEventListener("dragover", (event) => {
     if (!carriesFiles(event) || !event.dataTransfer) return;
     event.preventDefault();
@@ -71,7 +71,7 @@ function startPasting(main, attachments) {
     if (isElsewhere || !event.clipboardData) return;
     const files = [...event.clipboardData.files];
     const text = event.clipboardData.getData("text/plain").trim();
-    // A spreadsheet offers a picture of its cells beside their text: then the text is meant.
+    // Spreadsheets paste a picture of the cells along with their text: take the text.
     if (files.length && (!text || files.some(({ name }) => text.includes(name)))) {
       event.preventDefault();
       attachments.addFiles(files.map((file) => ({ file })));

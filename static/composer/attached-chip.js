@@ -1,5 +1,5 @@
 // @ts-check
-/** One thing that is to go with a message, as a chip: its name, its size, how it fares. */
+/** An attachment as a chip: its name, size and state. */
 
 import { isPicture, sizeInWords } from "./attached.js";
 import { clone } from "../lib/from-template.js";
@@ -14,7 +14,7 @@ export function makeChip(attached) {
   return chip;
 }
 
-/** Shows how it fares now. @param {HTMLElement} chip @param {Attached} attached */
+/** Shows the state of the upload. @param {HTMLElement} chip @param {Attached} attached */
 export function showChip(chip, attached) {
   const { kind, state, stored, size } = attached;
   const name = visible(attached.name);
@@ -37,7 +37,7 @@ export function showChip(chip, attached) {
   chip.querySelector(".attaching-again")?.toggleAttribute("hidden", state !== "failed");
 }
 
-/** Shows how much of it has gone. @param {HTMLElement | undefined} chip @param {number} share */
+/** Shows the progress of the upload. @param {HTMLElement | undefined} chip @param {number} share */
 export function showShare(chip, share) {
   const bar = chip?.querySelector("progress");
   if (bar) bar.value = share;

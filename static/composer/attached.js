@@ -1,5 +1,5 @@
 // @ts-check
-/** What is to go with the next message, as values and functions of them. */
+/** Attachments as values, and functions of them. */
 
 /**
  * @typedef {object} Stored  A file as the server keeps it, or a link.
@@ -26,7 +26,7 @@ const MIB = 2 ** 20;
 const ADDRESS = /^(?:https?:\/\/|mailto:|obsidian:\/\/)\S+$/i;
 const SHOWN_AS_PICTURE = /^image\/(?:png|jpeg|gif|webp)$/;
 
-/** A size as people read it: `17 bytes`, `2.4 kB`, `11 MB`. @param {number} bytes */
+/** A size for users: `17 bytes`, `2.4 kB`, `11 MB`. @param {number} bytes */
 export function sizeInWords(bytes) {
   if (bytes < 1000) return bytes === 1 ? "1 byte" : `${bytes} bytes`;
   const [amount, unit] = bytes < 999_500 ? [bytes / 1000, "kB"] : [bytes / 1e6, "MB"];
@@ -34,7 +34,7 @@ export function sizeInWords(bytes) {
 }
 
 /**
- * Why a file can't be attached, as far as that is known before it is sent; empty if nothing is.
+ * Why a file can't be attached, as far as the page can tell before the upload; empty if it can.
  * @param {{ size: number, isFolder?: boolean }} file
  * @param {number} maxBytes
  */
@@ -44,19 +44,19 @@ export function refusal({ size, isFolder = false }, maxBytes) {
   return size === 0 ? "Empty: there is nothing to attach." : "";
 }
 
-/** The address that a text is, if it is one and nothing else. @param {string} text */
+/** The address in a text that consists of nothing else; empty otherwise. @param {string} text */
 export function addressIn(text) {
   const bare = text.trim();
   return bare.length <= 2000 && ADDRESS.test(bare) && URL.canParse(bare) ? bare : "";
 }
 
-/** Whether a browser can show it in a small picture. @param {Stored | null} stored */
+/** True if a browser can show a thumbnail of it. @param {Stored | null} stored */
 export function isPicture(stored) {
   return SHOWN_AS_PICTURE.test(stored?.file_type ?? "");
 }
 
 /**
- * Why a message should not be sent yet; empty if nothing holds it.
+ * Why a message can't be sent yet; empty if it can.
  * @param {readonly Attached[]} attached
  */
 export function holdReason(attached) {
@@ -68,7 +68,7 @@ export function holdReason(attached) {
 }
 
 /**
- * What `chat.send` takes.
+ * The parameters of `chat.send`.
  * @param {readonly Attached[]} attached
  * @returns {{ files?: Stored[], links?: Stored[] }}
  */
@@ -79,13 +79,13 @@ export function asParams(attached) {
   return { ...(files.length && { files }), ...(links.length && { links }) };
 }
 
-/** What names the same thing twice. @param {Stored | null} stored */
+/** The key by which duplicates are found. @param {Stored | null} stored */
 export function markOf(stored) {
   return stored?.storage_key ?? stored?.url ?? "";
 }
 
 /**
- * What is kept for a reload: what the server has.
+ * The text to keep for a reload: attachments that the server has.
  * @param {readonly Attached[]} attached
  */
 export function asText(attached) {
@@ -94,7 +94,7 @@ export function asText(attached) {
 }
 
 /**
- * What was kept; nothing of a text that is no such thing.
+ * The attachments in a kept text; none if the text is not valid.
  * @param {string} text
  * @returns {Omit<Attached, "id" | "state">[]}
  */

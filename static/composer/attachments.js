@@ -1,5 +1,5 @@
 // @ts-check
-/** The chips by the message box: what is to go with the next message. Tells with `attachments-changed`. */
+/** The attachments of the next message, as chips by the message box. Fires `attachments-changed`. */
 
 import { asText, fromText, holdReason, markOf, MOST_FILES, refusal } from "./attached.js";
 import { makeChip, showChip, showShare } from "./attached-chip.js";
@@ -40,7 +40,7 @@ export class Attachments {
     this.#key = `attached:${chatId}`;
   }
 
-  /** Listens, with what was attached before a reload. */
+  /** Starts listening, with the attachments from before a reload. */
   start() {
     this.#list.addEventListener("click", (event) => {
       const pressed = event.target instanceof Element ? event.target.closest("button") : null;
@@ -55,12 +55,12 @@ export class Attachments {
     return this.#attached;
   }
 
-  /** Why the message should not be sent yet; empty if nothing holds it. */
+  /** Why the message can't be sent yet; empty if it can. */
   get hold() {
     return holdReason(this.#attached);
   }
 
-  /** Attaches files as they arrive at the server; says which it can't take, and why. @param {readonly { file: File, isFolder?: boolean }[]} picked */
+  /** Attaches files once they are uploaded; reports those that can't be taken, and why. @param {readonly { file: File, isFolder?: boolean }[]} picked */
   addFiles(picked) {
     for (const { file, isFolder } of picked) {
       if (!this.#hasRoom("file")) return;
@@ -71,7 +71,7 @@ export class Attachments {
     }
   }
 
-  /** Adds what the server has already, once. @param {"file" | "link"} kind @param {Stored} stored */
+  /** Adds something that the server already has; does nothing if it is attached. @param {"file" | "link"} kind @param {Stored} stored */
   addStored(kind, stored) {
     const name = (kind === "link" ? stored.title || stored.url : stored.name) ?? "";
     if (this.holds(markOf(stored))) this.#say(`${visible(name)} is attached already.`);
@@ -81,24 +81,24 @@ export class Attachments {
     }
   }
 
-  /** Whether it is attached. @param {string} mark  A storage key or an address. */
+  /** True if it is attached. @param {string} mark  A storage key or an address. */
   holds(mark) {
     return this.#attached.some((one) => markOf(one.stored) === mark);
   }
 
-  /** Hands out all of it; nothing is left. */
+  /** Returns all attachments and removes them from the box. */
   take() {
     const taken = this.#attached;
     this.#set([]);
     return taken;
   }
 
-  /** Puts back what could not be sent, in front of what came since. @param {readonly Attached[]} taken */
+  /** Puts back attachments that could not be sent, before newer ones. @param {readonly Attached[]} taken */
   giveBack(taken) {
     this.#set([...taken, ...this.#attached]);
   }
 
-  /** Takes one away again. @param {string} mark */
+  /** Removes one. @param {string} mark */
   drop(mark) {
     this.#set(this.#attached.filter((one) => markOf(one.stored) !== mark));
   }

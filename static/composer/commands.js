@@ -8,8 +8,8 @@ const COMMANDS = ["compact", "clear"];
 const COMMAND = /^\/([\p{L}\p{N}_-]+)(?:\s+(.*))?$/su;
 
 /**
- * What a text asks for: a command, or why it can't be one. Nothing for a message, as paths,
- * `//`, and all that begins with a space are.
+ * The command in a text, or why it is not a valid one; undefined for a message. Paths, `//` and
+ * texts that begin with a space are messages.
  * @param {string} text
  * @returns {{ command: Command } | { problem: string } | undefined}
  */

@@ -40,7 +40,7 @@ export class Composer {
     this.#menu = new SlashMenu(this.#box, this.#find(".commands"), (command) => this.#run(command));
   }
 
-  /** Listens to the user, with what was written before a reload. */
+  /** Starts listening, with the draft from before a reload. */
   start() {
     this.#box.value ||= recall("sessionStorage", this.#draftKey);
     this.#box.addEventListener("input", () => {
@@ -69,7 +69,7 @@ export class Composer {
     this.#show();
   }
 
-  /** Whether an answer is being written: then it can be stopped. @param {boolean} isAnswering */
+  /** Offers to stop while an answer is being written. @param {boolean} isAnswering */
   setAnswering(isAnswering) {
     this.#isAnswering = isAnswering;
     this.#show();
@@ -110,7 +110,7 @@ export class Composer {
     this.#show();
   }
 
-  /** Takes the text out of the box; what the server never had goes back. @param {string} text @param {() => Promise<unknown>} deed */
+  /** Empties the box; puts the text back if the server never got it. @param {string} text @param {() => Promise<unknown>} deed */
   async #give(text, deed) {
     this.#box.value = "";
     this.#show();
@@ -151,7 +151,7 @@ export class Composer {
     this.#menu.show();
   }
 
-  /** Makes the box as high as its text. */
+  /** Fits the height of the box to its text. */
   #fit() {
     this.#box.style.setProperty("--rows-height", "auto");
     this.#box.style.setProperty("--rows-height", `${this.#box.scrollHeight}px`);

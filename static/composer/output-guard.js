@@ -8,10 +8,10 @@ const PATIENCE_MS = 1500;
 const GROWTH = 1.5;
 
 /**
- * Whether the user wants it, after having been told how large it is.
+ * Asks whether to send something this large; true if the user agrees.
  * @param {string} question
  * @param {string} words
- * @param {string} yes  What the button says that goes on.
+ * @param {string} yes  The label of the button that agrees.
  * @returns {Promise<boolean>}
  */
 export function asked(question, words, yes) {
@@ -55,7 +55,7 @@ export class OutputGuard {
   }
 
   /**
-   * Whether a message may be sent; asks if that would send unusually much.
+   * True if a message may be sent; asks first if it is unusually large.
    * @param {string} message
    * @param {Record<string, unknown>} attached  What goes with it, as `chat.send` takes it.
    */
@@ -73,7 +73,7 @@ export class OutputGuard {
     return true;
   }
 
-  /** Nobody waits long for a warning. @param {Record<string, unknown>} written */
+  /** The preview, unless it takes too long: a warning is not worth a long wait. @param {Record<string, unknown>} written */
   #preview(written) {
     const late = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS, null));
     const params = { chat_id: this.#chatId, brief: true, ...written };

@@ -10,7 +10,7 @@ export class SlashMenu {
   #list;
   #run;
   #chosen = 0;
-  /** The text for which the user closed it. */
+  /** The text at which the user closed the menu. */
   #closedFor = "";
   #shownFor = "";
 
@@ -31,7 +31,7 @@ export class SlashMenu {
     this.#box.addEventListener("focus", () => this.show());
   }
 
-  /** To be called whenever the text may have changed. */
+  /** Call it whenever the text may have changed. */
   show() {
     const { value } = this.#box;
     if (value !== this.#closedFor) this.#closedFor = "";
@@ -43,7 +43,7 @@ export class SlashMenu {
     this.#shownFor = value;
   }
 
-  /** Handles a key; true if it was meant for the menu. @param {KeyboardEvent} event */
+  /** Handles a key; true if the menu used it. @param {KeyboardEvent} event */
   press(event) {
     const options = this.#shown();
     if (!options.length || event.shiftKey || event.isComposing) return false;

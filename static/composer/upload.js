@@ -24,7 +24,7 @@ export class NotUploaded extends Error {
  * @returns {{ done: Promise<Stored>, stop: () => void }}
  */
 export function upload(file, onProgress) {
-  // Unlike fetch, it says how much has gone.
+  // Unlike fetch, it reports progress.
   const request = new XMLHttpRequest();
   const done = new Promise((resolve, reject) => {
     request.open("POST", "/api/files");

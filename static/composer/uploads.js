@@ -31,7 +31,7 @@ export class Uploads {
     this.again(id);
   }
 
-  /** Sends one again that failed. @param {number} id */
+  /** Sends a failed file again. @param {number} id */
   again(id) {
     const sending = this.#files.get(id);
     if (!sending) return;
@@ -44,7 +44,7 @@ export class Uploads {
     });
   }
 
-  /** Nobody wants it any longer. @param {number} id */
+  /** Cancels a file. @param {number} id */
   forget(id) {
     const sending = this.#files.get(id);
     this.#files.delete(id);
@@ -53,7 +53,7 @@ export class Uploads {
 }
 
 /**
- * Lets some work begin at once, and the rest as that ends.
+ * Starts a few tasks at once, and each next one as another ends.
  * @param {number} atOnce
  * @returns {(work: () => Promise<void>) => Promise<void>}
  */

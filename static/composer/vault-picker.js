@@ -1,5 +1,5 @@
 // @ts-check
-/** The dialog in which files of the vault are attached to a message: close ones, or by a search. */
+/** The dialog that attaches files of the vault to a message: related ones, or search results. */
 
 import { wordsOf } from "../contexts/context-draft.js";
 import { clone } from "../lib/from-template.js";
@@ -93,7 +93,7 @@ export class VaultPicker {
     }
   }
 
-  /** Arrows lead from the box through the list. @param {KeyboardEvent} event */
+  /** Arrow keys move from the box through the list. @param {KeyboardEvent} event */
   #step(event) {
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!by) return;

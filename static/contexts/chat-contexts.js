@@ -40,12 +40,12 @@ export class ChatContexts {
     });
     this.#wire.on("smart_context.contexts_changed", (news) => {
       const isOurs = !news.chat_id || news.chat_id === this.#chatId;
-      // Notes that change matter only to what is attached.
+      // Changed notes matter only if something is attached.
       if (isOurs && (this.#chips.length || !news.notes_changed)) this.#soon();
     });
   }
 
-  /** Asks for the chips again. */
+  /** Fetches the chips again. */
   async refresh() {
     const wish = ++this.#wish;
     const state = await this.#call("chat_contexts", {}).catch(() => null);

@@ -1,5 +1,5 @@
 // @ts-check
-/** What was chosen, as chips that can be taken away. */
+/** The chosen notes, as removable chips. */
 
 import { clone } from "../lib/from-template.js";
 import { wordsOf } from "./context-draft.js";

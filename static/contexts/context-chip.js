@@ -1,5 +1,5 @@
 // @ts-check
-/** A context that is attached to a chat, as a chip: its name, its size, and what is amiss. */
+/** A context attached to a chat, as a chip: its name, size and problems. */
 
 import { counted, plural, short } from "./context-draft.js";
 import { clone } from "../lib/from-template.js";
@@ -26,7 +26,7 @@ export function chipOf(chip, chatId) {
   return made;
 }
 
-/** What a chip says: in short, in full, and whether something is amiss. @param {Chip} chip */
+/** The words of a chip, short and full, and whether there is a problem. @param {Chip} chip */
 export function stateOf(chip) {
   if (chip.problem) return { size: "not sent", words: chip.problem, warns: true };
   const said = [`${plural(chip.notes, "note")}, ${plural(chip.tokens, "token")}.`];

@@ -1,5 +1,5 @@
 // @ts-check
-/** A context while it is being built: what is chosen and how, as values and functions of them. */
+/** A context that is being built, as values and functions of them. */
 
 /** @typedef {Record<string, any>} Options  As the server keeps them; what is not set is left out. */
 const WHOLE_VAULT = ".";
@@ -7,7 +7,7 @@ const WHOLE_VAULT = ".";
 /** @typedef {"chosen" | "covered" | "partly" | "none"} Tick */
 
 /**
- * How a row of the tree is ticked: itself, by something around it, by something in it, or not.
+ * How a row of the tree is ticked: itself, through a parent, partly through a child, or not.
  * @param {readonly string[]} items
  * @param {string} key  A folder's ends in a slash; a part of a note has a `#`.
  * @returns {Tick}
@@ -19,7 +19,7 @@ export function tickOf(items, key) {
 }
 
 /**
- * The items with one more or one less; what comes with a new one anyway is no item any more.
+ * The items with one added or removed; items that a new one includes are dropped.
  * @param {readonly string[]} items
  * @param {string} key
  * @param {boolean} isChosen
@@ -29,7 +29,7 @@ export function withItem(items, key, isChosen) {
   return isChosen ? [...others, key] : others;
 }
 
-/** Whether one item brings the other with it. @param {string} whole @param {string} part */
+/** True if one item includes the other. @param {string} whole @param {string} part */
 export function holds(whole, part) {
   if (whole === part) return false;
   if (whole === WHOLE_VAULT) return true;
@@ -37,7 +37,7 @@ export function holds(whole, part) {
 }
 
 /**
- * What a key is called and where it lies, for people.
+ * The name and the folder of a key, for users.
  * @param {string} key
  * @returns {{ name: string, place: string }}
  */
@@ -53,7 +53,7 @@ export function wordsOf(key) {
 }
 
 /**
- * The draft as one text, to tell whether it was changed.
+ * The draft as one text, to detect changes.
  * @param {readonly string[]} items
  * @param {Options} options
  */
@@ -61,7 +61,7 @@ export function markOf(items, options) {
   return JSON.stringify([items, Object.entries(options).sort(([a], [b]) => (a < b ? -1 : 1))]);
 }
 
-/** A number as people read it. @param {number} count */
+/** A number with thousands separators. @param {number} count */
 export function counted(count) {
   return count.toLocaleString("en");
 }

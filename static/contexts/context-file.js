@@ -1,5 +1,5 @@
 // @ts-check
-/** The context that is being built as something with a name: open, save, delete, attach. */
+/** Opens, saves, deletes and attaches the named context that is being built. */
 
 import { clone } from "../lib/from-template.js";
 import { markOf } from "./context-draft.js";
@@ -43,7 +43,7 @@ export class ContextFile {
       const context = await this.#call("get_context", { key: this.#key });
       this.#savedMark = markOf(context.items, context.options);
       this.#onOpen(context);
-      // As the form writes it; an option that is set to what is usual is no change.
+      // In the form's notation: an option set to its default is no change.
       this.#savedMark = this.#mark;
     } catch (error) {
       toast(reasonOf(error));
@@ -79,7 +79,7 @@ export class ContextFile {
     }
   }
 
-  /** Saves it if need be, and attaches it to a chat. @param {HTMLSelectElement} chat */
+  /** Saves it if necessary, and attaches it to a chat. @param {HTMLSelectElement} chat */
   async attach(chat) {
     if (!chat.value) return toast("No chat to attach it to yet.");
     const key = this.#key && !this.#isChanged ? this.#key : await this.save();
@@ -95,7 +95,7 @@ export class ContextFile {
     }
   }
 
-  /** A context was saved or deleted, here or elsewhere. @param {string} key */
+  /** Handles a context that was saved or deleted, here or elsewhere. @param {string} key */
   async hear(key) {
     await this.refreshList().catch(() => {});
     if (key !== this.#key || this.#isSaving) return;
@@ -120,7 +120,7 @@ export class ContextFile {
     find("no-contexts").hidden = contexts.length > 0;
   }
 
-  /** Says whether what is on the page is saved, and what saving would do. */
+  /** Shows whether the context is saved, and what saving would do. */
   showState() {
     const isNew = this.#name.value.trim() !== this.#key;
     const save = /** @type {HTMLButtonElement} */ (find("save-context"));

@@ -1,5 +1,5 @@
 // @ts-check
-/** A picture of what goes in: notes as dots, their links as lines, a ring for each step. */
+/** A graph of the context: notes as dots, links as lines, a ring for each depth. */
 
 import { visible } from "../lib/text.js";
 import { wordsOf } from "./context-draft.js";
@@ -7,18 +7,18 @@ import { wordsOf } from "./context-draft.js";
 const SVG = "http://www.w3.org/2000/svg";
 const RING = 46;
 const EDGE = 14;
-/** Room for a dot among those of the same ring. */
+/** Space for a dot on a ring. */
 const DOT = 17;
 const MOST_DOTS = 60;
 const FEWEST_DOTS = 2;
-/** With more, their names would lie on each other. */
+/** With more dots, their names would overlap. */
 const MOST_NAMED = 8;
 const LONGEST_NAME = 16;
 /** The picture's height is twenty lines of its text. */
 const LINES = 20;
-/** Of the picture, whose middle is 0. */
+/** Coordinates; the centre is 0. */
 const HEIGHT = 200;
-/** Names are wider than high. */
+/** The rings are ellipses, since names are wider than tall. */
 const STRETCH = 1.5;
 const FULL_TURN = 2 * Math.PI;
 /** Colours of the depths, as the topics' hues. */
@@ -55,7 +55,7 @@ export function showGraph(svg, { depths, links }) {
     { key, depth, x: (x - size / 2) * scale * (isNamed ? STRETCH : 1), y: (y - size / 2) * scale }
   ));
   const at = new Map(placed.map((dot) => [dot.key.split("#")[0], dot]));
-  // Notes that link to each other have one line.
+  // Notes that link to each other share one line.
   const pairs = new Map(links.map((link) => [[...link].sort().join("\n"), link]));
   const lines = [...pairs.values()].flatMap(([from, to]) => {
     const [a, b] = [at.get(from), at.get(to)];
@@ -65,7 +65,7 @@ export function showGraph(svg, { depths, links }) {
 }
 
 /**
- * Lets the picture hold these parts; those that it has move to their new places, with their focus.
+ * Shows these parts; parts that are already there move to their new places and keep their focus.
  * @param {SVGSVGElement} svg
  * @param {readonly SVGElement[]} fresh
  */
@@ -127,7 +127,7 @@ function dotOf({ key, depth, x, y }, place, scale, textSize) {
   title.textContent = words;
   link.append(title, drawn("circle", { class: "graph-room", r: 12 }), drawn("circle", { r: depth === 0 ? 7 : 5 }));
   if (textSize) {
-    // Away from the middle, where the lines are.
+    // Away from the centre, where the lines are.
     const label = drawn("text", { y: y < -1 ? -10 : 8 + textSize, "font-size": textSize });
     label.textContent = name.length > LONGEST_NAME ? `${visible(name.slice(0, LONGEST_NAME - 1))}…` : visible(name);
     link.append(label);

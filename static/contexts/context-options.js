@@ -31,7 +31,7 @@ export class ContextOptionsForm {
       if (event.target instanceof HTMLTextAreaElement) fit(event.target);
       this.#onChange();
     });
-    // The stepper is outside of the form that it belongs to.
+    // The stepper is outside its form.
     const depth = this.#field("link_depth");
     depth.addEventListener("input", () => {
       this.#showDepths();
@@ -47,7 +47,7 @@ export class ContextOptionsForm {
     this.#showDepths();
   }
 
-  /** What is set; what is as usual is left out. @returns {Options} */
+  /** The options that differ from the defaults. @returns {Options} */
   read() {
     /** @type {Options} */
     const options = {};
@@ -68,7 +68,7 @@ export class ContextOptionsForm {
   /** Fills the form. @param {Options} options */
   show(options) {
     for (const name of NUMBERS) this.#field(name).value = options[name] ? String(options[name]) : "";
-    // What is stored counts characters, and stays as it is while nobody changes it.
+    // The stored limit is in characters and is kept unless the user changes it.
     this.#stored = options.max_len ?? 0;
     if (this.#stored) this.#field("max_len").value = String(tokensOf(this.#stored));
     for (const name of FLAGS) this.#field(name).checked = options[name] === true;
@@ -89,7 +89,7 @@ export class ContextOptionsForm {
     return tokens === tokensOf(this.#stored) ? this.#stored : tokens * CHARACTERS_A_TOKEN;
   }
 
-  /** Templates for everything and each depth that there is; what was written stays. */
+  /** Template boxes for the whole and for each depth; keeps what was written. */
   #showDepths() {
     const depth = Math.min(Math.floor(Number(this.#field("link_depth").value)) || 0, MOST_DEPTHS);
     const wanted = [AROUND_ALL, ...Array.from({ length: depth + 1 }, (_, i) => String(i))];
@@ -135,7 +135,7 @@ function tokensOf(characters) {
   return Math.ceil(characters / CHARACTERS_A_TOKEN);
 }
 
-/** As tall as what is in it. @param {HTMLTextAreaElement} box */
+/** Fits the height of a box to its content. @param {HTMLTextAreaElement} box */
 function fit(box) {
   box.style.setProperty("--rows-height", "auto");
   if (box.scrollHeight) box.style.setProperty("--rows-height", `${box.scrollHeight + 2}px`);

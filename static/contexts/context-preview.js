@@ -1,5 +1,5 @@
 // @ts-check
-/** What a context holds now: totals, what is wrong, each depth with its notes, and the text. */
+/** What a context contains: totals, problems, the notes of each depth, and the text. */
 
 import { clone } from "../lib/from-template.js";
 import { counted, plural, wordsOf } from "./context-draft.js";
@@ -20,7 +20,7 @@ export class ContextPreview {
     this.#root = root;
   }
 
-  /** Says that something newer is on its way, when it takes its time. */
+  /** Says that an update is coming if it takes long. */
   wait() {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
@@ -90,7 +90,7 @@ function totalOf(preview, notes) {
   return [tokens, element("span", "", ` ${preview.tokens === 1 ? "token" : "tokens"}`), element("span", "aside", ` · ${plural(preview.characters, "character")} · ${plural(notes, "note")}`)];
 }
 
-/** What a user should know about, each kind as a list that opens. @param {Preview} preview */
+/** The findings that users should know about, each kind as a list that opens. @param {Preview} preview */
 function findingsOf(preview) {
   const cut = preview.truncated.map((/** @type {string} */ key) => [key, ""]);
   const skipped = preview.skipped.map((/** @type {any} */ one) => [one.key, one.characters === null ? "" : plural(one.characters, "character")]);

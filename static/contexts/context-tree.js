@@ -44,7 +44,7 @@ export class ContextTree {
     root.addEventListener("focusin", (event) => this.#rove(/** @type {HTMLElement} */ (event.target)));
   }
 
-  /** Shows the top folder, or what a query finds; says how many there are. @param {string} query */
+  /** Shows the top folder or the results of a query; returns their number. @param {string} query */
   async show(query) {
     this.#query = query;
     const wish = ++this.#wish;
@@ -58,7 +58,7 @@ export class ContextTree {
     return { total: page.total, files: page.files };
   }
 
-  /** Fetches all open folders again, as files came or went. They stay open. */
+  /** Fetches all open folders again after files changed; they stay open. */
   async refresh() {
     await this.show(this.#query);
     const open = [...this.#root.querySelectorAll("li.row[data-kind=folder]:has(> ul)")];
@@ -115,7 +115,7 @@ export class ContextTree {
   }
 
   /**
-   * Rows, those that are there already as they are.
+   * Rows; existing ones are kept as they are.
    * @param {string} folder
    * @param {{ entries: Entry[], next_offset: number | null }} page
    * @param {Element | null} former
@@ -142,12 +142,12 @@ export class ContextTree {
     const tick = tickOf(this.#items, row.dataset.key ?? "");
     box.checked = tick === "chosen" || tick === "covered";
     box.indeterminate = tick === "partly";
-    // Not `disabled`: it stays reachable, and says what it is.
+    // Not `disabled`: it stays focusable and is announced.
     box.setAttribute("aria-disabled", String(tick === "covered"));
     row.dataset.tick = tick;
   }
 
-  /** One row can be reached by the Tab key. */
+  /** Makes exactly one row reachable with Tab. */
   #settle() {
     const boxes = this.#boxes();
     if (boxes.length && !boxes.some((box) => box.tabIndex === 0)) boxes[0].tabIndex = 0;

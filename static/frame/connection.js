@@ -21,7 +21,7 @@ export function pageWire() {
   const show = () => {
     notice.replaceChildren(words, retry);
     notice.hidden = false;
-    // Said once it is there: what appears together with its region is not read out.
+    // Filled in after the region exists: screen readers skip text that appears with its region.
     words.textContent = "Can’t reach the server. Retrying…";
   };
   wire.onStatus((status, attempt) => {

@@ -24,7 +24,7 @@ export function startFrame() {
   showExpanded();
 }
 
-/** On a wide page: out of the way, or back. @param {Area} area */
+/** On a wide page: hides an area, or shows it again. @param {Area} area */
 function fold(area) {
   root.dataset[area] = root.dataset[area] === "closed" ? "open" : "closed";
   remember("localStorage", area, root.dataset[area] ?? "");
@@ -39,7 +39,7 @@ function openDrawer(area) {
   button("close", area)?.focus();
 }
 
-/** Closes the drawer; whether one was open. */
+/** Closes the drawer; true if one was open. */
 export function closeDrawer() {
   const area = root.dataset.drawer;
   if (area !== "chats" && area !== "side") {
@@ -66,7 +66,7 @@ function showExpanded() {
   }
 }
 
-/** Light or dark, whichever it is not. */
+/** Switches between light and dark. */
 export function switchTheme() {
   const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   root.dataset.theme = isDark ? "light" : "dark";

@@ -116,7 +116,7 @@ export class Palette {
   }
 }
 
-/** The entries that hold all words of the query, a few of each group. @param {readonly Entry[]} entries @param {string} query */
+/** The entries that contain every word of the query, a few of each group. @param {readonly Entry[]} entries @param {string} query */
 export function matching(entries, query) {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   /** @type {Map<string, number>} */

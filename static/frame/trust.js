@@ -17,7 +17,7 @@ import { reasonOf, visible } from "../lib/text.js";
 
 const STATES = { trusted: "Trusted", off: "", changed: "Changed since you trusted it", refused: "Can’t be trusted" };
 
-/** Whether the page says that something is off. */
+/** True if the page says that something is off. */
 export function isRestricted() {
   return Boolean(document.querySelector(".trust-bar:not([hidden])"));
 }
@@ -51,7 +51,7 @@ class Review {
     this.#wire.on("system.trust_changed", (wanted) => this.#hear(wanted));
     let isFirst = true;
     this.#wire.onStatus(async (status) => {
-      // Whatever was granted while the connection was lost.
+      // Catches up with what was granted while the connection was lost.
       if (status === "open" && !isFirst) this.#hear(await this.#wire.call("system.trust"));
       if (status === "open") isFirst = false;
     });
@@ -78,7 +78,7 @@ class Review {
       this.#hear(await this.#wire.call("system.grant_trust", { digest: this.#digest, parts }));
       this.#dialog.close();
     } catch (error) {
-      // What was reviewed may not be what is there now: it is shown again before anything is granted.
+      // The files may have changed since the review: show them again before granting anything.
       this.#show(await this.#wire.call("system.trust"));
       this.#say(reasonOf(error));
     }
@@ -94,7 +94,7 @@ class Review {
     this.#say("What this vault wants has changed. Review it again.");
   }
 
-  /** The button that opened the dialog may be gone with the bar. */
+  /** Returns the focus; the button that opened the dialog may be gone with the bar. */
   #settle() {
     if (!this.#bar.hidden) return;
     const next = document.querySelector("#message-box, #note-search") ?? document.querySelector("main a, main button");

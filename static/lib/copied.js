@@ -1,5 +1,5 @@
 // @ts-check
-/** Copies a text, and says so at the button that was pressed. */
+/** Copies a text, and says so at the pressed button. */
 
 const SHOWN_MS = 1600;
 

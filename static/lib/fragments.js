@@ -13,7 +13,7 @@ export async function fetchFragment(address) {
 }
 
 /**
- * The first element of what the server makes of a value.
+ * The first element of the server's response to a posted value.
  * @param {string} address
  * @param {unknown} value
  * @returns {Promise<HTMLElement>}

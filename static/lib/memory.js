@@ -1,5 +1,5 @@
 // @ts-check
-/** What the browser remembers; pages work the same, but forgetfully, where it is not allowed to. */
+/** Texts kept in the browser's storage; pages work without it, but forget. */
 
 /** @typedef {"localStorage" | "sessionStorage"} Place */
 
@@ -12,12 +12,12 @@ export function recall(place, key) {
   }
 }
 
-/** Remembers a text; forgets the key if it is empty. @param {Place} place @param {string} key @param {string} text */
+/** Stores a text; removes the key if the text is empty. @param {Place} place @param {string} key @param {string} text */
 export function remember(place, key, text) {
   try {
     if (text) globalThis[place].setItem(key, text);
     else globalThis[place].removeItem(key);
   } catch {
-    // Storage is full or forbidden: nothing that is remembered here is needed.
+    // Storage is full or forbidden, and nothing in it is essential.
   }
 }

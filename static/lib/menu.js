@@ -1,5 +1,5 @@
 // @ts-check
-/** Buttons that open a short list of deeds: Escape, a choice or a look elsewhere closes it. */
+/** Menus: a button opens a short list; Escape, a choice or a click elsewhere closes it. */
 
 /** Makes every `.menu` of the page work. */
 export function startMenus() {
@@ -33,7 +33,7 @@ function startMenu(menu) {
   });
   list.addEventListener("click", (event) => {
     if (!(event.target instanceof Element) || !event.target.closest("button")) return;
-    // What a choice opens gives the focus back to where it came from.
+    // What a choice opens returns the focus to the button.
     button.focus();
     show(false);
   }, { capture: true });

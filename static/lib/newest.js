@@ -1,5 +1,5 @@
 // @ts-check
-/** Asks a little later, and shows only the answer to what was asked last. */
+/** Debounces requests, and shows only the answer to the latest one. */
 
 /**
  * @template T
@@ -25,7 +25,7 @@ export function newest(waitMs, show, fail = () => {}) {
         }
       }, waitMs);
     },
-    /** Whatever was asked is no longer wanted. */
+    /** Drops the pending request. */
     forget() {
       turn += 1;
       clearTimeout(timer);

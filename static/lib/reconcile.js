@@ -1,8 +1,8 @@
 // @ts-check
-/** Makes the messages on the page the same as the server's, touching only what differs. */
+/** Updates the messages on the page to the server's, touching only what differs. */
 
 /**
- * Lets the list hold the fresh messages and no others. One of the same version stays as it is,
+ * Makes the list contain exactly the fresh messages. A message of the same version stays as it is,
  * with its focus and its buttons.
  * @param {HTMLElement} list
  * @param {readonly HTMLElement[]} fresh  Oldest first.
@@ -32,7 +32,7 @@ export function reconcile(list, fresh, isLive) {
   return added;
 }
 
-/** The message after one; lines of folded runs may be between. @param {HTMLElement} message */
+/** The next message, skipping the lines of folded runs. @param {HTMLElement} message */
 function nextMessage(message) {
   let next = /** @type {HTMLElement | null} */ (message.nextElementSibling);
   while (next && !("messageId" in next.dataset)) next = /** @type {HTMLElement | null} */ (next.nextElementSibling);
@@ -40,12 +40,12 @@ function nextMessage(message) {
 }
 
 /**
- * The messages of a list, or of the lists right in an element.
+ * The messages of a list, or of the lists that are children of an element.
  * @param {Element} parent
  * @returns {HTMLElement[]}
  */
 export function messagesIn(parent) {
-  // Not by a selector, which would look at all that ten thousand messages consist of.
+  // Not by a selector, which would visit every element in ten thousand messages.
   const lists = [parent, ...parent.children].filter((list) => list.classList.contains("messages"));
   const children = /** @type {HTMLElement[]} */ (lists.flatMap((list) => [...list.children]));
   return children.filter(({ dataset }) => dataset.messageId !== undefined);

@@ -1,5 +1,5 @@
 // @ts-check
-/** Small things about text that several modules show. */
+/** Text functions that several modules share. */
 
 /**
  * The text with each direction-changing character replaced by its code, as on the server.
@@ -21,7 +21,7 @@ export function messagesCounted(count) {
 }
 
 /**
- * What to tell people about something that was thrown.
+ * A message for users about a thrown value.
  * @param {unknown} error
  */
 export function reasonOf(error) {

@@ -1,5 +1,5 @@
 // @ts-check
-/** Short notices at the edge of the page, some with something to undo. */
+/** Toasts: short notices at the edge of the page, some with an undo button. */
 
 const SHOWN_MS = 9000;
 

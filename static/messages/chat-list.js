@@ -1,5 +1,5 @@
 // @ts-check
-/** The list of chats: search, rename, delete with a way back, and which ones are answering. */
+/** The list of chats: search, rename, delete with undo, and which chats are being answered. */
 
 import { fetchFragment } from "../lib/fragments.js";
 import { recall, remember } from "../lib/memory.js";
@@ -43,7 +43,7 @@ export class ChatList {
     this.#offerUndo();
   }
 
-  /** Fetches the list again, unless a name is being written in it. */
+  /** Fetches the list again, unless the user is renaming a chat. */
   async refresh() {
     if (this.#nav.querySelector(".chat-rename")) return;
     const query = new URLSearchParams({ current: this.#chatId, q: this.#search.value.trim() });
@@ -135,7 +135,7 @@ export class ChatList {
     this.#showAnswering();
   }
 
-  /** Shows when each chat was last written in, in the reader's own time. */
+  /** Shows when each chat was last changed, in the reader's time zone and language. */
   #showTimes() {
     for (const time of this.#nav.querySelectorAll("time")) {
       const when = new Date(time.dateTime);
@@ -158,7 +158,7 @@ export class ChatList {
   }
 }
 
-/** Each chat is one stop of the Tab key: arrows lead to its buttons, and to the chats beside it. @param {KeyboardEvent} event */
+/** Each chat is a single Tab stop: arrow keys move to its buttons and to the next chats. @param {KeyboardEvent} event */
 function rove(event) {
   const focused = event.target instanceof Element ? event.target.closest(".chat-entry :is(a, button)") : null;
   const entry = focused?.closest(".chat-entry");

@@ -1,5 +1,5 @@
 // @ts-check
-/** Notes that are linked open in a sheet at the side, read-only. */
+/** Opens linked notes in a read-only sheet at the side. */
 
 import { fetchFragment } from "../lib/fragments.js";
 import { reasonOf } from "../lib/text.js";
@@ -37,13 +37,13 @@ export function startNoteSheet() {
   });
 }
 
-/** The link that is clicked, or that names the note of a quote. @param {Element} target */
+/** The link that was clicked, or that names the note of a quote. @param {Element} target */
 function linkAt(target) {
   const quote = target.closest("[data-extracted] blockquote");
   return target.closest(".note-link") ?? (target.closest("a") ? null : quote?.previousElementSibling?.querySelector(".note-link"));
 }
 
-/** Lets the links to notes be reached by keys. @param {ParentNode} parent */
+/** Makes the links to notes focusable. @param {ParentNode} parent */
 export function makeLinks(parent) {
   for (const link of parent.querySelectorAll(".note-link:not([href])")) link.setAttribute("href", "#");
 }

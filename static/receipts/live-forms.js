@@ -1,5 +1,5 @@
 // @ts-check
-/** Replays and compares a turn as soon as something is chosen; the forms stay as they are. */
+/** Replays and compares a turn as soon as an option changes; the forms keep their state. */
 
 import { fetchText } from "../lib/fragments.js";
 import { newest } from "../lib/newest.js";
@@ -46,12 +46,12 @@ export function startLiveForms(showTimes) {
   }
 }
 
-/** The titles of what is unfolded. @param {ParentNode} parent */
+/** The titles of the open details. @param {ParentNode} parent */
 function openIn(parent) {
   return new Set([...parent.querySelectorAll("details[open]")].map(titleOf));
 }
 
-/** Its first word: the counts behind it change. @param {Element} details */
+/** The first word of its summary: the counts after it change. @param {Element} details */
 function titleOf(details) {
   return details.querySelector("summary")?.textContent?.trim().split(/[:\d]/)[0];
 }

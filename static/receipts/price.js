@@ -1,5 +1,5 @@
 // @ts-check
-/** What the turns cost, at a price that the reader names: prices differ and change. */
+/** What the turns cost at a price that the reader enters, since prices differ and change. */
 
 import { recall, remember } from "../lib/memory.js";
 

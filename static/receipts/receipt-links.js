@@ -22,7 +22,7 @@ export class ReceiptLinks {
     this.#wire.onStatus((status) => status === "open" && this.#refresh());
   }
 
-  /** Messages that are new on the page. @param {readonly HTMLElement[]} messages */
+  /** Handles messages that are new on the page. @param {readonly HTMLElement[]} messages */
   show(messages) {
     for (const message of messages) {
       const link = /** @type {HTMLAnchorElement | null} */ (message.querySelector("a[data-receipt]"));
@@ -33,7 +33,7 @@ export class ReceiptLinks {
     }
   }
 
-  /** Without the links the chat is whole: a failure is no news. */
+  /** Fails silently: the chat is complete without the links. */
   async #refresh() {
     const { turns } = await this.#wire.call("smart_context.turns", { chat_id: this.#chatId }).catch(() => ({ turns: [] }));
     this.#answers = new Set(turns.map((/** @type {{ answer: string }} */ { answer }) => answer));

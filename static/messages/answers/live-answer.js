@@ -15,10 +15,10 @@ export class LiveAnswer {
   #pieces = NO_PIECES;
   #message;
   #prose = document.createElement("div");
-  /** How much of the text is complete, and how many elements show that. */
+  /** How much of the text is final, and how many elements show it. */
   #settled = 0;
   #elements = 0;
-  /** The code block that is being written: what it shows grows without the server. */
+  /** The code block that is being written; it grows without asking the server. */
   #code = { at: -1, shown: 0 };
   #isBusy = false;
   #isDue = false;
@@ -31,7 +31,7 @@ export class LiveAnswer {
     message.toggleAttribute("data-generating", true);
   }
 
-  /** Adds a piece; says whether one before it is missing. @param {number} offset @param {string} text */
+  /** Adds a piece; true if an earlier one is missing. @param {number} offset @param {string} text */
   add(offset, text) {
     this.#pieces = withPiece(this.#pieces, offset, text);
     this.#isDue = true;
@@ -48,7 +48,7 @@ export class LiveAnswer {
         await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
       }
     } catch {
-      // The next piece tries again, and the end of the answer brings the whole of it.
+      // The next piece tries again, and the finished answer replaces everything.
     } finally {
       this.#isBusy = false;
     }
@@ -80,7 +80,7 @@ export class LiveAnswer {
     this.#code.shown = text.length;
   }
 
-  /** Replaces what may have changed; equal elements stay, with what is selected in them. @param {Node[]} fresh */
+  /** Replaces what changed; equal elements stay, and with them the user's selection. @param {Node[]} fresh */
   #replaceTail(fresh) {
     if (!this.#prose.isConnected) this.#message.querySelector(".body")?.replaceChildren(this.#prose);
     const old = [...this.#prose.childNodes].slice(this.#elements);

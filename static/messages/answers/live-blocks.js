@@ -1,10 +1,10 @@
 // @ts-check
-/** Cuts Markdown that is still growing into what later text can't change, and the rest. */
+/** Splits growing Markdown into a part that later text can't change, and the rest. */
 
-/** Longest part that is rendered at once: the server takes no more. */
+/** Longest part to render at once; the server refuses longer ones. */
 export const LONGEST_PART = 16_000;
 
-/** From this length on, a list that doesn't end is cut between its items. */
+/** A list longer than this is cut between its items. */
 const LONG_BLOCK = 4_000;
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})(.*)$/;
@@ -51,7 +51,7 @@ export function cutAt(text, from) {
   return { settled, code: settled === text.length ? "" : opening };
 }
 
-/** The end of the last line that fits into one part. @param {string} text @param {number} from */
+/** The end of the last whole line that fits into one part. @param {string} text @param {number} from */
 function lineEnd(text, from) {
   const end = from + LONGEST_PART;
   return Math.max(text.lastIndexOf("\n", end - 1) + 1, 0) > from ? text.lastIndexOf("\n", end - 1) + 1 : end;

@@ -1,5 +1,5 @@
 // @ts-check
-/** Joins the pieces of a streamed answer, whatever arrives twice, late or not at all. */
+/** Joins the pieces of a streamed answer, even if some arrive twice, late or not at all. */
 
 /**
  * @typedef {object} Pieces
@@ -28,7 +28,7 @@ export function withPiece(pieces, offset, text) {
 }
 
 /**
- * Whether a piece is missing, so that the rest has to be asked for.
+ * True if a piece is missing, so that the rest has to be fetched.
  * @param {Pieces} pieces
  */
 export function hasGap(pieces) {

@@ -1,5 +1,5 @@
 // @ts-check
-/** Shortens what is sent of the chat, and takes that back; marks what is no longer sent. */
+/** Compacts the chat, undoes it, and marks the messages that are no longer sent. */
 
 import { messagesIn } from "../../lib/reconcile.js";
 import { messagesCounted, reasonOf } from "../../lib/text.js";
@@ -24,7 +24,7 @@ export class Compaction {
     this.#done = done;
   }
 
-  /** Listens to the menu of the chat, and to the summaries' buttons. */
+  /** Listens to the chat's menu and to the buttons of summaries. */
   start() {
     document.addEventListener("click", (event) => {
       const pressed = event.target instanceof Element ? event.target.closest("button") : null;
@@ -34,7 +34,7 @@ export class Compaction {
     });
   }
 
-  /** Does what was asked for; rejects with words for people. @param {Command} command */
+  /** Runs a command; rejects with a message for users. @param {Command} command */
   async run(command) {
     if (command === "clear") {
       const { summarised } = await this.#call("clear_context");
@@ -88,7 +88,7 @@ export class Compaction {
 }
 
 /**
- * Marks the messages that a summary stands for, and lets the newest summary be undone.
+ * Marks the messages that a summary replaces, and offers undo for the newest summary.
  * @param {Element} page  Holds the newest messages; then a boundary that is not there is older.
  */
 export function markCompacted(page) {

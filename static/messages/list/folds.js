@@ -10,9 +10,9 @@ const LINE_PX = 56;
 export class Folds {
   /** Messages whose run the reader has opened. @type {Set<string>} */
   #opened = new Set();
-  /** The lines, each by the last message of its run: older ones may still be fetched. @type {Map<HTMLElement, HTMLElement>} */
+  /** The lines, by the last message of their runs, since older messages may still be fetched. @type {Map<HTMLElement, HTMLElement>} */
   #lines = new Map();
-  /** What each line folds. @type {WeakMap<HTMLElement, Run>} */
+  /** The run that each line folds. @type {WeakMap<HTMLElement, Run>} */
   #runs = new WeakMap();
   #onToggle;
 
@@ -121,7 +121,7 @@ export function runsOf(messages, isOut, opened) {
 }
 
 /**
- * Tells the browser how high each chunk is that is out of sight.
+ * Tells the browser the height of chunks that are out of sight.
  * @param {readonly HTMLElement[]} messages
  * @param {ReadonlySet<HTMLElement>} hidden
  * @param {readonly HTMLElement[]} lines
@@ -150,7 +150,7 @@ function showLine(line, { messages, isOpen }) {
 }
 
 /**
- * Whether a message that is not sent may be folded: summaries and failed answers have buttons that
+ * True if a message that is not sent may be folded: summaries and failed answers have buttons that
  * are needed, unless a later summary replaces them.
  * @param {HTMLElement} message
  */

@@ -1,5 +1,5 @@
 // @ts-check
-/** Marks the messages that are in context, as the panel tells the page, and folds the others. */
+/** Marks the messages that are in context, according to the panel, and folds the others. */
 
 import { messagesIn } from "../../lib/reconcile.js";
 import { Folds, mayFold } from "./folds.js";
@@ -16,12 +16,12 @@ export class Highlight {
   #ids = null;
   /** @type {PanelState | null} */
   #state = null;
-  /** The newest message that was there when the panel spoke: it said nothing of later ones. */
+  /** The newest message that the panel's last update covers. */
   #newestKnown = "";
   #isDue = false;
-  /** What was asked and answered while the page looked on: it is not folded away under the reader's eyes. @type {Set<string>} */
+  /** Messages that arrived while the page was open: they are not folded while the user reads them. @type {Set<string>} */
   #fresh = new Set();
-  /** The last message that was looked at. @type {string | null} */
+  /** The last message that was checked. @type {string | null} */
   #last = null;
 
   /**
@@ -35,12 +35,12 @@ export class Highlight {
     this.#folds = new Folds(list.querySelectorAll(".fold"), (line) => {
       const { top } = line.getBoundingClientRect();
       this.#show();
-      // At the very top nobody can scroll up to ask for what is older.
+      // At the very top the user can't scroll up to load older messages.
       scroll.hold(line, top, { then: () => scroll.askForOlder() });
     });
   }
 
-  /** Listens for the panel's word, and shows what the page begins with. */
+  /** Starts listening to the panel, and shows the initial state. */
   start() {
     document.addEventListener("smart_context.highlight", (event) => {
       this.#ids = new Set(/** @type {CustomEvent} */ (event).detail?.message_ids ?? []);
@@ -56,8 +56,8 @@ export class Highlight {
   }
 
   /**
-   * Marks what is on the page; also to be called when messages have come or gone. It is done once
-   * the running script has said all it has to say, and before anything else: once for ten thousand.
+   * Marks the messages on the page; call it when messages were added or removed. It runs in a
+   * microtask, so that many calls in a row cost one pass over ten thousand messages.
    */
   show() {
     if (this.#isDue) return;
@@ -70,13 +70,13 @@ export class Highlight {
     });
   }
 
-  /** Goes to the message that the address names, wherever it is hidden. */
+  /** Scrolls to the message in the page's address, unfolding it if necessary. */
   goToTarget() {
     const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (target instanceof HTMLElement) this.goTo(target);
   }
 
-  /** Goes to a message, wherever it is hidden. @param {HTMLElement} message */
+  /** Scrolls to a message, unfolding it if necessary. @param {HTMLElement} message */
   goTo(message) {
     if (message.hasAttribute("data-folded")) {
       this.#folds.reveal(message);
@@ -85,7 +85,7 @@ export class Highlight {
     this.#reading.show(message);
   }
 
-  /** Whether all that is sent is on the page, and what is older would only be folded away. */
+  /** True if all messages that are sent are on the page, so that older ones would only be folded. */
   get hasAllSent() {
     const isFiltered = this.#list.closest("main")?.hasAttribute("data-filtered") ?? false;
     const isFolded = this.#list.querySelector("[data-message-id]")?.hasAttribute("data-folded") ?? false;
@@ -104,7 +104,7 @@ export class Highlight {
     const known = new Set(messages.slice(0, this.#endOfKnown(messages)));
     /** @param {HTMLElement} message */
     const isOut = (message) => ids !== null && known.has(message) && !ids.has(message.dataset.messageId ?? "");
-    // What a summary replaces is out whatever is picked.
+    // Messages that a summary replaces are out whatever topics are picked.
     const isNarrowed = messages.some((message) => isOut(message) && !("compacted" in message.dataset));
     this.#list.closest("main")?.toggleAttribute("data-filtered", isNarrowed);
     const hues = this.#huesOfPicked();
@@ -133,8 +133,8 @@ export class Highlight {
   }
 
   /**
-   * Before which message the panel's word ends. It says nothing of an answer that is being written,
-   * and its question is sent whatever is picked.
+   * The number of messages that the panel's state covers. It does not cover an answer that is being
+   * written, and its question is sent whatever is picked.
    * @param {readonly HTMLElement[]} messages
    */
   #endOfKnown(messages) {
@@ -143,7 +143,7 @@ export class Highlight {
     return Math.min(newest || messages.length, question);
   }
 
-  /** Notes what is under way or has come since; a short answer may be over already. @param {readonly HTMLElement[]} messages */
+  /** Remembers the messages that are being answered or are new; a short answer may be complete already. @param {readonly HTMLElement[]} messages */
   #notice(messages) {
     const last = this.#last === "" ? -1 : messages.findIndex(({ dataset }) => dataset.messageId === this.#last);
     const first = Math.min(last < 0 && this.#last !== "" ? messages.length : last + 1, underWay(messages));
@@ -151,7 +151,7 @@ export class Highlight {
     this.#last = messages.at(-1)?.dataset.messageId ?? "";
   }
 
-  /** The hue of the topic that keeps each message; under "" that of the only one picked, if that is all we know. */
+  /** The hue of the topic that keeps each message; under "" that of the only picked topic, if nothing else is known. */
   #huesOfPicked() {
     /** @type {Map<string, string>} */
     const hueOf = new Map();
@@ -170,7 +170,7 @@ export class Highlight {
     return hues;
   }
 
-  /** Whether it is sent even if a summary replaces it. @param {string} id */
+  /** True if it is sent even though a summary replaces it. @param {string} id */
   #staysAnyway(id) {
     return Boolean(this.#state?.pinned.has(id) || this.#state?.sticky.has(id));
   }
@@ -187,7 +187,7 @@ export class Highlight {
 
 /** @typedef {{ isInside: boolean, isOut: boolean, hue?: string, words: string, isPinned: boolean, isHidden: boolean }} Looks */
 
-/** What was last shown of a message: most of ten thousand don't change at a click. @type {WeakMap<Element, Looks>} */
+/** How each message was last shown: most of ten thousand don't change at a click. @type {WeakMap<Element, Looks>} */
 const shown = new WeakMap();
 
 /** @param {HTMLElement} message @param {Looks} looks */

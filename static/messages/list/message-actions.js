@@ -1,5 +1,5 @@
 // @ts-check
-/** What can be done with a message: copy, edit, answer again, pin, hide. */
+/** The actions of a message: copy, edit, answer again, pin, hide. */
 
 import { copied } from "../../lib/copied.js";
 import { fetchText } from "../../lib/fragments.js";
@@ -55,14 +55,14 @@ async function act(action, pressed, message, { wire, chatId, panel }) {
     if (action === "pin") await panel?.mark(isPressed ? "release" : "pin", [id]);
     if (action === "hide") await panel?.mark(isPressed ? "release" : "hide", [id]);
   } catch (error) {
-    // A failed answer is told by its own message in the chat.
+    // The chat shows a failed answer as a message.
     if (!message.isConnected) return;
     toast(reasonOf(error));
   }
 }
 
 /**
- * Replaces a message by a form until it is saved or given up.
+ * Replaces a message with a form until the user saves or cancels.
  * @param {HTMLElement} message
  * @param {string} text
  * @param {(text: string, asks: boolean) => Promise<unknown>} save  Told whether to answer again.
@@ -104,7 +104,7 @@ async function copyCodeOf(pressed) {
   await copied(pressed, pressed.closest(".code")?.querySelector("code")?.textContent ?? "");
 }
 
-/** Moves between the buttons of one message, which are one stop of the Tab key. @param {KeyboardEvent} event */
+/** Moves between the buttons of a message, which are a single Tab stop. @param {KeyboardEvent} event */
 function rove(event) {
   const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
   const focused = /** @type {HTMLElement | null} */ (event.target);

@@ -38,12 +38,12 @@ export class MessageList {
     this.#anchor = messagesIn(this.#list)[0]?.dataset.messageId ?? "";
   }
 
-  /** Whether an answer is being written. */
+  /** True if an answer is being written. */
   get isAnswering() {
     return this.#list.querySelector("[data-generating]") !== null;
   }
 
-  /** Makes the page the same as the server's state; calls that come meanwhile become one. */
+  /** Updates the page to the server's state; concurrent calls are merged into one. */
   async sync() {
     this.#isSyncDue = true;
     if (this.#syncing) return this.#syncing.catch(() => {}); // whoever began it says what went wrong
@@ -81,7 +81,7 @@ export class MessageList {
   }
 
   /**
-   * What came before has changed: it is dropped, and fetched again when it is scrolled to.
+   * Drops older messages that have changed; they are fetched again when the reader scrolls to them.
    * @param {string} anchor
    * @param {string} older
    */
@@ -92,12 +92,12 @@ export class MessageList {
     this.#showOlder();
   }
 
-  /** An answer begins. @param {string} messageId */
+  /** Handles the start of an answer. @param {string} messageId */
   begin(messageId) {
     return this.#liveAnswer(messageId) !== undefined;
   }
 
-  /** A piece of an answer. @param {{ message_id: string, offset: number, text: string }} piece */
+  /** Handles a piece of an answer. @param {{ message_id: string, offset: number, text: string }} piece */
   async add({ message_id: id, offset, text }) {
     const answer = this.#liveAnswer(id);
     if (!answer) {
@@ -114,7 +114,7 @@ export class MessageList {
     }
   }
 
-  /** An answer is over: its text is replaced by what was stored. */
+  /** Handles the end of an answer: the stored text replaces the streamed one. */
   async end() {
     for (const id of this.#live.keys()) {
       const message = this.#element(id);
@@ -125,7 +125,7 @@ export class MessageList {
   }
 
   /**
-   * Adds messages before those on the page, without moving what is being read.
+   * Loads older messages without moving what is being read.
    * @param {number} [limit]  At most so many; 0: the usual number.
    */
   async loadOlder(limit = 0) {
@@ -142,7 +142,7 @@ export class MessageList {
       older.classList.add("chunk");
       for (const message of messages) message.removeAttribute("data-newest");
       first.parentElement?.before(older);
-      // Its height is remembered, so that it keeps its place while it is out of sight.
+      // The height is fixed, so that it keeps its space while it is out of sight.
       const height = older.offsetHeight;
       older.dataset.messageHeight = String(height / messages.length);
       older.style.setProperty("--chunk-height", `${height}px`);
@@ -156,7 +156,7 @@ export class MessageList {
     }
   }
 
-  /** Adds older messages, up to one of them. @param {string} id */
+  /** Loads older messages, up to a given one. @param {string} id */
   async loadUntil(id) {
     for (let older = ""; !this.#element(id) && older !== this.#list.dataset.older; ) {
       older = this.#list.dataset.older ?? "";
@@ -182,7 +182,7 @@ export class MessageList {
     this.#scroll.querySelector(".older")?.toggleAttribute("hidden", !Number(this.#list.dataset.older));
   }
 
-  /** An answer may be over, and shown whole, before the news of its parts. @param {string} id */
+  /** The answer that is being written, if it still is: the page may show it complete before its events arrive. @param {string} id */
   #liveAnswer(id) {
     const known = this.#live.get(id);
     const element = this.#element(id);

@@ -1,12 +1,12 @@
 // @ts-check
-/** Finds the messages that the reader sees, without measuring the others, and those under way. */
+/** Finds the messages in view, without measuring the others, and those being answered. */
 
 const STEP_PX = 24;
 /** An answer that is being written is among the last messages. */
 const NEWEST = 8;
 
 /**
- * The messages in view, that in the middle first, each with its place in the window.
+ * The messages in view, those nearest to the middle first, each with its position in the window.
  * @param {HTMLElement} scroll
  * @returns {{ message: HTMLElement, top: number }[]}
  */
@@ -25,14 +25,14 @@ export function messagesInView(scroll) {
   return seen.map(({ message, rect }) => ({ message, top: rect.top }));
 }
 
-/** Whether some of the message is in view. @param {HTMLElement} scroll @param {HTMLElement} message */
+/** True if part of the message is in view. @param {HTMLElement} scroll @param {HTMLElement} message */
 export function isInView(scroll, message) {
   const view = scroll.getBoundingClientRect();
   const { top, bottom, height } = message.getBoundingClientRect();
   return height > 0 && bottom > view.top + STEP_PX && top < view.bottom - STEP_PX;
 }
 
-/** The place of the question that is being answered; the end if none is. @param {readonly HTMLElement[]} messages */
+/** The index of the question that is being answered; the number of messages if none is. @param {readonly HTMLElement[]} messages */
 export function underWay(messages) {
   let at = messages.length - 1;
   while (at >= 0 && !("generating" in messages[at].dataset) && messages.length - at < NEWEST) at -= 1;

@@ -9,7 +9,7 @@
 /** @typedef {{ first: number, count: number, topic: string, isSent: boolean }} Row */
 
 /**
- * At most so many rows over the length of the chat, each with the topic of most of its messages.
+ * A limited number of rows over the length of the chat, each with the topic of most of its messages.
  * @param {TopicMap} map
  * @param {number} most
  * @param {ReadonlySet<string> | null} sent  Ids of what is sent; null: all.

@@ -1,5 +1,5 @@
 // @ts-check
-/** Where the reader is taken when topics are picked: nowhere, if what they read is still sent. */
+/** Where to scroll when topics are picked: nowhere if what is being read is still sent. */
 
 /** @typedef {import("../../cloud/topic-state.js").PanelState} PanelState */
 /** @typedef {import("./scroll.js").Place} Place */
@@ -12,9 +12,9 @@ const NEAR_PX = 4;
 export class Reading {
   #scroll;
   #fetchUntil;
-  /** What was picked when the reader was last taken somewhere. @type {readonly string[] | null} */
+  /** The topics that were picked at the last scroll. @type {readonly string[] | null} */
   #picked = null;
-  /** Where they were before the first pick. @type {Place | null} */
+  /** Where the reader was before the first pick. @type {Place | null} */
   #old = null;
 
   /** @param {import("./scroll.js").Scroll} scroll @param {(id: string) => Promise<unknown>} fetchUntil */
@@ -43,14 +43,14 @@ export class Reading {
     return this.#scroll.place();
   }
 
-  /** Whether other topics are picked than before. @param {PanelState | null} state */
+  /** True if other topics are picked than before. @param {PanelState | null} state */
   isNewPick(state) {
     const picked = pickedIn(state);
     return this.#picked !== null && picked !== null && picked.join("\0") !== this.#picked.join("\0");
   }
 
   /**
-   * Goes where the reader wants to be now.
+   * Scrolls to where the reader wants to be.
    * @param {Place} place  Where they were before the page changed.
    * @param {PanelState | null} state
    * @param {readonly HTMLElement[]} messages  All on the page, in order.
@@ -84,7 +84,7 @@ export class Reading {
   }
 
   /**
-   * To a message of the topics that were picked: one in view, else the nearest.
+   * Scrolls to a message of the picked topics: one in view, else the nearest.
    * @param {readonly string[]} labels
    * @param {Place} place
    * @param {PanelState} state
@@ -114,7 +114,7 @@ export class Reading {
   }
 }
 
-/** The first of these messages whose top is below a line, by halves. @param {readonly HTMLElement[]} messages @param {number} line */
+/** The first of these messages whose top is below a line, by binary search. @param {readonly HTMLElement[]} messages @param {number} line */
 function firstBelow(messages, line) {
   let [low, high] = [0, messages.length];
   while (low < high) {
@@ -126,7 +126,7 @@ function firstBelow(messages, line) {
 }
 
 /**
- * The message nearest to one, or to the end, that is wanted.
+ * The wanted message nearest to a given one, or to the end.
  * @param {HTMLElement | undefined} message
  * @param {readonly HTMLElement[]} messages
  * @param {(message: HTMLElement) => boolean} isWanted
@@ -141,7 +141,7 @@ function nearestTo(message, messages, isWanted) {
   return undefined;
 }
 
-/** What narrows the history; null while that is not known. @param {PanelState | null} state */
+/** The picked topics; null while they are unknown. @param {PanelState | null} state */
 function pickedIn(state) {
   if (!state?.isKnown || !state.messageIds) return state?.isKnown && !state.active.length ? [] : null;
   return state.isOn ? state.active : [];

@@ -1,11 +1,11 @@
 // @ts-check
-/** Stays at the newest message while the reader is there, and leaves them alone when they are not. */
+/** Follows the newest message while the reader is at the end, and never moves them otherwise. */
 
 import { messagesInView } from "../list/messages-in-view.js";
 
 const NEAR_PX = 80;
 const SETTLING_FRAMES = 5;
-/** How far down the window a message is put that is gone to. */
+/** How far below the top of the window a target message is placed. */
 export const LEAD_IN = 0.2;
 const NOWHERE = -1000;
 const SCROLLED_BY_HAND = ["wheel", "touchstart", "pointerdown", "keydown"];
@@ -24,10 +24,10 @@ export class Scroll {
   #onTop = () => {};
   #isAtEnd = true;
   #top = 0;
-  /** Changes when somebody scrolls, or a newer wish begins: then an older one is over. */
+  /** Changes when the user scrolls or a newer scroll begins, which ends an older one. */
   #wish = 0;
   #ownTop = NOWHERE;
-  /** Room above and below the messages, where there are too few to stay in place. */
+  /** Padding above and below, where there are too few messages to hold the position. */
   #room = { before: 0, after: 0 };
 
   /** @param {HTMLElement} scroll @param {HTMLElement} button  Leads back to the end. */
@@ -49,7 +49,7 @@ export class Scroll {
       this.#scrolled();
       this.askForOlder();
     }, { passive: true });
-    // Who turns the wheel at the very top scrolls nothing.
+    // At the very top the wheel causes no scroll event.
     scroll.addEventListener("wheel", () => this.askForOlder(), { passive: true });
     for (const event of SCROLLED_BY_HAND) scroll.addEventListener(event, () => (this.#wish += 1), { passive: true });
     const sizes = new ResizeObserver(() => {
@@ -63,7 +63,7 @@ export class Scroll {
     else if (!location.hash) this.#jump();
   }
 
-  /** Has older messages fetched if the reader is near the oldest shown. */
+  /** Asks for older messages if the reader is near the oldest on the page. */
   askForOlder() {
     if (this.#scroll.scrollTop < 2 * this.#scroll.clientHeight) this.#onTop();
   }
@@ -129,7 +129,7 @@ export class Scroll {
   #scrolled() {
     const { scrollTop: top } = this.#scroll;
     if (Math.abs(top - this.#ownTop) > 1) {
-      // Only who went up has left the end; where it grows, nobody went.
+      // Only scrolling up leaves the end; new content below does not.
       this.#isAtEnd = this.#isNearEnd() || (this.#isAtEnd && top >= this.#top - 1);
       this.#ownTop = NOWHERE;
       this.#giveBackRoom();
@@ -138,7 +138,7 @@ export class Scroll {
     this.#showButton();
   }
 
-  /** Takes away what is out of sight of the room that was made. */
+  /** Removes the part of the padding that is out of sight. */
   #giveBackRoom() {
     const { scrollTop, clientHeight, scrollHeight } = this.#scroll;
     const { before, after } = this.#room;

@@ -32,7 +32,7 @@ class TopicMap {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
   #isDue = false;
-  /** Whether the rows on the page are older than what is known. */
+  /** True if the rows on the page are out of date. */
   #isStale = false;
 
   /**
@@ -80,7 +80,7 @@ class TopicMap {
     }
   }
 
-  /** Draws with the next frame: until then, marking the messages measures the page, and changed rows would cost it. */
+  /** Draws in the next frame: marking the messages measures the page first, which changed rows would slow down. */
   #draw() {
     this.#isStale = true;
     this.#follow();
@@ -135,7 +135,7 @@ class TopicMap {
   }
 }
 
-/** The hue that each topic wears in the cloud. */
+/** The hue of each topic in the cloud. */
 function huesOfTopics() {
   const bubbles = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".bubble[data-hue]")]);
   return new Map(bubbles.map((bubble) => [bubble.querySelector("input")?.value ?? "", bubble.dataset.hue ?? ""]));
@@ -148,7 +148,7 @@ function rectAt(at) {
   return shape;
 }
 
-/** Touches only what differs. @param {SVGElement} shape @param {import("./map-rows.js").Row} row @param {string | undefined} hue */
+/** Updates only the attributes that differ. @param {SVGElement} shape @param {import("./map-rows.js").Row} row @param {string | undefined} hue */
 function show(shape, { isSent }, hue) {
   if (hue === undefined) delete shape.dataset.hue;
   else if (shape.dataset.hue !== hue) shape.dataset.hue = hue;

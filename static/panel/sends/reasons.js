@@ -42,7 +42,7 @@ export class Reasons {
     this.#wire.onStatus((status) => status === "open" && this.#forget());
   }
 
-  /** Messages that are new on the page. @param {readonly HTMLElement[]} messages */
+  /** Handles messages that are new on the page. @param {readonly HTMLElement[]} messages */
   watch(messages) {
     for (const message of messages) {
       const chunk = message.closest(".chunk");
