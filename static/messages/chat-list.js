@@ -90,8 +90,9 @@ export class ChatList {
     };
     input.addEventListener("keydown", (event) => {
       if (event.isComposing) return;
-      if (event.key === "Enter") end(true);
-      if (event.key === "Escape") end(false);
+      if (event.key !== "Enter" && event.key !== "Escape") return;
+      event.preventDefault();
+      end(event.key === "Enter");
     });
     input.addEventListener("blur", () => end(true));
   }

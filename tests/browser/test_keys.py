@@ -127,6 +127,33 @@ def test_escape_closes_what_is_open_before_it_clears_the_filter(new_page, server
     expect(status(page)).to_have_text("All messages in context")
 
 
+def test_escape_cancels_an_edit_and_keeps_the_filter(new_page, server):
+    page = open_chat(new_page, server)
+    pick(page, "cats sleep")
+    expect(status(page)).to_have_text("3 of 6 messages in context")
+    question = page.locator("#m-m0")
+    question.hover()
+    question.get_by_role("button", name="Edit").click()
+    box = page.get_by_role("textbox", name="Edit the message")
+    expect(box).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(box).to_have_count(0)
+    expect(bubble(page, "cats sleep")).to_be_checked()
+    expect(status(page)).to_have_text("3 of 6 messages in context")
+
+
+def test_escape_cancels_a_chat_s_new_name_and_keeps_the_filter(new_page, server):
+    page = open_chat(new_page, server)
+    pick(page, "cats sleep")
+    expect(status(page)).to_have_text("3 of 6 messages in context")
+    page.get_by_role("link", name=re.compile("Another chat")).hover()
+    page.get_by_role("button", name="Rename Another chat").click()
+    page.get_by_role("textbox", name="Name of the chat").fill("")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("textbox", name="Name of the chat")).to_have_count(0)
+    expect(bubble(page, "cats sleep")).to_be_checked()
+
+
 def test_the_slash_menu_is_operated_by_keys(new_page, server):
     page = open_chat(new_page, server)
     box_of(page).press_sequentially("/")

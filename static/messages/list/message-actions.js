@@ -82,7 +82,11 @@ function edit(message, text, save) {
   box.focus();
   form.scrollIntoView({ block: "nearest" });
   form.querySelector("[data-cancel]")?.addEventListener("click", close);
-  form.addEventListener("keydown", (event) => event.key === "Escape" && close());
+  form.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || event.isComposing) return;
+    event.preventDefault();
+    close();
+  });
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const words = box.value.trim();

@@ -52,7 +52,7 @@ export function startTopicEditor(root, wire, chatId, panel) {
   });
   list.addEventListener("keydown", (event) => {
     const input = event.target;
-    if (!(input instanceof HTMLInputElement)) return;
+    if (!(input instanceof HTMLInputElement) || event.isComposing) return;
     if (event.key === "Escape") input.value = labelOf(input);
     if (event.key === "Enter" || event.key === "Escape") input.blur();
     event.stopPropagation();
