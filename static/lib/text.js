@@ -21,6 +21,18 @@ export function messagesCounted(count) {
 }
 
 /**
+ * A part of an address in plain text; as it is if it encodes nothing: anybody may type `#100%`.
+ * @param {string} part
+ */
+export function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/**
  * A message for users about a thrown value.
  * @param {unknown} error
  */

@@ -161,6 +161,11 @@ def test_what_saves_an_edited_message_is_in_view(new_page, configured, serve):
     assert box["y"] + box["height"] <= composer["y"]
 
 
+def test_a_chat_is_shown_although_its_address_names_no_message(new_page, server):
+    page = new_page(server, "/chats/mixed#100%")
+    expect(page.locator(".message").last).to_be_visible()
+
+
 def test_a_box_of_several_lines_is_as_high_as_its_text_when_the_window_changes(new_page, server):
     page = open_chat(new_page, server)
     box = page.get_by_role("textbox", name="Message")

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { fit, roomFor } from "../../static/cloud/fit.js";
 import { fnv1a, hueOf } from "../../static/cloud/hues.js";
 import { undoneInWords } from "../../static/panel/topics/marking.js";
-import { messagesCounted, reasonOf, visible } from "../../static/lib/text.js";
+import { decoded, messagesCounted, reasonOf, visible } from "../../static/lib/text.js";
 
 test("a hash is the one that the server computes", () => {
   assert.equal(fnv1a(""), 0x811c9dc5);
@@ -22,6 +22,11 @@ test("direction controls are visible, and nothing else is changed", () => {
 
 test("one message is not one messages", () => {
   assert.deepEqual([0, 1, 2].map(messagesCounted), ["0 messages", "1 message", "2 messages"]);
+});
+
+test("a part of an address is decoded, and stays as it is if it encodes nothing", () => {
+  assert.equal(decoded("m-a%20b"), "m-a b");
+  assert.equal(decoded("100%"), "100%");
 });
 
 test("whatever is thrown has words", () => {

@@ -2,6 +2,7 @@
 /** Marks the messages that are in context, according to the panel, and folds the others. */
 
 import { messagesIn } from "../../lib/reconcile.js";
+import { decoded } from "../../lib/text.js";
 import { Folds, mayFold } from "./folds.js";
 import { underWay } from "./messages-in-view.js";
 import { Reading } from "../reading/reading.js";
@@ -72,7 +73,7 @@ export class Highlight {
 
   /** Scrolls to the message in the page's address, unfolding it if necessary. */
   goToTarget() {
-    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const target = location.hash && document.getElementById(decoded(location.hash.slice(1)));
     if (target instanceof HTMLElement) this.goTo(target);
   }
 
