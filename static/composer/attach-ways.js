@@ -106,7 +106,7 @@ function startLinks(main, attachments) {
   /** @param {string} words */
   const say = (words) => {
     problem.textContent = words;
-    address.toggleAttribute("aria-invalid", Boolean(words));
+    address.setAttribute("aria-invalid", String(Boolean(words)));
   };
   main.querySelector("[data-attach=link]")?.addEventListener("click", () => {
     form.reset();

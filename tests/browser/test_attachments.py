@@ -178,6 +178,8 @@ def test_links_are_attached_by_pasting_an_address_or_in_a_dialog(new_page, serve
     dialog.get_by_role("textbox", name="Address").fill("tides of the sea")
     page.keyboard.press("Enter")
     expect(dialog.get_by_role("alert")).to_contain_text("Not an address")
+    address = dialog.get_by_role("textbox", name="Address")
+    expect(address).to_have_attribute("aria-invalid", "true")
     dialog.get_by_role("textbox", name="Address").fill("https://example.org/moon")
     dialog.get_by_role("textbox", name="Title").fill("The moon")
     page.keyboard.press("Enter")
