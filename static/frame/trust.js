@@ -79,7 +79,8 @@ class Review {
       this.#dialog.close();
     } catch (error) {
       // The files may have changed since the review: show them again before granting anything.
-      this.#show(await this.#wire.call("system.trust"));
+      const wanted = await this.#wire.call("system.trust").catch(() => null);
+      if (wanted) this.#show(wanted);
       this.#say(reasonOf(error));
     }
     this.#enable();
@@ -128,7 +129,7 @@ class Review {
     put(".trust-title", part.title);
     put(".trust-state", STATES[part.state]);
     put(".trust-does", part.does);
-    const files = [...part.refused.map((name) => line(`${name} (a link, no plain file, or unreadable)`)), ...part.groups.flatMap(grouped)];
+    const files = [...part.refused.map((name) => line(`${name} (a link, not a plain file, or unreadable)`)), ...part.groups.flatMap(grouped)];
     const count = part.refused.length + part.groups.reduce((sum, { files }) => sum + files.length, 0);
     put("summary", count === 1 ? "1 file" : `${count} files`);
     const details = /** @type {HTMLDetailsElement} */ (entry.querySelector("details"));
