@@ -41,6 +41,8 @@ export class Palette {
 
   start() {
     this.#box.addEventListener("input", () => {
+      // Until the server answers: Enter must not open what no longer matches.
+      this.#found = matching(this.#found, this.#box.value);
       this.#show(0);
       this.#look();
     });
