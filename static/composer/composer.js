@@ -110,12 +110,18 @@ export class Composer {
     this.#show();
   }
 
-  /** Empties the box; puts the text back if the server never got it. @param {string} text @param {() => Promise<unknown>} deed */
+  /**
+   * Empties the box; puts the text back if the server never got it, before what was typed since.
+   * @param {string} text
+   * @param {() => Promise<unknown>} deed
+   */
   async #give(text, deed) {
     this.#box.value = "";
     this.#show();
     const kept = await this.#attempt(deed);
-    if (!kept && !this.#box.value) this.#box.value = text;
+    const since = this.#box.value;
+    // With text after it, a command is none; it is quickly typed again.
+    if (!kept && !(since && commandIn(text))) this.#box.value = [text, since].filter(Boolean).join("\n\n");
     return kept;
   }
 
