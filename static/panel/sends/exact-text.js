@@ -44,7 +44,8 @@ function shown(prompt) {
   let room = SHOWN_CHARACTERS;
   for (const [at, message] of prompt.entries()) {
     if (room <= 0) {
-      blocks.push(element("p", `${counted(prompt.length - at)} more messages; Copy takes them all.`));
+      const left = prompt.length - at;
+      blocks.push(element("p", `${counted(left)} more ${left === 1 ? "message" : "messages"}; Copy includes everything.`));
       break;
     }
     const text = textOf(message);
@@ -55,6 +56,7 @@ function shown(prompt) {
     words.dir = "auto";
     block.append(element("h3", message.role), words);
     blocks.push(block);
+    if (text.length > room) blocks.push(element("p", "Only the beginning is shown; Copy includes everything."));
     room -= text.length;
   }
   return blocks;

@@ -7,6 +7,7 @@ import { hueOf } from "../../cloud/hues.js";
 import { counted, partsOf, totalInWords, windowInWords, withTopics } from "./parts.js";
 
 const TYPING_MS = 120;
+const SHOWN_PLACES = 3;
 
 export class SendBar {
   #root;
@@ -82,8 +83,8 @@ export class SendBar {
   #showUnseen(places) {
     const note = this.#find(".sends-unseen");
     note.hidden = places.length === 0;
-    const told = places.slice(0, 3).map(({ where, what }) => `${what} in ${where}`);
-    if (places.length > 3) told.push(`and ${places.length - 3} more places`);
+    const told = places.slice(0, SHOWN_PLACES).map(({ where, what }) => `${what} in ${where}`);
+    if (places.length > SHOWN_PLACES) told.push(`and ${places.length - SHOWN_PLACES} more`);
     const words = note.querySelector("span");
     if (words) words.textContent = `Not visible, but sent: ${told.join("; ")}.`;
   }
