@@ -6,6 +6,7 @@
 
 import { tickOf } from "./context-draft.js";
 import { reasonOf } from "../lib/text.js";
+import { toast } from "../lib/toasts.js";
 import { makeRow, nextButton, partsOf, rowOf } from "./tree-rows.js";
 
 /** @typedef {import("./tree-rows.js").Entry} Entry */
@@ -38,7 +39,7 @@ export class ContextTree {
     root.addEventListener("click", (event) => {
       const pressed = event.target instanceof Element ? event.target.closest("button") : null;
       if (pressed?.classList.contains("row-open")) this.#toggle(rowOf(pressed));
-      if (pressed?.classList.contains("row-next")) this.#more(pressed);
+      if (pressed?.classList.contains("row-next")) this.#more(pressed).catch((error) => toast(reasonOf(error)));
     });
     root.addEventListener("keydown", (event) => this.#move(event));
     root.addEventListener("focusin", (event) => this.#rove(/** @type {HTMLElement} */ (event.target)));
