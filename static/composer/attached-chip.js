@@ -56,7 +56,7 @@ function picture(chip, icon, key) {
     box.replaceChildren(image);
     return;
   }
-  const source = /** @type {Element} */ (document.querySelector(`#attach-menu .icon`)).cloneNode(true);
+  const source = /** @type {Element} */ (document.querySelector("#attach-menu .icon")).cloneNode(true);
   /** @type {Element} */ (source).querySelector("use")?.setAttribute("href", `/static/images/icons.svg#${icon}`);
   box.replaceChildren(source);
 }

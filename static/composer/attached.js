@@ -39,7 +39,7 @@ export function sizeInWords(bytes) {
  * @param {number} maxBytes
  */
 export function refusal({ size, isFolder = false }, maxBytes) {
-  if (isFolder) return "A folder can't be attached; pick the files in it.";
+  if (isFolder) return "A folder can’t be attached; pick the files in it.";
   if (size > maxBytes) return `Too large: ${sizeInWords(size)}; the limit is ${Math.floor(maxBytes / MIB)} MiB.`;
   return size === 0 ? "Empty: there is nothing to attach." : "";
 }

@@ -39,7 +39,7 @@ export function upload(file, onProgress) {
       else reject(new NotUploaded(reasonIn(answer, request.status), REFUSED.has(request.status)));
     };
     request.onerror = () => reject(new NotUploaded("Upload failed: no connection, or the file changed meanwhile.", false));
-    request.onabort = () => reject(new NotUploaded("Taken away.", false));
+    request.onabort = () => reject(new NotUploaded("Upload cancelled.", false));
     request.send(file);
   });
   return { done, stop: () => request.abort() };

@@ -68,7 +68,7 @@ export class VaultPicker {
   #show({ entries, total }) {
     this.#list.replaceChildren(...entries.map(({ path }) => pickOf(path)));
     const nothing = this.#box.value.trim() ? "No matching files." : "Type part of a file or folder name.";
-    this.#tell(!entries.length ? nothing : total > entries.length ? `${entries.length} of ${total.toLocaleString("en")} files; more words find fewer.` : "");
+    this.#tell(!entries.length ? nothing : total > entries.length ? `${entries.length} of ${total.toLocaleString("en")} files; type more to narrow them down.` : "");
   }
 
   /** @param {HTMLElement} pick */

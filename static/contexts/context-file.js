@@ -111,7 +111,6 @@ export class ContextFile {
       const entry = clone("entry-template");
       const link = /** @type {HTMLAnchorElement} */ (entry.querySelector("a"));
       link.href = `/contexts/${encodeURIComponent(context.key)}${this.#chatId ? `?chat=${this.#chatId}` : ""}`;
-      link.toggleAttribute("aria-current", context.key === this.#key);
       if (context.key === this.#key) link.setAttribute("aria-current", "page");
       /** @type {HTMLElement} */ (entry.querySelector(".chat-title")).textContent = visible(context.key);
       /** @type {HTMLElement} */ (entry.querySelector(".entry-count")).textContent = String(context.items);

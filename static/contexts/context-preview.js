@@ -97,7 +97,7 @@ function findingsOf(preview) {
   const missing = preview.missing.map((/** @type {any} */ one) => [one.name, one.why]);
   const ambiguous = preview.ambiguous.map((/** @type {any} */ one) => [`[[${one.target}]]`, `in ${one.source}: took ${one.candidates[0]}, not ${one.candidates.slice(1).join(", ")}`]);
   const excluded = Object.entries(preview.exclusions).map(([pattern, count]) => [pattern, plural(Number(count), "section")]);
-  const limit = preview.is_bounded ? "the most that is built here" : `the limit of ${plural(preview.limit, "character")}`;
+  const limit = preview.is_bounded ? "the limit of this page" : `the limit of ${plural(preview.limit, "character")}`;
   return [
     finding("missing", preview.missing_count, `${preview.missing_count} not found`, missing),
     finding("cut", cut.length, `${cut.length} cut to fit`, cut),

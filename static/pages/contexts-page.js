@@ -77,8 +77,10 @@ function build() {
   /** Tells what one step further would add. @param {number} mine @param {any} shown */
   async function lookFurther(mine, shown) {
     const line = /** @type {HTMLElement} */ (document.querySelector(".depth-next"));
-    if (!items.length) line.textContent = "";
-    if (!items.length) return;
+    if (!items.length) {
+      line.textContent = "";
+      return;
+    }
     const set = options.read();
     const depth = (set.link_depth ?? 0) + 1;
     const next = await call("preview_context", { items, options: { ...set, link_depth: depth } });
@@ -114,7 +116,7 @@ function build() {
     const button = find("copy-context");
     try {
       const { text, tokens, ask_above: limit } = await call("compile_context", { items, options: options.read() });
-      const words = `The text is about ${plural(tokens, "token")} long, which is more than most models take well.`;
+      const words = `The text is about ${plural(tokens, "token")} long, which is more than most models handle well.`;
       if (limit && tokens > limit && !(await asked("Copy this much?", words, "Copy"))) return;
       await copied(button, text);
       toast("Copied.", { label: "OK", act: () => {} });
