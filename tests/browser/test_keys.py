@@ -54,6 +54,18 @@ def test_the_palette_offers_all_and_gives_the_focus_back(new_page, server):
     expect(page).to_have_url(re.compile("/chats/other"))
 
 
+def test_enter_in_the_palette_opens_nothing_that_no_longer_matches(new_page, server):
+    page = open_chat(new_page, server)
+    page.keyboard.press("Control+k")
+    palette = page.get_by_role("dialog", name="Palette")
+    page.keyboard.type("harbour")
+    expect(palette.get_by_role("option", name="Harbour walk")).to_be_visible()
+    page.keyboard.type("xyz")
+    page.keyboard.press("Enter")
+    expect(palette).to_be_visible()
+    expect(palette.get_by_role("option")).to_have_count(0)
+
+
 def test_a_note_of_the_palette_is_opened(new_page, server):
     page = open_chat(new_page, server)
     page.evaluate(
