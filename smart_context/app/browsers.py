@@ -8,8 +8,8 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from smart_context.environment import environment, user_folder
-from smart_context.errors import CommandFailed
+from smart_context.base.environment import environment, user_folder
+from smart_context.base.errors import CommandFailed
 from smart_context.web.gate.access import link_digest, start_link
 from smart_context.web.gate.door import OPEN_PATH
 from smart_context.web.gate.sessions.browser_sessions import (

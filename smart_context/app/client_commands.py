@@ -4,13 +4,13 @@ import asyncio
 import secrets
 
 from smart_context.app.client_keys import base_url, key_file
+from smart_context.base.errors import CommandFailed
+from smart_context.base.values import JsonObject
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.messages import CUT, SOURCE, STAYS
-from smart_context.errors import CommandFailed
 from smart_context.gateway.activity import Activity
 from smart_context.gateway.connecting import CLIENTS
 from smart_context.host.host import Host
-from smart_context.values import JsonObject
 
 _NOT_COPIED = (SOURCE, "branches", "removed")
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from smart_context.app.browsers import session_file
-from smart_context.environment import environment, user_folder
+from smart_context.base.environment import environment, user_folder
 from smart_context.gateway.connecting import DEFAULT_BASE_URL
 from smart_context.web.gate.client_keys import KeyFile
 

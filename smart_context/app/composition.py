@@ -9,9 +9,7 @@ from typing import Any
 
 from smart_context.app.digests import Digests
 from smart_context.app.histories import Histories
-from smart_context.chat.files.file_store import FILES_FOLDER, FileStore
-from smart_context.chat.store import ChatStore
-from smart_context.config import (
+from smart_context.base.config import (
     CONFIG_NAME,
     USER_CONFIG_NAME,
     EndpointSettings,
@@ -21,7 +19,11 @@ from smart_context.config import (
     read_user_config,
     user_folder,
 )
-from smart_context.environment import environment
+from smart_context.base.environment import environment
+from smart_context.base.processes.child import Child
+from smart_context.base.processes.children import Children
+from smart_context.chat.files.file_store import FILES_FOLDER, FileStore
+from smart_context.chat.store import ChatStore
 from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host, HostOptions
 from smart_context.host.models import Models
@@ -30,12 +32,10 @@ from smart_context.llm.models import ChatModel, Embedder
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
 from smart_context.llm.offline.responder import PassageResponder
 from smart_context.llm.openai.models import OpenAIChatModel, OpenAIEmbedder
-from smart_context.processes.child import Child
-from smart_context.processes.children import Children
-from smart_context.trust.admission import admitted
-from smart_context.trust.record import RECORD_NAME, TrustRecord
-from smart_context.trust.vault import VaultTrust
 from smart_context.vault.followed import FollowedVault
+from smart_context.vault.trust.admission import admitted
+from smart_context.vault.trust.record import RECORD_NAME, TrustRecord
+from smart_context.vault.trust.vault import VaultTrust
 
 FILE_READERS = ("smart_context.chat.files.file_text",)
 """What the child that reads attached files imports in advance."""

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
+from smart_context.base.config import VaultConfig
 from smart_context.chat.messages import Message
-from smart_context.config import VaultConfig
 from smart_context.host.request.window import DIGEST_PART_SHARE, SUMMARY_SHARE, window_of
 from smart_context.llm.models import ChatModel
-from smart_context.summaries.digest import PART_TOKENS, SUMMARY_TOKENS, DigestLimits, digest
+from smart_context.topics.summaries.digest import PART_TOKENS, SUMMARY_TOKENS, DigestLimits, digest
 
 
 class Digests:

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Literal
 
 from smart_context.app.composition import composed, plugin_states, read_vault, trust_of
-from smart_context.config import EndpointSettings, VaultConfig
-from smart_context.disk.files import open_file
-from smart_context.disk.folders import names_inside
-from smart_context.errors import ConfigInvalid, ModelFailed, SmartContextError
+from smart_context.base.config import EndpointSettings, VaultConfig
+from smart_context.base.disk.files import open_file
+from smart_context.base.disk.folders import names_inside
+from smart_context.base.errors import ConfigInvalid, ModelFailed, SmartContextError
 from smart_context.llm.models import ChatModel, Embedder
-from smart_context.trust.views import STATE_WORDS, standing_view
 from smart_context.vault.guarded.walk import cut_words, file_stamps
+from smart_context.vault.trust.views import STATE_WORDS, standing_view
 
 _HOW_TO_CHAT = "To chat with a model, set [llm] in .vault.toml (smart-context init)."
 

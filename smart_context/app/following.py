@@ -13,13 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from smart_context.app.composition import models_of, read_user, read_vault, settings_files
-from smart_context.config import CONFIG_NAME, VaultConfig, environment
-from smart_context.errors import ConfigInvalid, Fault
+from smart_context.base.config import CONFIG_NAME, VaultConfig, environment
+from smart_context.base.errors import ConfigInvalid, Fault
+from smart_context.base.values import JsonObject
 from smart_context.host.events.events import TRUST_CHANGED
 from smart_context.host.host import Host
-from smart_context.trust.admission import admitted
-from smart_context.trust.views import standing_view
-from smart_context.values import JsonObject
+from smart_context.vault.trust.admission import admitted
+from smart_context.vault.trust.views import standing_view
 
 LOOK_EACH_S = 1.0
 PARTS_EACH = 4

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+from smart_context.base.config import VaultConfig
 from smart_context.chat.compaction import compaction_points
 from smart_context.chat.files.attachments import AttachmentResolver
 from smart_context.chat.history import ContextBuilderOptions, build_context
 from smart_context.chat.messages import Message
-from smart_context.config import VaultConfig
 from smart_context.host.models import NOTHING
 from smart_context.host.request.results import with_results_within
 from smart_context.host.request.window import ATTACHED_SHARE, Window, window_of

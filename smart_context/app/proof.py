@@ -12,8 +12,8 @@ from pathlib import Path
 
 from smart_context.app.composition import open_store, read_vault, running_host
 from smart_context.app.examination import Finding
+from smart_context.base.errors import SmartContextError
 from smart_context.contexts import SmartContexts
-from smart_context.errors import SmartContextError
 from smart_context.host.commands.registry import Caller
 from smart_context.vault import survey
 from smart_context.vault.index.passages import VaultPassages

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from smart_context import __version__
-from smart_context.config import VaultConfig
+from smart_context.base.config import VaultConfig
 from smart_context.host.host import Host
 
 EMBEDDED_EXTRACTOR = "embedded topic extractor"

@@ -4,9 +4,9 @@ import asyncio
 
 from smart_context.app.composition import read_vault
 from smart_context.app.following import Follower
-from smart_context.errors import CommandFailed
+from smart_context.base.errors import CommandFailed
+from smart_context.base.values import JsonObject
 from smart_context.host.host import Host
-from smart_context.values import JsonObject
 
 
 class TrustCommands:

@@ -9,9 +9,9 @@ import json
 from collections.abc import Callable, Collection, Sequence
 from typing import Literal
 
+from smart_context.base.values import JsonObject
 from smart_context.chat.history import CompactionPoint
 from smart_context.chat.messages import Message, MessageId, give_ids
-from smart_context.values import JsonObject
 
 Kind = Literal["compacted", "cleared"]
 

@@ -9,8 +9,8 @@ import secrets
 from collections.abc import Iterable
 from datetime import datetime
 
+from smart_context.base.errors import ChatIdInvalid
 from smart_context.chat.messages import ChatId
-from smart_context.errors import ChatIdInvalid
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _CHAT_FILE = re.compile(r"([A-Za-z0-9_-]{1,128})\.json")

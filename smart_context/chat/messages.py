@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, NewType, cast, get_args
 
-from smart_context.values import JsonObject
+from smart_context.base.values import JsonObject
 
 MessageId = NewType("MessageId", str)
 """Names a message within its chat; stable across saves."""

@@ -13,6 +13,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
+from smart_context.base.disk.files import signature_of
+from smart_context.base.disk.places import Place, folder_of
+from smart_context.base.errors import ChatUnreadable, CommandFailed, InvalidParams, StoreFailed
+from smart_context.base.threads import to_end
+from smart_context.base.values import JsonObject
 from smart_context.chat.documents.document import Version, copy_json
 from smart_context.chat.documents.lineage import ANYBODY, Lineage
 from smart_context.chat.documents.merge import changed, saved
@@ -23,11 +28,6 @@ from smart_context.chat.listed.changes import ChatChanges
 from smart_context.chat.listed.listing import ChatListing
 from smart_context.chat.messages import ChatId, Message
 from smart_context.chat.trash import move_back, move_to_trash
-from smart_context.disk.files import signature_of
-from smart_context.disk.places import Place, folder_of
-from smart_context.errors import ChatUnreadable, CommandFailed, InvalidParams, StoreFailed
-from smart_context.threads import to_end
-from smart_context.values import JsonObject
 
 T = TypeVar("T")
 

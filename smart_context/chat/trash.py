@@ -10,11 +10,11 @@ import stat
 from datetime import datetime
 from pathlib import Path
 
+from smart_context.base.disk.folders import Folder, opened
+from smart_context.base.disk.places import Place
+from smart_context.base.errors import CommandFailed, StoreFailed
 from smart_context.chat.ids import belongs_to, file_stamp
 from smart_context.chat.messages import ChatId
-from smart_context.disk.folders import Folder, opened
-from smart_context.disk.places import Place
-from smart_context.errors import CommandFailed, StoreFailed
 
 TRASH = "trash"
 

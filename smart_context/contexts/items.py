@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from smart_context.errors import PathRefused
+from smart_context.base.errors import PathRefused
 from smart_context.vault.guarded.paths import status_of
 
 FilesBelow = Callable[[str], Iterable[str]]

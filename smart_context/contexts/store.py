@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
+from smart_context.base.disk.files import sweep
+from smart_context.base.disk.folders import names_inside, opened, read_inside
+from smart_context.base.disk.json_file import write_object
+from smart_context.base.disk.places import Place, place_below
+from smart_context.base.errors import PathRefused, StoreFailed
 from smart_context.contexts.embeds import EmbeddedTexts
 from smart_context.contexts.items import select_items
 from smart_context.contexts.options import ContextOptions, stored_options
 from smart_context.contexts.render import Compiled, path_of, render
 from smart_context.contexts.snapshot import Snapshot, take_snapshot
-from smart_context.disk.files import sweep
-from smart_context.disk.folders import names_inside, opened, read_inside
-from smart_context.disk.json_file import write_object
-from smart_context.disk.places import Place, place_below
-from smart_context.errors import PathRefused, StoreFailed
 from smart_context.vault.guarded.paths import status_of
 from smart_context.vault.index.vault_index import VaultIndex
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from cachetools import LRUCache
 
-from smart_context.values import JsonObject
+from smart_context.base.values import JsonObject
 
 MAX_CLIENTS = 256
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from smart_context.base.config import VaultConfig
+from smart_context.base.errors import CommandFailed, Fault
+from smart_context.base.processes.children import Children
 from smart_context.chat.files.costly_files import reading_in
 from smart_context.chat.files.file_store import FILES_FOLDER, FileStore
 from smart_context.chat.messages import ChatId, Message
 from smart_context.chat.store import ChatStore
-from smart_context.config import VaultConfig
-from smart_context.errors import CommandFailed, Fault
 from smart_context.host.commands.chat import ChatCommands
 from smart_context.host.commands.compaction import Compactions
 from smart_context.host.commands.files import FileCommands
@@ -48,9 +49,8 @@ from smart_context.host.turns.pipeline import Pipeline
 from smart_context.host.turns.repair import Repair
 from smart_context.host.turns.turns import Turns
 from smart_context.host.upkeep import clear_up
-from smart_context.processes.children import Children
-from smart_context.trust.vault import VaultTrust
 from smart_context.vault.followed import FollowedVault
+from smart_context.vault.trust.vault import VaultTrust
 
 __all__ = ["Client", "Host", "HostOptions", "Models"]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from smart_context.host.events.events import PANEL_REGISTERED, PANEL_REMOVED, Emit, Panel
-from smart_context.trust.files import read_pinned
+from smart_context.vault.trust.files import read_pinned
 
 PAGE = ""
 """The name of a panel's page, among the names of the files that it loads."""

@@ -2,18 +2,18 @@
 
 from dataclasses import dataclass
 
+from smart_context.base.config import VaultConfig
+from smart_context.base.processes.children import Children
 from smart_context.chat.files.file_store import FileStore
 from smart_context.chat.store import ChatStore
-from smart_context.config import VaultConfig
 from smart_context.host.commands.registry import CommandRegistry
 from smart_context.host.events.bus import EventBus, EventRelay
 from smart_context.host.models import HistoryBuilder, Models
 from smart_context.host.panels import Panels
 from smart_context.host.request.completion import RequestCompletion
 from smart_context.host.request.tools import ToolSupport
-from smart_context.processes.children import Children
-from smart_context.trust.vault import VaultTrust
 from smart_context.vault.followed import FollowedVault
+from smart_context.vault.trust.vault import VaultTrust
 
 
 @dataclass(slots=True, kw_only=True)

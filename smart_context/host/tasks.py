@@ -5,7 +5,7 @@ import logging
 from collections.abc import Coroutine, Hashable, Sequence
 from typing import Any, TypeVar
 
-from smart_context.errors import OwnerStopped
+from smart_context.base.errors import OwnerStopped
 
 T = TypeVar("T")
 

@@ -4,10 +4,10 @@ import asyncio
 import logging
 import time
 
+from smart_context.base.disk.files import sweep
+from smart_context.base.disk.places import Place
+from smart_context.base.threads import in_daemon_thread
 from smart_context.chat.files.unused_files import remove_unused
-from smart_context.disk.files import sweep
-from smart_context.disk.places import Place
-from smart_context.threads import in_daemon_thread
 
 FIRST_AFTER_S = 60.0
 EACH_S = 24 * 3600.0

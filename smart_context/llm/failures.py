@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
-from smart_context.config import EndpointSettings
-from smart_context.errors import ModelFailed
+from smart_context.base.config import EndpointSettings
+from smart_context.base.errors import ModelFailed
 from smart_context.llm.redaction import redacted
 
 ModelKind = Literal["chat model", "embedding model"]

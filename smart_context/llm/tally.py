@@ -9,7 +9,7 @@ from itertools import islice
 from math import ceil
 from zlib import crc32
 
-from smart_context.values import CountTokens
+from smart_context.base.values import CountTokens
 
 COUNTED_ONE_BY_ONE = 64_000
 """Up to this many bytes in all, each text is counted."""

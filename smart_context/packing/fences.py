@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from smart_context.base.text.names import one_line
 from smart_context.packing.budget import PromptSection
-from smart_context.text.names import one_line
 
 Style = Literal["markdown", "xml", "plain"]
 

@@ -6,7 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from smart_context.disk.places import Place
+from smart_context.base.disk.places import Place
+from smart_context.base.text.names import one_line
 from smart_context.packing.budget import Meter, PromptSection, Tokenizer, cut, joined, keep_within
 from smart_context.packing.fences import Markup, Style
 from smart_context.packing.files.patterns import PatternSet
@@ -17,16 +18,15 @@ from smart_context.packing.sections.section_names import heading_of
 from smart_context.packing.sections.sections import GatheredSection, Gathering, GitUse, RepomixUse
 from smart_context.packing.templates.allowed import check_allowed
 from smart_context.packing.variables import variables_of
-from smart_context.text.names import one_line
 
 if TYPE_CHECKING:  # jinja2 takes 50 ms, and only templates need it
     from contextlib import AbstractContextManager
 
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+    from smart_context.base.processes.child import Child
     from smart_context.packing.templates.costly import Render
     from smart_context.packing.templates.own import OwnTemplates
-    from smart_context.processes.child import Child
 
 TEMPLATE_TOKENS = 1000
 """The share of a budget that is reserved for a template's own text."""

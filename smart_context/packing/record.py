@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from smart_context.errors import CommandFailed
+from smart_context.base.errors import CommandFailed
+from smart_context.base.text.names import encodable
 from smart_context.packing.plan import PackPlan
 from smart_context.packing.request import PackRequest
-from smart_context.text.names import encodable
 
 SUFFIX = ".sources.json"
 MAX_RECORD_BYTES = 64 << 20

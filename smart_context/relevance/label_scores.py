@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from smart_context.base.text.words import spelled_words
 from smart_context.chat.messages import Message
 from smart_context.llm.models import Matrix
 from smart_context.relevance.evidence.background import (
@@ -31,7 +32,6 @@ from smart_context.relevance.judge.judging import (
 )
 from smart_context.relevance.score import Assigned, Scores, with_members
 from smart_context.relevance.vectors.cosines import similarities, unit
-from smart_context.text.words import spelled_words
 
 _FITS = 0.6
 _FAR = np.float32(1e-3)

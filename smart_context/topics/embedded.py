@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
+from smart_context.base.errors import ModelFailed
+from smart_context.base.text.references import refers_back
+from smart_context.base.text.words import UNSPACED_RUN, spelled_words
 from smart_context.chat.messages import Message, MessageId
-from smart_context.errors import ModelFailed
 from smart_context.llm.models import Embedder, Matrix
-from smart_context.text.references import refers_back
-from smart_context.text.words import UNSPACED_RUN, spelled_words
 from smart_context.topics.clusters.grouping import Subject, ordinary_direction, subjects_of
 from smart_context.topics.clusters.word_vectors import word_vectors
 from smart_context.topics.extraction import ExtractionFailed, with_keywords

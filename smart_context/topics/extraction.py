@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from smart_context.base.errors import ModelFailed, SmartContextError
 from smart_context.chat.messages import Message
-from smart_context.errors import ModelFailed, SmartContextError
 from smart_context.llm.models import ChatModel
 from smart_context.topics.clusters.keywords import keywords_of
 from smart_context.topics.prompt import extraction_prompt

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from smart_context.base.text.words import content_words
 from smart_context.llm.models import Matrix
-from smart_context.text.words import content_words
 
 _FITS = 0.55
 _MARGIN = 0.12

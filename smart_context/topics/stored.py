@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
+from smart_context.base.results import TopicResult
+from smart_context.base.values import JsonObject
 from smart_context.chat.messages import Message, MessageId
-from smart_context.results import TopicResult
 from smart_context.topics.identity import with_ids
 from smart_context.topics.values import STICKY_LABEL, Extraction, Topic
-from smart_context.values import JsonObject
 
 VERSION = 1
 

@@ -10,8 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from smart_context.disk.places import Place, place_below
-from smart_context.threads import in_daemon_thread
+from smart_context.base.disk.places import Place, place_below
+from smart_context.base.threads import in_daemon_thread
 from smart_context.vault.guarded.walk import FileStamp
 from smart_context.vault.index.cache import VaultChanges
 from smart_context.vault.index.passages import Passage, VaultPassages

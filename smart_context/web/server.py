@@ -14,7 +14,7 @@ from types import FrameType
 import uvicorn
 from starlette.applications import Starlette
 
-from smart_context.errors import CommandFailed
+from smart_context.base.errors import CommandFailed
 from smart_context.web.gate.access import Access, start_link
 from smart_context.web.limits import (
     ACCEPTED_IN_A_ROW,

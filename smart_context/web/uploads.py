@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from smart_context.errors import SmartContextError, StoreFailed
+from smart_context.base.errors import SmartContextError, StoreFailed
 from smart_context.web.gate.refusals import error_response
 from smart_context.web.limits import MAX_DROPPED_BYTES, MAX_STALL_S, MAX_UPLOAD_BYTES, MIB
 from smart_context.web.pages.views.attached_views import SHOWN_IMAGES

@@ -1,4 +1,4 @@
-"""Files are opened by `disk/` and programs run by `processes/`; here is who else may, and why."""
+"""Only `base/disk/` opens files and only `base/processes/` runs programs, but for those named."""
 
 import ast
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2] / "smart_context"
-OPENERS = ("disk/", "processes/")
+OPENERS = ("base/disk/", "base/processes/")
 
 METHODS = {
     *("open", "read_bytes", "read_text", "write_bytes", "write_text"),
@@ -40,9 +40,9 @@ ALLOWED = {
     "cli/server/plugins.py": "makes a plugin's folder where the user says",
     "cli/server/serve.py": "copies the demonstration's vault; opens the browser",
     "cli/server/setup.py": "makes a vault where the user says",
-    "evaluation/data/formats.py": "files that the user names on the command line",
-    "evaluation/remembered.py": "the user's cache folder",
-    "evaluation/runs.py": "a temporary folder",
+    "cli/evaluation/data/formats.py": "files that the user names on the command line",
+    "cli/evaluation/remembered.py": "the user's cache folder",
+    "cli/evaluation/runs.py": "a temporary folder",
     "host/plugins/loader.py": "names of the plugins' folders; they run only once trusted",
     "llm/offline/blas.py": "libraries of the system",
     "llm/minilm/convert.py": "for those who make a release",
@@ -52,11 +52,11 @@ ALLOWED = {
     "packing/roles/folder.py": "the names of roles; each is read as a place",
     "packing/templates/templates.py": "files of the package",
     "relevance/judge/weights.py": "files of the package",
-    "text/word_lists.py": "files of the package",
+    "base/text/word_lists.py": "files of the package",
     "topics/naming/words/languages.py": "a file of the package",
     "web/pages/bundles.py": "files of the package",
-    "trust/files.py": "lists what is to be trusted, links as links",
-    "trust/record.py": "the user's config folder",
+    "vault/trust/files.py": "lists what is to be trusted, links as links",
+    "vault/trust/record.py": "the user's config folder",
     "web/assets.py": "files of ours",
     "vault/guarded/files.py": "reads nothing of what it opened unless it is where it was asked for",
     "vault/index/store.py": "a database in memory",
@@ -99,7 +99,7 @@ def test_files_are_opened_and_programs_run_in_one_place():
         for name, source in modules()
         if name not in ALLOWED and (calls := list(openings(source)))
     }
-    assert not found, "use smart_context.disk or smart_context.processes, or say why not"
+    assert not found, "use smart_context.base.disk or smart_context.base.processes, or say why not"
 
 
 def test_whoever_is_allowed_more_makes_use_of_it():

@@ -15,13 +15,13 @@ from functools import partial
 from pathlib import Path
 
 from smart_context.app.composition import FILE_READERS, FORMATTERS
+from smart_context.base.processes.child import Child
+from smart_context.base.resources import asset
 from smart_context.chat.files.file_text import text_of
 from smart_context.packing import RoleConfig
 from smart_context.packing.templates.costly import render_in
 from smart_context.packing.templates.own import OwnTemplates
 from smart_context.packing.templates.templates import render
-from smart_context.processes.child import Child
-from smart_context.resources import asset
 from smart_context.web.pages.markup.message_html import unsafe_html
 from tests.hostile_files import WORD, docx
 

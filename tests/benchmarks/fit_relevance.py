@@ -18,18 +18,18 @@ from pathlib import Path
 
 import numpy as np
 
-from smart_context.evaluation.data.dialogues import Question
-from smart_context.evaluation.data.formats import read_dialogues
-from smart_context.evaluation.data.parts import part_of
-from smart_context.evaluation.data.typed import absent_labels, chats_of, with_absent
-from smart_context.evaluation.remembered import RememberingEmbedder
+from smart_context.base.text.words import content_words
+from smart_context.cli.evaluation.data.dialogues import Question
+from smart_context.cli.evaluation.data.formats import read_dialogues
+from smart_context.cli.evaluation.data.parts import part_of
+from smart_context.cli.evaluation.data.typed import absent_labels, chats_of, with_absent
+from smart_context.cli.evaluation.remembered import RememberingEmbedder
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
 from smart_context.relevance.evidence.features import CHAT_FEATURES, with_products
 from smart_context.relevance.judge.judging import Judge, posterior_features, ranking
 from smart_context.relevance.judge.weights import Weights, null_labels, write_weights
 from smart_context.relevance.label_scores import SearchableChat, both_passes, evidence_for
 from smart_context.relevance.vectors.cosines import unit
-from smart_context.text.words import content_words
 
 # How much each kind of chat counts for presence, for ranking, and for the posterior.
 COUNTS = {

@@ -1,5 +1,6 @@
 import pytest
 
+from smart_context.base.errors import ChatIdInvalid
 from smart_context.chat.ids import (
     belongs_to,
     chat_id_of,
@@ -8,7 +9,6 @@ from smart_context.chat.ids import (
     same_but_for_case,
     sidecar_name,
 )
-from smart_context.errors import ChatIdInvalid
 
 
 @pytest.mark.parametrize("text", ["a", "A-b_9", "0", "-", "_", "x" * 128, "trash", "console"])

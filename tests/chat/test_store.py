@@ -5,10 +5,10 @@ import os
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from smart_context.base.errors import ChatIdInvalid, CommandFailed, InvalidParams, StoreFailed
 from smart_context.chat.documents.parts import since_message
 from smart_context.chat.messages import Message
 from smart_context.chat.store import ChatStore
-from smart_context.errors import ChatIdInvalid, CommandFailed, InvalidParams, StoreFailed
 from tests.chat.made_documents import (
     appending,
     full_disk,

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from smart_context.base.errors import ChatUnreadable, StoreFailed
 from smart_context.chat.files import chat_files
 from smart_context.chat.store import ChatStore
-from smart_context.errors import ChatUnreadable, StoreFailed
 from tests.chat.made_documents import appending, ids, names_in, on_disk, put, said
 from tests.patience import PATIENCE_S
 

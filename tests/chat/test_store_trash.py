@@ -3,10 +3,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from smart_context.base.disk.places import Place
+from smart_context.base.errors import CommandFailed, StoreFailed
 from smart_context.chat.store import ChatStore
 from smart_context.chat.trash import move_back
-from smart_context.disk.places import Place
-from smart_context.errors import CommandFailed, StoreFailed
 from tests.chat.made_documents import appending, ids, names_in, put, said
 
 pytestmark = pytest.mark.anyio

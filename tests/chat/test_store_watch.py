@@ -4,9 +4,9 @@ import threading
 
 import pytest
 
+from smart_context.base.disk.places import Place
 from smart_context.chat.listed.watching import changed_chats
 from smart_context.chat.store import ChatStore
-from smart_context.disk.places import Place
 from tests.chat.made_documents import appending, put, said
 from tests.patience import PATIENCE_S
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.evaluation.files import CHAT, FACTS, QUESTIONS, SEGMENTS, write
+from tests.cli.evaluation.files import CHAT, FACTS, QUESTIONS, SEGMENTS, write
 
 
 def test_eval_prints_a_table_for_people(smart_context, tmp_path):

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from smart_context.base.errors import StoreFailed
 from smart_context.contexts import ContextOptions, SmartContexts, Snapshot
-from smart_context.errors import StoreFailed
 from tests.chat.made_documents import put
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from smart_context.base.config import read_config, read_user_config
 from smart_context.cli.root import VERBS
 from smart_context.cli.server.serve import DEMO_VAULT
-from smart_context.config import read_config, read_user_config
 from smart_context.contexts import ContextOptions
 from smart_context.host.events import events
 from smart_context.host.plugins.loader import declared_settings

@@ -18,7 +18,7 @@ SLOW_S = 0.008
 """What it takes at most in any case, or a text of the only length that a pattern sees."""
 
 PASSED_ON = {
-    "config.lines": "match",
+    "base.config.lines": "match",
     "host.plugins.manifest": "fullmatch",
 }
 """How patterns are used that a module hands to a function, or looks up; by default to search."""
@@ -34,7 +34,7 @@ MADE_WHEN_NEEDED = {
     "host/plugins/manifest.py": 1,
     "packing/roles/document.py": 1,
     "relevance/evidence/lexical.py": 1,
-    "text/hidden.py": 1,
+    "base/text/hidden.py": 1,
     "topics/naming/borders.py": 1,
     "topics/naming/words/languages.py": 1,
     "topics/standing/standing.py": 1,

@@ -5,11 +5,12 @@ from contextlib import suppress
 
 import pytest
 
+from smart_context.base.config.document import TomlUnreadable, parse_toml
+from smart_context.base.config.lines import lines_of_keys
+from smart_context.base.text.words import content_words, words
 from smart_context.chat.documents.document import NotAChat, read_version
 from smart_context.chat.listed.search import snippet
 from smart_context.chat.messages import Message, MessageId
-from smart_context.config.document import TomlUnreadable, parse_toml
-from smart_context.config.lines import lines_of_keys
 from smart_context.contexts.render import path_of
 from smart_context.gateway.following.matching import keys_of, matched
 from smart_context.gateway.requests.outgoing import kept_units
@@ -26,9 +27,6 @@ from smart_context.packing.sections.imports import local_imports
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.forecast.hidden_text import find_hidden_text, hidden_places_in
 from smart_context.relevance.evidence.lexical import ChatWords
-from smart_context.summaries.digest import _rendered
-from smart_context.summaries.quotes import quoted
-from smart_context.text.words import content_words, words
 from smart_context.topics.naming.labels import clean_label
 from smart_context.topics.naming.unspaced import unspaced_phrases
 from smart_context.topics.naming.words.languages import grammar_of
@@ -37,6 +35,8 @@ from smart_context.topics.reply import ReplyUnusable, parsed_reply
 from smart_context.topics.standing.personal import is_personal
 from smart_context.topics.standing.standing import is_standing
 from smart_context.topics.stored import from_assignments
+from smart_context.topics.summaries.digest import _rendered
+from smart_context.topics.summaries.quotes import quoted
 from smart_context.vault.assigns import build_here_doc_token
 from smart_context.vault.index.passages import passages_of
 from smart_context.vault.markdown.notes import outline_of

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
+from smart_context.base.errors import CommandFailed, InvalidParams, PathRefused
 from smart_context.chat.files.file_store import FileStore
-from smart_context.errors import CommandFailed, InvalidParams, PathRefused
 from smart_context.host.request.prompt import prompt_messages
 from tests.chat.files.test_file_store import PNG
 from tests.host.conftest import until

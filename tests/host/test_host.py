@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from smart_context.errors import (
+from smart_context.base.errors import (
     ChatIdInvalid,
     CommandFailed,
     Fault,

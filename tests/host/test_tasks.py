@@ -7,7 +7,7 @@ import weakref
 
 import pytest
 
-from smart_context.errors import CommandFailed, OwnerStopped
+from smart_context.base.errors import CommandFailed, OwnerStopped
 from smart_context.host.tasks import TaskOwner
 from tests.host.conftest import until
 from tests.patience import PATIENCE_S

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.config import EndpointSettings
+from smart_context.base.config import EndpointSettings
 from smart_context.llm.failures import (
     EndpointFailure,
     explained,

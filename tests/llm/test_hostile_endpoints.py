@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 import openai as _openai  # noqa: F401 - its import is not what is measured
 import pytest
 
-from smart_context.config import EndpointSettings
-from smart_context.errors import ModelFailed
+from smart_context.base.config import EndpointSettings
+from smart_context.base.errors import ModelFailed
 from smart_context.llm.openai.models import OpenAIChatModel, OpenAIEmbedder
 from smart_context.llm.openai.replies import MOST_CHARACTERS
 from tests.hostile_endpoint import (

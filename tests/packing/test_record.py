@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from smart_context.errors import CommandFailed
+from smart_context.base.errors import CommandFailed
 from smart_context.packing.record import (
     freshness,
     read_record,

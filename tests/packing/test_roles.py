@@ -1,6 +1,6 @@
 import pytest
 
-from smart_context.errors import ConfigInvalid
+from smart_context.base.errors import ConfigInvalid
 from smart_context.packing import RoleContext, RoleLoader
 from smart_context.packing.roles.folder import RoleFolder
 

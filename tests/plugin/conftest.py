@@ -10,8 +10,8 @@ from smart_context.chat.store import ChatStore
 from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host, Models
 from smart_context.llm.offline.scripted import ScriptedChatModel, ScriptedEmbedder
-from smart_context.trust.record import TrustRecord
-from smart_context.trust.vault import VaultTrust
+from smart_context.vault.trust.record import TrustRecord
+from smart_context.vault.trust.vault import VaultTrust
 from tests.patience import PATIENCE_S
 from tests.trusting import grant_all, settings_of
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from smart_context.cli.server.serve import demo_vault
-from tests.evaluation.files import SEGMENTS, write
+from tests.cli.evaluation.files import SEGMENTS, write
 from tests.fake_openai import FakeOpenAI
 from tests.patience import PATIENCE_S
 from tests.serving import serving

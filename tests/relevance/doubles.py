@@ -5,8 +5,8 @@ import hashlib
 
 import numpy as np
 
+from smart_context.base.errors import ModelFailed
 from smart_context.chat.messages import Message
-from smart_context.errors import ModelFailed
 
 
 class FakeEmbedder:

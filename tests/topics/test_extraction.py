@@ -3,8 +3,8 @@ from dataclasses import replace
 
 import pytest
 
+from smart_context.base.errors import ModelFailed
 from smart_context.chat.messages import Message
-from smart_context.errors import ModelFailed
 from smart_context.llm.models import Completion
 from smart_context.topics.extraction import ExtractionFailed, LlmTopicExtractor
 from smart_context.topics.values import Extraction

@@ -4,7 +4,7 @@ import asyncio
 import threading
 from contextlib import contextmanager
 
-from smart_context.errors import ChatIdInvalid, CommandFailed, InvalidParams
+from smart_context.base.errors import ChatIdInvalid, CommandFailed, InvalidParams
 from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.web.gate.access import Access
 from smart_context.web.routes import create_web_app

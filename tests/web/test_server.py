@@ -11,7 +11,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from smart_context.errors import CommandFailed
+from smart_context.base.errors import CommandFailed
 from smart_context.web.limits import (
     MAX_DROPPED_BYTES,
     MAX_WIRE_FRAME_BYTES,

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from smart_context.resources import asset
+from smart_context.base.resources import asset
 from smart_context.web.gate.entrance import SHEETS
 
 STATIC, TEMPLATES = asset("static"), asset("templates")

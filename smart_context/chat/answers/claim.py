@@ -11,9 +11,9 @@ import sys
 import threading
 from pathlib import Path
 
-from smart_context.disk.folders import Folder, opened
-from smart_context.disk.locks import try_lock
-from smart_context.disk.places import Place, place_of
+from smart_context.base.disk.folders import Folder, opened
+from smart_context.base.disk.locks import try_lock
+from smart_context.base.disk.places import Place, place_of
 
 MAX_JOURNAL_BYTES = 32 << 20
 """The most that is read back of an answer after a crash."""

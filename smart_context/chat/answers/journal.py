@@ -21,12 +21,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
+from smart_context.base.disk.folders import names_inside
+from smart_context.base.disk.places import Place, folder_of
+from smart_context.base.errors import ChatIdInvalid
 from smart_context.chat.answers.claim import AnswerClaim, AnswerClaimed, claim_answer, is_claimed
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, MessageId, Part
-from smart_context.disk.folders import names_inside
-from smart_context.disk.places import Place, folder_of
-from smart_context.errors import ChatIdInvalid
 
 ANSWER_SUFFIX = "answer.jsonl"
 CLAIM_PATIENCE_S = 1.0

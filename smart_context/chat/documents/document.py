@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
 
+from smart_context.base.values import JsonObject
 from smart_context.chat.messages import Message
-from smart_context.values import JsonObject
 
 MAX_DEPTH = 200
 """Lists and objects may be nested this deep in a document."""

@@ -8,9 +8,9 @@ and what both edited is merged key by key. Where both changed one key, ours wins
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
+from smart_context.base.errors import InvalidParams
 from smart_context.chat.documents.document import MessageEntry, NotJson, Version, settle
 from smart_context.chat.documents.lineage import Ancestry
-from smart_context.errors import InvalidParams
 
 _ABSENT: Any = object()
 _START: Hashable = None

@@ -9,11 +9,7 @@ from datetime import datetime
 from itertools import count
 from pathlib import Path
 
-from smart_context.chat.documents.document import NotAChat, Version, read_version
-from smart_context.chat.documents.merge import merge
-from smart_context.chat.ids import file_stamp, same_but_for_case
-from smart_context.chat.messages import ChatId
-from smart_context.disk.files import (
+from smart_context.base.disk.files import (
     Conflict,
     Signature,
     locked,
@@ -22,10 +18,14 @@ from smart_context.disk.files import (
     signature_in,
     sweep,
 )
-from smart_context.disk.folders import Folder, opened
-from smart_context.disk.places import Place, folder_of
-from smart_context.disk.refusals import could_not
-from smart_context.errors import ChatIdInvalid, StoreFailed
+from smart_context.base.disk.folders import Folder, opened
+from smart_context.base.disk.places import Place, folder_of
+from smart_context.base.disk.refusals import could_not
+from smart_context.base.errors import ChatIdInvalid, StoreFailed
+from smart_context.chat.documents.document import NotAChat, Version, read_version
+from smart_context.chat.documents.merge import merge
+from smart_context.chat.ids import file_stamp, same_but_for_case
+from smart_context.chat.messages import ChatId
 
 _ATTEMPTS = 20
 _LONGEST_PAUSE_S = 0.1

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from functools import partial
 
+from smart_context.base.errors import CommandFailed
+from smart_context.base.processes.child import Child, ChildFailed
 from smart_context.chat.files.file_text import PLAIN_TEXT_INSTEAD, is_costly, text_of
-from smart_context.errors import CommandFailed
-from smart_context.processes.child import Child, ChildFailed
 
 READING_DEADLINE_S = 8.0
 """The time limit for a file whose reader does not stop by itself."""

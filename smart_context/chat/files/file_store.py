@@ -13,14 +13,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from smart_context.base.disk.files import atomic_write, signature_of, sweep
+from smart_context.base.disk.folders import opened, read_inside
+from smart_context.base.disk.json_file import read_object, write_object
+from smart_context.base.disk.places import Place, folder_of
+from smart_context.base.errors import CommandFailed, StoreFailed
+from smart_context.base.threads import to_end
 from smart_context.chat.files.costly_files import ReadText
 from smart_context.chat.files.file_text import MAX_TEXT_CHARACTERS, decoded, image_type, text_of
-from smart_context.disk.files import atomic_write, signature_of, sweep
-from smart_context.disk.folders import opened, read_inside
-from smart_context.disk.json_file import read_object, write_object
-from smart_context.disk.places import Place, folder_of
-from smart_context.errors import CommandFailed, StoreFailed
-from smart_context.threads import to_end
 
 FILES_FOLDER = "files"
 """Where a vault's files are, in its memory folder."""

@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from smart_context.errors import CommandFailed
+from smart_context.base.errors import CommandFailed
 
 IMAGE_TYPES = {
     b"\x89PNG\r\n\x1a\n": "image/png",

@@ -12,10 +12,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from smart_context.base.disk.files import MAX_FILE_BYTES
+from smart_context.base.disk.folders import Folder, opened
+from smart_context.base.disk.places import Place, folder_of
 from smart_context.chat.files.file_store import FILES_FOLDER
-from smart_context.disk.files import MAX_FILE_BYTES
-from smart_context.disk.folders import Folder, opened
-from smart_context.disk.places import Place, folder_of
 
 KEPT_S = 7 * 24 * 3600
 """How long even an unused file is kept after it was last attached or sent."""

@@ -6,13 +6,13 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
+from smart_context.base.disk.files import Signature, signature_of
+from smart_context.base.disk.places import Place
+from smart_context.base.errors import StoreFailed
+from smart_context.base.threads import to_end
 from smart_context.chat.listed.listing import signatures_in
 from smart_context.chat.listed.watching import LOOK_AGAIN_S, changed_chats
 from smart_context.chat.messages import ChatId
-from smart_context.disk.files import Signature, signature_of
-from smart_context.disk.places import Place
-from smart_context.errors import StoreFailed
-from smart_context.threads import to_end
 
 Listener = Callable[[ChatId], None]
 _log = logging.getLogger(__name__)

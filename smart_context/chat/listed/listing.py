@@ -5,6 +5,11 @@ import contextlib
 from collections.abc import Iterator
 from itertools import islice
 
+from smart_context.base.disk.files import Signature, read_file, signature_in
+from smart_context.base.disk.folders import Folder, opened
+from smart_context.base.disk.places import Place
+from smart_context.base.errors import StoreFailed
+from smart_context.base.threads import to_end
 from smart_context.chat.documents.document import NotAChat, read_version
 from smart_context.chat.files.chat_files import Stored
 from smart_context.chat.ids import chat_id_of
@@ -23,11 +28,6 @@ from smart_context.chat.listed.search import (
     query_words,
 )
 from smart_context.chat.messages import ChatId
-from smart_context.disk.files import Signature, read_file, signature_in
-from smart_context.disk.folders import Folder, opened
-from smart_context.disk.places import Place
-from smart_context.errors import StoreFailed
-from smart_context.threads import to_end
 
 _WORTH_AN_INDEX = 1024 * 1024
 

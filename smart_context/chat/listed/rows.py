@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
+from smart_context.base.disk.files import Signature
+from smart_context.base.disk.json_file import read_object, write_object
+from smart_context.base.disk.places import Place
+from smart_context.base.errors import StoreFailed
 from smart_context.chat.documents.document import Version
 from smart_context.chat.ids import chat_id_of
 from smart_context.chat.messages import SOURCE, ChatId, Message
-from smart_context.disk.files import Signature
-from smart_context.disk.json_file import read_object, write_object
-from smart_context.disk.places import Place
-from smart_context.errors import StoreFailed
 
 INDEX_NAME = ".index.json"
 """The rows on disk: a cache, rebuilt when it is damaged or missing."""

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from watchfiles import Change, awatch
 
+from smart_context.base.disk.folders import opened
+from smart_context.base.disk.places import Place
+from smart_context.base.threads import to_end
 from smart_context.chat.ids import chat_id_of, sidecar_chat_of
 from smart_context.chat.messages import ChatId
-from smart_context.disk.folders import opened
-from smart_context.disk.places import Place
-from smart_context.threads import to_end
 
 _log = logging.getLogger(__name__)
 

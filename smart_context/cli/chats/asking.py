@@ -4,11 +4,11 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+from smart_context.base.errors import CommandFailed
+from smart_context.base.text.names import shown
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId
 from smart_context.chat.store import ChatStore
-from smart_context.errors import CommandFailed
-from smart_context.text.names import shown
 
 
 def ask_about_chat(

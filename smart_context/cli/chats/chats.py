@@ -8,14 +8,14 @@ from typing import Any
 import click
 
 from smart_context.app.composition import open_store
+from smart_context.base.errors import CommandFailed
+from smart_context.base.text.names import one_line, shown
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.messages import ChatId, messages_of
 from smart_context.chat.store import ChatStore
 from smart_context.cli.chats.asking import existing_chat
 from smart_context.cli.terminal.output import deliver, json_format, say, show, table
 from smart_context.cli.terminal.vault import vault_option, vault_root
-from smart_context.errors import CommandFailed
-from smart_context.text.names import one_line, shown
 
 MAX_IMPORT_BYTES = 64 * 1024 * 1024
 

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from smart_context.base.config import VaultConfig
+from smart_context.base.disk.files import atomic_write
+from smart_context.base.environment import environment
+from smart_context.base.errors import CommandFailed
+from smart_context.base.text.names import shown
+from smart_context.cli.evaluation.data.formats import KINDS, read_dialogues
+from smart_context.cli.evaluation.data.parts import PARTS, Part, part_of
 from smart_context.cli.terminal.failures import BadUsage
 from smart_context.cli.terminal.output import json_format, say, show, table
 from smart_context.cli.terminal.progress import draw
 from smart_context.cli.terminal.vault import vault_argument, vault_option, vault_root
-from smart_context.config import VaultConfig
-from smart_context.disk.files import atomic_write
-from smart_context.environment import environment
-from smart_context.errors import CommandFailed
-from smart_context.evaluation.data.formats import KINDS, read_dialogues
-from smart_context.evaluation.data.parts import PARTS, Part, part_of
-from smart_context.text.names import shown
 
 if TYPE_CHECKING:  # numpy and the models are imported when a verb is used
     from collections.abc import Sequence
 
-    from smart_context.evaluation.runs import Read, Result
+    from smart_context.cli.evaluation.runs import Read, Result
     from smart_context.plugin.settings import FilterSettings
     from smart_context.relevance.judge.fitting import Calibration
 
@@ -116,7 +116,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
     """
     if plot is not None and plot.suffix.lower() != ".svg":
         raise BadUsage(f"--plot {shown(plot)}: expected a name that ends in .svg.")
-    from smart_context.evaluation.data.typed import as_chats  # noqa: PLC0415 - see above
+    from smart_context.cli.evaluation.data.typed import as_chats  # noqa: PLC0415 - see above
     from smart_context.plugin.settings import FilterSettings  # noqa: PLC0415 - see above
 
     chosen = next((known for known in KINDS if known == kind), None)
@@ -156,7 +156,7 @@ async def _measure(
     weights: Path | None,
 ) -> "Result":
     from smart_context.app.composition import composed, read_vault  # noqa: PLC0415
-    from smart_context.evaluation.runs import measured_files  # noqa: PLC0415
+    from smart_context.cli.evaluation.runs import measured_files  # noqa: PLC0415
     from smart_context.relevance.judge.fitting import stored_judge, stored_scale  # noqa: PLC0415
     from smart_context.relevance.judge.judging import judge_for  # noqa: PLC0415
 
@@ -179,7 +179,7 @@ async def _measure(
 
 async def _calibrate(root: Path, *, stores: bool) -> "tuple[Calibration, Path | None]":
     from smart_context.app.composition import composed, read_vault  # noqa: PLC0415
-    from smart_context.evaluation.fits.calibration import calibrated  # noqa: PLC0415
+    from smart_context.cli.evaluation.fits.calibration import calibrated  # noqa: PLC0415
     from smart_context.relevance.judge.fitting import NotEnough, store_calibration  # noqa: PLC0415
 
     config = read_vault(root)
@@ -225,7 +225,7 @@ def _progress(file: str, done: int, total: int) -> None:
 
 
 def _as_text(document: dict[str, Any], *, has_own_weights: bool) -> str:
-    from smart_context.evaluation.report import in_sample_note, rows_of  # noqa: PLC0415
+    from smart_context.cli.evaluation.report import in_sample_note, rows_of  # noqa: PLC0415
 
     tables = (
         table((f"{shown(file['file'])} ({file['kind']})", ""), rows_of(file))

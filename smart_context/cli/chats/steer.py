@@ -5,10 +5,10 @@ from typing import Any
 
 import click
 
+from smart_context.base.text.names import shown
 from smart_context.cli.chats.asking import ask_about_chat
 from smart_context.cli.terminal.output import json_format, show, table
 from smart_context.cli.terminal.vault import vault_option, vault_root
-from smart_context.text.names import shown
 
 
 @click.command()

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from smart_context.base.text.names import shown
 from smart_context.cli.terminal.output import table
 from smart_context.contexts import Compiled, ContextOptions, Snapshot
 from smart_context.llm.tokens import count_tokens
-from smart_context.text.names import shown
 
 MAX_NAMED = 50
 """The most names of a kind that are shown; of the others, only the number."""

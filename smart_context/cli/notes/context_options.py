@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from smart_context.errors import CommandFailed
+from smart_context.base.errors import CommandFailed
 
 _OPTIONS = (
     click.option(

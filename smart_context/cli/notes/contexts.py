@@ -9,6 +9,9 @@ from typing import Any
 
 import click
 
+from smart_context.base.config import read_memory_dir
+from smart_context.base.errors import CommandFailed, StoreFailed
+from smart_context.base.text.names import encodable, one_line, shown
 from smart_context.cli.notes.context_options import context_options, options_given
 from smart_context.cli.notes.notes import found_as_link, opened_index
 from smart_context.cli.terminal.failures import BadUsage
@@ -16,10 +19,7 @@ from smart_context.cli.terminal.output import ask, deliver, json_format, say, sh
 from smart_context.cli.terminal.rows import print_rows, rows_format
 from smart_context.cli.terminal.vault import vault_option, vault_root
 from smart_context.cli.terminal.words import WordCommand
-from smart_context.config import read_memory_dir
 from smart_context.contexts import SmartContext, SmartContexts
-from smart_context.errors import CommandFailed, StoreFailed
-from smart_context.text.names import encodable, one_line, shown
 
 LARGE_CHARACTERS = 400_000
 """About 100,000 tokens: copying more needs a confirmation."""
@@ -271,7 +271,7 @@ def _store(
 def _deliver(text: str, account: dict[str, Any], options: dict[str, Any]) -> None:
     target: Path | None = options["target"]
     if target is not None:
-        from smart_context.disk.files import atomic_write  # noqa: PLC0415  only for -o
+        from smart_context.base.disk.files import atomic_write  # noqa: PLC0415  only for -o
 
         atomic_write(target.resolve(), _bytes(text))
     if options["to_clipboard"]:

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import click
 
+from smart_context.base.config import read_memory_dir
+from smart_context.base.errors import CommandFailed
+from smart_context.base.text.names import shown
 from smart_context.cli.terminal.output import say
 from smart_context.cli.terminal.progress import ProgressBar
 from smart_context.cli.terminal.vault import vault_root
-from smart_context.config import read_memory_dir
-from smart_context.errors import CommandFailed
-from smart_context.text.names import shown
 from smart_context.vault.guarded.paths import confine
 from smart_context.vault.index.similar import similar_paths
 from smart_context.vault.index.vault_index import VaultIndex

@@ -9,6 +9,9 @@ from typing import Any
 
 import click
 
+from smart_context.base.environment import environment, user_folder
+from smart_context.base.errors import CommandFailed
+from smart_context.base.text.names import shown
 from smart_context.cli.notes.pack_account import (
     as_document,
     as_text,
@@ -17,11 +20,8 @@ from smart_context.cli.notes.pack_account import (
 )
 from smart_context.cli.terminal.failures import FAILED
 from smart_context.cli.terminal.output import deliver, say, show_json
-from smart_context.environment import environment, user_folder
-from smart_context.errors import CommandFailed
 from smart_context.packing.plan import PackPlan
 from smart_context.packing.request import REPOMIX_USES, STYLES, PackRequest, plan_of
-from smart_context.text.names import shown
 
 _TEMPLATES = ("planning.j2", "implement.j2", "review_strict.j2")
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
@@ -212,7 +212,7 @@ def _user_roles() -> Path:
     folder = user_folder(environment(), Path.home())
     if not (folder / "config.toml").exists():
         return folder / "roles"
-    from smart_context.config import read_user_config  # noqa: PLC0415  16 ms, and few have one
+    from smart_context.base.config import read_user_config  # noqa: PLC0415  16 ms, and few have one
 
     return read_user_config(folder).roles
 
@@ -243,7 +243,7 @@ def _content_of(plan: PackPlan) -> bytes:
 
 
 def _store(plan: PackPlan, request: PackRequest, target: Path) -> None:
-    from smart_context.disk.files import atomic_write  # noqa: PLC0415  only for -o
+    from smart_context.base.disk.files import atomic_write  # noqa: PLC0415  only for -o
     from smart_context.packing.record import (  # noqa: PLC0415  only for -o
         record_file,
         record_of,

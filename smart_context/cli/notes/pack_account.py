@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from smart_context.base.text.names import encodable, one_line, shown
 from smart_context.cli.terminal.output import table
 from smart_context.packing.plan import PackPlan
 from smart_context.packing.request import NO_BUDGET
-from smart_context.text.names import encodable, one_line, shown
 
 if TYPE_CHECKING:  # only --check needs it
     from smart_context.packing.record import Freshness

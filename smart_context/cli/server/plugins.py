@@ -9,14 +9,14 @@ import click
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
+from smart_context.base.config.document import MAX_BYTES
+from smart_context.base.disk.files import atomic_write
+from smart_context.base.disk.folders import read_inside
+from smart_context.base.disk.places import place_of
+from smart_context.base.errors import CommandFailed
+from smart_context.base.text.names import shown
 from smart_context.cli.terminal.output import json_format, say, show, table
 from smart_context.cli.terminal.vault import CONFIG_NAME, vault_option, vault_root
-from smart_context.config.document import MAX_BYTES
-from smart_context.disk.files import atomic_write
-from smart_context.disk.folders import read_inside
-from smart_context.disk.places import place_of
-from smart_context.errors import CommandFailed
-from smart_context.text.names import shown
 
 PLUGIN_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 

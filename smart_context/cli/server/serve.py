@@ -11,13 +11,13 @@ from pathlib import Path
 
 import click
 
+from smart_context.base.disk.folders import PRIVATE_FILE, PRIVATE_FOLDER
+from smart_context.base.errors import CommandFailed
+from smart_context.base.event_loop import run
+from smart_context.base.text.names import shown
 from smart_context.cli.terminal.failures import BadUsage
 from smart_context.cli.terminal.output import say
 from smart_context.cli.terminal.vault import vault_argument, vault_root
-from smart_context.disk.folders import PRIVATE_FILE, PRIVATE_FOLDER
-from smart_context.errors import CommandFailed
-from smart_context.event_loop import run
-from smart_context.text.names import shown
 from smart_context.web.limits import MIN_TOKEN_CHARS
 
 DEFAULT_PORT = 8377

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import click
 
+from smart_context.base.text.names import shown
 from smart_context.cli.terminal.failures import BadUsage
 from smart_context.cli.terminal.output import json_format, say, show, table
 from smart_context.cli.terminal.vault import vault_argument, vault_root
-from smart_context.text.names import shown
 
 
 @click.group(invoke_without_command=True)

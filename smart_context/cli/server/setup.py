@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
+from smart_context.base.config import starter_config
+from smart_context.base.disk.files import atomic_write
+from smart_context.base.errors import CommandFailed
+from smart_context.base.text.names import shown
 from smart_context.cli.terminal.failures import FAILED
 from smart_context.cli.terminal.output import json_format, say, show
 from smart_context.cli.terminal.vault import CONFIG_NAME, vault_argument, vault_root
-from smart_context.config import starter_config
-from smart_context.disk.files import atomic_write
-from smart_context.errors import CommandFailed
-from smart_context.text.names import shown
 
 _SIGNS = {"ok": "✓", "note": "·", "failed": "✗"}
 

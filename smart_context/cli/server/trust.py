@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from smart_context.base.errors import CommandFailed
+from smart_context.base.text.names import shown
 from smart_context.cli.terminal.output import ask, json_format, say, show
 from smart_context.cli.terminal.vault import vault_argument, vault_root
-from smart_context.errors import CommandFailed
-from smart_context.text.names import shown
 
 if TYPE_CHECKING:  # importing it would make --help slow
-    from smart_context.trust.parts import Grant
+    from smart_context.vault.trust.parts import Grant
 
 
 @click.command()
@@ -41,7 +41,7 @@ def trust(vault: Path | None, *, yes: bool, wants_list: bool, revoke: bool, outp
 
 def _trust(root: Path, *, yes: bool, output: str) -> None:
     from smart_context.app.composition import read_vault, trust_of  # noqa: PLC0415 - see above
-    from smart_context.trust.views import standing_view  # noqa: PLC0415 - see above
+    from smart_context.vault.trust.views import standing_view  # noqa: PLC0415 - see above
 
     vault_trust = trust_of(root)
     standing = vault_trust.standing(read_vault(root))
@@ -89,7 +89,7 @@ def _nothing_to_do(view: Mapping[str, Any]) -> str:
 
 
 def _described(view: Mapping[str, Any]) -> list[str]:
-    from smart_context.trust.views import STATE_WORDS  # noqa: PLC0415 - see above
+    from smart_context.vault.trust.views import STATE_WORDS  # noqa: PLC0415 - see above
 
     lines = [f"{view['vault']} wants:"]
     for part in view["parts"]:

@@ -4,9 +4,9 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from smart_context.environment import environment
-from smart_context.errors import CommandFailed
-from smart_context.processes.programs import NOT_INSTALLED, Stopped, clean_environment, run
+from smart_context.base.environment import environment
+from smart_context.base.errors import CommandFailed
+from smart_context.base.processes.programs import NOT_INSTALLED, Stopped, clean_environment, run
 
 COMMANDS = (
     ("wl-copy",),

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 import click
 
-from smart_context.errors import ConfigInvalid, ManifestInvalid, SmartContextError
-from smart_context.text.names import lines_shown, shown
+from smart_context.base.errors import ConfigInvalid, ManifestInvalid, SmartContextError
+from smart_context.base.text.names import lines_shown, shown
 
 FAILED = 1
 BAD_USAGE = 2

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from typing_extensions import override
 
-from smart_context.text.names import one_line
+from smart_context.base.text.names import one_line
 
 TRACEBACK_HINT = " (smart-context --verbose … shows where)"
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"

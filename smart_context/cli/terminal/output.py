@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from smart_context.text.names import json_shown, lines_shown, one_line
+from smart_context.base.text.names import json_shown, lines_shown, one_line
 
 json_format = click.option(
     "--format",

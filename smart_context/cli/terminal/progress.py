@@ -3,7 +3,7 @@
 import sys
 import time
 
-from smart_context.text.names import one_line
+from smart_context.base.text.names import one_line
 
 PATIENCE_S = 1.0
 _BETWEEN_S = 0.1

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 import click
 
+from smart_context.base.text.names import encodable, shown
 from smart_context.cli.terminal.output import deliver, say, show_json, table
-from smart_context.text.names import encodable, shown
 
 FORMATS = ("text", "json", "tsv", "csv")
 

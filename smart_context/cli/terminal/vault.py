@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from smart_context.text.names import shown
+from smart_context.base.text.names import shown
 
 CONFIG_NAME = ".vault.toml"
 

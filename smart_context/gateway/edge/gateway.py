@@ -10,8 +10,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
-from smart_context.config import EndpointSettings
-from smart_context.errors import ChatIdInvalid, SmartContextError
+from smart_context.base.config import EndpointSettings
+from smart_context.base.errors import ChatIdInvalid, SmartContextError
 from smart_context.gateway.activity import Activity
 from smart_context.gateway.edge.embeddings import embedded_vectors
 from smart_context.gateway.edge.errors import GatewayError

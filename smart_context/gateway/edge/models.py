@@ -5,7 +5,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from smart_context.config import EndpointSettings, VaultConfig
+from smart_context.base.config import EndpointSettings, VaultConfig
 
 EMBEDDED = "embedded/passages"
 

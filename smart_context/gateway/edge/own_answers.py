@@ -7,9 +7,9 @@ from typing import Any
 
 from starlette.types import Send
 
+from smart_context.base.errors import ChatIdInvalid, ModelFailed, SmartContextError
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message
-from smart_context.errors import ChatIdInvalid, ModelFailed, SmartContextError
 from smart_context.gateway.answers.gathered import Gathered
 from smart_context.gateway.answers.shapes import OwnAnswer
 from smart_context.gateway.edge.errors import GatewayError

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from starlette.types import Send
 
-from smart_context.config import EndpointSettings
+from smart_context.base.config import EndpointSettings
 from smart_context.gateway.answers.gathered import Gathered
 from smart_context.gateway.edge.errors import GatewayError, with_hint
 from smart_context.gateway.edge.own_answers import give_text

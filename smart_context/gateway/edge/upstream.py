@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from smart_context import __version__
-from smart_context.config import EndpointSettings
+from smart_context.base.config import EndpointSettings
 from smart_context.gateway.edge.errors import GatewayError
 from smart_context.llm.failures import EndpointFailure, ModelKind, explained, is_address
 from smart_context.llm.openai.connection import CONNECT_S, interrupted, is_loopback

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from smart_context.base.values import JsonObject
 from smart_context.chat.messages import CUT, Message, give_ids, messages_of
 from smart_context.gateway.following.matching import ISSUED, Matching, keys_of, matched, order
 from smart_context.gateway.requests.units import Unit
-from smart_context.values import JsonObject
 
 BRANCHES = "branches"
 MAX_BRANCHES = 20

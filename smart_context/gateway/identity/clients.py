@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from smart_context.values import OWN_KEY
+from smart_context.base.values import OWN_KEY
 
 _BY_HEADER = (("x-openwebui-", "open-webui"), ("x-opencode-", "opencode"))
 _BY_AGENT = (

@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from typing import Any
 
+from smart_context.base.values import JsonObject
 from smart_context.gateway.requests.units import Unit
-from smart_context.values import JsonObject
 
 SHORT = 40
 """A shorter answer could have been given in any chat."""

@@ -4,9 +4,9 @@ import json
 import os
 from contextlib import suppress
 
-from smart_context.disk.files import open_file
-from smart_context.disk.places import Place
-from smart_context.errors import StoreFailed
+from smart_context.base.disk.files import open_file
+from smart_context.base.disk.places import Place
+from smart_context.base.errors import StoreFailed
 from smart_context.gateway.identity.issued import (
     Issued,
     IssuedAnswer,

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
+from smart_context.base.values import JsonObject
 from smart_context.chat.messages import STAYS, Message, Part, Role
 from smart_context.gateway.requests.body import BodyRefused
-from smart_context.values import JsonObject
 
 ROLES: Mapping[str, Role] = {
     "system": "system",

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from smart_context.base.errors import StoreFailed
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.messages import messages_of
 from smart_context.chat.store import ChatStore
-from smart_context.errors import StoreFailed
 from smart_context.gateway.following.documents import BRANCHES
 from smart_context.gateway.identity.given_ids import CHAT_HEADER
 from smart_context.gateway.identity.issued import (

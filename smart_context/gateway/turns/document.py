@@ -9,6 +9,7 @@ from typing import Any
 
 from cachetools import LRUCache
 
+from smart_context.base.values import JsonObject
 from smart_context.chat.documents.document import Version
 from smart_context.chat.messages import CUT, HELD, SOURCE, ChatId, Message, MessageId
 from smart_context.chat.store import ChatStore
@@ -16,7 +17,6 @@ from smart_context.gateway.following.documents import append_answer, follow
 from smart_context.gateway.following.matching import ISSUED, Matching, keys_of, matched
 from smart_context.gateway.turns.chats import FoundChat
 from smart_context.gateway.turns.incoming import Incoming
-from smart_context.values import JsonObject
 
 TITLE_LENGTH = 60
 

@@ -5,10 +5,11 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from smart_context.base.errors import SmartContextError
+from smart_context.base.values import JsonObject
 from smart_context.chat.clients import client_history
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.chat.store import ChatStore
-from smart_context.errors import SmartContextError
 from smart_context.gateway.requests.outgoing import Outgoing, kept_units, outgoing
 from smart_context.gateway.turns.chats import ChatFinder, FoundChat
 from smart_context.gateway.turns.document import ChatsTakenUp, Followed, TakingUp, new_id
@@ -27,7 +28,6 @@ from smart_context.host.request.client_request import ClientRequest, ReceiptKind
 from smart_context.host.request.request import Request
 from smart_context.host.turn import Turn
 from smart_context.host.turns.pipeline import Pipeline
-from smart_context.values import JsonObject
 
 _ASIDE_TEXT = "An aside of the client."
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from smart_context.base.values import JsonObject
 from smart_context.chat.messages import Message
 from smart_context.gateway.answers.gathered import Gathered
 from smart_context.gateway.requests.outgoing import Outgoing
-from smart_context.values import JsonObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from smart_context.base.values import JsonObject
 from smart_context.chat.documents.parts import since_message
 from smart_context.chat.messages import Message, MessageId
 from smart_context.chat.store import ChatStore
@@ -11,7 +12,6 @@ from smart_context.gateway.following.matching import ISSUED
 from smart_context.gateway.identity.issued import IssuedAnswer, answer_of
 from smart_context.gateway.turns.document import Followed, new_id, timestamp
 from smart_context.host.turn import Turn
-from smart_context.values import JsonObject
 
 NOTHING_CAME = "Stopped before an answer came."
 

@@ -3,17 +3,17 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from smart_context.base.errors import InvalidParams
+from smart_context.base.values import JsonObject
 from smart_context.chat.documents.parts import since_unfinished
 from smart_context.chat.files.file_store import FileStore
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.messages import ChatId, Message
 from smart_context.chat.store import ChatStore
-from smart_context.errors import InvalidParams
 from smart_context.host.commands.files import attached_files, attached_links
 from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.host.turns import transcript
 from smart_context.host.turns.turns import Turns
-from smart_context.values import JsonObject
 
 MAX_MESSAGE_CHARS = 1_000_000
 

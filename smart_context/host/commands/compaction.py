@@ -8,6 +8,8 @@ import logging
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
 
+from smart_context.base.errors import CommandFailed, SmartContextError
+from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.compaction import (
     Kind,
     insert_after,
@@ -20,7 +22,6 @@ from smart_context.chat.compaction import (
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message, MessageId, messages_of
 from smart_context.chat.store import ChatStore
-from smart_context.errors import CommandFailed, SmartContextError
 from smart_context.host.commands.registry import CommandRegistry
 from smart_context.host.request.tokens import prompt_tokens
 from smart_context.host.request.window import COMPACTION_SHARE, KEPT_SHARE, Window
@@ -28,7 +29,6 @@ from smart_context.host.tasks import TaskOwner
 from smart_context.host.turn import Turn
 from smart_context.host.turns.turns import Turns
 from smart_context.llm.tally import counting, weight
-from smart_context.values import CountTokens, JsonObject
 
 _FEWEST = 2
 """Fewest messages that are worth a summary."""

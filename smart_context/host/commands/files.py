@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from smart_context.base.errors import CommandFailed, InvalidParams
+from smart_context.base.threads import to_end
+from smart_context.base.values import JsonObject
 from smart_context.chat.files.file_store import MAX_FILE_BYTES, FileStore, cleaned_name, key_of
 from smart_context.chat.messages import Message, MessageId
-from smart_context.errors import CommandFailed, InvalidParams
 from smart_context.host.commands.registry import CommandRegistry
 from smart_context.host.models import HistoryBuilder
-from smart_context.threads import to_end
-from smart_context.values import JsonObject
 from smart_context.vault.guarded.files import VaultFiles
 from smart_context.vault.guarded.paths import confine
 from smart_context.vault.guarded.walk import stamp_of

@@ -4,13 +4,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from smart_context.base.values import JsonObject
 from smart_context.chat.documents.lineage import ANYBODY
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message, MessageId, messages_of
 from smart_context.chat.store import ChatStore
 from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.host.turns.turns import Turns
-from smart_context.values import JsonObject
 
 MAX_HITS = 200
 

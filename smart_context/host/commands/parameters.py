@@ -10,7 +10,7 @@ from pydantic.errors import PydanticSchemaGenerationError
 from pydantic_core import ErrorDetails
 from typing_extensions import TypedDict
 
-from smart_context.errors import InvalidParams
+from smart_context.base.errors import InvalidParams
 
 _MAX_FAULTS = 20
 _PLAIN_KINDS = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)

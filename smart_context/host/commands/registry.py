@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from smart_context.base.errors import CommandFailed, NameTaken, SmartContextError, UnknownCommand
+from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId
-from smart_context.errors import CommandFailed, NameTaken, SmartContextError, UnknownCommand
 from smart_context.host.commands.parameters import Parameters
 from smart_context.host.events.bus import is_async, was_cancelled
-from smart_context.values import JsonObject
 
 CommandHandler = Callable[..., Awaitable[Mapping[str, Any] | None]]
 

@@ -12,9 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from smart_context.base.values import JsonObject
 from smart_context.host.events.events import Event
 from smart_context.host.turn import Turn
-from smart_context.values import JsonObject
 
 P = TypeVar("P")
 Handler = Callable[[P], Awaitable[object]]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Coroutine, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from smart_context.base.errors import NameTaken
 from smart_context.chat.messages import Message
-from smart_context.errors import NameTaken
 from smart_context.host.commands.registry import Caller, Client, CommandHandler
 from smart_context.host.events.bus import Handler, event_name
 from smart_context.host.events.events import Event, Panel

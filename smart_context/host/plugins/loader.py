@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Literal, cast
 
 from smart_context import __version__
-from smart_context.config.settings import ENABLED, SettingSpec
-from smart_context.errors import ManifestInvalid
+from smart_context.base.config.settings import ENABLED, SettingSpec
+from smart_context.base.errors import ManifestInvalid
+from smart_context.base.resources import asset
 from smart_context.host.events.bus import is_async
 from smart_context.host.plugins.api import Plugin
 from smart_context.host.plugins.manifest import (
@@ -22,8 +23,7 @@ from smart_context.host.plugins.manifest import (
     version_numbers,
 )
 from smart_context.host.plugins.modules import PluginModules
-from smart_context.resources import asset
-from smart_context.trust.files import PLUGINS_FOLDER
+from smart_context.vault.trust.files import PLUGINS_FOLDER
 
 Source = Literal["built-in", "vault"]
 

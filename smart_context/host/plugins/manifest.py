@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from smart_context.config.document import TomlUnreadable, read_toml
-from smart_context.config.settings import SettingSpec, SettingType
-from smart_context.config.table import Faults, Table, found, number_fault
-from smart_context.errors import Fault, ManifestInvalid
+from smart_context.base.config.document import TomlUnreadable, read_toml
+from smart_context.base.config.settings import SettingSpec, SettingType
+from smart_context.base.config.table import Faults, Table, found, number_fault
+from smart_context.base.errors import Fault, ManifestInvalid
 
 MANIFEST_NAME = "plugin.toml"
 RESERVED_IDS = frozenset({"chat", "memory", "pipeline", "system", "ui"})

@@ -15,7 +15,7 @@ from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import CodeType, ModuleType
 
-from smart_context.trust.files import read_pinned
+from smart_context.vault.trust.files import read_pinned
 
 
 class PluginModules:

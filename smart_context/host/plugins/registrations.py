@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from smart_context.errors import NameTaken
+from smart_context.base.errors import NameTaken
 from smart_context.host.commands.registry import CommandHandler
 from smart_context.host.events.bus import Handler
 from smart_context.host.events.events import Event, Panel

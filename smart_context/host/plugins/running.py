@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from smart_context.config import VaultConfig
+from smart_context.base.config import VaultConfig
+from smart_context.base.threads import in_daemon_thread
 from smart_context.host.commands.registry import Client
 from smart_context.host.events.bus import was_cancelled
 from smart_context.host.panels import OwnFiles
@@ -22,8 +23,7 @@ from smart_context.host.plugins.loader import (
 from smart_context.host.plugins.manifest import Manifest
 from smart_context.host.plugins.modules import PluginModules
 from smart_context.host.services import Services
-from smart_context.threads import in_daemon_thread
-from smart_context.trust.parts import FileSet
+from smart_context.vault.trust.parts import FileSet
 
 T = TypeVar("T")
 

@@ -2,9 +2,9 @@
 
 from dataclasses import asdict
 
+from smart_context.base.values import JsonObject
 from smart_context.host.commands.registry import CommandRegistry
 from smart_context.host.plugins.running import Plugins
-from smart_context.values import JsonObject
 
 
 class SystemCommands:

@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from smart_context.base.config import EndpointSettings
+from smart_context.base.values import CountTokens
 from smart_context.chat.files.file_store import FileStore
 from smart_context.chat.messages import Message
-from smart_context.config import EndpointSettings
 from smart_context.host.request.request import Request
 from smart_context.host.request.shortening import fitted, surely_fits
 from smart_context.host.request.window import Window, window_of
-from smart_context.values import CountTokens
 
 MAX_IMAGES = 8
 """Most images that go with one request, the newest first."""

@@ -3,10 +3,10 @@
 import json
 from collections.abc import Sequence
 
+from smart_context.base.values import CountTokens
 from smart_context.chat.messages import Message, Part
 from smart_context.host.request.window import RESULTS_SHARE, Window
 from smart_context.llm.tally import weight
-from smart_context.values import CountTokens
 
 RESULT_LEFT_OUT = (
     "[Left out: this result no longer fits into the model's window. "

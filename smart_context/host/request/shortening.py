@@ -8,15 +8,15 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 
+from smart_context.base.errors import RequestTooLong
+from smart_context.base.values import CountTokens
 from smart_context.chat.compaction import within_budget
 from smart_context.chat.messages import Message, Part
-from smart_context.errors import RequestTooLong
 from smart_context.host.request.request import Request
 from smart_context.host.request.results import RESULT_LEFT_OUT, cut_result
 from smart_context.host.request.tokens import message_tokens, prompt_tokens, texts_of
 from smart_context.host.request.window import NEWEST_RESULTS_SHARE, Window
 from smart_context.llm.tally import counting, weight
-from smart_context.values import CountTokens
 
 ATTACHED_LEFT_OUT = "\n\n[The attached texts are left out: they don't fit into the model's window.]"
 _LEAST_OF_A_RESULT = 100

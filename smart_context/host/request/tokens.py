@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from smart_context.base.values import CountTokens
 from smart_context.chat.compaction import sent_text
 from smart_context.chat.messages import Message
 from smart_context.llm.models import PromptMessage
-from smart_context.values import CountTokens
 
 PER_MESSAGE = 5
 """Tokens around each message: 4 in the format of OpenAI's models, 5 in most others."""

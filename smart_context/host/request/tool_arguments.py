@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from smart_context.values import JsonObject
+from smart_context.base.values import JsonObject
 
 Schema = Mapping[str, Any]
 

@@ -12,7 +12,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from weakref import WeakSet
 
-from smart_context.errors import ModelFailed, SmartContextError
+from smart_context.base.errors import ModelFailed, SmartContextError
+from smart_context.base.values import JsonObject
 from smart_context.host.request.tool_arguments import (
     MAX_CHARACTERS,
     ArgumentsInvalid,
@@ -20,7 +21,6 @@ from smart_context.host.request.tool_arguments import (
     read_arguments,
 )
 from smart_context.llm.models import ChatModel, ToolCall
-from smart_context.values import JsonObject
 
 TOOL_TIMEOUT_S = 60.0
 MAX_RESULT_CHARACTERS = 100_000

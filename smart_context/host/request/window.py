@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from smart_context.config import EndpointSettings
+from smart_context.base.config import EndpointSettings
+from smart_context.base.values import CountTokens
 from smart_context.llm.tokens import count_tokens
 from smart_context.llm.windows import context_window
-from smart_context.values import CountTokens
 
 REQUEST_SHARE = 0.9
 """Of the window, for the request; the rest is for the answer."""

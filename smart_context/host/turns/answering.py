@@ -7,12 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from smart_context.base.errors import CommandFailed, ModelFailed, SmartContextError
+from smart_context.base.threads import to_end
+from smart_context.base.values import JsonObject
 from smart_context.chat.answers.claim import AnswerClaimed
 from smart_context.chat.answers.journal import ANSWER_SUFFIX, AnswerJournal, Arrived
 from smart_context.chat.documents.parts import Since, since_message
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.chat.store import ChatStore
-from smart_context.errors import CommandFailed, ModelFailed, SmartContextError
 from smart_context.host.events.events import CHAT_FAILED, CHAT_FINISHED, CHAT_STARTED, Emit
 from smart_context.host.models import HistoryBuilder
 from smart_context.host.request.request import Request, attached_to
@@ -22,8 +24,6 @@ from smart_context.host.turns import transcript
 from smart_context.host.turns.arriving import ArrivingAnswer
 from smart_context.host.turns.pipeline import Pipeline
 from smart_context.host.turns.unsaved import UnsavedAnswers
-from smart_context.threads import to_end
-from smart_context.values import JsonObject
 
 _KEPT = "The server keeps it and saves it as soon as it can."
 

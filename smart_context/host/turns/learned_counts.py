@@ -6,9 +6,9 @@ too short could merely have been longer.
 
 import json
 
+from smart_context.base.values import CountTokens
 from smart_context.host.turn import Turn
 from smart_context.llm.tokens import TokenCounter, count_tokens
-from smart_context.values import CountTokens
 
 LEAST_COUNTED = 1_000
 """Smallest request to learn from; in shorter ones the endpoint's own words weigh too much."""

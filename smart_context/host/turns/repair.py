@@ -3,15 +3,15 @@
 import asyncio
 import logging
 
+from smart_context.base.errors import SmartContextError
+from smart_context.base.threads import to_end
+from smart_context.base.values import JsonObject
 from smart_context.chat.answers.claim import AnswerClaimed, claim_answer, is_claimed
 from smart_context.chat.answers.journal import ANSWER_SUFFIX, interrupted_chats, parse_journal
 from smart_context.chat.messages import ChatId
 from smart_context.chat.store import ChatStore
-from smart_context.errors import SmartContextError
 from smart_context.host.turns import transcript
 from smart_context.host.turns.turns import Turns
-from smart_context.threads import to_end
-from smart_context.values import JsonObject
 
 NEWEST_CHATS = 20
 CLAIM_PATIENCE_S = 0.1

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
+from smart_context.base.errors import ModelFailed
 from smart_context.chat.messages import Part
-from smart_context.errors import ModelFailed
 from smart_context.host.request.completion import within
 from smart_context.host.request.fenced_tools import requests_in
 from smart_context.host.request.request import Request

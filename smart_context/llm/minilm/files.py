@@ -3,7 +3,7 @@
 import hashlib
 from pathlib import Path
 
-from smart_context.errors import ModelFailed
+from smart_context.base.errors import ModelFailed
 
 FOLDER = Path(__file__).parent
 WEIGHTS = "weights.safetensors"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smart_context.environment import refuse_onnxruntime_telemetry
+from smart_context.base.environment import refuse_onnxruntime_telemetry
 from smart_context.llm.minilm.onnx_graph import model_bytes
 from smart_context.llm.minilm.tensors import Tensors
 

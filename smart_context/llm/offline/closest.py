@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from smart_context.base.text.bm25 import Bm25
+from smart_context.base.text.words import content_words
 from smart_context.llm.models import Matrix
-from smart_context.text.bm25 import Bm25
-from smart_context.text.words import content_words
 
 MOST_COMPARED = 48
 """The most passages embedded for one question: about half a second on one core."""

@@ -17,7 +17,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from smart_context.errors import ModelFailed
+from smart_context.base.errors import ModelFailed
 from smart_context.llm.minilm import files
 from smart_context.llm.minilm.onnx_session import Forward, onnx_forward
 from smart_context.llm.minilm.tensors import from_bytes

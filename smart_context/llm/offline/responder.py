@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol
 
-from smart_context.errors import ModelFailed
+from smart_context.base.errors import ModelFailed
+from smart_context.base.text.words import content_words
 from smart_context.llm.models import Completion, Embedder, Piece, PromptMessage, text_of
 from smart_context.llm.offline.closest import (
     CLOSE_ENOUGH,
@@ -20,7 +21,6 @@ from smart_context.llm.offline.closest import (
     prefiltered,
     textwise,
 )
-from smart_context.text.words import content_words
 
 NAME = "embedded/passages"
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from smart_context.errors import ModelFailed
+from smart_context.base.errors import ModelFailed
 from smart_context.llm.models import (
     Completion,
     Matrix,

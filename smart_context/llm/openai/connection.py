@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
-from smart_context.config import EndpointSettings
+from smart_context.base.config import EndpointSettings
 from smart_context.llm.failures import EndpointFailure, RequestFailed, parsed_error, system_words
 from smart_context.llm.openai.retries import retry_after_s
 

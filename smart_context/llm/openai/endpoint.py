@@ -11,8 +11,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from smart_context.config import EndpointSettings
-from smart_context.errors import ModelFailed
+from smart_context.base.config import EndpointSettings
+from smart_context.base.errors import ModelFailed
 from smart_context.llm.failures import (
     EndpointFailure,
     ModelKind,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from smart_context.config import EndpointSettings
+from smart_context.base.config import EndpointSettings
 from smart_context.llm.failures import (
     AnswerNotUnderstood,
     EndpointFailure,

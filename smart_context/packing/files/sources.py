@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from smart_context.disk.folders import TooLarge
-from smart_context.errors import PathRefused
+from smart_context.base.disk.folders import TooLarge
+from smart_context.base.errors import PathRefused
 from smart_context.packing.files.patterns import PatternSet, is_glob
 from smart_context.packing.files.secret_scan import find_secrets
 from smart_context.vault.guarded.files import VaultFiles
@@ -256,7 +256,7 @@ class Sources:
 
 def _hides(text: str) -> bool:
     """True if a text contains invisible characters."""
-    from smart_context.text.hidden import hidden_spans  # noqa: PLC0415  3 ms, not for ASCII
+    from smart_context.base.text.hidden import hidden_spans  # noqa: PLC0415  3 ms, not for ASCII
 
     return next(hidden_spans(text), None) is not None
 

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
-from smart_context.environment import environment
+from smart_context.base.environment import environment
+from smart_context.base.processes.programs import Stopped, clean_environment, run
+from smart_context.base.text.names import one_line, shown
 from smart_context.packing.git.folder import WorkTree, why_not_its_own, work_tree_of
 from smart_context.packing.git.guard import (
     FIXED_SETTINGS,
@@ -14,8 +16,6 @@ from smart_context.packing.git.guard import (
     read_listed,
     safe_settings,
 )
-from smart_context.processes.programs import Stopped, clean_environment, run
-from smart_context.text.names import one_line, shown
 
 _LOGGER = logging.getLogger(__name__)
 _TIMEOUT_S = 10.0

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from smart_context.disk.folders import read_inside
+from smart_context.base.disk.folders import read_inside
 
 _PARTS = ("index", "packed-refs", "refs", "reftable")
 """The parts that lead git to the contents it shows, besides HEAD, for which git checks links."""

@@ -6,7 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from smart_context.errors import ConfigInvalid, Fault
+from smart_context.base.errors import ConfigInvalid, Fault
 from smart_context.packing.roles.role import RoleConfig, RoleContext
 from smart_context.packing.templates.allowed import TEMPLATES_OF_ROLES
 

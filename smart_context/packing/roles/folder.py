@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from smart_context.disk.folders import read_inside
+from smart_context.base.disk.folders import read_inside
 
 MAX_ROLE_BYTES = 1024 * 1024
 ROLE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,127}")

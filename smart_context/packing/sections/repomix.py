@@ -8,8 +8,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from smart_context.environment import environment
-from smart_context.processes.programs import NETWORK_VARIABLES, Stopped, clean_environment, run
+from smart_context.base.environment import environment
+from smart_context.base.processes.programs import NETWORK_VARIABLES, Stopped, clean_environment, run
 
 REPOMIX = "repomix@0.2.20"
 _LOGGER = logging.getLogger(__name__)

@@ -5,12 +5,12 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from smart_context.environment import environment
+from smart_context.base.environment import environment
 from smart_context.packing.templates.allowed import check_allowed
 from smart_context.packing.templates.own import OwnTemplates
 
 if TYPE_CHECKING:  # 15 ms, and only templates that are not ours need it
-    from smart_context.processes.child import Child
+    from smart_context.base.processes.child import Child
 
 RENDER_DEADLINE_S = 2.0
 """The most processor time for a template."""
@@ -35,7 +35,7 @@ def renderer(own: OwnTemplates, child: "Child | None") -> Iterator[Render]:
 
         yield partial(render, own)
         return
-    from smart_context.processes.child import Child, ChildFailed  # noqa: PLC0415  15 ms
+    from smart_context.base.processes.child import Child, ChildFailed  # noqa: PLC0415  15 ms
 
     with ExitStack() as closing:
         ready = child or closing.enter_context(Child(environ=environment()))
@@ -59,7 +59,7 @@ def render_in(
         jinja2.TemplateError: If it can't be loaded, lacks a variable, or does too much.
         RecursionError: If it includes itself.
     """
-    from smart_context.processes.child import ChildFailed  # noqa: PLC0415  15 ms
+    from smart_context.base.processes.child import ChildFailed  # noqa: PLC0415  15 ms
 
     check_allowed(name)
     try:

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from smart_context.disk.folders import read_inside
-from smart_context.disk.places import Place
+from smart_context.base.disk.folders import read_inside
+from smart_context.base.disk.places import Place
 from smart_context.packing.templates.allowed import ALLOWED_TEMPLATES
 
 MAX_TEMPLATE_BYTES = 1 << 20

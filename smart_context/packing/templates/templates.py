@@ -8,10 +8,10 @@ from jinja2 import BaseLoader, StrictUndefined
 from jinja2.exceptions import SecurityError, TemplateError, TemplateNotFound
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from smart_context.base.resources import asset
 from smart_context.packing.fences import Markup
 from smart_context.packing.templates.allowed import ALLOWED_TEMPLATES, check_allowed
 from smart_context.packing.templates.own import OwnTemplates
-from smart_context.resources import asset
 
 MAX_PROMPT_CHARACTERS = 16 << 20
 

@@ -8,6 +8,8 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from smart_context.base.processes.child import Child
+from smart_context.base.threads import in_daemon_thread
 from smart_context.chat.messages import ChatId
 from smart_context.plugin.briefing.chat_contexts import Assembled, ChatContexts
 from smart_context.plugin.briefing.chat_roles import ChatRoles
@@ -15,8 +17,6 @@ from smart_context.plugin.briefing.role_part import NO_ROLE, RolePart
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.notes.context_prompt import appended
-from smart_context.processes.child import Child
-from smart_context.threads import in_daemon_thread
 
 TEMPLATE_PATIENCE_S = 15.0
 

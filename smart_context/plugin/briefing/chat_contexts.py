@@ -5,10 +5,11 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from smart_context.base.errors import CommandFailed, InvalidParams, SmartContextError
+from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId
 from smart_context.contexts import SmartContexts
-from smart_context.errors import CommandFailed, InvalidParams, SmartContextError
 from smart_context.host.commands.registry import CommandHandler
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
@@ -25,7 +26,6 @@ from smart_context.plugin.notes.context_prompt import (
 )
 from smart_context.plugin.notes.vault_notes import VaultNotes
 from smart_context.plugin.selection.chat_filter import ChatFilter
-from smart_context.values import CountTokens, JsonObject
 
 PATIENCE_S = 20.0
 """How long a turn waits for its notes before it goes on without them."""

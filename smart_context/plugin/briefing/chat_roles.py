@@ -5,8 +5,10 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from smart_context.base.errors import ConfigInvalid, InvalidParams, SmartContextError
+from smart_context.base.threads import in_daemon_thread
+from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.ids import check_chat_id
-from smart_context.errors import ConfigInvalid, InvalidParams, SmartContextError
 from smart_context.host.commands.registry import CommandHandler
 from smart_context.packing import RoleLoader
 from smart_context.plugin.briefing.role_packing import RolePacking
@@ -16,8 +18,6 @@ from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.model_in_use import ModelInUse
 from smart_context.plugin.selection.chat_filter import ChatFilter
-from smart_context.threads import in_daemon_thread
-from smart_context.values import CountTokens, JsonObject
 
 PATIENCE_S = 20.0
 """How long a turn waits for the files of its role before it goes on without them."""

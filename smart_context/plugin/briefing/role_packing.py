@@ -9,7 +9,8 @@ from pathlib import Path
 
 from cachetools import LRUCache
 
-from smart_context.errors import ConfigInvalid, PathRefused
+from smart_context.base.errors import ConfigInvalid, PathRefused
+from smart_context.base.values import CountTokens
 from smart_context.packing import RoleConfig
 from smart_context.packing.files.patterns import PatternSet
 from smart_context.packing.git.changes import GitChanges
@@ -17,7 +18,6 @@ from smart_context.packing.git.folder import work_tree_of
 from smart_context.packing.sections.sections import STAGED_DIFF, UNSTAGED_DIFF
 from smart_context.plugin.briefing.role_part import NO_ROLE, RolePart, pack_role
 from smart_context.plugin.briefing.role_sources import RoleSources, asks_git
-from smart_context.values import CountTokens
 from smart_context.vault.guarded.paths import status_of
 from smart_context.vault.guarded.walk import file_stamps, rest_after
 

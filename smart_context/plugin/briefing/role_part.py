@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from smart_context.base.processes.child import Child
+from smart_context.base.values import CountTokens
 from smart_context.packing import ContextPacker, RoleConfig
 from smart_context.packing.plan import PackPlan, SectionOutcome
 from smart_context.packing.sections.sections import GitUse
 from smart_context.packing.templates.own import OwnTemplates
 from smart_context.packing.templates.templates import failure_of
-from smart_context.processes.child import Child
-from smart_context.values import CountTokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from smart_context.base.disk.files import Signature, read_file, replace_unless_changed, signature_of
+from smart_context.base.disk.json_file import encoded, parsed
+from smart_context.base.disk.places import Place
 from smart_context.chat.messages import ChatId
-from smart_context.disk.files import Signature, read_file, replace_unless_changed, signature_of
-from smart_context.disk.json_file import encoded, parsed
-from smart_context.disk.places import Place
 from smart_context.plugin.choices.state import FilterState
 from smart_context.topics.stored import from_assignments
 from smart_context.topics.values import Topic

@@ -13,9 +13,10 @@ from functools import partial
 
 from cachetools import LRUCache
 
+from smart_context.base.disk.files import Conflict
+from smart_context.base.errors import StoreFailed
+from smart_context.base.threads import to_end
 from smart_context.chat.messages import ChatId
-from smart_context.disk.files import Conflict
-from smart_context.errors import StoreFailed
 from smart_context.plugin.choices.sidecar_files import (
     FILTER_SUFFIX,
     MEMBERS_SUFFIX,
@@ -25,7 +26,6 @@ from smart_context.plugin.choices.sidecar_files import (
     StoredSidecar,
 )
 from smart_context.plugin.choices.state import FilterState, merged
-from smart_context.threads import to_end
 from smart_context.topics.stored import to_assignments
 from smart_context.topics.values import Topic
 

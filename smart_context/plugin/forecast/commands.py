@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from smart_context.base.values import JsonObject
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message
 from smart_context.host.commands.registry import CommandHandler
@@ -19,7 +20,6 @@ from smart_context.plugin.forecast.topic_cards import topic_card
 from smart_context.plugin.model_in_use import ModelInUse
 from smart_context.plugin.selection.selector import protected_ids
 from smart_context.plugin.selection.status_line import status_line
-from smart_context.values import JsonObject
 
 DraftOf = Callable[
     [str, Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]]], Awaitable[Message]

@@ -12,11 +12,11 @@ import numpy as np
 from cachetools import LRUCache
 from numpy.typing import NDArray
 
+from smart_context.base.values import CountTokens
 from smart_context.chat.compaction import sent_text
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.plugin.forecast.hidden_text import HiddenText, find_hidden_text
 from smart_context.plugin.selection.selector import ChatView, Decision
-from smart_context.values import CountTokens
 
 HistoryPart = Literal["history", "system", "summary"]
 HISTORY_PARTS: tuple[HistoryPart, ...] = ("history", "system", "summary")

@@ -12,6 +12,7 @@ from functools import cached_property, partial
 import numpy as np
 from cachetools import LRUCache
 
+from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.chat.store import ChatStore
 from smart_context.plugin.briefing.briefing import Briefing, Briefings
@@ -25,7 +26,6 @@ from smart_context.plugin.forecast.hidden_text import (
 )
 from smart_context.plugin.selection.chat_filter import ChatFilter, with_selection
 from smart_context.plugin.selection.selector import ChatView, ContextSelector, Decision
-from smart_context.values import CountTokens, JsonObject
 
 MAX_FORECASTS = 48
 MAX_PLACES = 50

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from smart_context.text.hidden import DIRECTION, hidden_spans
-from smart_context.values import JsonObject
+from smart_context.base.text.hidden import DIRECTION, hidden_spans
+from smart_context.base.values import JsonObject
 
 HiddenKind = Literal["invisible", "direction", "comment"]
 

@@ -3,8 +3,8 @@
 import asyncio
 from dataclasses import dataclass, replace
 
+from smart_context.base.errors import RequestTooLong
 from smart_context.chat.messages import MessageId
-from smart_context.errors import RequestTooLong
 from smart_context.host.plugins.api import PluginContext
 from smart_context.host.request.request import Request
 from smart_context.llm.models import PromptMessage

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from smart_context.base.values import JsonObject
 from smart_context.plugin.forecast.forecasts import Forecast
-from smart_context.values import JsonObject
 
 SAMPLES = 3
 SAMPLE_CHARS = 160

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from smart_context.values import JsonObject
+from smart_context.base.values import JsonObject
 from smart_context.vault.index.cache import VaultChanges
 
 CONTEXTS_CHANGED = "smart_context.contexts_changed"

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
+from smart_context.base.errors import PathRefused
+from smart_context.base.values import CountTokens, JsonObject
 from smart_context.contexts import SmartContext, SmartContexts, Snapshot, Stats
 from smart_context.contexts.render import path_of
-from smart_context.errors import PathRefused
 from smart_context.llm.tokens import estimate
 from smart_context.plugin.notes.context_prompt import MAX_CHARACTERS, ContextShare, bounded
-from smart_context.values import CountTokens, JsonObject
 from smart_context.vault.guarded.files import Unreadable, read_text
 from smart_context.vault.guarded.paths import confine
 from smart_context.vault.index.similar import similar_paths

@@ -9,11 +9,11 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from smart_context.base.text.names import one_line
+from smart_context.base.values import CountTokens
 from smart_context.contexts import ContextOptions, SmartContext, SmartContexts, Snapshot, Template
 from smart_context.contexts.render import WHOLE, file_tree, path_of
 from smart_context.llm.tokens import beginning, estimate
-from smart_context.text.names import one_line
-from smart_context.values import CountTokens
 from smart_context.vault.assigns import build_here_doc_token
 
 MAX_CHARACTERS = 2_000_000

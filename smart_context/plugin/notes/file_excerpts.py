@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from smart_context.errors import CommandFailed
+from smart_context.base.errors import CommandFailed
 
 _LONGEST_MATCH = 300
 _BEFORE_A_MATCH = 100

@@ -13,13 +13,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
-from smart_context.errors import CommandFailed
+from smart_context.base.errors import CommandFailed
+from smart_context.base.text.names import one_line
+from smart_context.base.threads import in_daemon_thread
+from smart_context.base.values import JsonObject
 from smart_context.host.request.tools import Tool
 from smart_context.plugin.notes.context_prompt import fenced
 from smart_context.plugin.notes.file_excerpts import excerpt, matches
-from smart_context.text.names import one_line
-from smart_context.threads import in_daemon_thread
-from smart_context.values import JsonObject
 from smart_context.vault.assigns import build_context_assign_string
 from smart_context.vault.guarded.paths import confine
 from smart_context.vault.guarded.walk import readable_files, stamp_of

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from smart_context.base.errors import CommandFailed, InvalidParams, StoreFailed
+from smart_context.base.results import ContextResult
+from smart_context.base.values import CountTokens, JsonObject
 from smart_context.contexts import SmartContext, SmartContexts
 from smart_context.contexts.options import stored_options
-from smart_context.errors import CommandFailed, InvalidParams, StoreFailed
 from smart_context.host.commands.registry import CommandHandler
 from smart_context.plugin.notes.context_changes import ContextChanges
 from smart_context.plugin.notes.context_documents import (
@@ -18,8 +20,6 @@ from smart_context.plugin.notes.context_documents import (
 from smart_context.plugin.notes.context_prompt import bounded
 from smart_context.plugin.notes.vault_notes import VaultNotes
 from smart_context.plugin.settings import FilterSettings
-from smart_context.results import ContextResult
-from smart_context.values import CountTokens, JsonObject
 from smart_context.vault.guarded.paths import confine
 from smart_context.vault.markdown.notes import Outline
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Literal
 
-from smart_context.values import JsonObject
+from smart_context.base.values import JsonObject
 
 NOT_TEXT = re.compile(
     r"\.(?:png|jpe?g|gif|webp|avif|bmp|ico|heic|tiff?|psd|pdf|mp[34]|m4a|wav|ogg|flac|mov|mkv|webm|avi"

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from smart_context.base.errors import ModelFailed
+from smart_context.base.values import JsonObject
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId
-from smart_context.errors import ModelFailed
 from smart_context.host.commands.registry import CommandHandler
 from smart_context.llm.models import Embedder
 from smart_context.llm.offline.closest import blended, share_of_ascii
 from smart_context.llm.offline.embedded import NAME as EMBEDDED
 from smart_context.plugin.selection.selector import ChatView, queries_of
 from smart_context.relevance.notes.vectors import NoteVectors
-from smart_context.values import JsonObject
 from smart_context.vault.followed import FollowedVault
 from smart_context.vault.guarded.walk import FileStamp
 

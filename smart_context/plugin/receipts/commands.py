@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from smart_context.base.errors import CommandFailed, InvalidParams, SmartContextError
+from smart_context.base.values import JsonObject
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId
 from smart_context.chat.store import ChatStore
-from smart_context.errors import CommandFailed, InvalidParams, SmartContextError
 from smart_context.host.commands.registry import CommandHandler
 from smart_context.plugin.receipts.documents import (
     difference_document,
@@ -18,7 +19,6 @@ from smart_context.plugin.receipts.documents import (
 from smart_context.plugin.receipts.files import ReceiptFiles
 from smart_context.plugin.receipts.receipt import Receipt
 from smart_context.plugin.receipts.replay import Replays
-from smart_context.values import JsonObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
+from smart_context.base.values import JsonObject
 from smart_context.chat.messages import Message
 from smart_context.chat.tool_pairs import called_tools
 from smart_context.plugin.forecast.costs import PART_NAMES
 from smart_context.plugin.receipts.receipt import TOOL, Receipt, ReceiptRow
-from smart_context.values import JsonObject
 
 ONE_LINE = 200
 

@@ -11,10 +11,10 @@ from itertools import islice
 from pathlib import Path
 from weakref import WeakValueDictionary
 
+from smart_context.base.disk.files import atomic_write, open_file, read_file, signature_of
+from smart_context.base.disk.places import Place
+from smart_context.base.errors import StoreFailed
 from smart_context.chat.messages import ChatId
-from smart_context.disk.files import atomic_write, open_file, read_file, signature_of
-from smart_context.disk.places import Place
-from smart_context.errors import StoreFailed
 from smart_context.plugin.receipts.receipt import Receipt
 
 MAX_TURNS = 200

@@ -5,6 +5,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from smart_context.base.values import CountTokens
 from smart_context.chat.compaction import sent_text
 from smart_context.chat.messages import Message, MessageId
 from smart_context.host.turn import Turn
@@ -25,7 +26,6 @@ from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.settings import FilterSettings
 from smart_context.relevance.reasons import Reason, ReasonKind
 from smart_context.topics.values import Topic
-from smart_context.values import CountTokens
 
 MAX_SYSTEM_CHARACTERS = 16_000
 

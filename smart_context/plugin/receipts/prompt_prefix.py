@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from smart_context.base.values import CountTokens
 from smart_context.host.request.tokens import texts_of
 from smart_context.llm.models import PromptMessage
 from smart_context.plugin.receipts.receipt import MAX_PROMPT_BYTES, canonical, digest_of
-from smart_context.values import CountTokens
 
 
 @dataclass(frozen=True, eq=False)

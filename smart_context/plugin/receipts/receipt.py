@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from smart_context.base.values import JsonObject
 from smart_context.llm.models import PromptMessage
 from smart_context.relevance.reasons import Reason, ReasonKind
-from smart_context.values import JsonObject
 
 MAX_PROMPT_BYTES = 48 * 1024
 """A longer request is not stored; it can be rebuilt until chat or notes change."""

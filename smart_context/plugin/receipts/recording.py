@@ -9,9 +9,10 @@ from functools import partial
 
 from cachetools import LRUCache
 
+from smart_context.base.errors import SmartContextError
+from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId
 from smart_context.chat.store import ChatStore
-from smart_context.errors import SmartContextError
 from smart_context.host.models import Models
 from smart_context.host.turn import Turn
 from smart_context.llm.models import PromptMessage
@@ -28,7 +29,6 @@ from smart_context.plugin.receipts.prompt_prefix import SentRequest, sent_reques
 from smart_context.plugin.receipts.receipt import Receipt
 from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.settings import FilterSettings
-from smart_context.values import JsonObject
 
 RECEIPT_KEPT = "smart_context.receipt_kept"
 """Event: a turn's receipt is stored; carries `chat_id` and `turn`."""

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from smart_context.base.errors import CommandFailed
 from smart_context.chat.clients import client_history, is_of_client
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.chat.store import ChatStore
-from smart_context.errors import CommandFailed
 from smart_context.host.request.request import Request, attached_to
 from smart_context.llm.tokens import count_tokens
 from smart_context.plugin.briefing.briefing import Briefings

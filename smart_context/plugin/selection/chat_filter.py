@@ -5,17 +5,17 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from smart_context.base.errors import InvalidParams
+from smart_context.base.results import FilterResult, PanelResult
+from smart_context.base.values import JsonObject
 from smart_context.chat.clients import client_history, is_of_client
 from smart_context.chat.messages import HELD, ChatId, Message, MessageId
 from smart_context.chat.store import ChatStore
-from smart_context.errors import InvalidParams
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.selection.documents import filter_result
 from smart_context.plugin.selection.selector import ChatView, ContextSelector
-from smart_context.results import FilterResult, PanelResult
 from smart_context.topics.stored import public_topics
-from smart_context.values import JsonObject
 
 ANNOUNCE_AFTER_S = 0.05
 _ATTEMPTS = 5

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from smart_context.base.results import FilterResult, PanelResult
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import MessageId
 from smart_context.host.commands.registry import CommandHandler
 from smart_context.plugin.selection.chat_filter import ChatFilter
-from smart_context.results import FilterResult, PanelResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,8 @@
 """A chat's filter as clients get it, in results and events."""
 
+from smart_context.base.results import FilterResult
 from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.selection.status_line import status_line
-from smart_context.results import FilterResult
 
 HELD_BY_PROVIDER = (
     "The provider holds this chat's history: the client sends only what is new, so the filter "

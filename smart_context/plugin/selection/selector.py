@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from smart_context.base.errors import SmartContextError
 from smart_context.chat.messages import STAYS, ChatId, Message, MessageId
 from smart_context.chat.tool_pairs import NOBODY, find_tool_pairs
-from smart_context.errors import SmartContextError
 from smart_context.plugin.choices.sidecar_files import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.selection.window_budget import WindowBudget, over_budget

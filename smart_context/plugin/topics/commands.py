@@ -5,11 +5,11 @@ from collections.abc import Callable, Coroutine, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from smart_context.base.values import JsonObject
 from smart_context.chat.ids import check_chat_id
 from smart_context.host.commands.registry import CommandHandler
 from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.plugin.topics.updates import TopicUpdates
-from smart_context.values import JsonObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,10 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from smart_context.base.errors import CommandFailed, InvalidParams, SmartContextError
+from smart_context.base.results import PanelResult
+from smart_context.base.values import JsonObject
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message, messages_of
 from smart_context.chat.store import ChatStore
-from smart_context.errors import CommandFailed, InvalidParams, SmartContextError
 from smart_context.host.commands.registry import CommandHandler
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
@@ -17,11 +19,9 @@ from smart_context.plugin.notes.context_changes import ContextChanges
 from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.plugin.selection.selector import ContextSelector
 from smart_context.plugin.topics.updates import TOPICS_UPDATED, topics_payload
-from smart_context.results import PanelResult
 from smart_context.topics.identity import with_ids
 from smart_context.topics.stored import stored_sticky_ids, stored_topics, to_stored
 from smart_context.topics.values import Extraction, Topic
-from smart_context.values import JsonObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

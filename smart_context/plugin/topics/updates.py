@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from smart_context.base.errors import SmartContextError
+from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId, Message, messages_of
 from smart_context.chat.store import ChatStore
-from smart_context.errors import SmartContextError
 from smart_context.llm.models import Embedder, Matrix
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.relevance.vectors.cache import EmbeddingCache
@@ -21,7 +22,6 @@ from smart_context.topics.stored import (
     to_stored,
 )
 from smart_context.topics.values import Extraction
-from smart_context.values import JsonObject
 
 TOPICS_UPDATED = "smart_context.topics_updated"
 """Event: a chat's topics are stored; see `topics_payload`."""

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from smart_context.base.text.bm25 import MOST_GAIN, gains, rarity
+from smart_context.base.text.words import UNSPACED_RUN, content_words, stem
 from smart_context.chat.messages import Message
 from smart_context.llm.models import Matrix
 from smart_context.relevance.vectors.warm import common_length
-from smart_context.text.bm25 import MOST_GAIN, gains, rarity
-from smart_context.text.words import UNSPACED_RUN, content_words, stem
 
 _MEMO = 512
 _WHOLE_STEM = 3

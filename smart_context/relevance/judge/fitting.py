@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from smart_context.disk.folders import read_inside
-from smart_context.disk.json_file import write_object
-from smart_context.disk.places import Place, folder_of
+from smart_context.base.disk.folders import read_inside
+from smart_context.base.disk.json_file import write_object
+from smart_context.base.disk.places import Place, folder_of
 from smart_context.relevance.judge.calibrate import Scale
 from smart_context.relevance.judge.judging import Judge
 from smart_context.relevance.judge.weights import null_labels, read_weights

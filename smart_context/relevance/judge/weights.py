@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
+from smart_context.base.text.word_lists import lines_of
 from smart_context.llm.models import Matrix
 from smart_context.relevance.evidence.background import Floats
 from smart_context.relevance.vectors.cosines import unit
-from smart_context.text.word_lists import lines_of
 
 FILE = Path(__file__).with_name("weights.npz")
 

@@ -17,11 +17,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smart_context.disk.databases import open_database, remove_database
-from smart_context.disk.files import signature_of
-from smart_context.disk.folders import is_folder
-from smart_context.disk.places import Place, place_of
-from smart_context.errors import StoreFailed
+from smart_context.base.disk.databases import open_database, remove_database
+from smart_context.base.disk.files import signature_of
+from smart_context.base.disk.folders import is_folder
+from smart_context.base.disk.places import Place, place_of
+from smart_context.base.errors import StoreFailed
 from smart_context.llm.models import Matrix
 from smart_context.vault.guarded.walk import FileStamp
 

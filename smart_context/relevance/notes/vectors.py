@@ -8,11 +8,11 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
-from smart_context.disk.places import Place, folder_of
+from smart_context.base.disk.places import Place, folder_of
+from smart_context.base.threads import in_daemon_thread
 from smart_context.llm.models import Embedder, Matrix
 from smart_context.relevance.notes.table import Card, NoteTable
 from smart_context.relevance.vectors.cosines import unit
-from smart_context.threads import in_daemon_thread
 from smart_context.vault.guarded.walk import FileStamp
 from smart_context.vault.markdown.notes import Outline
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
+from smart_context.base.disk.places import Place
+from smart_context.base.errors import ModelFailed, StoreFailed
 from smart_context.chat.messages import ChatId, Message
-from smart_context.disk.places import Place
-from smart_context.errors import ModelFailed, StoreFailed
 from smart_context.llm.models import Embedder, Matrix
 from smart_context.relevance.vectors.cosines import unit
 from smart_context.relevance.vectors.sidecar import Sidecar, nothing_stored

@@ -19,9 +19,9 @@ import numpy as np
 from pydantic import ConfigDict, StrictInt, TypeAdapter, with_config
 from typing_extensions import TypedDict
 
-from smart_context.disk.files import MAX_FILE_BYTES, atomic_write, open_file, remove_file
-from smart_context.disk.folders import read_inside
-from smart_context.disk.places import Place, place_of
+from smart_context.base.disk.files import MAX_FILE_BYTES, atomic_write, open_file, remove_file
+from smart_context.base.disk.folders import read_inside
+from smart_context.base.disk.places import Place, place_of
 from smart_context.llm.models import Matrix
 from smart_context.relevance.vectors.cosines import unit
 

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from smart_context.text.words import is_stop_word, spelled_words, stem
+from smart_context.base.text.words import is_stop_word, spelled_words, stem
 
 _MOST = 10
 _FEWEST_LETTERS = 3

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from smart_context.base.text.words import content_words
 from smart_context.llm.models import Matrix
-from smart_context.text.words import content_words
 from smart_context.topics.clusters.unit_length import at_unit_length
 
 _WIDTH = 256

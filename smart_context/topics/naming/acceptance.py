@@ -6,8 +6,8 @@ from collections.abc import Set as AbstractSet
 from functools import cache
 from pathlib import Path
 
-from smart_context.text.word_lists import word_lists
-from smart_context.text.words import UNSPACED_RUN, is_stop_word
+from smart_context.base.text.word_lists import word_lists
+from smart_context.base.text.words import UNSPACED_RUN, is_stop_word
 from smart_context.topics.naming.borders import whole_phrase
 from smart_context.topics.naming.labels import clean_label
 

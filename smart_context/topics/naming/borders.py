@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 
-from smart_context.text.words import UNSPACED_RUN
+from smart_context.base.text.words import UNSPACED_RUN
 from smart_context.topics.naming.unspaced import begins_phrase, ends_phrase, stretches_of
 
 _HIRAGANA_EDGES = re.compile("^[\u3040-\u309f\u30fc]+|[\u3040-\u309f]+$")

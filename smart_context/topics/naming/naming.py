@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from smart_context.base.text.words import UNSPACED_RUN, is_stop_word, spelled_words, stem
 from smart_context.llm.models import Embedder, Matrix
-from smart_context.text.words import UNSPACED_RUN, is_stop_word, spelled_words, stem
 from smart_context.topics.clusters.unit_length import at_unit_length
 from smart_context.topics.naming.acceptance import accepted, is_said
 from smart_context.topics.naming.candidates import (

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 
-from smart_context.text.stopwords import PARTICLES
-from smart_context.text.words import UNSPACED_RUN
+from smart_context.base.text.stopwords import PARTICLES
+from smart_context.base.text.words import UNSPACED_RUN
 from smart_context.topics.naming.keyphrases import Phrase
 from smart_context.topics.naming.words.weak_words import weak_words_of
 

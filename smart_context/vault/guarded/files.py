@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
-from smart_context.disk.descriptors import OPEN_FLAGS, path_of_open, read_open
-from smart_context.disk.folders import Folder, NotPlain, TooLarge, opened
-from smart_context.disk.places import Place, place_below
+from smart_context.base.disk.descriptors import OPEN_FLAGS, path_of_open, read_open
+from smart_context.base.disk.folders import Folder, NotPlain, TooLarge, opened
+from smart_context.base.disk.places import Place, place_below
 
 MAX_TEXT_BYTES: Final = 64 << 20
 """No note and no source file is larger; what is, is not read as text."""

@@ -10,7 +10,7 @@ import re
 import stat
 from pathlib import Path
 
-from smart_context.errors import PathRefused
+from smart_context.base.errors import PathRefused
 
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _SEPARATORS = re.compile(r"[\\/]")

@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from smart_context.disk.folders import Folder, opened
-from smart_context.disk.places import Place
-from smart_context.text.names import shown
+from smart_context.base.disk.folders import Folder, opened
+from smart_context.base.disk.places import Place
+from smart_context.base.text.names import shown
 from smart_context.vault.guarded.files import SIGNED
 from smart_context.vault.guarded.ignore import MAX_GLOBS, MAX_LINES, IgnoreRules, parse_ignore
 from smart_context.vault.guarded.paths import is_inside

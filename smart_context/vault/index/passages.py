@@ -16,10 +16,10 @@ from itertools import islice
 
 import numpy as np
 
-from smart_context.disk.folders import is_folder
-from smart_context.errors import StoreFailed
-from smart_context.text.bm25 import Bm25
-from smart_context.text.words import content_words, words
+from smart_context.base.disk.folders import is_folder
+from smart_context.base.errors import StoreFailed
+from smart_context.base.text.bm25 import Bm25
+from smart_context.base.text.words import content_words, words
 from smart_context.vault.guarded.files import FileText, VaultFiles, read_text
 from smart_context.vault.guarded.walk import FileStamp
 from smart_context.vault.index.vault_index import VaultIndex

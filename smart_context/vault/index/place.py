@@ -1,7 +1,7 @@
 """Opens the index's store: in its file as soon as that can be written, else in memory."""
 
-from smart_context.disk.folders import is_folder
-from smart_context.disk.places import Place
+from smart_context.base.disk.folders import is_folder
+from smart_context.base.disk.places import Place
 from smart_context.vault.index.store import IndexDamaged, IndexStore, IndexUnwritable
 
 INDEX_FILE = "index/vault.sqlite3"

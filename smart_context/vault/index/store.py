@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Self
 
-from smart_context.disk.databases import open_database, remove_database
-from smart_context.disk.places import Place
+from smart_context.base.disk.databases import open_database, remove_database
+from smart_context.base.disk.places import Place
 from smart_context.vault.guarded.walk import FileStamp
 from smart_context.vault.index.rows import (
     IndexEntry,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from smart_context.disk.places import place_below
+from smart_context.base.disk.places import place_below
 from smart_context.vault.guarded.files import SIGNED, FileText, Unreadable, VaultFiles
 from smart_context.vault.guarded.walk import FileStamp, readable_files, rest_after
 from smart_context.vault.index.cache import IndexCache, VaultChanges

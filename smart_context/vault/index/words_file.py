@@ -13,10 +13,10 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from smart_context.disk.files import MAX_FILE_BYTES, atomic_write
-from smart_context.disk.folders import read_inside
-from smart_context.disk.places import Place
-from smart_context.text.bm25 import Numbers, Postings
+from smart_context.base.disk.files import MAX_FILE_BYTES, atomic_write
+from smart_context.base.disk.folders import read_inside
+from smart_context.base.disk.places import Place
+from smart_context.base.text.bm25 import Numbers, Postings
 from smart_context.vault.guarded.walk import FileStamp
 
 WORDS_FILE = "index/words"

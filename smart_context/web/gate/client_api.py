@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 from starlette.responses import Response
 
-from smart_context.errors import StoreFailed
-from smart_context.values import OWN_KEY
+from smart_context.base.errors import StoreFailed
+from smart_context.base.values import OWN_KEY
 from smart_context.web.gate.access import Access
 from smart_context.web.gate.client_keys import ClientKeys, KeyFile
 from smart_context.web.gate.security import Refusal

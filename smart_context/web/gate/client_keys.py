@@ -10,10 +10,10 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from smart_context.disk.places import Place
-from smart_context.disk.shared_file import SharedFile
-from smart_context.errors import CommandFailed
-from smart_context.values import OWN_KEY
+from smart_context.base.disk.places import Place
+from smart_context.base.disk.shared_file import SharedFile
+from smart_context.base.errors import CommandFailed
+from smart_context.base.values import OWN_KEY
 
 FILE_NAME = "client-keys.json"
 KEY_BEGINNING = "sc-"

@@ -8,7 +8,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from smart_context.resources import asset
+from smart_context.base.resources import asset
 from smart_context.web.assets import assets_version
 from smart_context.web.gate.access import Access
 from smart_context.web.gate.client_api import client_headers, is_for_clients, preflight

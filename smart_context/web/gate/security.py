@@ -8,7 +8,7 @@ import ipaddress
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from smart_context.errors import CommandFailed
+from smart_context.base.errors import CommandFailed
 from smart_context.web.gate.visits import Visit, canonical_host, named_host
 
 

@@ -31,15 +31,15 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
+from smart_context.base.errors import ChatIdInvalid, SmartContextError
+from smart_context.base.processes.child import Child
+from smart_context.base.resources import asset
+from smart_context.base.values import JsonObject
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.listed.rows import ChatRow
 from smart_context.chat.messages import messages_of
 from smart_context.chat.store import ChatStore
-from smart_context.errors import ChatIdInvalid, SmartContextError
 from smart_context.host.commands.registry import CommandRegistry
-from smart_context.processes.child import Child
-from smart_context.resources import asset
-from smart_context.values import JsonObject
 from smart_context.web.gate.entrance import SHEETS
 from smart_context.web.gate.gate import admitted
 from smart_context.web.limits import MAX_UPLOAD_BYTES

@@ -9,11 +9,11 @@ from typing import Any, cast
 
 import anyio
 
-from smart_context.errors import SmartContextError, UnknownCommand
+from smart_context.base.errors import SmartContextError, UnknownCommand
+from smart_context.base.results import ContextResult, PanelResult, TopicResult
+from smart_context.base.values import JsonObject
 from smart_context.host.commands.registry import Caller, CommandRegistry
-from smart_context.results import ContextResult, PanelResult, TopicResult
 from smart_context.topics.stored import public_topics
-from smart_context.values import JsonObject
 from smart_context.web.pages.views.panel_view import PanelView, early_panel, panel_view
 from smart_context.web.pages.views.turn_view import ChatOfTurn
 

@@ -8,7 +8,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 from typing_extensions import override
 
-from smart_context.resources import asset
+from smart_context.base.resources import asset
 from smart_context.web.assets import assets_version, caching
 
 _FONTS = "fonts/"

@@ -7,9 +7,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, Response
 
 from smart_context import __version__
+from smart_context.base.resources import asset
 from smart_context.chat.listed.rows import unmarked
 from smart_context.chat.messages import Message
-from smart_context.resources import asset
 from smart_context.web.assets import assets_version
 from smart_context.web.pages.markup.markdown import visible
 from smart_context.web.pages.markup.message_html import MessageHtml

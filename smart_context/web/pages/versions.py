@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from smart_context.base.values import JsonObject
 from smart_context.chat.messages import messages_of
-from smart_context.values import JsonObject
 from smart_context.web.pages.views.message_views import SPEAKERS
 
 MAX_CHARACTERS = 2_000

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from smart_context.errors import (
+from smart_context.base.errors import (
     ChatIdInvalid,
     InvalidParams,
     PathRefused,

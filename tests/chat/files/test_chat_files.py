@@ -2,16 +2,16 @@ from datetime import UTC, datetime
 
 import pytest
 
+from smart_context.base.disk.files import Signature, signature_of
+from smart_context.base.disk.folders import opened
+from smart_context.base.disk.places import Place
+from smart_context.base.errors import ChatIdInvalid, StoreFailed
 from smart_context.chat.files.chat_files import (
     ChatFiles,
     RecentVersions,
     Stored,
     _refuse_other_case,
 )
-from smart_context.disk.files import Signature, signature_of
-from smart_context.disk.folders import opened
-from smart_context.disk.places import Place
-from smart_context.errors import ChatIdInvalid, StoreFailed
 from tests.chat.made_documents import ids, put, said, version
 
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from smart_context.base.errors import CommandFailed, StoreFailed
 from smart_context.chat.files import file_store
 from smart_context.chat.files.file_store import FileStore, cleaned_name
 from smart_context.chat.files.file_text import MAX_TEXT_CHARACTERS, text_of
-from smart_context.errors import CommandFailed, StoreFailed
 from tests.chat.made_documents import put
 
 pytestmark = pytest.mark.anyio

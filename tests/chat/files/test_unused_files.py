@@ -5,10 +5,10 @@ import time
 
 import pytest
 
+from smart_context.base.disk.folders import Folder
+from smart_context.base.disk.places import Place
 from smart_context.chat.files.file_store import FileStore
 from smart_context.chat.files.unused_files import KEPT_S, remove_unused
-from smart_context.disk.folders import Folder
-from smart_context.disk.places import Place
 from tests.hostile_places import KINDS, lay, make_outside, print_of
 
 pytestmark = pytest.mark.anyio

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.trust.conftest import FILES, SETTINGS, write
+from tests.vault.trust.conftest import FILES, SETTINGS, write
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 import asyncio
 
-from smart_context.disk.places import Place
+from smart_context.base.disk.places import Place
 from smart_context.gateway.identity.issued import Opening, answer_of, digest
 from smart_context.gateway.identity.record import IssuedRecord
 from smart_context.gateway.requests.units import chat_units

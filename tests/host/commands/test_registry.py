@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import pytest
 
-from smart_context.errors import CommandFailed, InvalidParams, NameTaken, UnknownCommand
+from smart_context.base.errors import CommandFailed, InvalidParams, NameTaken, UnknownCommand
 from smart_context.host.commands.registry import Caller, CommandRegistry
 
 pytestmark = pytest.mark.anyio

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from smart_context.errors import ManifestInvalid
+from smart_context.base.errors import ManifestInvalid
+from smart_context.base.resources import asset
 from smart_context.host.plugins.manifest import read_manifest, version_numbers
-from smart_context.resources import asset
 
 WHOLE = """\
 id = "notes"

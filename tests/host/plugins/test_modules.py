@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from smart_context.host.plugins.modules import PluginModules
-from smart_context.trust.files import file_digest
+from smart_context.vault.trust.files import file_digest
 
 
 @pytest.fixture

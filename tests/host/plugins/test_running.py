@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from smart_context.errors import UnknownCommand
+from smart_context.base.errors import UnknownCommand
 from smart_context.host.plugins.loader import declared_settings
 from tests.host.conftest import Page, until
 from tests.patience import PATIENCE_S

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from smart_context.base.errors import RequestTooLong
 from smart_context.chat.messages import Message, MessageId
-from smart_context.errors import RequestTooLong
 from smart_context.host.request.request import Request
 from smart_context.host.request.shortening import (
     ATTACHED_LEFT_OUT,

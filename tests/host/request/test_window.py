@@ -2,7 +2,7 @@
 
 import pytest
 
-from smart_context.config import EndpointSettings
+from smart_context.base.config import EndpointSettings
 from smart_context.host.request.window import (
     ATTACHED_SHARE,
     COMPACTION_SHARE,

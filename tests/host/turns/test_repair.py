@@ -5,8 +5,8 @@ import json
 
 import pytest
 
+from smart_context.base.errors import CommandFailed
 from smart_context.chat.answers.journal import ANSWER_SUFFIX, AnswerJournal
-from smart_context.errors import CommandFailed
 from smart_context.host.turns.repair import Repair
 from smart_context.host.turns.transcript import INTERRUPTED
 from smart_context.llm.offline.scripted import Scripted

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from smart_context.errors import CommandFailed, ModelFailed
+from smart_context.base.errors import CommandFailed, ModelFailed
 from smart_context.host.request.tools import Tool
 from smart_context.host.turns.rounds import MAX_CALLS, MAX_ROUNDS
 from smart_context.llm.models import ToolCall, Usage

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from smart_context.base.errors import CommandFailed
 from smart_context.chat.answers.journal import Arrived
 from smart_context.chat.messages import Message, messages_of
-from smart_context.errors import CommandFailed
 from smart_context.host.turns import transcript
 
 

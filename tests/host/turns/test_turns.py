@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from smart_context.base.errors import CommandFailed, InvalidParams, ModelFailed, StoreFailed
 from smart_context.chat.answers.journal import ANSWER_SUFFIX, AnswerJournal
 from smart_context.chat.store import ChatStore
-from smart_context.errors import CommandFailed, InvalidParams, ModelFailed, StoreFailed
 from smart_context.host.turns import unsaved
 from smart_context.host.turns.transcript import INTERRUPTED
 from smart_context.llm.models import Usage

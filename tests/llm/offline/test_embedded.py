@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from smart_context.errors import ModelFailed
+from smart_context.base.errors import ModelFailed
 from smart_context.llm.minilm import files
 from smart_context.llm.offline import embedded
 from smart_context.llm.offline.embedded import EmbeddedEmbedder, TokenWindow, batched, cut, padded

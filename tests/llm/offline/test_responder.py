@@ -2,7 +2,7 @@
 
 import pytest
 
-from smart_context.errors import ModelFailed
+from smart_context.base.errors import ModelFailed
 from smart_context.llm.offline.responder import (
     ChatPassage,
     PassageResponder,

@@ -6,7 +6,7 @@ from contextlib import aclosing
 import numpy as np
 import pytest
 
-from smart_context.errors import ModelFailed
+from smart_context.base.errors import ModelFailed
 from smart_context.llm.models import ToolCall, Usage
 from smart_context.llm.offline.scripted import Scripted, ScriptedChatModel, ScriptedEmbedder
 from tests.patience import settled

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from smart_context.config import EndpointSettings
-from smart_context.errors import ModelFailed
+from smart_context.base.config import EndpointSettings
+from smart_context.base.errors import ModelFailed
 from smart_context.llm.openai.models import OpenAIChatModel, OpenAIEmbedder
 from tests.fake_openai import EMBEDDINGS, FakeOpenAI, Reply
 

@@ -9,8 +9,8 @@ from contextlib import aclosing
 import numpy as np
 import pytest
 
-from smart_context.config import EndpointSettings
-from smart_context.errors import ModelFailed
+from smart_context.base.config import EndpointSettings
+from smart_context.base.errors import ModelFailed
 from smart_context.llm.models import Piece, ToolCall, Usage
 from smart_context.llm.openai.models import OpenAIChatModel, OpenAIEmbedder
 from tests.fake_openai import EMBEDDINGS, FakeOpenAI, Reply, cut, failure, held, nonsense

@@ -4,12 +4,12 @@ from pathlib import Path
 import jinja2
 import pytest
 
-from smart_context.disk.places import Place
+from smart_context.base.disk.places import Place
+from smart_context.base.processes.child import Child
 from smart_context.packing import ContextPacker, RoleConfig
 from smart_context.packing.roles.role import RoleContext
 from smart_context.packing.templates.costly import render_in
 from smart_context.packing.templates.own import MAX_TEMPLATE_BYTES, read_own
-from smart_context.processes.child import Child
 from tests.patience import PATIENCE_S
 
 ROLE = RoleConfig("r", system_prompt="Be good.")

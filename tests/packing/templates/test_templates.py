@@ -1,6 +1,7 @@
 import jinja2
 import pytest
 
+from smart_context.base.processes.child import Child
 from smart_context.packing import ContextPacker, RoleConfig
 from smart_context.packing.templates.own import OwnTemplates
 from smart_context.packing.templates.templates import (
@@ -9,7 +10,6 @@ from smart_context.packing.templates.templates import (
     render,
     truncate_lines,
 )
-from smart_context.processes.child import Child
 
 ROLE = RoleConfig("r", system_prompt="Be good.")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from smart_context.errors import ConfigInvalid, InvalidParams
+from smart_context.base.errors import ConfigInvalid, InvalidParams
 
 pytestmark = pytest.mark.anyio
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from smart_context.disk.files import read_file
-from smart_context.errors import StoreFailed
+from smart_context.base.disk.files import read_file
+from smart_context.base.errors import StoreFailed
 from smart_context.plugin.choices import sidecar_files as module
 from smart_context.plugin.choices.sidecar_files import ChatSidecar
 from smart_context.plugin.choices.sidecars import Sidecars

@@ -3,6 +3,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
+from smart_context.base.text.names import one_line
 from smart_context.llm.tokens import estimate
 from smart_context.plugin.notes.context_prompt import (
     ContextContent,
@@ -10,7 +11,6 @@ from smart_context.plugin.notes.context_prompt import (
     contexts_prompt,
     fenced,
 )
-from smart_context.text.names import one_line
 
 texts = st.lists(
     st.sampled_from(

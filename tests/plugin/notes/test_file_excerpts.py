@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.errors import CommandFailed
+from smart_context.base.errors import CommandFailed
 from smart_context.plugin.notes.file_excerpts import excerpt, matches
 
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from smart_context.errors import CommandFailed, InvalidParams
+from smart_context.base.errors import CommandFailed, InvalidParams
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from smart_context.base.errors import ModelFailed
 from smart_context.chat.messages import Message
-from smart_context.errors import ModelFailed
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
 from smart_context.llm.offline.scripted import ScriptedEmbedder
 from smart_context.plugin.choices.state import FilterState

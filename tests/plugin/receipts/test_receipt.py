@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.errors import CommandFailed, InvalidParams, UnknownCommand
+from smart_context.base.errors import CommandFailed, InvalidParams, UnknownCommand
 from smart_context.llm.models import Usage
 from smart_context.llm.offline.scripted import Scripted
 from smart_context.plugin.receipts import files as receipt_file

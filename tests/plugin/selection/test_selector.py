@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from smart_context.base.errors import ModelFailed
 from smart_context.chat.messages import ChatId, Message, MessageId
-from smart_context.errors import ModelFailed
 from smart_context.plugin.choices.sidecar_files import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.selection.selector import ChatView, ContextSelector, with_fallen_out

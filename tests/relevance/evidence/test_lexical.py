@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from smart_context.base.text.words import content_words
 from smart_context.relevance.evidence.lexical import ChatWords
-from smart_context.text.words import content_words
 from tests.relevance.doubles import messages_saying
 
 

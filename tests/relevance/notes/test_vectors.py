@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from smart_context.errors import ModelFailed
+from smart_context.base.errors import ModelFailed
 from smart_context.llm.offline.scripted import ScriptedEmbedder
 from smart_context.relevance.notes.table import Card, NoteTable
 from smart_context.relevance.notes.vectors import (

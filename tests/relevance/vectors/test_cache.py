@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from smart_context.errors import ModelFailed
+from smart_context.base.errors import ModelFailed
 from smart_context.relevance.vectors import cache as cache_module
 from smart_context.relevance.vectors.cache import EmbeddingCache
 from tests.patience import PATIENCE_S

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from smart_context.disk.folders import NotPlain, TooLarge
+from smart_context.base.disk.folders import NotPlain, TooLarge
 from smart_context.vault.guarded import files
 from smart_context.vault.guarded.files import FileText, Unreadable, VaultFiles, read_text
 from smart_context.vault.guarded.walk import file_stamps, readable_folders, stamp_of

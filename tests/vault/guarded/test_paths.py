@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.errors import PathRefused
+from smart_context.base.errors import PathRefused
 from smart_context.vault.guarded.paths import confine, is_inside, status_of
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.disk.places import Place
-from smart_context.text.bm25 import Bm25
+from smart_context.base.disk.places import Place
+from smart_context.base.text.bm25 import Bm25
 from smart_context.vault.index import passages as passages_module
 from smart_context.vault.index.passages import VaultPassages
 from smart_context.vault.index.vault_index import VaultIndex

@@ -6,7 +6,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from smart_context.resources import asset
+from smart_context.base.resources import asset
 from smart_context.web.pages.bundles import Bundles, joined_script
 
 ENTRIES = [f"pages/{path.name}" for path in sorted(asset("static").glob("pages/*-page.js"))]

@@ -8,7 +8,7 @@ from starlette.applications import Starlette
 
 from smart_context.app.composition import running_host
 from smart_context.app.status import register_status
-from smart_context.errors import ChatUnreadable
+from smart_context.base.errors import ChatUnreadable
 from smart_context.host.commands.registry import Caller
 from smart_context.web.pages.pages import page_routes
 from tests.web.fake_host import FakeHost

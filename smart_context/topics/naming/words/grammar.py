@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from smart_context.text.words import stem
+from smart_context.base.text.words import stem
 
 _SHORTEST_STEM = 3
 

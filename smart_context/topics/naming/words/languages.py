@@ -8,10 +8,10 @@ from types import MappingProxyType
 
 import tomli
 
-from smart_context.text.stopwords import STOP_WORDS, STOP_WORDS_OF
+from smart_context.base.text.stopwords import STOP_WORDS, STOP_WORDS_OF
+from smart_context.base.values import JsonObject
 from smart_context.topics.naming.words.grammar import Grammar
 from smart_context.topics.naming.words.weak_words import weak_words_of
-from smart_context.values import JsonObject
 
 _KNOWN_SHARE = 0.2
 _SETS = ("articles", "prepositions", "before_verbs", "auxiliaries")

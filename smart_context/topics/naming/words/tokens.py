@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from smart_context.text.words import UNSPACED_RUN
+from smart_context.base.text.words import UNSPACED_RUN
 from smart_context.topics.naming.words.grammar import Grammar
 
 NUMBER = "0"

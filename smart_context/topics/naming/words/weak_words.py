@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from smart_context.text.word_lists import word_lists
+from smart_context.base.text.word_lists import word_lists
 
 
 @cache

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TypeVar
 
-from smart_context.errors import StoreFailed
-from smart_context.threads import in_daemon_thread
+from smart_context.base.errors import StoreFailed
+from smart_context.base.threads import in_daemon_thread
 from smart_context.web.gate.sessions.browser_sessions import (
     BrowserSession,
     RunningServer,

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from smart_context.disk.places import Place
-from smart_context.disk.shared_file import SharedFile
+from smart_context.base.disk.places import Place
+from smart_context.base.disk.shared_file import SharedFile
 from smart_context.web.gate.sessions.browser_sessions import SessionRecord
 
 FILE_NAME = "sessions.json"

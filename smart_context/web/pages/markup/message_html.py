@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 
-from smart_context.processes.child import Child, ChildFailed
+from smart_context.base.processes.child import Child, ChildFailed
 from smart_context.web.pages.markup.markdown import (
     MAX_MARKDOWN_CHARS,
     TOO_LONG,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from smart_context.values import JsonObject
+from smart_context.base.values import JsonObject
 
 LEAST_COLUMN, MOST_COLUMN = 26.0, 56.0
 """The room of a turn in pixels; a finger can hit it."""

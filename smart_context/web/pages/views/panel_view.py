@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from smart_context.results import PanelResult, TopicResult
+from smart_context.base.results import PanelResult, TopicResult
 from smart_context.topics.identity import hue_of, new_id
 
 

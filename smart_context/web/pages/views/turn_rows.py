@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from smart_context.results import TopicResult
+from smart_context.base.results import TopicResult
+from smart_context.base.values import JsonObject
 from smart_context.topics.identity import hue_of, new_id
-from smart_context.values import JsonObject
 
 MAX_ROWS = 1_000
 """Most messages of a kind on the page; the counts say how many there are."""

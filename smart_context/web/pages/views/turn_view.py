@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from starlette.datastructures import QueryParams
 
-from smart_context.results import TopicResult
-from smart_context.values import JsonObject
+from smart_context.base.results import TopicResult
+from smart_context.base.values import JsonObject
 from smart_context.web.pages.views.chat_over_time import ChatOverTime, chat_over_time
 from smart_context.web.pages.views.panel_view import TopicView, bubbles, messages_counted
 from smart_context.web.pages.views.turn_rows import OTHERS, TopicRows, TopicsOfMessages, grouped

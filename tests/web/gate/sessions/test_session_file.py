@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.errors import StoreFailed
+from smart_context.base.errors import StoreFailed
 from smart_context.web.gate.sessions.browser_sessions import (
     BrowserSession,
     RunningServer,

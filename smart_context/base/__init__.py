@@ -1,0 +1,1 @@
+"""What everything else is built on: settings, files, programs, text and errors."""

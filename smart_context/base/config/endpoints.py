@@ -1,0 +1,182 @@
+"""The endpoints of models: `[llm]` and its categories."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import urlsplit
+
+from smart_context.base.config.table import Table, found, looks_secret
+
+CATEGORIES = ("chat", "fast", "embedding")
+EMBEDDED = "embedded"
+
+_ENDPOINT_KEYS = (
+    *("base_url", "api_key_env", "timeout_s", "max_retries"),
+    *("context_window", "images"),
+)
+_SECRET_NAMES = frozenset({"api_key", "apikey", "api-key", "key", "token", "secret", "password"})
+_UNDERSCORES = re.compile("_+")
+_VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+_DEFAULT_TIMEOUT_S = 60.0
+_DEFAULT_MAX_RETRIES = 2
+_LEAST_WINDOW, _MOST_WINDOW = 1_000, 100_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointSettings:
+    """One model at one endpoint that speaks the OpenAI API.
+
+    Attributes:
+        base_url: With the version and without a slash at the end: `http://127.0.0.1:11434/v1`.
+        model: The model's id there.
+        api_key: From the environment, by `with_key`; `None` when no variable is named, it is not
+            set, or it was not looked up.
+        api_key_env: The variable's name; empty when none is named.
+        timeout_s: Seconds to wait for an answer, or for the next piece of one.
+        max_retries: Requests after the first, on 429, 5xx and lost connections.
+        context_window: Tokens that the model takes, answer included; `None`: not said.
+        images: True to send attached images to the model.
+    """
+
+    base_url: str
+    model: str
+    api_key: str | None = field(default=None, repr=False)
+    api_key_env: str = ""
+    timeout_s: float = _DEFAULT_TIMEOUT_S
+    max_retries: int = _DEFAULT_MAX_RETRIES
+    context_window: int | None = None
+    images: bool = False
+
+    def with_key(self, environ: Mapping[str, str]) -> "EndpointSettings":
+        """The endpoint with the key that it names; the one place where a key is looked up."""
+        return replace(self, api_key=environ.get(self.api_key_env) or None)
+
+
+Endpoints = Mapping[str, EndpointSettings | None]
+"""By category; `None`: the embedded model. What is not among them was not said."""
+
+
+def read_endpoints(llm: Table) -> Endpoints:
+    """The endpoints that a settings file names, without their keys."""
+    _refuse_keys(llm)
+    llm.allow((*_ENDPOINT_KEYS, "categories"))
+    shared = _read_endpoint(llm, _UNSET)
+    categories = llm.table("categories")
+    _refuse_keys(categories)
+    categories.allow(CATEGORIES)
+    return {
+        name: _read_category(categories, name, shared) for name in CATEGORIES if name in categories
+    }
+
+
+_UNSET: Mapping[str, Any] = {
+    "base_url": "",
+    "api_key_env": "",
+    "timeout_s": _DEFAULT_TIMEOUT_S,
+    "max_retries": _DEFAULT_MAX_RETRIES,
+    "context_window": None,
+    "images": False,
+}
+
+
+def _read_category(
+    categories: Table, name: str, shared: Mapping[str, Any]
+) -> EndpointSettings | None:
+    value = categories.values[name]
+    if value == EMBEDDED:
+        return None
+    if isinstance(value, Mapping):
+        table = categories.table(name)
+        _refuse_keys(table)
+        table.allow(("model", *_ENDPOINT_KEYS))
+        endpoint = _read_endpoint(table, shared)
+        model = table.text("model", max_chars=500)
+        if "model" not in table:
+            table.fault("model", "missing; expected the id of a model")
+    elif isinstance(value, str):
+        endpoint, model = shared, categories.text(name, max_chars=500)
+    else:
+        wanted = f'expected a model id, a table or "{EMBEDDED}"'
+        categories.fault(name, f"{wanted}, found {found(value)}")
+        return None
+    if not endpoint["base_url"] and endpoint is shared:
+        categories.fault(name, "needs an endpoint; set base_url under [llm]")
+    elif not endpoint["base_url"] and "base_url" not in categories.table(name):
+        categories.fault(name, "needs an endpoint; set base_url here or under [llm]")
+    return EndpointSettings(model=model, **endpoint)
+
+
+def _read_endpoint(table: Table, shared: Mapping[str, Any]) -> Mapping[str, Any]:
+    base_url = _read_base_url(table) if "base_url" in table else shared["base_url"]
+    # A key goes only to the endpoint that it was named for.
+    inherits_key = "api_key_env" not in table and base_url == shared["base_url"]
+    key_name = shared["api_key_env"] if inherits_key else _read_key_name(table)
+    return {
+        "base_url": base_url,
+        "context_window": _read_window(table, shared["context_window"]),
+        "images": table.boolean("images", default=shared["images"]),
+        "api_key_env": key_name,
+        "timeout_s": table.number("timeout_s", shared["timeout_s"], minimum=0.1, maximum=3_600),
+        "max_retries": int(
+            table.number("max_retries", shared["max_retries"], minimum=0, maximum=10, whole=True)
+        ),
+    }
+
+
+def _read_window(table: Table, shared: int | None) -> int | None:
+    if "context_window" not in table:
+        return shared
+    window = table.number(
+        "context_window", 0, minimum=_LEAST_WINDOW, maximum=_MOST_WINDOW, whole=True
+    )
+    return int(window) or None
+
+
+def _read_base_url(table: Table) -> str:
+    value = table.text("base_url")
+    if not value:
+        return ""
+    example = "expected an http or https address such as 'http://127.0.0.1:11434/v1'"
+    try:
+        parts = urlsplit(value)
+        complete = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        table.fault("base_url", f"{example}, found a string that is not an address")
+        return ""
+    if "@" in parts.netloc or looks_secret(value):
+        table.fault("base_url", "holds a name, password or key; use api_key_env instead")
+    elif not complete or any(character.isspace() for character in value):
+        table.fault("base_url", f"{example}, found {found(value)}")
+    else:
+        return value.rstrip("/")
+    return ""
+
+
+def _read_key_name(table: Table) -> str:
+    name = table.text("api_key_env")
+    if not name or (_VARIABLE_NAME.fullmatch(name) and not _looks_random(name)):
+        return name
+    table.fault(
+        "api_key_env",
+        "expected the NAME of an environment variable, such as 'OPENAI_API_KEY'; found what "
+        "looks like a key (not shown). Take it out of the file and put it in the environment",
+    )
+    return ""
+
+
+def _looks_random(name: str) -> bool:
+    """True if it looks like a key rather than the name of a variable."""
+    mixed = name != name.upper() and name != name.lower() and any(map(str.isdigit, name))
+    long_run = max(len(run) for run in _UNDERSCORES.split(name))
+    return looks_secret(name) or (mixed and long_run >= 16) or long_run >= 32  # noqa: PLR2004 - a word of a variable's name is shorter
+
+
+def _refuse_keys(table: Table) -> None:
+    """Name keys that hold a secret themselves, before they are called unknown."""
+    for name in [name for name in table.values if name.lower() in _SECRET_NAMES]:
+        table.fault(
+            name,
+            "a key in the file is refused; put it in an environment variable and name that "
+            "variable with api_key_env",
+        )

@@ -1,0 +1,69 @@
+"""The settings that a plugin declares in its manifest, and the check of a user's values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from smart_context.base.config.table import Table, found, number_fault
+
+SettingType = Literal["number", "integer", "boolean", "string", "list"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingSpec:
+    """One setting of a plugin.
+
+    Attributes:
+        type: `list` is an array of strings.
+        default: The value when the user sets none.
+        minimum: Smallest number allowed, included.
+        maximum: Largest number allowed, included.
+        choices: The only values allowed; none: any.
+        description: For people, in one sentence.
+    """
+
+    type: SettingType
+    default: Any
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[Any, ...] = ()
+    description: str = ""
+
+    def fault(self, value: object) -> str | None:
+        """The fault of a value, or `None`."""
+        wrong = self._type_fault(value)
+        if wrong is None and self.choices and value not in self.choices:
+            allowed = " or ".join(repr(choice) for choice in self.choices)
+            return f"expected {allowed}, found {found(value)}"
+        return wrong
+
+    def _type_fault(self, value: object) -> str | None:
+        if self.type in {"number", "integer"}:
+            return number_fault(
+                value, minimum=self.minimum, maximum=self.maximum, whole=self.type == "integer"
+            )
+        if self.type == "boolean":
+            return (
+                None if isinstance(value, bool) else f"expected true or false, found {found(value)}"
+            )
+        if self.type == "string":
+            return None if isinstance(value, str) else f"expected a string, found {found(value)}"
+        if isinstance(value, list) and all(isinstance(entry, str) for entry in value):
+            return None
+        return f"expected an array of strings, found {found(value)}"
+
+
+ENABLED = SettingSpec(type="boolean", default=False, description="Whether the plugin runs.")
+
+
+def read_settings(table: Table, specs: Mapping[str, SettingSpec]) -> Mapping[str, Any]:
+    """A plugin's effective settings: the user's where they are right, else the defaults."""
+    table.allow(specs.keys())
+    effective: dict[str, Any] = {}
+    for name, spec in specs.items():
+        value = table.values.get(name, spec.default)
+        if name in table and (message := spec.fault(value)):
+            table.fault(name, message)
+            value = spec.default
+        effective[name] = float(value) if spec.type == "number" else value
+    return effective

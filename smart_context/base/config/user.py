@@ -1,0 +1,73 @@
+"""`config.toml` in the user's configuration folder: settings for all vaults.
+
+It needs no trust: it is the user's own file. A vault's settings come before it, but a vault's
+endpoints only once the user trusts them.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from smart_context.base.config.document import TomlUnreadable, read_toml
+from smart_context.base.config.endpoints import Endpoints, read_endpoints
+from smart_context.base.config.table import Faults, Table
+from smart_context.base.config.vault import keys_with_secrets
+from smart_context.base.errors import ConfigInvalid
+
+USER_CONFIG_NAME = "config.toml"
+ROLES_FOLDER = "roles"
+
+_SECRET_FOUND = "holds what looks like an API key (not shown); keys are never kept here"  # noqa: S105 - words, no secret
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserConfig:
+    """The user's settings for all vaults.
+
+    Attributes:
+        endpoints: Used where a vault names none, or none that is trusted.
+        roles: The user's own roles, `<name>.toml`, with `templates/` below; may not exist.
+    """
+
+    endpoints: Endpoints = field(default_factory=dict)
+    roles: Path
+
+
+def read_user_config(folder: Path) -> UserConfig:
+    """The settings in the user's folder; the defaults when there is no file.
+
+    Raises:
+        ConfigInvalid: With every fault and its line.
+    """
+    path = folder / USER_CONFIG_NAME
+    try:
+        document = read_toml(path, may_be_link=True)
+    except FileNotFoundError:
+        return UserConfig(roles=folder / ROLES_FOLDER)
+    except TomlUnreadable as error:
+        raise ConfigInvalid(path, [error.fault]) from error
+    faults = Faults(document.lines)
+    top = Table(document.values, (), faults)
+    top.allow(("llm", "roles"))
+    config = UserConfig(
+        endpoints=read_endpoints(top.table("llm")),
+        roles=_read_roles_folder(top.table("roles"), folder),
+    )
+    for key in keys_with_secrets(document.values, ()):
+        faults.add(key, _SECRET_FOUND)
+    if found_faults := faults.listed():
+        raise ConfigInvalid(path, found_faults)
+    return config
+
+
+def _read_roles_folder(roles: Table, folder: Path) -> Path:
+    """The folder that `[roles] folder` names: `~` is the home folder, else relative to ours."""
+    roles.allow(("folder",))
+    named = roles.text("folder", ROLES_FOLDER, max_chars=1_000)
+    try:
+        path = folder / Path(named).expanduser()
+        is_wrong = "folder" in roles and not path.is_dir()
+    except (OSError, RuntimeError, ValueError):
+        path, is_wrong = folder / ROLES_FOLDER, True
+    if is_wrong:
+        roles.fault("folder", "expected a folder that exists")
+    return path

@@ -1,0 +1,216 @@
+"""`.vault.toml`: the settings of a vault; all faults are reported at once."""
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from types import MappingProxyType
+from typing import Any
+
+from smart_context.base.config.document import TomlDocument, TomlUnreadable, read_toml
+from smart_context.base.config.endpoints import Endpoints, EndpointSettings, read_endpoints
+from smart_context.base.config.lines import KeyPath
+from smart_context.base.config.settings import ENABLED, SettingSpec, read_settings
+from smart_context.base.config.table import Faults, Table, found, looks_secret
+from smart_context.base.disk.places import Place, place_below
+from smart_context.base.errors import ConfigInvalid
+
+CONFIG_NAME = ".vault.toml"
+
+_PLUGIN_ID = re.compile(r"[a-z][a-z0-9_]{0,63}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VaultConfig:
+    """The effective settings of a vault.
+
+    Attributes:
+        root: The vault's folder, absolute.
+        name: The name that the user gave it.
+        memory_dir: The folder of the chats; absolute, inside `root`, not a link; may not exist yet.
+        plugins: Settings by plugin id, defaults filled in; each has `enabled`.
+        path: The `.vault.toml`; `None` when there is none.
+        named: The endpoints that the vault names. Nothing is sent to them before the user trusts
+            them.
+        chat: Endpoint of the chat model in use; `None`: the embedded one.
+        fast: Endpoint of the model that finds topics in use; `None`: the embedded extractor.
+        embedding: Endpoint of the embedding model in use; `None`: the embedded one.
+        user_roles: The folder of the user's own roles; `None` when it was not asked for.
+        restricted: The categories whose endpoints in `named` are not trusted.
+    """
+
+    root: Path
+    name: str
+    memory_dir: Path
+    plugins: Mapping[str, Mapping[str, Any]]
+    path: Path | None
+    named: Endpoints = field(default_factory=dict)
+    chat: EndpointSettings | None = None
+    fast: EndpointSettings | None = None
+    embedding: EndpointSettings | None = None
+    user_roles: Path | None = None
+    restricted: frozenset[str] = frozenset()
+
+    @property
+    def memory(self) -> Place:
+        """The memory folder, for opening files in it."""
+        return place_below(self.root, self.memory_dir)
+
+
+def read_config(
+    root: Path,
+    *,
+    plugin_settings: Mapping[str, Mapping[str, SettingSpec]],
+) -> VaultConfig:
+    """The settings of the vault at `root`; a vault without `.vault.toml` has the defaults.
+
+    No endpoint is in use yet, and no key is looked up: see `smart_context.vault.trust.admission`.
+
+    A table `[plugins.X]` is checked against `plugin_settings["X"]`. Of a plugin that is not
+    known here, `enabled` alone is accepted, since its folder may not have been synced yet (the
+    host reports it as missing); other keys are a fault, unless `plugins/X/` exists with a
+    manifest that can't be read, which is reported when the plugin is loaded.
+
+    Args:
+        root: The vault's folder.
+        plugin_settings: What each known plugin declares. Without an `enabled` of its own, a
+            plugin is off unless the user turns it on.
+
+    Raises:
+        ConfigInvalid: With every fault and its line. Nothing is written.
+    """
+    root = root.resolve()
+    path = root / CONFIG_NAME
+    try:
+        document = read_toml(path)
+    except FileNotFoundError:
+        return _read(root, TomlDocument(values={}, lines={}), plugin_settings)
+    except TomlUnreadable as error:
+        raise ConfigInvalid(path, [error.fault]) from error
+    return _read(root, document, plugin_settings, path)
+
+
+def read_memory_dir(root: Path) -> Path:
+    """The memory folder of the vault at `root`, without reading its other settings.
+
+    Raises:
+        ConfigInvalid: If `.vault.toml` can't be read, or the folder's name is at fault.
+    """
+    root = root.resolve()
+    path = root / CONFIG_NAME
+    try:
+        document = read_toml(path)
+    except FileNotFoundError:
+        document = TomlDocument(values={}, lines={})
+    except TomlUnreadable as error:
+        raise ConfigInvalid(path, [error.fault]) from error
+    faults = Faults(document.lines)
+    folder = _read_memory_dir(Table(document.values, (), faults).table("vault"), root)
+    if found_faults := faults.listed():
+        raise ConfigInvalid(path, found_faults)
+    return folder
+
+
+def _read(
+    root: Path,
+    document: TomlDocument,
+    plugin_settings: Mapping[str, Mapping[str, SettingSpec]],
+    path: Path | None = None,
+) -> VaultConfig:
+    faults = Faults(document.lines)
+    top = Table(document.values, (), faults)
+    top.allow(("vault", "llm", "plugins"))
+    vault = top.table("vault")
+    vault.allow(("name", "memory_dir"))
+    config = VaultConfig(
+        root=root,
+        name=vault.text("name", root.name or "Vault", max_chars=200),
+        memory_dir=_read_memory_dir(vault, root),
+        plugins=_read_plugins(top.table("plugins"), root, plugin_settings),
+        path=path,
+        named=read_endpoints(top.table("llm")),
+    )
+    for key in keys_with_secrets(document.values, ()):
+        faults.add(key, "holds what looks like an API key (not shown); keys are never kept here")
+    if found_faults := faults.listed():
+        raise ConfigInvalid(root / CONFIG_NAME, found_faults)
+    return config
+
+
+def _read_memory_dir(vault: Table, root: Path) -> Path:
+    text = vault.text("memory_dir", ".memory", max_chars=500)
+    default = root / ".memory"
+    posix, windows = PurePosixPath(text), PureWindowsPath(text)
+    leaves = posix.is_absolute() or windows.drive or windows.root or ".." in windows.parts
+    if leaves or text.startswith("~") or not text.isprintable():
+        vault.fault("memory_dir", f"expected a folder inside the vault, found {found(text)}")
+        return default
+    folder = root / posix
+    if folder == root:
+        vault.fault("memory_dir", "expected a folder inside the vault, found the vault itself")
+        return default
+    try:
+        real = folder.resolve()
+        taken = real.exists() and not real.is_dir()
+    except (OSError, RuntimeError):
+        real, taken = folder, True
+    if root not in real.parents:
+        vault.fault("memory_dir", "expected a folder inside the vault, found a link that leaves it")
+    elif taken:
+        vault.fault("memory_dir", "expected a folder, found a file of that name")
+    return real
+
+
+def _read_plugins(
+    plugins: Table, root: Path, plugin_settings: Mapping[str, Mapping[str, SettingSpec]]
+) -> Mapping[str, Mapping[str, Any]]:
+    settings: dict[str, Mapping[str, Any]] = {}
+    for name in [
+        *plugin_settings,
+        *(name for name in plugins.values if name not in plugin_settings),
+    ]:
+        table = plugins.table(name)
+        if name in plugin_settings:
+            specs = {"enabled": ENABLED, **plugin_settings[name]}
+        else:
+            specs = {"enabled": ENABLED}
+            table = _known_part(table, name, root, plugin_settings)
+        settings[name] = MappingProxyType(dict(read_settings(table, specs)))
+    return MappingProxyType(settings)
+
+
+def _known_part(
+    table: Table, name: str, root: Path, known: Mapping[str, Mapping[str, SettingSpec]]
+) -> Table:
+    """The readable settings of an unknown plugin."""
+    enabled = Table(
+        {key: value for key, value in table.values.items() if key == "enabled"},
+        table.path,
+        table.faults,
+    )
+    if not _PLUGIN_ID.fullmatch(name):
+        message = "expected a plugin's id: small letters, digits and _, beginning with a letter"
+        table.faults.add(table.path, message)
+    elif (root / "plugins" / name).is_dir():
+        pass
+    elif close := difflib.get_close_matches(name, known, n=1, cutoff=0.8):
+        table.faults.add(table.path, f"no such plugin; did you mean {close[0]!r}?")
+    elif len(table.values) > len(enabled.values):
+        message = f"no such plugin: expected one of {', '.join(sorted(known)) or 'none'}"
+        table.faults.add(table.path, f"{message} or a folder plugins/{name}; found neither")
+    return enabled
+
+
+def keys_with_secrets(value: object, path: KeyPath) -> Iterator[KeyPath]:
+    """The paths of strings that look like API keys; endpoints check their own."""
+    if path[:1] == ("llm",) and path[-1] in {"base_url", "api_key_env"}:
+        return
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from keys_with_secrets(inner, (*path, name))
+    elif isinstance(value, list):
+        if any(list(keys_with_secrets(inner, path)) for inner in value):
+            yield path
+    elif isinstance(value, str) and looks_secret(value):
+        yield path

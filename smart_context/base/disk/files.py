@@ -1,0 +1,288 @@
+"""Reads and writes whole files, so that no reader ever sees half of one.
+
+A file is a path chosen by the user, or a place below a trusted folder (`base/disk/places.py`).
+Files made at a place are readable by their owner only; files made at a path follow the umask.
+
+Everything here blocks; callers run it in a worker thread.
+"""
+
+import contextlib
+import errno
+import os
+import re
+import secrets
+import stat
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from smart_context.base.disk.folders import PRIVATE_FILE, Folder, NotPlain, opened
+from smart_context.base.disk.locks import try_lock, unlock
+from smart_context.base.disk.places import Place, folder_of, place_of
+from smart_context.base.disk.refusals import could_not
+
+MAX_FILE_BYTES = 256 * 1024 * 1024
+_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.tmp", re.DOTALL)
+_STALE_S = 3600
+_LOCK_TRIES = 200
+_LOCK_PAUSE_S = 0.01
+_PUBLIC_FILE = 0o666  # less what the umask takes
+
+
+class Signature(NamedTuple):
+    """Tells two states of a file apart without reading them."""
+
+    mtime_ns: int
+    size: int
+    inode: int
+
+
+class Conflict(Exception):
+    """The file changed since the writer read it."""
+
+
+def signature_of(path: Path | Place) -> Signature | None:
+    """The state of a plain file; `None` when there is none.
+
+    Raises:
+        StoreFailed: The system refuses to say, or it is a link, a folder or a device.
+    """
+    place = place_of(path)
+    try:
+        with opened(place.parent) as folder:
+            return signature_in(folder, place.name)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise could_not("read", path, error) from error
+
+
+def signature_in(folder: Folder, name: str) -> Signature | None:
+    """As `signature_of`, in an open folder.
+
+    Raises:
+        OSError: As `signature_of`.
+    """
+    try:
+        status = folder.status(name)
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        raise NotPlain(folder.path / name)
+    return _signature(status)
+
+
+def read_file(
+    path: Path | Place, *, max_bytes: int = MAX_FILE_BYTES
+) -> tuple[Signature, bytes] | None:
+    """The bytes of a plain file with its state; `None` when there is no file.
+
+    Raises:
+        StoreFailed: No permission, a failing disk, more than `max_bytes`, or it is a link, a
+            folder or a device. Nothing was moved.
+    """
+    place = place_of(path)
+    try:
+        with opened(place.parent) as folder:
+            return read_in(folder, place.name, max_bytes=max_bytes)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise could_not("read", path, error) from error
+
+
+def read_in(
+    folder: Folder, name: str, *, max_bytes: int = MAX_FILE_BYTES
+) -> tuple[Signature, bytes]:
+    """As `read_file`, in an open folder.
+
+    Raises:
+        OSError: As `Folder.read`.
+    """
+    status, content = folder.read(name, max_bytes)
+    return _signature(status), content
+
+
+def open_file(path: Path | Place, flags: int) -> int:
+    """The descriptor of a plain file, for its caller to close; `O_CREAT` makes its folder, too.
+
+    Raises:
+        OSError: As `Folder.open`.
+    """
+    place = place_of(path)
+    with opened(place.parent, make=bool(flags & os.O_CREAT)) as folder:
+        return folder.open(place.name, flags)
+
+
+def remove_file(path: Path | Place) -> None:
+    """Remove a file, or a link itself; does nothing if there is none.
+
+    Raises:
+        OSError: The system refuses.
+    """
+    place = place_of(path)
+    with contextlib.suppress(FileNotFoundError), opened(place.parent) as folder:
+        folder.remove(place.name)
+
+
+def atomic_write(path: Path | Place, content: bytes) -> Signature:
+    """Write the whole file; a reader sees the old or the new one, also after a crash.
+
+    The folder is made when it is missing.
+
+    Returns:
+        The state of what was written.
+
+    Raises:
+        StoreFailed: The disk is full, read-only or failing, or a link, a folder or a device has
+            that name; the old file is intact.
+    """
+    with _replacing(path, content) as new:
+        new.take_its_name()
+    return new.written
+
+
+def replace_unless_changed(
+    path: Path | Place, content: bytes, expected: Signature | None
+) -> Signature:
+    """Like `atomic_write`, but only while the file is still in the `expected` state.
+
+    Args:
+        path: The file.
+        content: The new content.
+        expected: The state that `content` was derived from; `None` for no file.
+
+    Raises:
+        Conflict: Another program has written it since; nothing was changed.
+        StoreFailed: As for `atomic_write`.
+    """
+    with _replacing(path, content) as new, locked(new.folder):
+        if signature_in(new.folder, new.name) != expected:
+            raise Conflict(str(path))
+        new.take_its_name()
+    return new.written
+
+
+@contextlib.contextmanager
+def locked(folder: Folder) -> Iterator[None]:
+    """Keep other processes of ours out of the folder during the `with` block.
+
+    If the system has no such lock, or another process has held it for two seconds, the block
+    runs without it.
+    """
+    if folder.descriptor is None:  # folders can't be locked there
+        yield
+        return
+    _wait_for_lock(folder.descriptor)
+    try:
+        yield
+    finally:
+        unlock(folder.descriptor)
+
+
+def is_temporary(file_name: str) -> bool:
+    """True for the name of a write in progress, or of one that a crash interrupted."""
+    return _TEMPORARY.fullmatch(file_name) is not None
+
+
+def sweep(path: Path | Place) -> None:
+    """Remove temporary files older than an hour, left by killed writers.
+
+    Looks in the folder and its direct subfolders; follows no link.
+    """
+    oldest = time.time() - _STALE_S
+    with contextlib.suppress(OSError), opened(folder_of(path)) as folder:
+        _sweep(folder, oldest)
+        for name in folder.names():
+            with contextlib.suppress(OSError):
+                if stat.S_ISDIR(folder.status(name).st_mode):
+                    with folder.folder(name) as inner:
+                        _sweep(inner, oldest)
+
+
+def _sweep(folder: Folder, oldest: float) -> None:
+    for name in filter(is_temporary, folder.names()):
+        with contextlib.suppress(OSError):
+            status = folder.status(name)
+            if stat.S_ISREG(status.st_mode) and status.st_mtime < oldest:
+                folder.remove(name)
+
+
+class _New:
+    """A file that is completely written but not renamed yet."""
+
+    def __init__(self, folder: Folder, name: str, temporary: str, written: Signature) -> None:
+        self.folder = folder
+        self.name = name
+        self.written = written
+        self._temporary = temporary
+
+    def take_its_name(self) -> None:
+        self.folder.move(self._temporary, self.folder, self.name)
+
+
+@contextlib.contextmanager
+def _replacing(path: Path | Place, content: bytes) -> Iterator[_New]:
+    place = place_of(path)
+    mode = PRIVATE_FILE if isinstance(path, Place) else _PUBLIC_FILE
+    try:
+        with (
+            opened(place.parent, make=True) as folder,
+            _temporary(folder, place.name, mode, content) as new,
+        ):
+            yield new
+            folder.sync()
+    except OSError as error:
+        raise could_not("written", path, error) from error
+
+
+@contextlib.contextmanager
+def _temporary(folder: Folder, name: str, mode: int, content: bytes) -> Iterator[_New]:
+    kept = _mode_to_keep(folder, name)
+    temporary = f".{name}.{secrets.token_hex(4)}.tmp"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    try:
+        with os.fdopen(folder.open(temporary, flags, mode), "wb") as file:
+            if kept is not None and hasattr(os, "fchmod"):
+                os.fchmod(file.fileno(), kept)
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+            written = _signature(os.fstat(file.fileno()))
+        yield _New(folder, name, temporary, written)
+    finally:
+        with contextlib.suppress(OSError):
+            folder.remove(temporary)
+
+
+def _mode_to_keep(folder: Folder, name: str) -> int | None:
+    # A rename needs no permission on the file itself, and root needs none at all; so check the
+    # mode of a file or folder that was marked read-only.
+    _refuse_marked(folder.path, folder.own_status().st_mode)
+    try:
+        mode = folder.status(name).st_mode
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(mode):
+        raise NotPlain(folder.path / name)
+    _refuse_marked(folder.path / name, mode)
+    return stat.S_IMODE(mode)
+
+
+def _refuse_marked(path: Path, mode: int) -> None:
+    if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
+        raise PermissionError(errno.EACCES, f"{path.name} is marked read-only", str(path))
+
+
+def _wait_for_lock(descriptor: int) -> None:
+    pause = threading.Event()
+    for _ in range(_LOCK_TRIES):
+        if try_lock(descriptor):
+            return
+        pause.wait(_LOCK_PAUSE_S)
+
+
+def _signature(found: os.stat_result) -> Signature:
+    return Signature(found.st_mtime_ns, found.st_size, found.st_ino)

@@ -1,0 +1,145 @@
+"""A killable child process for work that a hostile input can make expensive.
+
+Parsing an attached file, rendering a template or highlighting code takes milliseconds, unless the
+input was made to take hours or all memory. In this process it would block everything, and nothing
+could stop it.
+"""
+
+import contextlib
+import pickle
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
+
+from smart_context.base.errors import CommandFailed
+from smart_context.base.processes.child_process import START_S, ChildFailed, ChildProcess
+
+__all__ = ["MAX_MEMORY_BYTES", "Child", "ChildFailed"]
+
+MAX_MEMORY_BYTES = 384 << 20
+"""Most memory of a job, above what the process takes at its start; on Linux."""
+
+
+class Child:
+    """Does work in a process that is killed when it takes too long or too much memory.
+
+    The process is started by the first job, or by `start`, and kept for the next ones; one that
+    was killed is replaced. To be used from any thread; jobs take turns. A work's function must be
+    importable, its arguments must be picklable, and its result plain data as in JSON.
+
+    Args:
+        modules: What the process imports before its first job, so that no deadline counts it.
+        environ: This program's environment; only what Python itself needs is passed on.
+        memory_bytes: The memory limit of a job.
+    """
+
+    def __init__(
+        self,
+        modules: Sequence[str] = (),
+        *,
+        environ: Mapping[str, str] | None = None,
+        memory_bytes: int = MAX_MEMORY_BYTES,
+    ) -> None:
+        self._modules = tuple(modules)
+        self._environ = environ or {}
+        self._memory_bytes = memory_bytes
+        self._turn = threading.Lock()
+        self._changing = threading.Lock()
+        self._process: ChildProcess | None = None
+        self._is_closed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the process, which leads a group of its own; `None` while there is none."""
+        process = self._process
+        return process.pid if process is not None and process.is_alive() else None
+
+    def start(self) -> None:
+        """Start the process now, so that it is ready when a job comes; does not wait for it.
+
+        Raises:
+            ChildFailed: If it can't be started, or was closed.
+        """
+        self._started()
+
+    def run(
+        self,
+        work: Callable[..., object],
+        *arguments: object,
+        deadline_s: float,
+        wait_s: float = START_S,
+    ) -> Any:
+        """The result of `work(*arguments)`; blocks.
+
+        Check the result like any input: its author may have taken over the process.
+
+        Args:
+            work: A function of a module.
+            arguments: What it is called with.
+            deadline_s: How much processor time it may take; where that can't be limited, and of
+                waiting, about twice as much time.
+            wait_s: How long it may wait for its turn.
+
+        Raises:
+            ChildFailed: If it took too long or too much memory, or crashed.
+            CommandFailed: If the work itself refused its input, in its words.
+            ValueError: If the arguments can't be sent to another process.
+        """
+        try:
+            job = pickle.dumps((work, arguments))
+        except Exception as error:
+            raise ValueError(f"{work!r} can't be sent to another process: {error}") from error
+        if not self._turn.acquire(timeout=wait_s):
+            raise ChildFailed("busy", "too much else is being read; try again in a moment")
+        try:
+            answer = self._answer_to(job, deadline_s)
+        finally:
+            self._turn.release()
+        if "refused" in answer:
+            raise CommandFailed(str(answer["refused"]))
+        return answer.get("value")
+
+    def close(self) -> None:
+        """Kill the process, in the midst of a job too; there will be no other one."""
+        with self._changing:
+            self._is_closed = True
+            process = self._process
+        if process is not None:
+            process.kill()
+            with self._turn:
+                process.close()
+
+    def _started(self) -> ChildProcess:
+        with self._changing:
+            if self._is_closed:
+                raise ChildFailed("stopped", "Smart Context is stopping")
+            if self._process is None:
+                self._process = ChildProcess(self._modules, self._environ, self._memory_bytes)
+            return self._process
+
+    def _answer_to(self, job: bytes, deadline_s: float) -> dict[str, Any]:
+        self._replace_dead()
+        try:
+            return self._started().answer_to(job, deadline_s)
+        except ChildFailed:
+            if self._is_closed:
+                raise ChildFailed("stopped", "Smart Context is stopping") from None
+            raise
+        finally:
+            self._replace_dead()
+
+    def _replace_dead(self) -> None:
+        with self._changing:
+            dead = self._process
+            if dead is None or dead.is_alive():
+                return
+            dead.close()
+            self._process = None
+        with contextlib.suppress(ChildFailed):  # the next job says it
+            self._started()

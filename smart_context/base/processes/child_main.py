@@ -1,0 +1,137 @@
+"""The child's side: gives up what it does not need, then does one job after another."""
+
+import contextlib
+import importlib
+import json
+import os
+import pickle
+import select
+import signal
+import sys
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from smart_context.base.errors import SmartContextError
+from smart_context.base.processes.frames import read_frame, write_frame
+
+_SIZES = Path("/proc/self/statm")
+_MAX_FRAME = 1 << 31
+_MAX_DESCRIPTORS = 16
+_MAX_DETAIL = 500
+_LARGE_SHARE = 0.25
+_REFUSED_EVENTS = (
+    *("socket.", "subprocess.", "ctypes."),
+    *("os.exec", "os.fork", "os.posix_spawn", "os.system"),
+)
+
+
+def main() -> None:
+    """Do the parent's jobs until it is gone."""
+    jobs, answers = _take_pipes()
+    setup = json.loads(read_frame(jobs, _MAX_FRAME))
+    for module in setup["modules"]:
+        importlib.import_module(module)
+    _limit_system(setup["memory_bytes"])
+    large = _size() + _LARGE_SHARE * setup["memory_bytes"]
+    write_frame(answers, b"ready")
+    with contextlib.suppress(EOFError):
+        while True:
+            deadline_s = float(read_frame(jobs, _MAX_FRAME))
+            job = read_frame(jobs, _MAX_FRAME)
+            with _limited(jobs, deadline_s):
+                answer = _answer_to(job, large)
+            write_frame(answers, answer)
+
+
+def _take_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """The two pipes; what is printed goes nowhere instead of between the frames."""
+    answers = os.fdopen(os.dup(1), "wb")
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+    return sys.stdin.buffer, answers
+
+
+def _answer_to(job: bytes, large: float) -> bytes:
+    """The result of a job, or the reason why there is none, as JSON.
+
+    Not as a pickle: a hostile input may have taken over this process. A process that has grown
+    large asks to be replaced: the next job would have less memory.
+    """
+    try:
+        work, arguments = pickle.loads(job)  # noqa: S301 - from our own parent
+        value = work(*arguments)
+        return _encoded({"value": value, "is_last": _size() > large})
+    except MemoryError:
+        return b'{"failed": "memory"}'
+    except SmartContextError as error:
+        return _encoded({"refused": str(error)})
+    except Exception as error:  # noqa: BLE001 - a parser may fail in any way
+        return _encoded({"failed": f"{type(error).__name__}: {error}"[:_MAX_DETAIL]})
+
+
+def _encoded(answer: dict[str, Any]) -> bytes:
+    return json.dumps(answer, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def _size() -> int:
+    """The bytes of address space in use; 0 where the system does not tell."""
+    try:
+        pages = int(_SIZES.read_bytes().split()[0])
+    except OSError:
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _refuse(event: str, _arguments: object) -> None:
+    if event.startswith(_REFUSED_EVENTS):
+        raise PermissionError(f"{event} is not allowed in the child process")
+
+
+if sys.platform == "win32":
+
+    def _limit_system(memory_bytes: int) -> None:  # noqa: ARG001 - as below
+        """Refuse network and programs; Windows limits nothing here but the parent's deadline."""
+        sys.addaudithook(_refuse)
+
+    def _limited(jobs: BinaryIO, deadline_s: float) -> contextlib.AbstractContextManager[None]:  # noqa: ARG001
+        return contextlib.nullcontext()
+
+else:
+    import fcntl
+    import resource
+    from collections.abc import Iterator
+
+    def _limit_system(memory_bytes: int) -> None:
+        """Limit the memory, and forbid writing files, the network and other processes."""
+        sys.addaudithook(_refuse)
+        limits = [
+            (resource.RLIMIT_AS, _size() + memory_bytes),
+            (resource.RLIMIT_CORE, 0),
+            (resource.RLIMIT_FSIZE, 0),
+            (resource.RLIMIT_NOFILE, _MAX_DESCRIPTORS),
+            (resource.RLIMIT_NPROC, 0),
+        ]
+        for kind, most in limits:
+            with contextlib.suppress(ValueError, OSError):  # macOS refuses some of them
+                resource.setrlimit(kind, (most, most))
+
+    @contextlib.contextmanager
+    def _limited(jobs: BinaryIO, deadline_s: float) -> Iterator[None]:
+        """End this process in the midst of a job that takes too long, or if its parent ends.
+
+        Both are signals whose default is to end the process, also in the midst of a pattern.
+        Processor time is counted, so that a busy machine does not make a job fail. Between two
+        jobs the end of the pipe is read instead: the next job would send SIGIO as well.
+        """
+        flags = fcntl.fcntl(jobs, fcntl.F_GETFL)
+        fcntl.fcntl(jobs, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(jobs, fcntl.F_SETFL, flags | os.O_ASYNC)
+        signal.setitimer(signal.ITIMER_PROF, deadline_s)
+        try:
+            if select.select([jobs], [], [], 0)[0]:  # it closed before the lines above
+                raise EOFError
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            fcntl.fcntl(jobs, fcntl.F_SETFL, flags)

@@ -1,0 +1,24 @@
+"""Finds the files shipped with the package: pages, styles, the manifest.
+
+In a wheel they are in `smart_context/_assets/`; in a clone and an editable install, next to the
+package at the top of the repository.
+"""
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def asset(name: str) -> Path:
+    """The path of a shipped file or folder, such as `static` or `plugin.toml`.
+
+    Raises:
+        FileNotFoundError: If the installation lacks it.
+    """
+    for root in (_PACKAGE / "_assets", _PACKAGE.parent):
+        path = root / name
+        if path.exists():
+            return path
+    raise FileNotFoundError(
+        f"{name} is missing from this installation of Smart Context; install it again with pip."
+    )

@@ -1,0 +1,21 @@
+"""Stop words of seven languages and of Chinese and Japanese."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from smart_context.base.text.word_lists import word_lists
+
+STOP_WORDS_OF: Mapping[str, frozenset[str]] = word_lists(Path(__file__).with_name("stop_words.txt"))
+"""The stop words of each language by its ISO 639-1 code."""
+
+STOP_WORDS: frozenset[str] = frozenset().union(*STOP_WORDS_OF.values())
+
+PARTICLES: frozenset[str] = frozenset("的了吗嗎呢吧啊呀哦们們这這那哪么麼はがをにへ")
+"""Characters that serve grammar only: a pair that holds one of them is no content word."""
+
+FUNCTION_CHARACTERS: frozenset[str] = frozenset(
+    "是我你他她它也就还還很与與在有没沒不要会會能可以把被让讓给給从從到对對为為什怎样樣个個些之而但或如"
+    "果因所请請谢謝您想说說去来來做好再又太更最都和一下多少几幾点點时時候上里裡"
+    "とでのもやかねよなだすまるれたてっいしこそあどうくりけさらんせ"
+)
+"""Characters that often serve grammar: a pair of two of them is no content word."""

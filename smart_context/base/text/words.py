@@ -1,0 +1,113 @@
+"""Splits texts into normalised words for matching."""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+from smart_context.base.text.stopwords import FUNCTION_CHARACTERS, PARTICLES, STOP_WORDS
+
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
+    "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"  # kana, Han, Hangul
+    "\U00020000-\U0003ffff"  # rare Han
+)
+UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
+"""Characters of scripts that put no spaces between words."""
+
+_TOKEN = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*(?:\+\+|#(?!\w))?(?:_+[^\W_]+)*")
+_CAMEL = re.compile(r"[a-z0-9](?=[A-Z])|[A-Z](?=[A-Z][a-z])")
+_VOWEL = re.compile("[aeiouyäöüáéíóúàèìòùâêîôûåæø]")
+_CLITIC = re.compile("^(?:[ldjmnstc]|qu|un|all|dell|nell|sull)['\u2019](?=..)")
+_MIN_STEM = 3
+
+
+def words(text: str) -> list[str]:
+    """The words of `text` in order, ready to be compared with those of another text.
+
+    Lower-cased and NFKC-normalised, with light stems. Scripts written without spaces give pairs of
+    neighbouring characters. An identifier (`snake_case`, `camelCase`) gives itself and its parts.
+    """
+    return [stem(word) for word in spelled_words(text)]
+
+
+def content_words(text: str) -> list[str]:
+    """The words of a text without stop words."""
+    return [stem(word) for word in spelled_words(text) if not is_stop_word(word)]
+
+
+def is_stop_word(word: str) -> bool:
+    """True if a lower-cased word (not a stem) is a stop word."""
+    if word in STOP_WORDS:
+        return True
+    if word.isascii():
+        return False
+    return not PARTICLES.isdisjoint(word) or FUNCTION_CHARACTERS.issuperset(word)
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """A lower-cased word without its commonest endings; the same for singular and plural.
+
+    Light on purpose: `migrations`, `migrated` and `migrating` meet, `universe` and `university`
+    do not. Words of other languages lose an ending now and then, on both sides of a comparison.
+    """
+    plain = _CLITIC.sub("", word).split("'", 1)[0].split("\u2019", 1)[0]
+    if len(plain) <= _MIN_STEM or not plain.isalpha() or UNSPACED_RUN.match(plain):
+        return plain
+    return _without_e(_without_verb_ending(_without_plural(plain)))
+
+
+def spelled_words(text: str) -> list[str]:
+    """The words lower-cased and NFKC-normalised, without stemming; otherwise as in `words`."""
+    if text.isascii():
+        return [word for token in _TOKEN.findall(text) for word in _parts(token)]
+    spelled: list[str] = []
+    text = unicodedata.normalize("NFKC", text)
+    position = 0
+    for run in UNSPACED_RUN.finditer(text):
+        _add_spaced(spelled, text[position : run.start()])
+        spelled.extend(_pairs(run.group()))
+        position = run.end()
+    _add_spaced(spelled, text[position:])
+    return spelled
+
+
+def _add_spaced(spelled: list[str], text: str) -> None:
+    for token in _TOKEN.findall(text):
+        spelled.extend(_parts(token))
+
+
+def _pairs(run: str) -> list[str]:
+    return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
+
+
+def _parts(token: str) -> list[str]:
+    lowered = token.lower()
+    if token in (lowered, lowered.capitalize(), lowered.upper()) and "_" not in token:
+        return [lowered]
+    pieces = _CAMEL.sub(lambda end: end.group() + "_", token).lower().split("_")
+    parts = [piece for piece in pieces if piece]
+    return parts if parts == [lowered] else [lowered, *parts]
+
+
+def _without_plural(word: str) -> str:
+    if word.endswith(("ies", "ied", "sses", "shes", "ches", "xes", "zes")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    if word.endswith("y") and word[-2] not in "aeiou":
+        return word[:-1] + "i"
+    return word
+
+
+def _without_verb_ending(word: str) -> str:
+    for ending in ("ing", "ed"):
+        rest = word.removesuffix(ending)
+        if rest != word and len(rest) >= _MIN_STEM and _VOWEL.search(rest):
+            return rest[:-1] if rest[-1] == rest[-2] and rest[-1] not in "lsz" else rest
+    rest = word.removesuffix("ion")
+    return rest if len(rest) > _MIN_STEM else word
+
+
+def _without_e(word: str) -> str:
+    return word[:-1] if word.endswith("e") and len(word) > _MIN_STEM + 1 else word

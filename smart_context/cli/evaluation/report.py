@@ -1,0 +1,217 @@
+"""Measured figures, as JSON for programs and as lines for people."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from smart_context.base.values import JsonObject
+from smart_context.cli.evaluation.data.formats import Kind
+from smart_context.cli.evaluation.measures.measures import DEPTHS, Counts, Findings, mean_match
+
+_ROWS = (
+    ("dialogues", ("dialogues",)),
+    ("messages", ("messages",)),
+    *((f"evidence recall @{depth}", ("evidence_recall", str(depth))) for depth in DEPTHS),
+    *(
+        (f"pooled recall @{depth}, no trap questions", ("evidence_pooled", str(depth)))
+        for depth in DEPTHS
+    ),
+    ("typed topics", ("asked", "count")),
+    ("precision at the threshold", ("asked", "precision")),
+    ("recall at the threshold", ("asked", "recall")),
+    ("F1 at the threshold", ("asked", "f1")),
+    ("topics that find a message", ("asked", "found")),
+    ("share of evidence sent", ("asked", "evidence")),
+    ("share of tokens sent", ("asked", "tokens")),
+    ("evidence for as many tokens: newest", ("asked", "newest")),
+    ("evidence for as many tokens: BM25", ("asked", "bm25")),
+    ("evidence for as many tokens: cosine", ("asked", "cosine")),
+    ("evidence for as many tokens: both + neighbours", ("asked", "both")),
+    ("absent topics that find no message", ("absent", "share")),
+    ("found topics, adjusted Rand", ("agreement", "adjusted_rand")),
+    ("found topics, coverage", ("agreement", "coverage")),
+    ("found topics per subject", ("agreement", "topics_each")),
+    ("share of chats with one topic", ("agreement", "single")),
+    ("largest topic, share of its chat", ("agreement", "largest")),
+    ("same-topic precision", ("same_topic", "precision")),
+    ("same-topic recall", ("same_topic", "recall")),
+    ("same-topic F1", ("same_topic", "f1")),
+    ("sticky recall", ("sticky", "recall")),
+    ("sticky precision", ("sticky", "precision")),
+    ("follow-ups sent with the turns they need", ("follow_ups", "complete")),
+    ("needed turns sent with their follow-up", ("follow_ups", "followed")),
+    ("selections", ("selections", "count")),
+    ("share of selections that match nothing", ("selections", "fallback_share")),
+    ("share of tokens kept", ("selections", "tokens_kept_share")),
+    ("share of tokens saved", ("selections", "tokens_saved_share")),
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Measured:
+    """One file's findings.
+
+    Attributes:
+        file: The file's name.
+        kind: Its kind.
+        findings: The measurements of all its dialogues.
+    """
+
+    file: str
+    kind: Kind
+    findings: Findings
+
+
+def as_json(measured: Measured) -> JsonObject:
+    """The figures of one file; `None` for a measure that the file has no data for."""
+    findings = measured.findings
+    match = mean_match(findings.matches)
+    return {
+        "file": measured.file,
+        "kind": measured.kind,
+        "dialogues": findings.dialogues,
+        "messages": findings.messages,
+        "evidence_recall": _recalls(findings),
+        "evidence_pooled": _pooled(findings),
+        "asked": _asked(findings),
+        "absent": _absent(findings),
+        "agreement": _agreements(findings),
+        "same_topic": None
+        if match is None
+        else {
+            "precision": match.precision,
+            "recall": match.recall,
+            "f1": match.f1,
+            "topics": len(findings.matches),
+        },
+        "sticky": _sticky(findings.sticky),
+        "follow_ups": _follow_ups(findings.follow_ups),
+        "selections": _selections(findings),
+    }
+
+
+def rows_of(file: JsonObject) -> list[tuple[str, str]]:
+    """The name and value of each measure that the file has data for."""
+    values = ((name, _value_at(file, keys)) for name, keys in _ROWS)
+    return [(name, _shown(value)) for name, value in values if value is not None]
+
+
+def in_sample_note(kinds: Iterable[Kind], *, has_own_weights: bool) -> str:
+    """A note on which figures are in-sample; empty if all are of a user's own chats."""
+    if all(kind == "chat" for kind in kinds):
+        return ""
+    if has_own_weights:
+        return "In-sample: figures on the dialogues that these weights were fitted to."
+    return (
+        "In-sample: figures on LoCoMo, MT-Bench-101, TREC CAsT and TREC iKAT.\n"
+        "The package's weights were fitted to these dialogues."
+    )
+
+
+def _recalls(findings: Findings) -> JsonObject | None:
+    if not findings.recalls:
+        return None
+    means = (sum(depth) / len(findings.recalls) for depth in zip(*findings.recalls, strict=True))
+    return {
+        "questions": len(findings.recalls),
+        **{str(depth): mean for depth, mean in zip(DEPTHS, means, strict=True)},
+    }
+
+
+def _pooled(findings: Findings) -> JsonObject | None:
+    """Recall over the evidence of all questions: those with much evidence weigh more."""
+    counted = [asked for asked in findings.asked if not asked.is_trap]
+    wanted = sum(asked.wanted for asked in counted)
+    if not wanted:
+        return None
+    hits = (sum(depth) for depth in zip(*(asked.hits for asked in counted), strict=True))
+    return {str(depth): found / wanted for depth, found in zip(DEPTHS, hits, strict=True)}
+
+
+def _asked(findings: Findings) -> JsonObject | None:
+    count = len(findings.asked)
+    if not count:
+        return None
+
+    def mean(values: Iterable[float]) -> float:
+        return sum(values) / count
+
+    return {
+        "count": count,
+        "precision": mean(asked.match.precision for asked in findings.asked),
+        "recall": mean(asked.match.recall for asked in findings.asked),
+        "f1": mean(asked.match.f1 for asked in findings.asked),
+        "found": mean(asked.is_found for asked in findings.asked),
+        "evidence": mean(asked.evidence for asked in findings.asked),
+        "tokens": mean(asked.tokens for asked in findings.asked),
+        **{
+            name: mean(asked.baselines[name] for asked in findings.asked)
+            for name in findings.asked[0].baselines
+        },
+    }
+
+
+def _absent(findings: Findings) -> JsonObject | None:
+    count = len(findings.absent)
+    return {"count": count, "share": sum(findings.absent) / count} if count else None
+
+
+def _agreements(findings: Findings) -> JsonObject | None:
+    count = len(findings.agreements)
+    if not count:
+        return None
+    return {
+        "dialogues": count,
+        "adjusted_rand": sum(each.adjusted_rand for each in findings.agreements) / count,
+        "coverage": sum(each.coverage for each in findings.agreements) / count,
+        "topics_each": sum(each.topics_each for each in findings.agreements) / count,
+        "single": sum(each.is_single for each in findings.agreements) / count,
+        "largest": max(each.largest for each in findings.agreements),
+    }
+
+
+def _sticky(counts: Counts) -> JsonObject | None:
+    if not counts.wanted:
+        return None
+    match = counts.match
+    return {
+        "recall": match.recall,
+        "precision": match.precision,
+        "right": counts.right,
+        "found": counts.found,
+        "needed": counts.wanted,
+    }
+
+
+def _follow_ups(counts: Counts) -> JsonObject | None:
+    if not (counts.found or counts.wanted):
+        return None
+    match = counts.match
+    return {"complete": match.precision, "followed": match.recall, "kept": counts.found}
+
+
+def _selections(findings: Findings) -> JsonObject | None:
+    count = len(findings.kept)
+    if not count:
+        return None
+    share = sum(kept.tokens / max(kept.total, 1) for kept in findings.kept) / count
+    fallbacks = sum(kept.fell_back for kept in findings.kept)
+    return {
+        "count": count,
+        "fallbacks": fallbacks,
+        "fallback_share": fallbacks / count,
+        "tokens": sum(kept.total for kept in findings.kept),
+        "tokens_kept": sum(kept.tokens for kept in findings.kept),
+        "tokens_kept_share": share,
+        "tokens_saved_share": 1 - share,
+    }
+
+
+def _value_at(file: JsonObject, keys: Sequence[str]) -> object:
+    found: object = file
+    for key in keys:
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return found
+
+
+def _shown(value: object) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else f"{value}"

@@ -1,0 +1,49 @@
+"""Selects the endpoints in use: a vault's only if they are trusted."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from smart_context.base.config import CATEGORIES, EndpointSettings, UserConfig, VaultConfig
+from smart_context.vault.trust.parts import Grant, Pin
+
+
+def admitted(
+    config: VaultConfig, user: UserConfig, grant: Grant, environ: Mapping[str, str]
+) -> VaultConfig:
+    """The settings with the endpoints in use, each with its key.
+
+    A trusted endpoint of the vault comes before the user's own. The key of an untrusted one is not
+    even looked up. A vault that wants an embedded model gets it.
+
+    Args:
+        config: The vault's settings.
+        user: The user's settings for all vaults.
+        grant: The user's grant to this vault.
+        environ: The environment with the keys.
+    """
+    restricted = frozenset(
+        category
+        for category, endpoint in config.named.items()
+        if endpoint is not None and endpoint_pin(endpoint) not in grant.pins
+    )
+    chosen = {
+        **user.endpoints,
+        **{name: found for name, found in config.named.items() if name not in restricted},
+    }
+    in_use = {
+        category: None if (endpoint := chosen.get(category)) is None else endpoint.with_key(environ)
+        for category in CATEGORIES
+    }
+    return replace(
+        config,
+        chat=in_use["chat"],
+        fast=in_use["fast"],
+        embedding=in_use["embedding"],
+        user_roles=user.roles,
+        restricted=restricted,
+    )
+
+
+def endpoint_pin(endpoint: EndpointSettings) -> Pin:
+    """The pin of an endpoint."""
+    return Pin("endpoint", endpoint.base_url, endpoint.api_key_env)

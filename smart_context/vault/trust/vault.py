@@ -1,0 +1,166 @@
+"""Compares a vault's files and settings with the user's record of trust.
+
+Everything here blocks; run it in a thread. The record is read each time, so consent given or
+revoked in another process counts at once.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from smart_context.base.config import VaultConfig
+from smart_context.base.errors import TrustRequired
+from smart_context.base.text.names import shown
+from smart_context.vault.trust.admission import endpoint_pin
+from smart_context.vault.trust.files import (
+    FoundFiles,
+    RoleFiles,
+    find_plugin_files,
+    find_role_files,
+    plugin_files,
+    role_files,
+)
+from smart_context.vault.trust.parts import (
+    FileSet,
+    Grant,
+    Part,
+    Pin,
+    Standing,
+    endpoint_parts,
+    files_by_folder,
+    granted_after,
+)
+from smart_context.vault.trust.record import TrustRecord
+from smart_context.vault.trust.repository import is_repository
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnRoles:
+    """The trusted roles and templates of a vault.
+
+    Attributes:
+        names: All files, by their paths below `roles/`.
+        contents: The trusted bytes; empty while the roles are off.
+    """
+
+    names: frozenset[str] = frozenset()
+    contents: Mapping[str, bytes] = field(default_factory=dict)
+
+    @property
+    def are_off(self) -> bool:
+        """True if there are roles that may not be used."""
+        return bool(self.names) and not self.contents
+
+
+class VaultTrust:
+    """The trust in one vault.
+
+    Args:
+        root: The vault.
+        record: The user's record.
+    """
+
+    def __init__(self, root: Path, record: TrustRecord) -> None:
+        self.root = root.resolve()
+        self._record = record
+        self._plugins: tuple[FoundFiles, FileSet] | None = None
+        self._roles: tuple[FoundFiles, RoleFiles] | None = None
+        self._missed_git = False
+
+    def grant(self) -> Grant:
+        """The vault's grant."""
+        return self._record.granted(self.root)
+
+    def standing(self, config: VaultConfig) -> Standing:
+        """The vault's parts, compared with its grant.
+
+        Args:
+            config: Its settings.
+        """
+        enabled = {name for name, of in config.plugins.items() if of.get("enabled") is True}
+        named = {
+            category: endpoint_pin(endpoint)
+            for category, endpoint in config.named.items()
+            if endpoint is not None
+        }
+        parts = endpoint_parts(
+            {category: (pin.content, pin.api_key_env) for category, pin in named.items()}
+        )
+        if not (plugins := self._plugin_files()).is_empty:
+            parts.append(_plugins_part(plugins, enabled))
+        if not (roles := self._role_files().set).is_empty:
+            parts.append(Part(pin=Pin("roles", roles.digest), files=roles))
+        if is_repository(self.root):
+            parts.append(Part(pin=Pin("git"), is_in_use=self._missed_git))
+        return Standing(parts=tuple(parts), grant=self.grant())
+
+    def plugins(self) -> FileSet | None:
+        """The files of the vault's plugins; `None` when they may not run."""
+        grant = self.grant()
+        if not any(pin.kind == "plugins" for pin in grant.pins):
+            return None
+        files = self._plugin_files()
+        part = Part(pin=Pin("plugins", files.digest), files=files)
+        return files if grant.covers(part) else None
+
+    def roles(self) -> OwnRoles:
+        """The vault's roles and templates; not read while they are off."""
+        found = find_role_files(self.root)
+        names = frozenset((*found.refused, *(name for name, *_ in found.stamps)))
+        grant = self.grant()
+        if not names or not any(pin.kind == "roles" for pin in grant.pins):
+            return OwnRoles(names=names)
+        read = self._role_files()
+        part = Part(pin=Pin("roles", read.set.digest), files=read.set)
+        return OwnRoles(names=names, contents=read.contents if grant.covers(part) else {})
+
+    def allows_git(self) -> bool:
+        """True if git may run in the vault; a refusal is remembered, to be shown."""
+        allowed = Pin("git") in self.grant().pins
+        self._missed_git = self._missed_git or not allowed
+        return allowed
+
+    def trust(self, standing: Standing, parts: tuple[Part, ...]) -> None:
+        """Grant the reviewed parts.
+
+        Raises:
+            TrustRequired: If one of them has files that can't be trusted; names them.
+            StoreFailed: If the record can't be written.
+        """
+        for part in parts:
+            if part.refused:
+                names = ", ".join(shown(name) for name in part.refused)
+                raise TrustRequired(
+                    f"{self.root / part.pin.kind}: these can't be trusted, since they are links, "
+                    f"special files, too large or unreadable: {names}. Replace or remove them"
+                )
+        granted_at = datetime.now(UTC).isoformat(timespec="seconds")
+        grant = granted_after(standing.grant, standing, parts, granted_at=granted_at)
+        self._record.store(self.root, grant)
+
+    def revoke(self) -> None:
+        """Revoke all grants of the vault.
+
+        Raises:
+            StoreFailed: If the record can't be written.
+        """
+        self._record.store(self.root, Grant())
+
+    def _plugin_files(self) -> FileSet:
+        found = find_plugin_files(self.root)
+        if self._plugins is None or self._plugins[0] != found:
+            self._plugins = found, plugin_files(found)
+        return self._plugins[1]
+
+    def _role_files(self) -> RoleFiles:
+        found = find_role_files(self.root)
+        if self._roles is None or self._roles[0] != found:
+            self._roles = found, role_files(found)
+        return self._roles[1]
+
+
+def _plugins_part(files: FileSet, enabled: set[str]) -> Part:
+    named = files_by_folder([*files.files, *files.refused])
+    used = tuple(sorted(enabled.intersection(named)))
+    return Part(pin=Pin("plugins", files.digest), files=files, used_for=used, is_in_use=bool(used))

@@ -1,0 +1,130 @@
+"""Describes the parts of a vault, for both the page and the command line.
+
+All names come from the vault, so each is escaped to one harmless line.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from smart_context.base.text.names import shown
+from smart_context.base.values import JsonObject
+from smart_context.vault.trust.files import TEMPLATES_FOLDER
+from smart_context.vault.trust.parts import Part, Standing, files_by_folder
+
+STATE_WORDS = {
+    "trusted": "trusted",
+    "off": "not trusted yet",
+    "changed": "changed since you trusted it",
+    "refused": "it can't be trusted",
+}
+"""The state of a part for people."""
+
+_PURPOSES = {"chat": "answers", "fast": "topics", "embedding": "embeddings"}
+_DOES = {
+    "plugins": "Programs that run with your rights.",
+    "roles": "They shape what the model is told.",
+    "git": "Roles may ask git what has changed in this folder.",
+}
+_TITLES = {"plugins": "Plugins", "roles": "Roles and templates", "git": "git"}
+
+
+def standing_view(standing: Standing, root: Path) -> JsonObject:
+    """All parts of the vault with their states, as a JSON object."""
+    return {
+        "vault": _whole(str(root)),
+        "digest": standing.digest,
+        "summary": summary(standing),
+        "parts": [_part_view(part, standing) for part in standing.parts],
+    }
+
+
+def summary(standing: Standing) -> str:
+    """The parts that are off although in use, in one sentence; empty if there are none."""
+    missed = standing.missed
+    endpoints = sum(part.pin.kind == "endpoint" for part in missed)
+    named = "this vault's endpoint" if endpoints == 1 else f"{endpoints} endpoints"
+    things = [(endpoints, named), *(thing for part in missed for thing in _things(part))]
+    things = [thing for thing in things if thing[0]]
+    if not things:
+        return ""
+    verb = "is" if sum(count for count, _ in things) == 1 else "are"
+    return f"Restricted: {_joined([words for _, words in things])} {verb} off until you trust it."
+
+
+def _things(part: Part) -> list[tuple[int, str]]:
+    """What a part that is no endpoint holds, counted and in words."""
+    if part.pin.kind == "git":
+        return [(1, "git")]
+    if part.pin.kind == "plugins":
+        return [_counted(len(part.used_for), "plugin")]
+    if part.pin.kind == "roles":
+        names = [*(part.files.files if part.files else ()), *part.refused]
+        templates = sum(name.startswith(TEMPLATES_FOLDER) for name in names)
+        return [_counted(len(names) - templates, "role"), _counted(templates, "template")]
+    return []
+
+
+def _part_view(part: Part, standing: Standing) -> JsonObject:
+    pin = part.pin
+    view: JsonObject = {
+        "id": part.id,
+        "kind": pin.kind,
+        "state": _state(part, standing),
+        "title": _TITLES.get(pin.kind, ""),
+        "does": _DOES.get(pin.kind, ""),
+        "groups": [],
+        "refused": [_whole(f"{pin.kind}/{name}") for name in part.refused],
+    }
+    if pin.kind == "endpoint":
+        return {**view, **_endpoint_view(part)}
+    if pin.kind == "plugins":
+        grouped = files_by_folder(sorted(part.files.files if part.files else ()))
+        return {**view, "groups": [_group(name, files, part) for name, files in grouped.items()]}
+    if pin.kind == "roles":
+        files = [_whole(f"roles/{name}") for name in sorted(part.files.files if part.files else ())]
+        return {**view, "groups": [{"name": "", "is_on": True, "files": files}]}
+    return view
+
+
+def _endpoint_view(part: Part) -> JsonObject:
+    base_url, variable = _whole(part.pin.content), _whole(part.pin.api_key_env)
+    purposes = _joined([_PURPOSES[category] for category in part.used_for])
+    key = f" with the value of {variable}" if variable else ", without a key"
+    return {
+        "title": f"Endpoint {base_url}",
+        "does": f"Your chats and notes are sent there for {purposes}{key}.",
+        "base_url": base_url,
+        "api_key_env": variable,
+        "used_for": list(part.used_for),
+    }
+
+
+def _group(name: str, files: Sequence[str], part: Part) -> JsonObject:
+    return {
+        "name": _whole(name),
+        "is_on": name in part.used_for,
+        "files": [_whole(f"plugins/{file}") for file in files],
+    }
+
+
+def _state(part: Part, standing: Standing) -> str:
+    if standing.grant.covers(part):
+        return "trusted"
+    if part.refused:
+        return "refused"
+    return "changed" if standing.grant.was_for(part) else "off"
+
+
+def _whole(name: object) -> str:
+    """A name on one line, in full, because it is reviewed."""
+    return shown(name, limit=None)
+
+
+def _counted(count: int, word: str) -> tuple[int, str]:
+    return count, f"{count} {word}{'' if count == 1 else 's'}"
+
+
+def _joined(things: Sequence[str]) -> str:
+    if len(things) < 2:  # noqa: PLR2004 - nothing to join
+        return "".join(things)
+    return f"{', '.join(things[:-1])} and {things[-1]}"

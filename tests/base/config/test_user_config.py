@@ -1,0 +1,59 @@
+"""`config.toml` in the user's own folder: endpoints and roles for all vaults."""
+
+import pytest
+
+from smart_context.base.config import read_user_config
+from smart_context.base.errors import ConfigInvalid
+
+
+def read(folder, text):
+    (folder / "config.toml").write_text(text, encoding="utf-8")
+    return read_user_config(folder)
+
+
+def test_without_a_file_there_are_no_endpoints_and_roles_may_lie_beside_it(tmp_path):
+    config = read_user_config(tmp_path / "none")
+    assert config.endpoints == {}
+    assert config.roles == tmp_path / "none" / "roles"
+
+
+def test_endpoints_are_named_as_in_a_vault_and_no_key_is_looked_up(tmp_path):
+    config = read(
+        tmp_path,
+        '[llm]\nbase_url = "http://x/v1"\napi_key_env = "K"\ncategories.chat = "m"\n',
+    )
+    assert {*config.endpoints} == {"chat"}
+    assert config.endpoints["chat"].base_url == "http://x/v1"
+    assert config.endpoints["chat"].api_key is None
+
+
+@pytest.mark.parametrize("name", ["mine", "{home}/mine"])
+def test_roles_may_lie_elsewhere(tmp_path, name):
+    (tmp_path / "mine").mkdir()
+    config = read(tmp_path, f'[roles]\nfolder = "{name.format(home=tmp_path)}"\n')
+    assert config.roles == tmp_path / "mine"
+
+
+def test_the_file_may_be_a_link_since_it_is_the_users_own(tmp_path):
+    (tmp_path / "dotfiles").mkdir()
+    (tmp_path / "dotfiles/config.toml").write_text('[llm]\nbase_url = "http://x/v1"\n')
+    (tmp_path / "config.toml").symlink_to("dotfiles/config.toml")
+    assert read_user_config(tmp_path).endpoints == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("[vault]\nname = 'x'\n", "line 1: vault: unknown key"),
+        ("[llm]\nbase_url = 3\n", "line 2: llm.base_url"),
+        ("[roles]\nfolder = 'nowhere'\n", "line 2: roles.folder: expected a folder that exists"),
+        ("[roles]\nfolder = 3\n", "line 2: roles.folder"),
+        ("[llm]\napi_key = 'x'\n", "a key in the file is refused"),
+        ("= =", "not TOML"),
+    ],
+)
+def test_faults_are_reported_with_the_file_and_the_line(tmp_path, text, part):
+    with pytest.raises(ConfigInvalid) as raised:
+        read(tmp_path, text)
+    assert part in str(raised.value)
+    assert str(tmp_path / "config.toml") in str(raised.value)

@@ -1,0 +1,211 @@
+import os
+import stat
+import threading
+
+import pytest
+
+from smart_context.base.disk.files import (
+    Conflict,
+    atomic_write,
+    is_temporary,
+    locked,
+    read_file,
+    replace_unless_changed,
+    signature_of,
+    sweep,
+)
+from smart_context.base.disk.folders import opened
+from smart_context.base.disk.places import Place
+from smart_context.base.errors import StoreFailed
+from tests.chat.made_documents import full_disk, names_in, put
+
+
+def test_a_file_is_written_whole_and_its_folder_made(tmp_path):
+    path = tmp_path / "a" / "b" / "x.json"
+    written = atomic_write(path, b"one")
+    assert read_file(path) == (written, b"one")
+    assert signature_of(path) == written
+
+
+def test_a_second_writing_replaces_the_first_and_leaves_nothing_else(tmp_path):
+    path = tmp_path / "x.json"
+    first = atomic_write(path, b"one")
+    second = atomic_write(path, b"two")
+    assert path.read_bytes() == b"two"
+    assert first != second
+    assert names_in(tmp_path) == ["x.json"]
+
+
+def test_a_reader_that_has_the_old_file_open_keeps_seeing_the_old_one(tmp_path):
+    path = tmp_path / "x.json"
+    atomic_write(path, b"one")
+    with path.open("rb") as reader:
+        atomic_write(path, b"two and more")
+        assert reader.read() == b"one"
+
+
+def test_the_content_is_durable_before_it_takes_the_name_and_the_name_before_it_is_reported(
+    tmp_path, monkeypatch
+):
+    order, fsync, replace = [], os.fsync, os.replace
+
+    def watched_fsync(descriptor):
+        kind = "folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file"
+        order.append(f"fsync of the {kind}")
+        fsync(descriptor)
+
+    def watched_replace(source, target, **folders):
+        order.append("rename")
+        replace(source, target, **folders)
+
+    monkeypatch.setattr(os, "fsync", watched_fsync)
+    monkeypatch.setattr(os, "replace", watched_replace)
+    for write in (atomic_write, lambda path, content: replace_unless_changed(path, content, None)):
+        (tmp_path / "x.json").unlink(missing_ok=True)
+        order.clear()
+        write(tmp_path / "x.json", b"one")
+        assert order == ["fsync of the file", "rename", "fsync of the folder"]
+
+
+def test_rights_of_the_old_file_are_kept(tmp_path):
+    path = put(tmp_path / "x.json", b"one")
+    path.chmod(0o640)
+    atomic_write(path, b"two")
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_on_a_full_disk_the_old_file_is_intact_and_nothing_is_left_behind(tmp_path):
+    path = tmp_path / "x.json"
+    atomic_write(path, b"one")
+    with full_disk(), pytest.raises(StoreFailed) as refused:
+        atomic_write(path, b"x" * 5000)
+    assert str(path) in str(refused.value)
+    assert "unchanged" in str(refused.value)
+    assert path.read_bytes() == b"one"
+    assert names_in(tmp_path) == ["x.json"]
+
+
+@pytest.mark.parametrize("marked", ["the file", "its folder"])
+def test_what_is_marked_read_only_is_not_replaced_not_even_by_root(tmp_path, marked):
+    path = put(tmp_path / "chats" / "x.json", b"one")
+    place = path if marked == "the file" else path.parent
+    place.chmod(0o444 if place is path else 0o555)
+    try:
+        with pytest.raises(StoreFailed, match="read-only"):
+            atomic_write(path, b"two")
+        assert path.read_bytes() == b"one"
+        assert names_in(tmp_path) == ["chats/x.json"]
+    finally:
+        place.chmod(0o755)
+
+
+def test_a_folder_that_is_a_file_is_refused_in_words(tmp_path):
+    put(tmp_path / "file", b"")
+    with pytest.raises(StoreFailed):
+        atomic_write(tmp_path / "file" / "x.json", b"two")
+
+
+@pytest.mark.parametrize("kind", ["a folder", "a link", "a FIFO", "a link to nothing"])
+def test_only_plain_files_are_read(tmp_path, kind):
+    path = tmp_path / "x.json"
+    secret = put(tmp_path / "secret", b'{"messages": []}')
+    {
+        "a folder": path.mkdir,
+        "a link": lambda: path.symlink_to(secret),
+        "a FIFO": lambda: os.mkfifo(path),
+        "a link to nothing": lambda: path.symlink_to(tmp_path / "none"),
+    }[kind]()
+    for look in (read_file, signature_of):
+        with pytest.raises(StoreFailed):
+            look(path)
+
+
+def test_a_huge_file_is_not_read(tmp_path):
+    path = tmp_path / "x.json"
+    with path.open("wb") as file:
+        file.truncate(257 * 1024 * 1024)
+    with pytest.raises(StoreFailed, match="at most"):
+        read_file(path)
+
+
+def test_no_file_is_no_error(tmp_path):
+    assert read_file(tmp_path / "x") is None
+    assert signature_of(tmp_path / "none" / "x") is None
+
+
+def test_a_file_that_changed_since_it_was_read_is_not_replaced(tmp_path):
+    path = tmp_path / "x.json"
+    seen = atomic_write(path, b"one")
+    atomic_write(path, b"two")
+    with pytest.raises(Conflict):
+        replace_unless_changed(path, b"three", seen)
+    assert path.read_bytes() == b"two"
+    assert names_in(tmp_path) == ["x.json"]
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_file_that_appeared_or_vanished_is_a_conflict(tmp_path, there):
+    path = tmp_path / "x.json"
+    seen = None if there else atomic_write(path, b"one")
+    if there:
+        atomic_write(path, b"two")
+    else:
+        path.unlink()
+    with pytest.raises(Conflict):
+        replace_unless_changed(path, b"three", seen)
+    assert path.exists() is there
+
+
+def test_a_file_in_the_state_that_was_read_is_replaced(tmp_path):
+    path = tmp_path / "x.json"
+    seen = replace_unless_changed(path, b"one", None)
+    replace_unless_changed(path, b"two", seen)
+    assert path.read_bytes() == b"two"
+
+
+def test_one_holder_of_the_folder_waits_for_the_other(tmp_path):
+    order = []
+    entered = threading.Event()
+
+    def other():
+        with opened(Place(tmp_path)) as folder, locked(folder):
+            order.append("holds")
+            entered.set()
+            order.append("lets go")
+
+    with opened(Place(tmp_path)) as folder, locked(folder):
+        thread = threading.Thread(target=other)
+        thread.start()
+        assert not entered.wait(0.05)
+        order.append("first lets go")
+    thread.join(5)
+    assert order == ["first lets go", "holds", "lets go"]
+
+
+def test_leftovers_of_killed_writers_are_swept_after_an_hour(tmp_path):
+    old = put(tmp_path / ".a.json.00000001.tmp", b"", age_s=4000)
+    new = put(tmp_path / ".a.json.00000002.tmp", b"", age_s=10)
+    others = [put(tmp_path / name, b"", age_s=4000) for name in ("a.json", ".editor.tmp")]
+    sweep(tmp_path)
+    assert not old.exists()
+    assert new.exists()
+    assert all(other.exists() for other in others)
+
+
+def test_leftovers_in_the_folders_of_a_folder_are_swept_and_not_behind_a_link(tmp_path):
+    name = ".a.json.00000001.tmp"
+    inner = [put(tmp_path / "memory" / below / name, b"", age_s=4000) for below in ("files", "b")]
+    outside = put(tmp_path / "outside" / name, b"", age_s=4000)
+    (tmp_path / "memory" / "contexts").symlink_to(tmp_path / "outside")
+    sweep(tmp_path / "memory")
+    assert not any(path.exists() for path in inner)
+    assert outside.exists()
+
+
+def test_sweeping_a_folder_that_is_not_there_is_no_error(tmp_path):
+    sweep(tmp_path / "none")
+
+
+def test_names_of_temporary_files_are_no_chats():
+    assert is_temporary(".a.json.1234abcd.tmp")
+    assert not is_temporary("a.json")

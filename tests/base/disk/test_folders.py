@@ -1,0 +1,173 @@
+import os
+import socket
+import stat
+
+import pytest
+
+from smart_context.base.disk import folders
+from smart_context.base.disk.files import atomic_write, read_file
+from smart_context.base.disk.folders import NotPlain, TooLarge, opened, read_inside
+from smart_context.base.disk.places import Place
+from smart_context.base.errors import StoreFailed
+from tests.chat.made_documents import put
+
+LIMIT = 1000
+
+
+@pytest.fixture
+def outside(tmp_path):
+    put(tmp_path / "outside" / "secret", b"key")
+    return tmp_path / "outside"
+
+
+@pytest.fixture
+def vault(tmp_path):
+    put(tmp_path / "vault" / "a" / "note", b"text")
+    return tmp_path / "vault"
+
+
+def make(kind, path, outside):
+    match kind:
+        case "a link to a file":
+            path.symlink_to(outside / "secret")
+        case "a link to a folder":
+            path.symlink_to(outside)
+        case "a link to nothing":
+            path.symlink_to(outside / "new")
+        case "a link to a device":
+            path.symlink_to("/dev/zero")
+        case "a FIFO":
+            os.mkfifo(path)
+        case "a socket":
+            with socket.socket(socket.AF_UNIX) as server:
+                server.bind(str(path))
+        case "a folder":
+            path.mkdir()
+
+
+KINDS = [
+    "a link to a file",
+    "a link to a folder",
+    "a link to nothing",
+    "a link to a device",
+    "a FIFO",
+    "a socket",
+    "a folder",
+]
+
+
+@pytest.fixture(params=["by descriptor", "by name, as where there is no dir_fd"])
+def way_of_opening(request, monkeypatch):
+    if request.param.startswith("by name"):
+        monkeypatch.setattr(folders, "_BY_DESCRIPTOR", False)
+
+
+pytestmark = pytest.mark.usefixtures("way_of_opening")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_a_plain_file_is_read_and_nothing_is_waited_for(vault, outside, kind):
+    make(kind, vault / "a" / "x", outside)
+    with pytest.raises(NotPlain):
+        read_inside(vault, "a/x", max_bytes=LIMIT)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_but_a_plain_file_is_replaced_and_nothing_is_written_through_it(
+    vault, outside, kind
+):
+    path = vault / "a" / "x"
+    make(kind, path, outside)
+    before = path.lstat()
+    with pytest.raises(StoreFailed, match="not a plain file"):
+        atomic_write(Place(vault) / "a/x", b"new")
+    assert path.lstat().st_ino == before.st_ino
+    assert {each.name: each.read_bytes() for each in outside.iterdir()} == {"secret": b"key"}
+    assert sorted(each.name for each in (vault / "a").iterdir()) == ["note", "x"]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "a folder"])
+def test_no_folder_on_the_way_is_anything_else(vault, outside, kind):
+    make(kind, vault / "b", outside)
+    place = Place(vault) / "b/secret"
+    with pytest.raises(NotPlain):
+        read_inside(place, max_bytes=LIMIT)
+    with pytest.raises(NotPlain):
+        opened(place.parent)
+    with pytest.raises(StoreFailed):
+        atomic_write(place, b"new")
+    assert (outside / "secret").read_bytes() == b"key"
+
+
+def test_the_trusted_folder_itself_may_be_a_link(vault, tmp_path):
+    (tmp_path / "link").symlink_to(vault)
+    assert read_inside(tmp_path / "link", "a/note", max_bytes=LIMIT) == b"text"
+
+
+def test_a_larger_file_is_not_read(vault):
+    with (vault / "a" / "x").open("wb") as file:
+        file.truncate(5 << 30)
+    with pytest.raises(TooLarge, match="5,368,709,120 bytes; at most 1,000"):
+        read_inside(vault, "a/x", max_bytes=LIMIT)
+    with pytest.raises(StoreFailed, match="at most 1,000"):
+        read_file(vault / "a" / "x", max_bytes=LIMIT)
+
+
+def test_a_file_of_just_the_size_is_read(vault):
+    assert read_inside(vault, "a/note", max_bytes=4) == b"text"
+    with pytest.raises(TooLarge):
+        read_inside(vault, "a/note", max_bytes=3)
+
+
+@pytest.mark.parametrize("missing", ["a/x", "x/note"])
+def test_what_is_missing_is_told_apart(vault, missing):
+    with pytest.raises(FileNotFoundError):
+        read_inside(vault, missing, max_bytes=LIMIT)
+
+
+@pytest.mark.parametrize("relative", ["../outside/secret", "a//note", "/etc/passwd", "a/./note"])
+def test_a_place_is_below_its_folder(vault, relative):
+    with pytest.raises(ValueError, match="not a path below"):
+        read_inside(vault, relative, max_bytes=LIMIT)
+
+
+def test_what_is_made_is_for_its_owner_alone(vault):
+    atomic_write(Place(vault) / ".memory/files/x", b"new")
+    modes = [stat.S_IMODE((vault / name).stat().st_mode) for name in (".memory", ".memory/files")]
+    assert modes == [0o700, 0o700]
+    assert stat.S_IMODE((vault / ".memory/files/x").stat().st_mode) == 0o600
+
+
+def test_a_file_that_others_may_read_stays_as_it_is(vault):
+    (vault / "a" / "note").chmod(0o644)
+    atomic_write(Place(vault) / "a/note", b"new")
+    assert stat.S_IMODE((vault / "a" / "note").stat().st_mode) == 0o644
+
+
+def test_what_is_made_at_a_path_of_the_user_is_as_the_umask_says(tmp_path):
+    umask = os.umask(0o027)
+    try:
+        atomic_write(tmp_path / "x", b"new")
+    finally:
+        os.umask(umask)
+    assert stat.S_IMODE((tmp_path / "x").stat().st_mode) == 0o640
+
+
+def test_a_file_is_touched_and_a_link_is_not(vault, outside):
+    os.utime(vault / "a" / "note", (1, 1))
+    os.utime(outside / "secret", (1, 1))
+    (vault / "a" / "x").symlink_to(outside / "secret")
+    with opened(Place(vault) / "a") as folder:
+        folder.touch("note")
+        with pytest.raises(NotPlain):
+            folder.touch("x")
+    assert (vault / "a" / "note").stat().st_mtime > 1
+    assert (outside / "secret").stat().st_mtime == 1
+
+
+def test_a_link_is_removed_and_not_what_it_leads_to(vault, outside):
+    (vault / "a" / "x").symlink_to(outside / "secret")
+    with opened(Place(vault) / "a") as folder:
+        folder.remove("x")
+        assert folder.names() == ["note"]
+    assert (outside / "secret").exists()

@@ -1,0 +1,79 @@
+"""What tests let a child process do."""
+
+import os
+import re
+import socket
+import sys
+from pathlib import Path
+
+from smart_context.base.errors import CommandFailed
+
+
+def echo(value):
+    return value
+
+
+def refuse(value):
+    raise CommandFailed(f"{value!r} is not wanted")
+
+
+def fail(value):
+    return 1 / value
+
+
+def hold_the_interpreter():
+    """One pattern that takes for ever and never lets another thread run."""
+    return re.match("(a+)+b", "a" * 60)
+
+
+def wait():
+    return sys.stdin.read()  # nothing more comes until the parent ends
+
+
+def allocate(mebibytes):
+    return len(bytearray(mebibytes << 20))
+
+
+def answer_at_length(mebibytes):
+    return "x" * (mebibytes << 20)
+
+
+def answer_with_bytes():
+    return b"x"
+
+
+def crash():
+    os.abort()
+
+
+def leave_a_process_behind():
+    return os.fork()
+
+
+def run_a_program():
+    return os.system("true")
+
+
+def open_a_socket():
+    return socket.socket()
+
+
+def write_a_file(path):
+    Path(path).write_text("x", encoding="utf-8")
+
+
+def environment():
+    return dict(os.environ)
+
+
+def import_path():
+    return sys.path
+
+
+def print_something():
+    print("between the frames")
+    return "said"
+
+
+def modules():
+    return sorted(sys.modules)

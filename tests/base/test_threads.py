@@ -1,0 +1,59 @@
+"""Blocking work in threads."""
+
+import asyncio
+import threading
+
+import pytest
+
+from smart_context.base.threads import in_daemon_thread, to_end
+from tests.patience import PATIENCE_S
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_work_of_a_stranger_runs_in_a_thread_that_does_not_hold_up_the_end():
+    def work():
+        thread = threading.current_thread()
+        return thread.daemon, thread.name
+
+    assert await in_daemon_thread(work, name="guest") == (True, "guest")
+
+
+async def test_what_it_raises_reaches_the_caller():
+    def work():
+        raise SystemExit(3)
+
+    with pytest.raises(SystemExit):
+        await in_daemon_thread(work, name="guest")
+
+
+async def test_the_result_comes_back():
+    assert await to_end(lambda: 7) == 7
+
+
+async def test_an_error_comes_back():
+    with pytest.raises(ZeroDivisionError):
+        await to_end(lambda: 1 / 0)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_who_is_cancelled_waits_for_the_work_to_end(fails):
+    begun, may_end, ended = asyncio.Event(), threading.Event(), []
+    loop = asyncio.get_running_loop()
+
+    def work():
+        loop.call_soon_threadsafe(begun.set)
+        may_end.wait(PATIENCE_S)
+        ended.append(True)
+        if fails:
+            raise ZeroDivisionError
+
+    task = asyncio.create_task(to_end(work))
+    await begun.wait()
+    task.cancel()
+    done, _ = await asyncio.wait({task}, timeout=0.05)
+    assert not done
+    may_end.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert ended

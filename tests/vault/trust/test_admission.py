@@ -1,0 +1,90 @@
+"""Which endpoints may be asked, and which keys are looked up."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from smart_context.base.config import EndpointSettings, UserConfig, read_config
+from smart_context.vault.trust.admission import admitted
+from smart_context.vault.trust.parts import Grant, Pin
+
+THEIRS = Pin("endpoint", "http://theirs/v1", "THEIR_KEY")
+SETTINGS = """
+[llm]
+base_url = "http://theirs/v1"
+api_key_env = "THEIR_KEY"
+[llm.categories]
+chat = "m"
+embedding = "embedded"
+"""
+
+
+class Environment(Mapping):
+    """Gives a value to every name, and notes which ones were asked for."""
+
+    def __init__(self):
+        self.asked = []
+
+    def __getitem__(self, name):
+        if name:
+            self.asked.append(name)
+        return f"value of {name}" if name else ""
+
+    def __iter__(self):
+        raise AssertionError("nobody needs all of them")
+
+    __len__ = __iter__
+
+
+@pytest.fixture
+def admit(tmp_path):
+    def run(*pins, **endpoints):
+        (tmp_path / ".vault.toml").write_text(SETTINGS)
+        config = read_config(tmp_path, plugin_settings={})
+        user = UserConfig(endpoints=endpoints, roles=tmp_path)
+        environ = Environment()
+        return admitted(config, user, Grant(pins=frozenset(pins)), environ), environ.asked
+
+    return run
+
+
+MINE = EndpointSettings(base_url="http://mine/v1", model="mine", api_key_env="MY_KEY")
+
+
+def test_a_restricted_endpoint_is_not_in_use_and_its_key_is_not_looked_up(admit):
+    config, asked = admit()
+    assert (config.chat, config.fast, config.embedding) == (None, None, None)
+    assert config.restricted == {"chat"}
+    assert asked == []
+
+
+def test_a_trusted_endpoint_is_in_use_with_its_key(admit):
+    config, asked = admit(THEIRS)
+    assert (config.chat.base_url, config.chat.api_key) == ("http://theirs/v1", "value of THEIR_KEY")
+    assert config.restricted == frozenset()
+    assert asked == ["THEIR_KEY"]
+
+
+@pytest.mark.parametrize(
+    "pin",
+    [
+        Pin("endpoint", "http://theirs/v1", "OTHER"),
+        Pin("endpoint", "http://theirs/v1"),
+        Pin("endpoint", "http://theirs/v2", "THEIR_KEY"),
+        Pin("plugins", "http://theirs/v1", "THEIR_KEY"),
+    ],
+)
+def test_consent_is_to_the_address_and_the_variable(admit, pin):
+    assert admit(pin)[0].restricted == {"chat"}
+
+
+def test_the_users_own_endpoint_needs_no_trust_and_serves_until_the_vaults_is_trusted(admit):
+    config, asked = admit(chat=MINE, fast=MINE)
+    assert (config.chat.model, config.fast.model) == ("mine", "mine")
+    assert {*asked} == {"MY_KEY"}
+    config, _ = admit(THEIRS, chat=MINE, fast=MINE)
+    assert (config.chat.model, config.fast.model) == ("m", "mine")
+
+
+def test_a_vault_that_wants_an_embedded_model_gets_it(admit):
+    assert admit(embedding=MINE)[0].embedding is None

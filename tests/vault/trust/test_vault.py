@@ -1,0 +1,142 @@
+"""What a vault may do: nothing at first, what was granted after that, each part by itself."""
+
+import pytest
+
+from smart_context.base.errors import TrustRequired
+from smart_context.vault.trust.record import TrustRecord
+from smart_context.vault.trust.vault import VaultTrust
+from tests.trusting import settings_of
+from tests.vault.trust.conftest import SETTINGS, fifo, link_out, off, write
+
+ALL = ["endpoint", "git", "plugins", "roles"]
+
+
+@pytest.fixture
+def trust(vault, record):
+    return VaultTrust(vault, record)
+
+
+def test_nothing_is_granted_until_the_user_says_so(vault, standing, grant, trust, tmp_path):
+    assert off(standing(vault)) == ALL
+    assert (trust.plugins(), trust.roles().contents, trust.allows_git()) == (None, {}, False)
+    before = {path: path.read_bytes() for path in vault.rglob("*") if path.is_file()}
+    grant(vault)
+    assert off(standing(vault)) == []
+    assert "one/main.py" in trust.plugins().files
+    assert trust.roles().contents["cook.toml"] == b'system_prompt = "You cook."'
+    assert trust.allows_git()
+    assert before == {path: path.read_bytes() for path in vault.rglob("*") if path.is_file()}
+
+
+def test_nothing_is_read_of_roles_that_are_off(vault, trust):
+    (vault / "roles/cook.toml").chmod(0)
+    assert trust.roles().are_off
+    assert "cook.toml" in trust.roles().names
+
+
+@pytest.mark.parametrize(
+    ("change", "restricted"),
+    [
+        pytest.param({"plugins/one/main.py": "changed"}, ["plugins"], id="code changed"),
+        pytest.param({"plugins/one/panel.js": "new"}, ["plugins"], id="a panel's file is new"),
+        pytest.param({"plugins/loose.py": ""}, ["plugins"], id="beside the plugins"),
+        pytest.param({"plugins/one/.hidden": ""}, ["plugins"], id="hidden"),
+        pytest.param({"roles/cook.toml": ""}, ["roles"], id="a role changed"),
+        pytest.param({"roles/new.toml": ""}, ["roles"], id="a role is new"),
+        pytest.param({"roles/templates/planning.j2": ""}, ["roles"], id="a template changed"),
+        pytest.param(
+            {".vault.toml": SETTINGS.replace(":9/", ":8/")}, ["endpoint"], id="another address"
+        ),
+        pytest.param(
+            {".vault.toml": SETTINGS.replace("THEIR", "MY")}, ["endpoint"], id="another variable"
+        ),
+        pytest.param(
+            {".vault.toml": SETTINGS.replace('"m"', '"n"')}, [], id="another model is no change"
+        ),
+        pytest.param({"note.md": "a note"}, [], id="a note is no change"),
+    ],
+)
+def test_a_changed_part_is_off_again_and_the_others_go_on(
+    vault, standing, grant, change, restricted
+):
+    grant(vault)
+    write(vault, change)
+    assert off(standing(vault)) == restricted
+    grant(vault)
+    assert off(standing(vault)) == []
+
+
+def test_what_goes_back_to_what_was_granted_is_on_again_unless_more_was_granted_since(
+    vault, standing, grant
+):
+    grant(vault)
+    write(vault, {".vault.toml": SETTINGS.replace(":9/", ":8/")})
+    write(vault, {".vault.toml": SETTINGS})
+    assert off(standing(vault)) == []
+    write(vault, {".vault.toml": SETTINGS.replace(":9/", ":8/")})
+    grant(vault)
+    write(vault, {".vault.toml": SETTINGS})
+    assert off(standing(vault)) == ["endpoint"]
+
+
+def test_only_the_parts_that_were_chosen_are_on(vault, standing, grant, trust):
+    grant(vault, "roles")
+    assert off(standing(vault)) == ["endpoint", "git", "plugins"]
+    grant(vault, "git")
+    assert off(standing(vault)) == ["endpoint", "plugins"]
+    assert trust.plugins() is None
+
+
+def test_revoking_turns_all_off(vault, standing, grant, trust):
+    grant(vault)
+    trust.revoke()
+    assert off(standing(vault)) == ALL
+    trust.revoke()
+
+
+def test_one_vaults_trust_is_not_anothers(vault, standing, grant, tmp_path):
+    grant(vault)
+    vault.rename(tmp_path / "other")
+    assert off(standing(tmp_path / "other")) == ALL
+
+
+@pytest.mark.parametrize("make", [link_out, fifo])
+@pytest.mark.parametrize("folder", ["plugins/one", "roles"])
+def test_what_can_not_be_pinned_can_not_be_trusted(vault, standing, grant, make, folder):
+    grant(vault)
+    make(vault / folder)
+    assert off(standing(vault)) == [folder.partition("/")[0]]
+    with pytest.raises(TrustRequired, match=r"(out|pipe)\.toml"):
+        grant(vault)
+
+
+def test_a_plain_folder_of_notes_wants_nothing(tmp_path, standing):
+    write(tmp_path / "notes", {"a.md": "a", "roles/Actor.md": "Hamlet", ".vault.toml": ""})
+    assert standing(tmp_path / "notes").parts == ()
+
+
+@pytest.mark.parametrize("files", [(".git/HEAD",), ("HEAD", "objects/x", "refs/x")])
+def test_git_is_missed_only_once_somebody_wanted_to_ask_it(tmp_path, record, files):
+    vault = write(tmp_path / "notes", dict.fromkeys(files, ""))
+    trust = VaultTrust(vault, record)
+
+    def missed():
+        return [part.pin.kind for part in trust.standing(settings_of(vault, trust)).missed]
+
+    assert missed() == []
+    assert not trust.allows_git()
+    assert missed() == ["git"]
+
+
+def test_plugins_that_are_turned_off_are_not_missed(vault, standing):
+    write(vault, {".vault.toml": ""})
+    assert [part.pin.kind for part in standing(vault).missed] == ["roles"]
+
+
+def test_consent_that_another_process_gives_or_takes_counts_at_once(vault, record, grant, trust):
+    elsewhere = VaultTrust(vault, TrustRecord(record.path))
+    grant(vault)
+    assert trust.allows_git()
+    elsewhere.revoke()
+    assert not trust.allows_git()
+    assert trust.plugins() is None

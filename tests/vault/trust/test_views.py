@@ -1,0 +1,99 @@
+"""What a vault wants, in words that nothing in the vault can forge."""
+
+import json
+
+import pytest
+
+from smart_context.vault.trust.parts import FileSet, Grant, Part, Pin, Standing
+from smart_context.vault.trust.views import standing_view, summary
+from tests.vault.trust.conftest import write
+
+
+def plugins(*names):
+    files = {f"{name}/main.py": "x" for name in names}
+    return Part(pin=Pin("plugins", "d"), files=FileSet(digest="d", files=files), used_for=names)
+
+
+def roles(*names):
+    return Part(pin=Pin("roles", "r"), files=FileSet(digest="r", files=dict.fromkeys(names, "x")))
+
+
+ONE = Part(pin=Pin("endpoint", "http://a"), used_for=("chat",))
+TWO = Part(pin=Pin("endpoint", "http://b"), used_for=("fast",))
+GIT = Part(pin=Pin("git"))
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ((), ""),
+        ((ONE,), "Restricted: this vault's endpoint is off until you trust it."),
+        ((ONE, TWO), "Restricted: 2 endpoints are off until you trust it."),
+        ((plugins("a"),), "Restricted: 1 plugin is off until you trust it."),
+        (
+            (ONE, plugins("a", "b"), roles("cook.toml")),
+            "Restricted: this vault's endpoint, 2 plugins and 1 role are off until you trust it.",
+        ),
+        (
+            (roles("a.toml", "b.toml", "templates/planning.j2"), GIT),
+            "Restricted: 2 roles, 1 template and git are off until you trust it.",
+        ),
+    ],
+)
+def test_what_is_off_is_said_in_one_sentence(parts, words):
+    assert summary(Standing(parts=parts)) == words
+    assert summary(Standing(parts=parts, grant=Grant(pins=frozenset(p.pin for p in parts)))) == ""
+
+
+def test_each_part_is_shown_with_its_files_and_what_an_endpoint_is_given(vault, standing):
+    view = standing_view(standing(vault), vault)
+    parts = {part["title"]: part for part in view["parts"]}
+    endpoint = parts["Endpoint http://127.0.0.1:9/v1"]
+    assert endpoint["used_for"] == ["chat", "fast"]
+    assert "THEIR_KEY" in endpoint["does"]
+    assert "without a key" in parts["Endpoint http://127.0.0.1:10/v1"]["does"]
+    (group,) = parts["Plugins"]["groups"]
+    assert (group["name"], group["is_on"]) == ("one", True)
+    assert "plugins/one/inner/more.py" in group["files"]
+    assert parts["Roles and templates"]["groups"][0]["files"] == [
+        "roles/cook.toml",
+        "roles/templates/planning.j2",
+    ]
+    assert "git" in parts
+
+
+def test_the_state_of_a_part_says_whether_it_changed(vault, standing, grant):
+    def states():
+        view = standing_view(standing(vault), vault)
+        return {part["kind"]: part["state"] for part in view["parts"]}
+
+    assert {*states().values()} == {"off"}
+    grant(vault)
+    assert {*states().values()} == {"trusted"}
+    write(vault, {"roles/cook.toml": "", "plugins/one/main.py": ""})
+    (vault / "plugins/one/out").symlink_to("/etc/hostname")
+    assert states() | {"endpoint": "trusted", "git": "trusted"} == {
+        "endpoint": "trusted",
+        "git": "trusted",
+        "plugins": "refused",
+        "roles": "changed",
+    }
+
+
+def test_no_name_of_the_vault_reaches_a_terminal_or_a_page_raw(vault, standing):
+    evil = "x\x1b[2K\rharmless\u202egnp.py\n"
+    write(vault, {f"plugins/{evil}/{evil}": "", f"roles/{evil}.toml": ""})
+    shown = json.dumps(standing_view(standing(vault), vault), ensure_ascii=False)
+    assert "harmless" in shown
+    assert not {"\x1b", "\r", "\u202e", "\n"} & {*shown}
+    assert "\\u001b" not in shown
+    assert "\\n" not in shown.replace("\\\\n", "")
+
+
+def test_what_was_reviewed_has_another_digest_once_it_changes(vault, standing):
+    first = standing(vault).digest
+    assert standing(vault).digest == first
+    write(vault, {"roles/cook.toml": "tree = true"})
+    second = standing(vault).digest
+    (vault / "roles/out.toml").symlink_to("/etc/hostname")
+    assert len({first, second, standing(vault).digest}) == 3
