@@ -20,6 +20,7 @@ from smart_context.web.gate.security import check_exposure
 from smart_context.web.gate.sessions.session_book import SessionBook
 from smart_context.web.pages.pages import page_routes
 from smart_context.web.pages.plugin_panels import panel_routes
+from smart_context.web.pages.templates import compile_templates
 from smart_context.web.routes import create_web_app
 from smart_context.web.server import serve
 from smart_context.web.uploads import file_routes
@@ -74,12 +75,18 @@ async def serve_vault(
             client_keys=key_file(),
             closing=[gateway],
         )
-        watching = asyncio.create_task(follower.run())
+        beside = [asyncio.create_task(follower.run())]
+
+        def ready(new_link: Callable[[], str]) -> None:
+            on_ready(new_link)
+            beside.append(asyncio.create_task(asyncio.to_thread(compile_templates)))
+
         try:
-            await serve(app, host, port, on_ready)
+            await serve(app, host, port, ready)
         finally:
-            watching.cancel()
-            await asyncio.gather(watching, return_exceptions=True)
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
 
 
 def _access(root: Path, token: str | None) -> Access:

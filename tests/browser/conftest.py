@@ -9,7 +9,7 @@ from playwright.sync_api import expect, sync_playwright
 
 from tests.browser.contexts import Contexts
 from tests.patience import PATIENCE_S
-from tests.serving import serving
+from tests.serving import lasting_port, serving
 from tests.vaults import KEY
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser")
@@ -46,11 +46,24 @@ def is_fault(message):
     return message.type == "error" and not is_lost and not is_refused
 
 
+@pytest.fixture(scope="package")
+def free_ports():
+    """Ports that servers use one after the other, for a browser keeps scripts by their address."""
+    return []
+
+
 @pytest.fixture
-def serve(close_later):
+def serve(close_later, free_ports):
     """Serves vaults until the test, and every page that it opened, has ended."""
     servers = ExitStack()
-    yield lambda vault, **more: servers.enter_context(serving(vault, env=KEY, **more))
+
+    def begin(vault, **more):
+        if "port" not in more:
+            more["port"] = free_ports.pop() if free_ports else lasting_port()
+            servers.callback(free_ports.append, more["port"])
+        return servers.enter_context(serving(vault, env=KEY, **more))
+
+    yield begin
     close_later(servers)
 
 

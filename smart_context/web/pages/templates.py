@@ -1,5 +1,6 @@
 """Renders the templates of the pages."""
 
+import functools
 from typing import Any
 
 import jinja2
@@ -46,6 +47,14 @@ def _view(context: jinja2.runtime.Context, message: Message) -> message_views.Me
     return message_views.message_view(message, context["render_message"])
 
 
+def compile_templates() -> None:
+    """Compile every template; else the first page would take 50 ms longer."""
+    templates = _environment()
+    for name in templates.list_templates(["html"]):
+        templates.get_template(name)
+
+
+@functools.cache  # the same for every host: it holds nothing but the templates
 def _environment() -> jinja2.Environment:
     templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader(asset("templates")),
