@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -29,34 +30,16 @@ async def in_daemon_thread(work: Callable[[], T], *, name: str) -> T:
 
     A caller that is cancelled does not wait; the work goes on and its result is dropped.
     """
-    loop = asyncio.get_running_loop()
-    outcome: asyncio.Future[T] = loop.create_future()
-
-    def settle(result: T | None, error: BaseException | None) -> None:
-        if outcome.done():
-            return
-        if error is not None:
-            outcome.set_exception(error)
-        else:
-            outcome.set_result(result)  # type: ignore[arg-type] # one of the two is there
+    outcome: Future[T] = Future()
+    outcome.set_running_or_notify_cancel()  # from here on, nobody can cancel the thread's side
 
     def run() -> None:
         try:
-            result = work()
+            outcome.set_result(work())
+        except StopIteration as error:  # a future refuses it, and its caller would wait for ever
+            outcome.set_exception(RuntimeError(f"StopIteration: {error}"))
         except BaseException as error:  # noqa: BLE001 - the awaiting side decides
-            _tell(loop, settle, None, error)
-        else:
-            _tell(loop, settle, result, None)
+            outcome.set_exception(error)
 
     threading.Thread(target=run, name=name, daemon=True).start()
-    return await outcome
-
-
-def _tell(
-    loop: asyncio.AbstractEventLoop,
-    settle: Callable[[T | None, BaseException | None], None],
-    result: T | None,
-    error: BaseException | None,
-) -> None:
-    if not loop.is_closed():
-        loop.call_soon_threadsafe(settle, result, error)
+    return await asyncio.wrap_future(outcome)

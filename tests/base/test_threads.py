@@ -27,6 +27,29 @@ async def test_what_it_raises_reaches_the_caller():
         await in_daemon_thread(work, name="guest")
 
 
+async def test_one_that_runs_out_of_items_does_not_leave_its_caller_waiting():
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        async with asyncio.timeout(PATIENCE_S):
+            await in_daemon_thread(lambda: next(iter(())), name="guest")
+
+
+async def test_who_is_cancelled_does_not_wait_for_a_guest():
+    may_end, ended = threading.Event(), threading.Event()
+
+    def work():
+        may_end.wait(PATIENCE_S)
+        ended.set()
+
+    task = asyncio.create_task(in_daemon_thread(work, name="guest"))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not ended.is_set()
+    may_end.set()
+    assert await asyncio.to_thread(ended.wait, PATIENCE_S)
+
+
 async def test_the_result_comes_back():
     assert await to_end(lambda: 7) == 7
 

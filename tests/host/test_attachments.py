@@ -34,6 +34,14 @@ async def test_files_and_links_are_stored_on_the_question(bench):
     assert await bench.host.files.read(link["storage_key"]) == "The club\nhttps://example.org/a\n"
 
 
+async def test_a_title_that_can_not_be_encoded_is_stored_with_replacements(bench):
+    links = [{"url": "https://example.org", "title": "a\ud800b"}]
+    await bench.call("chat.send", chat_id="c1", message="When?", links=links)
+    (link,) = (await bench.messages("c1"))[0].links
+    assert link["title"] == "a\ufffdb"
+    assert await bench.host.files.read(link["storage_key"]) == "a\ufffdb\nhttps://example.org\n"
+
+
 @pytest.mark.parametrize(
     ("params", "told"),
     [
@@ -42,6 +50,7 @@ async def test_files_and_links_are_stored_on_the_question(bench):
         pytest.param({"files": [{}] * 21}, "at most 20", id="too many files"),
         pytest.param({"links": [{"url": "javascript:alert(1)"}]}, "http", id="a script"),
         pytest.param({"links": [{"url": "https://a\nb"}]}, "http", id="a line break"),
+        pytest.param({"links": [{"url": f"https://{'a' * 2000}"}]}, "2,000", id="a long address"),
         pytest.param({"links": [{"url": "https://x"}] * 21}, "at most 20", id="too many links"),
         pytest.param({"files": "plan.md"}, "files", id="no list"),
     ],

@@ -2,6 +2,7 @@
 
 import difflib
 import re
+import sys
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -112,9 +113,15 @@ def number_fault(
         return f"expected {kind}{limits}, found {found(value)}"
     low = float("-inf") if minimum is None else minimum
     high = float("inf") if maximum is None else maximum
-    if not low <= value <= high:  # type: ignore[operator] # an int or a float, as checked above
+    is_in_range = low <= value <= high  # type: ignore[operator] # an int or a float, as checked above
+    if not is_in_range or (not whole and _exceeds_floats(value)):
         return f"expected {kind}{limits}, found {found(value)}"
     return None
+
+
+def _exceeds_floats(value: object) -> bool:
+    """True for an integer that is larger than any float, as TOML allows."""
+    return isinstance(value, int) and abs(value) > sys.float_info.max
 
 
 def unknown_key(name: str, names: Collection[str]) -> str:

@@ -58,6 +58,13 @@ def encodable(path: str) -> str:
     return path.encode(errors="backslashreplace").decode()
 
 
+def storable(text: str) -> str:
+    """A text with lone surrogates, which UTF-8 can't hold, replaced."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def _visible(text: str) -> Iterator[str]:
     from smart_context.base.text.hidden import hidden_spans  # noqa: PLC0415  5 ms, not for ASCII
 

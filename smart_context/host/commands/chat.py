@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from smart_context.base.errors import InvalidParams
+from smart_context.base.text.names import storable
 from smart_context.base.values import JsonObject
 from smart_context.chat.documents.parts import since_unfinished
 from smart_context.chat.files.file_store import FileStore
@@ -143,11 +144,10 @@ def _open(caller: Caller, chat_id: ChatId) -> None:
 
 
 def _checked_text(name: str, text: str) -> str:
-    """The text with lone surrogates replaced, which can't be stored."""
     if not text.strip():
         raise InvalidParams(f"{name}: expected some text, found none")
     if len(text) > MAX_MESSAGE_CHARS:
         raise InvalidParams(
             f"{name}: expected at most {MAX_MESSAGE_CHARS:,} characters, found {len(text):,}"
         )
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return storable(text)

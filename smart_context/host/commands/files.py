@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from smart_context.base.errors import CommandFailed, InvalidParams
+from smart_context.base.text.names import storable
 from smart_context.base.threads import to_end
 from smart_context.base.values import JsonObject
 from smart_context.chat.files.file_store import MAX_FILE_BYTES, FileStore, cleaned_name, key_of
@@ -84,7 +85,7 @@ async def attached_links(
     """
     found = described_links(entries)
     for _link, text in found:
-        await files.put("link.txt", text.encode("utf-8", "replace"))
+        await files.put("link.txt", text.encode())
     return tuple(link for link, _ in found)
 
 
@@ -99,10 +100,13 @@ def described_links(entries: Sequence[Mapping[str, Any]]) -> list[tuple[JsonObje
     for entry in entries:
         url = str(entry.get("url", "")).strip()
         if not url.lower().startswith(_SCHEMES) or len(url) > MAX_URL or not url.isprintable():
-            raise InvalidParams("links: expected an address that begins with http:// or https://")
-        title = " ".join(str(entry.get("title", "")).split())[:MAX_URL] or url
+            raise InvalidParams(
+                f"links: expected an address of at most {MAX_URL:,} printable characters that"
+                f" begins with {' or '.join(_SCHEMES)}"
+            )
+        title = storable(" ".join(str(entry.get("title", "")).split())[:MAX_URL]) or url
         text = f"{title}\n{url}\n"
-        key = key_of(text.encode("utf-8", "replace"))
+        key = key_of(text.encode())
         link = {"id": secrets.token_hex(6), "url": url, "title": title, "storage_key": key}
         found.append((link, text))
     return found

@@ -103,7 +103,8 @@ def _missing(data: JsonObject, stored: Sequence[Message]) -> list[MessageId]:
     """The stored messages that a document lacks."""
     sent = messages_of(data)
     ids = {message.id for message in sent}
-    named = {entry["id"] for entry in data["messages"] if isinstance(entry, dict) and "id" in entry}
+    given = (entry.get("id") for entry in data["messages"] if isinstance(entry, dict))
+    named = {message_id for message_id in given if isinstance(message_id, str)}
     # A message without an id gets one from its position and content, and positions shift.
     texts = {(message.role, message.text) for message in sent if message.id not in named}
     return [m.id for m in stored if m.id not in ids and (m.role, m.text) not in texts]

@@ -5,7 +5,8 @@ in `<vault>/plugins/<id>/`. Reading manifests runs no code.
 """
 
 import importlib
-from collections.abc import Callable, Mapping
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, cast
@@ -27,7 +28,8 @@ from smart_context.vault.trust.files import PLUGINS_FOLDER
 
 Source = Literal["built-in", "vault"]
 
-_OPTIONAL_HOOKS = ("on_client_connected", "on_unload")
+_HOOKS = {"on_load": ("context",), "on_client_connected": ("client",), "on_unload": ()}
+"""What each hook of a plugin is called with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,18 +108,28 @@ def import_plugin(manifest: Manifest, modules: PluginModules | None) -> Callable
 
 
 def checked_plugin(plugin: object) -> Plugin:
-    """The plugin, if its hooks are async.
+    """The plugin, if its hooks are async and take what the host passes.
 
     Raises:
-        ImportError: If one is not, or `on_load` is missing.
+        ImportError: If one is not or does not, or `on_load` is missing.
     """
-    name = type(plugin).__name__
-    if not is_async(getattr(plugin, "on_load", None)):
-        raise ImportError(f"{name} needs 'async def on_load(self, context)'")
-    for hook in _OPTIONAL_HOOKS:
-        if hasattr(plugin, hook) and not is_async(getattr(plugin, hook)):
-            raise ImportError(f"{name}.{hook} needs 'async def'")
+    for name, given in _HOOKS.items():
+        hook = getattr(plugin, name, None)
+        if (hook is not None or name == "on_load") and not _takes(hook, given):
+            parameters = ", ".join(("self", *given))
+            declared = f"{type(plugin).__name__}.{name}"
+            raise ImportError(f"{declared} needs 'async def {name}({parameters})'")
     return cast("Plugin", plugin)
+
+
+def _takes(hook: object, given: Sequence[str]) -> bool:
+    if not callable(hook) or not is_async(hook):
+        return False
+    try:
+        inspect.signature(hook).bind(*given)
+    except TypeError:
+        return False
+    return True
 
 
 def _plugin_folders(plugins: Path) -> list[Path]:

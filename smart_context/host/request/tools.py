@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from weakref import WeakSet
 
 from smart_context.base.errors import ModelFailed, SmartContextError
+from smart_context.base.text.names import storable
 from smart_context.base.values import JsonObject
 from smart_context.host.request.tool_arguments import (
     MAX_CHARACTERS,
@@ -89,7 +90,7 @@ async def answered(call: ToolCall, tools: Sequence[Tool]) -> JsonObject:
         arguments = read_arguments(call.arguments)
         _check(arguments, tool)
         async with asyncio.timeout(TOOL_TIMEOUT_S):
-            result = await tool.run(arguments)
+            result = _text_of(await tool.run(arguments))
         state = "result"
     except (SmartContextError, ArgumentsInvalid, _UnknownTool) as error:
         state, result = "error", str(error)
@@ -114,8 +115,7 @@ def part_of(call: ToolCall, state: str, arguments: JsonObject | str, result: str
         "result": result,
     }
     # Models write lone surrogates, which can't be stored.
-    text = json.dumps(part, ensure_ascii=False).encode("utf-16", "surrogatepass")
-    whole: JsonObject = json.loads(text.decode("utf-16", "replace"))
+    whole: JsonObject = json.loads(storable(json.dumps(part, ensure_ascii=False)))
     return whole
 
 
@@ -129,6 +129,13 @@ def _named(name: str, tools: Sequence[Tool]) -> Tool:
             return tool
     known = ", ".join(tool.name for tool in tools)
     raise _UnknownTool(f"Tool {name!r} not found; the tools are: {known or 'none'}.")
+
+
+def _text_of(result: object) -> str:
+    """The result of a plugin's tool, which type checkers may not have seen."""
+    if not isinstance(result, str):
+        raise TypeError(f"expected a str as the tool's result, found {type(result).__name__}")
+    return result
 
 
 def _check(arguments: JsonObject, tool: Tool) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from smart_context.base.config import EndpointSettings
+from smart_context.base.text.names import storable
 from smart_context.llm.failures import (
     AnswerNotUnderstood,
     EndpointFailure,
@@ -208,18 +209,14 @@ def failure_of(error: RequestFailed | AnswerNotUnderstood | VendorError) -> Endp
 
 
 def encodable(value: Any) -> Any:
-    """The same JSON value, with lone surrogates, which UTF-8 can't hold, replaced."""
+    """The same JSON value with every text storable."""
     if isinstance(value, str):
-        return value if value.isascii() else _whole_characters(value)
+        return storable(value)
     if isinstance(value, dict):
         return {key: encodable(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [encodable(entry) for entry in value]
     return value
-
-
-def _whole_characters(text: str) -> str:
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _batches(texts: Sequence[str]) -> list[list[str]]:

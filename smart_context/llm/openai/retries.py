@@ -68,7 +68,7 @@ def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
 def _until(value: str, now: datetime) -> float | None:
     try:
         moment = parsedate_to_datetime(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return max(0.0, (moment - now).total_seconds())

@@ -314,6 +314,13 @@ def test_a_number_out_of_range_is_a_fault(tmp_path, text):
     assert len(faults_of(tmp_path, f"[llm]\n{text}\n").faults) == 1
 
 
+def test_an_integer_that_no_float_holds_is_a_fault(tmp_path):
+    (tmp_path / ".vault.toml").write_text(f"[plugins.near]\nweight = 1{'0' * 400}\n")
+    weight = SettingSpec(type="number", default=1.0)
+    with pytest.raises(ConfigInvalid, match=r"near\.weight: expected a number, found a huge"):
+        read_config(tmp_path, plugin_settings={"near": {"weight": weight}})
+
+
 @pytest.mark.parametrize(
     ("text", "key"),
     [

@@ -52,6 +52,12 @@ async def test_messages_without_ids_are_not_taken_for_kept_ones(bench, stored):
     assert result["kept"] == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize("odd_id", [[1], {"a": 1}, 7, None])
+async def test_a_message_whose_id_is_no_text_is_saved_as_one_without(bench, stored, odd_id):
+    result = await save(bench, Page("one"), {"id": odd_id, "role": "user", "content": "new"})
+    assert (result["total_messages"], result["kept"]) == (4, ["a", "b", "c"])
+
+
 async def test_a_document_without_messages_says_nothing_of_them(bench, stored):
     params = {"chat_id": "c1", "data": {"title": "New"}}
     result = await bench.host.commands.call("memory.save_chat", params, Caller(Page("one")))

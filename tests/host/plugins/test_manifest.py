@@ -118,6 +118,14 @@ def test_a_missing_or_unreadable_manifest_is_one_fault(tmp_path):
         read(tmp_path, "id =")
 
 
+@pytest.mark.parametrize("key", ["minimum", "maximum", "default"])
+def test_an_integer_that_no_float_holds_is_a_fault(tmp_path, key):
+    spec = {"type": '"number"', "default": "0", key: f"1{'0' * 400}"}
+    table = "\n".join(f"{name} = {value}" for name, value in spec.items())
+    with pytest.raises(ManifestInvalid, match=rf"a\.{key}: expected a number.* a huge number"):
+        read(tmp_path, f"{WHOLE}\n[settings.a]\n{table}\n")
+
+
 def test_the_shipped_manifest_is_valid():
     manifest = read_manifest(asset("plugin.toml"))
     assert manifest.id == "smart_context"

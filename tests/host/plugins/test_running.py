@@ -132,6 +132,17 @@ class Plugin:
             NICE + "\n    def on_unload(self): pass\n", "on_unload needs", id="plain on_unload"
         ),
         pytest.param(
+            NICE + "\n    async def on_unload(self, why): pass\n",
+            "Plugin.on_unload needs 'async def on_unload(self)'",
+            id="an on_unload that wants more",
+        ),
+        pytest.param(
+            NICE + "\n    async def on_client_connected(self): pass\n",
+            "Plugin.on_client_connected needs 'async def on_client_connected(self, client)'",
+            id="an on_client_connected that takes nothing",
+        ),
+        pytest.param("next(iter(()))", "StopIteration", id="runs out of items when imported"),
+        pytest.param(
             NICE.replace("self.ping)", "self.ping)\n        raise ValueError('late')"),
             "ValueError: late",
             id="raises in on_load",

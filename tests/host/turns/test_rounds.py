@@ -143,6 +143,10 @@ async def read_worse(arguments):
     raise RuntimeError("a secret detail")
 
 
+async def read_nothing(arguments):
+    return None
+
+
 @pytest.mark.parametrize(
     ("request_", "tool", "told"),
     [
@@ -166,6 +170,7 @@ async def read_worse(arguments):
         ),
         pytest.param(asks(), reader(read_badly), "That may not be read.", id="refused"),
         pytest.param(asks(), reader(read_worse), "read_file failed unexpectedly.", id="broken"),
+        pytest.param(asks(), reader(read_nothing), "read_file failed unexpectedly.", id="no text"),
     ],
 )
 async def test_a_bad_call_is_answered_not_a_crash(bench, request_, tool, told):

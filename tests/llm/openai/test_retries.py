@@ -80,6 +80,8 @@ def test_a_wait_that_the_endpoint_asks_for_is_kept(asked, wait):
         pytest.param("Sun, 01 Mar 2026 12:00:30 GMT", 30.0, id="a date"),
         pytest.param("Sun, 01 Mar 2026 12:00:30 -0000", 30.0, id="a date without a zone"),
         pytest.param("Sun, 01 Mar 2026 11:00:00 GMT", 0.0, id="a date that has passed"),
+        pytest.param("Sun, 01 Mar 99999999999 12:00:00 GMT", None, id="a year beyond all"),
+        pytest.param("Sun, 01 Mar 2026 12:00:00 +99999999999999", None, id="a zone beyond all"),
         pytest.param("soon", None, id="neither"),
         pytest.param("nan", None, id="not a number"),
         pytest.param("", None, id="empty"),
