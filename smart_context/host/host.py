@@ -38,16 +38,17 @@ from smart_context.host.events.events import (
 from smart_context.host.models import DigestBy, HistoryBuilder, Models
 from smart_context.host.panels import Panels
 from smart_context.host.plugins.running import LOAD_TIMEOUT_S, Plugins
-from smart_context.host.plugins.system_commands import SystemCommands
 from smart_context.host.request.completion import RequestCompletion
 from smart_context.host.request.tools import ToolSupport
 from smart_context.host.services import CurrentSettings, Services
 from smart_context.host.tasks import TaskOwner
 from smart_context.host.turn import Turn
+from smart_context.host.turns.answering import TurnParts
 from smart_context.host.turns.learned_counts import TokenCounts
 from smart_context.host.turns.pipeline import Pipeline
 from smart_context.host.turns.repair import Repair
 from smart_context.host.turns.turns import Turns
+from smart_context.host.turns.unsaved import UnsavedAnswers
 from smart_context.host.upkeep import clear_up
 from smart_context.vault.followed import FollowedVault
 from smart_context.vault.trust.vault import VaultTrust
@@ -146,17 +147,21 @@ class Host:
             services, built_in=options.built_in, load_timeout_s=options.load_timeout_s
         )
         self.turns = Turns(
-            store=store,
-            pipeline=Pipeline(bus, lambda: self.models, services.tool_support, services.completion),
-            build_history=build_history,
-            emit=self.emit,
-            system_prompt=options.system_prompt,
-            after=self._after,
+            TurnParts(
+                store=store,
+                unsaved=UnsavedAnswers(store),
+                pipeline=Pipeline(
+                    bus, lambda: self.models, services.tool_support, services.completion
+                ),
+                build_history=build_history,
+                emit=self.emit,
+                system_prompt=options.system_prompt,
+                after=self._after,
+            )
         )
         self.compactions = Compactions(
             store, self.turns, self._digest, lambda: services.completion.window
         )
-        self._system = SystemCommands(services.commands, self.plugins)
         self._tasks = TaskOwner("host")
         self._changing = asyncio.Lock()
         self._undo: list[Callable[[], None]] = []
@@ -221,7 +226,7 @@ class Host:
             self._current.models = models or self.models
             await self.plugins.start(config, restart=has_other_models)
         self.emit(CONFIG_READ, {})
-        self.emit(PLUGINS_CHANGED, await self._system.list_plugins())
+        self.emit(PLUGINS_CHANGED, await self.plugins.list_plugins())
 
     def report_faults(self, faults: Sequence[Fault]) -> None:
         """Tell log and clients that the settings file has faults; the previous settings go on."""
@@ -257,7 +262,8 @@ class Host:
         FileCommands(self.files, self.config.root).register(commands)
         MemoryCommands(store, self.turns, repair, settled).register(commands)
         self.compactions.register(commands)
-        self._system.register()
+        commands.register("system.commands", commands.list_commands)
+        commands.register("system.plugins", self.plugins.list_plugins)
 
     def _after(self, turn: Turn) -> None:
         self._counts.learn(turn)

@@ -68,11 +68,14 @@ class RequestFailed(Exception):
 
     def __init__(self, failure: EndpointFailure) -> None:
         self.failure = failure
-        super().__init__(failure.trouble)
+        super().__init__(failure.words or failure.trouble)
 
 
-class AnswerNotUnderstood(ValueError):
+class AnswerNotUnderstood(RequestFailed):
     """An answer that does not follow the API; the message quotes its beginning."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__(EndpointFailure(trouble="nonsense", words=words))
 
 
 def vendor_words(body: object, *, depth: int = 3) -> str:

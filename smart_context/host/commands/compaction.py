@@ -5,7 +5,6 @@ The messages stay in the chat; their summary follows them as a visible message.
 
 import asyncio
 import logging
-import secrets
 from collections.abc import Awaitable, Callable, Sequence
 
 from smart_context.base.errors import CommandFailed, SmartContextError
@@ -20,13 +19,14 @@ from smart_context.chat.compaction import (
     without_summary,
 )
 from smart_context.chat.ids import check_chat_id
-from smart_context.chat.messages import ChatId, Message, MessageId, messages_of
+from smart_context.chat.messages import ChatId, Message, messages_of
 from smart_context.chat.store import ChatStore
 from smart_context.host.commands.registry import CommandRegistry
 from smart_context.host.request.tokens import prompt_tokens
 from smart_context.host.request.window import COMPACTION_SHARE, KEPT_SHARE, Window
 from smart_context.host.tasks import TaskOwner
 from smart_context.host.turn import Turn
+from smart_context.host.turns.transcript import new_message_id
 from smart_context.host.turns.turns import Turns
 from smart_context.llm.tally import counting, weight
 
@@ -96,9 +96,11 @@ class Compactions:
         checked = self._quiet(chat_id)
         messages = await self._store.messages(checked)
         summary = _to_be_undone(messages, message_id)
-        await self._store.update(
-            checked, lambda document: _ignore(without_summary(document, summary.id))
-        )
+
+        def undo(document: JsonObject) -> None:
+            without_summary(document, summary.id)
+
+        await self._store.update(checked, undo)
         return {"chat_id": checked, "message_id": summary.id}
 
     def after(self, turn: Turn) -> None:
@@ -159,7 +161,7 @@ class Compactions:
             raise CommandFailed("Nothing was said since the last summary.")
         boundary = said[-1].id
         summary = summary_message(
-            MessageId(secrets.token_hex(6)),
+            new_message_id(),
             text,
             boundary=boundary,
             created_at=self._turns.now(),
@@ -210,10 +212,6 @@ async def _outcome(
     except SmartContextError as error:
         _logger.info("chat %s was not summarized: %s", chat_id, error)
         return error
-
-
-def _ignore(_result: object) -> None:
-    """Drop the result of a change, which must return nothing."""
 
 
 def _filled(turn: Turn, count: CountTokens) -> int:

@@ -123,9 +123,9 @@ class CommandRegistry:
             raise CommandFailed(f"{name} failed unexpectedly; the log says more") from error
         return _as_object(name, result)
 
-    def describe(self) -> list[JsonObject]:
-        """Every command, by name: description, parameters (JSON Schema) and owner."""
-        return [
+    async def list_commands(self) -> JsonObject:
+        """List every command with its parameters (JSON Schema)."""
+        listed = [
             {
                 "name": name,
                 "description": (command.handler.__doc__ or "").strip().partition("\n")[0],
@@ -134,6 +134,7 @@ class CommandRegistry:
             }
             for name, command in sorted(self._commands.items())
         ]
+        return {"commands": listed}
 
     def _drop(self, name: str, command: _Command) -> None:
         if self._commands.get(name) is command:

@@ -12,9 +12,8 @@ from smart_context.host.commands.registry import Caller, Client, CommandHandler
 from smart_context.host.events.bus import Handler, event_name
 from smart_context.host.events.events import Event, Panel
 from smart_context.host.models import Models
-from smart_context.host.panels import OwnFiles
+from smart_context.host.panels import OwnFiles, PanelFiles
 from smart_context.host.plugins.manifest import RESERVED_IDS, Manifest
-from smart_context.host.plugins.registrations import Registrations
 from smart_context.host.plugins.requests import Requests
 from smart_context.host.services import Services
 from smart_context.host.tasks import TaskOwner
@@ -71,7 +70,8 @@ class PluginContext:
         self.requests = Requests(services)
         self._manifest = manifest
         self._services = services
-        self._registrations = Registrations(manifest, services, own_files)
+        self._own_files = own_files
+        self._undo: list[Callable[[], None]] = []
         self._tasks = TaskOwner(f"plugin {manifest.id}")
 
     @property
@@ -97,7 +97,8 @@ class PluginContext:
         Raises:
             TypeError: If the handler is not async.
         """
-        return self._registrations.subscribe(event, handler, priority)
+        bus = self._services.bus
+        return self._undone_later(bus.subscribe(event, handler, priority, owner=self.plugin_id))
 
     def register_command(self, name: str, handler: CommandHandler) -> Callable[[], None]:
         """Let clients call an async function; its annotated parameters are checked.
@@ -106,7 +107,12 @@ class PluginContext:
             NameTaken: If the name is taken, or does not begin with the plugin's id.
             TypeError: If the handler is not async.
         """
-        return self._registrations.command(name, handler)
+        if not name.startswith(f"{self.plugin_id}."):
+            raise NameTaken(f"{name!r}: a plugin's commands begin with its id: {self.plugin_id}.…")
+        if name not in self._manifest.commands:
+            self.logger.warning("%s is not listed under commands in plugin.toml", name)
+        commands = self._services.commands
+        return self._undone_later(commands.register(name, handler, owner=self.plugin_id))
 
     def register_panel(
         self,
@@ -137,7 +143,8 @@ class PluginContext:
             position=position or (spec.position if spec else "right"),
             url=url or f"/panels/{self.plugin_id}",
         )
-        return self._registrations.panel(panel, html)
+        page = self._page(html) if isinstance(html, Path) else html
+        return self._undone_later(self._services.panels.register(panel, page))
 
     def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Run work in the background; it is cancelled when the plugin stops.
@@ -157,7 +164,7 @@ class PluginContext:
 
     async def build_history(self, messages: Sequence[Message]) -> list[Message]:
         """The messages that a turn would send, from stored ones; the current one comes last."""
-        return await self.requests.history(messages)
+        return await self._services.build_history(messages)
 
     async def send(self, chat_id: str, message: str, *, stream: bool = True) -> list[str]:
         """Ask the model in a chat, as its user would: in a turn with all its phases.
@@ -189,6 +196,16 @@ class PluginContext:
         self._services.relay.send(name, dict(payload))
 
     async def close(self) -> None:
-        """Undo all registrations and end the background work."""
-        self._registrations.undo_all()
+        """Undo all registrations, the latest first, and end the background work."""
+        while self._undo:
+            self._undo.pop()()
         await self._tasks.close()
+
+    def _page(self, path: Path) -> PanelFiles:
+        if self._own_files is None:
+            raise ValueError("only a vault's plugin can have a file as its page")
+        return self._own_files.panel(path)
+
+    def _undone_later(self, undo: Callable[[], None]) -> Callable[[], None]:
+        self._undo.append(undo)
+        return undo

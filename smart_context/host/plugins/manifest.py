@@ -16,6 +16,7 @@ RESERVED_IDS = frozenset({"chat", "memory", "pipeline", "system", "ui"})
 POSITIONS = ("right", "left", "bottom")
 
 _ID = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_VERSION_FORM = "one to three numbers, such as '0.1.0'"
 _VERSION = re.compile(r"\d{1,6}(\.\d{1,6}){0,2}")
 _EVENT = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+")
 _ENTRY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
@@ -96,19 +97,19 @@ def version_numbers(version: str) -> tuple[int, int, int]:
 
 def _read(top: Table, expected_id: str | None) -> Manifest:
     top.allow((*_KEYS, *_TABLES))
-    plugin_id = _required(top, "id", _ID, "lower-case letters, digits and _, a letter first")
+    plugin_id = _text(top, "id", _ID, "lower-case letters, digits and _, a letter first")
     if plugin_id in RESERVED_IDS:
         top.fault("id", f"{plugin_id!r} belongs to the host; choose another")
     elif plugin_id and expected_id not in {None, plugin_id}:
         top.fault("id", f"expected the folder's name {expected_id!r}, found {found(plugin_id)}")
-    module, _, class_name = _required(top, "entry", _ENTRY, "'module:Class'").partition(":")
+    module, _, class_name = _text(top, "entry", _ENTRY, "'module:Class'").partition(":")
     commands = _names(top, "commands", re.compile(rf"{re.escape(plugin_id)}\.[a-z][a-z0-9_]*"))
     return Manifest(
         id=plugin_id,
-        name=_required(top, "name"),
-        version=_required(top, "version", _VERSION, "one to three numbers, such as '0.1.0'"),
-        min_host_version=_optional(top, "min_host_version", "0.0.0", _VERSION),
-        description=top.text("description") if "description" in top else "",
+        name=_text(top, "name"),
+        version=_text(top, "version", _VERSION, _VERSION_FORM),
+        min_host_version=_text(top, "min_host_version", _VERSION, _VERSION_FORM, default="0.0.0"),
+        description=top.text("description"),
         module=module,
         class_name=class_name,
         subscribes=_names(top, "subscribes", _EVENT),
@@ -118,24 +119,21 @@ def _read(top: Table, expected_id: str | None) -> Manifest:
     )
 
 
-def _required(
-    table: Table, name: str, pattern: re.Pattern[str] | None = None, wanted: str = ""
+def _text(
+    table: Table,
+    name: str,
+    form: re.Pattern[str] | None = None,
+    wanted: str = "a string",
+    *,
+    default: str | None = None,
 ) -> str:
+    """A string of that form, noting a fault if it has another, or is missing without a default."""
     if name not in table:
-        table.fault(name, f"missing; expected {wanted or 'a string'}")
-        return ""
-    return _matching(table, name, table.text(name), pattern, wanted)
-
-
-def _optional(table: Table, name: str, default: str, pattern: re.Pattern[str]) -> str:
-    text = table.text(name, default)
-    return _matching(table, name, text, pattern, "one to three numbers, such as '0.1.0'") or default
-
-
-def _matching(
-    table: Table, name: str, text: str, pattern: re.Pattern[str] | None, wanted: str
-) -> str:
-    if text and pattern is not None and not pattern.fullmatch(text):
+        if default is None:
+            table.fault(name, f"missing; expected {wanted}")
+        return default or ""
+    text = table.text(name)
+    if text and form and not form.fullmatch(text):
         table.fault(name, f"expected {wanted}, found {found(text)}")
         return ""
     return text
@@ -159,7 +157,7 @@ def _panel(table: Table) -> PanelSpec:
     if position not in POSITIONS:
         table.fault("position", f"expected one of {', '.join(POSITIONS)}, found {found(position)}")
     return PanelSpec(
-        title=_required(table, "title"), icon=table.text("icon", "puzzle"), position=position
+        title=_text(table, "title"), icon=table.text("icon", "puzzle"), position=position
     )
 
 
@@ -171,7 +169,7 @@ def _settings(settings: Table) -> Mapping[str, SettingSpec]:
 
 def _setting(table: Table) -> SettingSpec:
     table.allow(_SETTING_KEYS)
-    kind = _required(table, "type")
+    kind = _text(table, "type")
     if kind and kind not in get_args(SettingType):
         kinds = ", ".join(get_args(SettingType))
         table.fault("type", f"expected one of {kinds}, found {found(kind)}")
@@ -185,7 +183,7 @@ def _setting(table: Table) -> SettingSpec:
         type=cast("SettingType", kind or "string"),
         default=table.values.get("default"),
         choices=tuple(choices),
-        description=table.text("description") if "description" in table else "",
+        description=table.text("description"),
         **cast("dict[str, Any]", limits),
     )
     if "default" not in table:

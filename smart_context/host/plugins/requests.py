@@ -45,10 +45,6 @@ class Requests:
         services = self._services
         return await drafted(services.files, services.build_history, text, files, links)
 
-    async def history(self, messages: Sequence[Message]) -> list[Message]:
-        """The messages that a turn would send, from stored ones; the current one comes last."""
-        return await self._services.build_history(messages)
-
     async def completed(self, request: Request) -> Request:
         """A request as it would be sent, within the model's window.
 

@@ -3,13 +3,14 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from smart_context.base.config import VaultConfig
 from smart_context.base.threads import in_daemon_thread
+from smart_context.base.values import JsonObject
 from smart_context.host.commands.registry import Client
 from smart_context.host.events.bus import was_cancelled
 from smart_context.host.panels import OwnFiles
@@ -42,7 +43,7 @@ class PluginState:
 
     Attributes:
         id: The plugin.
-        source: `product` or `vault`.
+        source: `built-in` or `vault`.
         state: `missing`: turned on, but without a folder.
         reason: Why it does not run; empty when it does.
     """
@@ -102,6 +103,10 @@ class Plugins:
     def states(self) -> tuple[PluginState, ...]:
         """Every plugin of the product and the vault; the product's first."""
         return self._states
+
+    async def list_plugins(self) -> JsonObject:
+        """List every plugin and its state."""
+        return {"plugins": [asdict(state) for state in self._states]}
 
     async def start(self, config: VaultConfig, *, restart: bool = False) -> None:
         """Start the plugins that the settings turn on, and stop the others.

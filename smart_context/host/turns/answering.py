@@ -4,8 +4,8 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 
 from smart_context.base.errors import CommandFailed, ModelFailed, SmartContextError
 from smart_context.base.threads import to_end
@@ -35,7 +35,6 @@ class TurnParts:
     """What turns are made with.
 
     Attributes:
-        tasks: Owns the background work.
         store: The chats.
         unsaved: Keeps answers that the disk refused.
         pipeline: Takes a turn through its phases.
@@ -43,10 +42,10 @@ class TurnParts:
         emit: Tells clients.
         system_prompt: What each turn begins with; plugins may change it.
         after: Called when a turn is over and clients were told.
-        clock: The time now, in UTC.
+        tasks: Owns the background work.
+        clock: Returns the time, in UTC.
     """
 
-    tasks: TaskOwner
     store: ChatStore
     unsaved: UnsavedAnswers
     pipeline: Pipeline
@@ -54,7 +53,8 @@ class TurnParts:
     emit: Emit
     system_prompt: str
     after: Callable[[Turn], None]
-    clock: Callable[[], datetime]
+    tasks: TaskOwner = field(default_factory=lambda: TaskOwner("turns"))
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def now(self) -> str:
         """The time as messages carry it."""

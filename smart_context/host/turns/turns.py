@@ -2,21 +2,13 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 
 from smart_context.base.errors import CommandFailed
 from smart_context.base.values import JsonObject
 from smart_context.chat.documents.parts import Since, whole
 from smart_context.chat.messages import ChatId, Message, MessageId
-from smart_context.chat.store import ChatStore
-from smart_context.host.events.events import Emit
-from smart_context.host.models import HistoryBuilder
-from smart_context.host.tasks import TaskOwner
-from smart_context.host.turn import Turn
 from smart_context.host.turns import transcript
 from smart_context.host.turns.answering import Answering, TurnParts
-from smart_context.host.turns.pipeline import Pipeline
-from smart_context.host.turns.unsaved import UnsavedAnswers
 
 STOP_TIMEOUT_S = 10.0
 
@@ -25,39 +17,11 @@ class Turns:
     """Starts and stops turns.
 
     Args:
-        store: The chats.
-        pipeline: Takes a turn through its phases.
-        build_history: Makes a history from stored messages.
-        emit: Tells clients.
-        system_prompt: What each turn begins with; plugins may change it.
-        after: Called when a turn is over and clients were told.
-        clock: The time now, in UTC.
+        parts: What turns are made with.
     """
 
-    def __init__(
-        self,
-        *,
-        store: ChatStore,
-        pipeline: Pipeline,
-        build_history: HistoryBuilder,
-        emit: Emit,
-        system_prompt: str = "",
-        after: Callable[[Turn], None] = lambda _turn: None,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
-        self._unsaved = UnsavedAnswers(store)
-        self._tasks = TaskOwner("turns")
-        self._parts = TurnParts(
-            tasks=self._tasks,
-            store=store,
-            unsaved=self._unsaved,
-            pipeline=pipeline,
-            build_history=build_history,
-            emit=emit,
-            system_prompt=system_prompt,
-            after=after,
-            clock=clock,
-        )
+    def __init__(self, parts: TurnParts) -> None:
+        self._parts = parts
         self._under_way: dict[ChatId, tuple[Answering, asyncio.Task[None]]] = {}
 
     def under_way(self, chat_id: ChatId) -> Answering | None:
@@ -71,7 +35,7 @@ class Turns:
         Raises:
             SmartContextError: If the disk refuses again.
         """
-        await self._unsaved.save(chat_id)
+        await self._parts.unsaved.save(chat_id)
 
     def now(self) -> str:
         """The time as messages carry it."""
@@ -120,7 +84,7 @@ class Turns:
         if chat_id in self._under_way:
             raise CommandFailed("this chat is still being answered; stop that first, or wait")
         answering = Answering(self._parts, chat_id, ask, since=since, streaming=streaming)
-        task = self._tasks.spawn(self._run(answering))
+        task = self._parts.tasks.spawn(self._run(answering))
         self._under_way[chat_id] = (answering, task)
         await asyncio.shield(task)
         if answering.failure is not None:
@@ -143,8 +107,8 @@ class Turns:
             answering.stop()
         if under_way:
             await asyncio.wait([task for _, task in under_way], timeout=timeout_s)
-        await self._tasks.close()
-        await self._unsaved.close()
+        await self._parts.tasks.close()
+        await self._parts.unsaved.close()
 
     async def _run(self, answering: Answering) -> None:
         try:

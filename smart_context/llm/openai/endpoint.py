@@ -146,7 +146,8 @@ class Endpoint:
                 wait = self._wait_s(error.failure, retries)
                 if wait is None:
                     raise
-                _LOG.info("%s: asking again in %.1f s (%s)", self.settings.model, wait, error)
+                trouble = error.failure.trouble
+                _LOG.info("%s: asking again in %.1f s (%s)", self.settings.model, wait, trouble)
             await self._sleep(wait)
             retries += 1
 

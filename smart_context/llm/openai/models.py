@@ -17,12 +17,7 @@ from smart_context.llm.failures import (
 )
 from smart_context.llm.models import Completion, Matrix, Piece, PromptMessage, unit_rows
 from smart_context.llm.openai.endpoint import LARGEST_BODY, Endpoint, Sleep
-from smart_context.llm.openai.replies import (
-    StreamReader,
-    VendorError,
-    read_completion,
-    read_vectors,
-)
+from smart_context.llm.openai.replies import StreamReader, read_completion, read_vectors
 from smart_context.llm.openai.silence import Silence
 from smart_context.llm.tokens import beginning
 
@@ -82,8 +77,8 @@ class OpenAIChatModel:
                 for piece in reader.last():
                     yield piece
                 _check_ended(reader)
-        except (RequestFailed, AnswerNotUnderstood, VendorError) as error:
-            raise self._endpoint.explained(failure_of(error)) from None
+        except RequestFailed as error:
+            raise self._endpoint.explained(error.failure) from None
 
     async def complete(
         self,
@@ -102,8 +97,8 @@ class OpenAIChatModel:
             body["response_format"] = {"type": "json_object"}
         try:
             return read_completion(await self._endpoint.fetch("chat", body))
-        except (RequestFailed, AnswerNotUnderstood, VendorError) as error:
-            raise self._endpoint.explained(failure_of(error)) from None
+        except RequestFailed as error:
+            raise self._endpoint.explained(error.failure) from None
 
     async def aclose(self) -> None:
         """Close idle connections."""
@@ -164,8 +159,8 @@ class OpenAIEmbedder:
             heads = [beginning(texts[place], self._most_tokens) for place in places]
             parts = [await self._vectors(batch) for batch in _batches(heads)]
             found = _stacked(parts)
-        except (RequestFailed, AnswerNotUnderstood, VendorError) as error:
-            raise self._endpoint.explained(failure_of(error)) from None
+        except RequestFailed as error:
+            raise self._endpoint.explained(error.failure) from None
         rows = np.zeros((len(texts), found.shape[1]), np.float32)
         rows[places] = unit_rows(found)
         return rows
@@ -197,15 +192,6 @@ class OpenAIEmbedder:
 def _check_ended(reader: StreamReader) -> None:
     if not reader.ended:
         raise RequestFailed(EndpointFailure(trouble="broken"))
-
-
-def failure_of(error: RequestFailed | AnswerNotUnderstood | VendorError) -> EndpointFailure:
-    """The value behind an exception of this package."""
-    if isinstance(error, RequestFailed):
-        return error.failure
-    if isinstance(error, VendorError):
-        return EndpointFailure(trouble="refused", words=str(error), status=200)
-    return EndpointFailure(trouble="nonsense", words=str(error))
 
 
 def encodable(value: Any) -> Any:

@@ -37,8 +37,11 @@ MOST_CHARACTERS = 4_000_000
 _NOTHING = ("", "")
 
 
-class VendorError(Exception):
+class VendorError(RequestFailed):
     """An error sent in place of an answer, with status 200."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__(EndpointFailure(trouble="refused", words=words, status=200))
 
 
 def read_completion(body: bytes) -> Completion:
@@ -163,7 +166,7 @@ class StreamReader:
         for line in lines:
             try:
                 said.append(self._line(line.strip()))
-            except (AnswerNotUnderstood, RequestFailed, VendorError) as error:
+            except RequestFailed as error:
                 failure = error
                 break
         if len(said) > _MANY_LINES:
