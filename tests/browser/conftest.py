@@ -17,7 +17,7 @@ NAMES = ("chromium-headless-shell", "chromium", "chromium-browser")
 CHROMIUM = next(filter(None, map(shutil.which, NAMES)), "")
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-quic"),
-    "--process-per-site",
+    *("--process-per-site", "--renderer-process-limit=1"),
 ]
 VIEWPORT = {"width": 1280, "height": 800}
 LOST = ("ERR_CONNECTION", "WebSocket connection to")
