@@ -34,6 +34,8 @@ LIBRARIES = (
     *("httpcore2", "encodings.cp437", "encodings.idna", "encodings.utf_8_sig"),
 )
 """What the program's libraries import only once they are used."""
+_ASKING = threading.Lock()
+"""Held by one thread while it asks for a program and hears its number."""
 _FDS = 4  # stdin, stdout, stderr, and where the exit code is written
 
 
@@ -97,10 +99,12 @@ def start(arguments, *, env=None, cwd=None, stdin=subprocess.DEVNULL, descriptor
         "descriptors": descriptors,
     }
     starter = _starter()
-    socket.send_fds(starter, [json.dumps(request).encode()], [entrance, out_end, err_end, exits])
-    for descriptor in (entrance, out_end, err_end, exits):
+    descriptors = [entrance, out_end, err_end, exits]
+    with _ASKING:
+        socket.send_fds(starter, [json.dumps(request).encode()], descriptors)
+        pid = int(starter.recv(16))
+    for descriptor in descriptors:
         os.close(descriptor)
-    pid = int(starter.recv(16))
     texts = [os.fdopen(end, encoding="utf-8", errors="replace") for end in (out, err)]
     return Program(pid, exited, *texts)
 

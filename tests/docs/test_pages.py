@@ -18,6 +18,7 @@ from smart_context.contexts import ContextOptions
 from smart_context.host.events import events
 from smart_context.host.plugins.loader import declared_settings
 from tests.docs.pages import FILES, PAGES, ROOT, block, command_rows, rows
+from tests.preloaded import run_to_end
 from tests.serving import serving
 
 MANIFEST = tomllib.loads((ROOT / "plugin.toml").read_text(encoding="utf-8"))
@@ -131,14 +132,8 @@ def test_the_plugin_example_works(tmp_path):
     )
     (tmp_path / ".vault.toml").write_text("[plugins.word_count]\nenabled = true\n")
     env = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
-    trusted = subprocess.run(
-        [sys.executable, "-m", "smart_context", "trust", str(tmp_path), "--yes"],
-        env={**os.environ, **env},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert trusted.returncode == 0, trusted.stderr
+    code, _, err = run_to_end(["trust", tmp_path, "--yes"], env={**os.environ, **env})
+    assert code == 0, err
     with serving(tmp_path, env=env) as server:
         assert server.ask("word_count.count", text="one two three") == {"words": 3}
         assert server.ask("system.plugins")["plugins"][1]["state"] == "running"
@@ -187,11 +182,6 @@ def _as_toml(value):
 
 @pytest.mark.parametrize("verb", sorted(VERBS))
 def test_every_verb_has_help(verb):
-    done = subprocess.run(
-        [sys.executable, "-m", "smart_context", verb, "--help"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0
-    assert "Usage: smart-context" in done.stdout
+    code, out, _ = run_to_end([verb, "--help"])
+    assert code == 0
+    assert "Usage: smart-context" in out

@@ -1,11 +1,10 @@
 """Named contexts from end to end: over the socket, in the request, and on the command line."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
+from tests.preloaded import run_to_end
 from tests.serving import serving
 from tests.vaults import KEY, about, write_chat
 
@@ -39,15 +38,10 @@ def test_an_attached_context_is_in_the_request_behind_marks_it_cannot_close(
 
 
 def test_the_command_line_shows_the_prompt_with_its_contexts_to_the_byte(house, endpoint):
-    command = [sys.executable, "-m", "smart_context", "filter", "c", "--show-prompt"]
-    shown = subprocess.run(
-        [*command, "--vault", str(house.vault), "-m", "sunny?", "--format", "json"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    command = ["filter", "c", "--show-prompt", "-m", "sunny?", "--format", "json"]
+    _, shown, _ = run_to_end([*command, "--vault", house.vault])
     house.ask("chat.send", chat_id="c", message="sunny?")
-    assert json.loads(shown.stdout) == prompt_of(endpoint)
+    assert json.loads(shown) == prompt_of(endpoint)
 
 
 def test_other_clients_hear_of_it_and_the_same_notes_give_the_same_request(house, client, endpoint):

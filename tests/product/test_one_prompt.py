@@ -6,15 +6,14 @@ context, attached files, a role with its template and files, a summary and tools
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 
 from smart_context.chat.compaction import summary_message
 from smart_context.chat.messages import MessageId
-from tests.patience import PATIENCE_S
+from tests.preloaded import run_to_end
 from tests.serving import serving
+from tests.trusting import trust
 from tests.vaults import about, write_chat
 
 CHAT = "everything"
@@ -93,31 +92,20 @@ def run(vault_with_everything, environ):
     """The command line, on the vault."""
 
     def command(*arguments):
-        done = subprocess.run(
-            [sys.executable, "-m", "smart_context", *arguments, "--vault", "."],
+        code, out, err = run_to_end(
+            [*arguments, "--vault", "."],
             cwd=vault_with_everything,
             env={**os.environ, **environ},
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            timeout=PATIENCE_S,
-            check=False,
         )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        assert code == 0, err
+        return out
 
     return command
 
 
 @pytest.fixture
 def client(vault_with_everything, environ, run):
-    subprocess.run(
-        [sys.executable, "-m", "smart_context", "trust", str(vault_with_everything), "--yes"],
-        env={**os.environ, **environ},
-        capture_output=True,
-        timeout=PATIENCE_S,
-        check=True,
-    )
+    trust(vault_with_everything, environ["XDG_CONFIG_HOME"])
     with serving(vault_with_everything, env=environ) as server, server.connect() as connected:
         connected.upload = lambda name, content: server.request(
             "POST", "/api/files", content, {"X-File-Name": name}

@@ -2,15 +2,14 @@
 
 import json
 import signal
-import subprocess
-import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
 
 from tests.fake_openai import held
-from tests.patience import PATIENCE_S
+from tests.preloaded import run_to_end
 from tests.serving import serving
 from tests.vaults import KEY, about, read_chat, write_chat
 
@@ -53,19 +52,14 @@ def half_answered(client, endpoint, gate):
 
 
 def run_all(verbs, vault):
-    """Run commands next to each other; gives what went wrong in words."""
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-m", "smart_context", *verb, "--vault", str(vault)]
-            if verb[0] != "doctor"
-            else [sys.executable, "-m", "smart_context", "doctor", str(vault)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for verb in verbs
-    ]
-    return [process.communicate(timeout=PATIENCE_S)[0] for process in processes]
+    """Run commands next to each other; gives what each printed, and its errors."""
+    with ThreadPoolExecutor(len(verbs)) as threads:
+        ended = threads.map(lambda verb: run_to_end(placed(verb, vault)), verbs)
+        return [out + err for _, out, err in ended]
+
+
+def placed(verb, vault):
+    return [*verb, vault] if verb[0] == "doctor" else [*verb, "--vault", vault]
 
 
 def test_commands_beside_a_streaming_server_leave_its_answer_to_it(configured, endpoint, gate):

@@ -1,7 +1,6 @@
 import os
 import shutil
 import subprocess
-import sys
 
 import pytest
 
@@ -9,6 +8,7 @@ from smart_context.packing import ContextPacker, RoleConfig, RoleContext
 from smart_context.packing.git.changes import GitChanges
 from tests.packing.repositories import ATTACKS, git, make_repository, set_trap
 from tests.patience import PATIENCE_S
+from tests.preloaded import run_to_end
 
 REVIEW = RoleConfig(
     "r",
@@ -405,9 +405,7 @@ def test_the_command_line_runs_no_program_of_a_repository(tmp_path):
     trap = set_trap(tmp_path)
     ATTACKS["a filter"](trap)
     ATTACKS["a file system monitor"](trap)
-    command = [sys.executable, "-m", "smart_context", "pack", "--role", "reviewer"]
-    done = subprocess.run(
-        [*command, "--repo", str(trap.root)], capture_output=True, text=True, check=True
-    )
-    assert "+staged" in done.stdout
+    code, out, _ = run_to_end(["pack", "--role", "reviewer", "--repo", trap.root])
+    assert code == 0
+    assert "+staged" in out
     assert not trap.is_sprung()
