@@ -41,11 +41,11 @@ def loaded():
     return embedded.load(files.FOLDER)
 
 
-@pytest.fixture
-async def embedder():
+@pytest.fixture(scope="module")
+def embedder():
     made = EmbeddedEmbedder()
     yield made
-    await made.aclose()
+    asyncio.run(made.aclose())
 
 
 async def test_similarities_are_those_of_the_original_weights(embedder):
