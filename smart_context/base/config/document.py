@@ -1,6 +1,7 @@
 """A TOML file as text, values and lines, read with one kind of error."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,9 +9,10 @@ from typing import Any
 import tomli
 
 from smart_context.base.config.lines import KeyPath, lines_of_keys
+from smart_context.base.config.table import Faults, Table
 from smart_context.base.disk.folders import NotPlain, TooLarge, read_inside
 from smart_context.base.disk.places import Place, place_of
-from smart_context.base.errors import Fault
+from smart_context.base.errors import ConfigInvalid, Fault
 
 MAX_BYTES = 1 << 20
 
@@ -48,6 +50,25 @@ def read_toml(path: Path | Place, *, may_be_link: bool = False) -> TomlDocument:
         TomlUnreadable: If it is too large, can't be read, is not UTF-8 or not TOML.
     """
     return parse_toml(_read_text(path, may_be_link=may_be_link))
+
+
+@contextmanager
+def settings_in(path: Path, *, may_be_link: bool = False) -> Iterator[Table]:
+    """The top table of a settings file, empty if it is missing; faults are raised at the end.
+
+    Raises:
+        ConfigInvalid: With every fault and its line.
+    """
+    try:
+        document = read_toml(path, may_be_link=may_be_link)
+    except FileNotFoundError:
+        document = TomlDocument(values={}, lines={})
+    except TomlUnreadable as error:
+        raise ConfigInvalid(path, [error.fault]) from error
+    faults = Faults(document.lines)
+    yield Table(document.values, (), faults)
+    if listed := faults.listed():
+        raise ConfigInvalid(path, listed)
 
 
 def parse_toml(text: str) -> TomlDocument:

@@ -7,16 +7,13 @@ endpoints only once the user trusts them.
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from smart_context.base.config.document import TomlUnreadable, read_toml
+from smart_context.base.config.document import settings_in
 from smart_context.base.config.endpoints import Endpoints, read_endpoints
-from smart_context.base.config.table import Faults, Table
-from smart_context.base.config.vault import keys_with_secrets
-from smart_context.base.errors import ConfigInvalid
+from smart_context.base.config.table import Table
+from smart_context.base.config.vault import refuse_secrets
 
 USER_CONFIG_NAME = "config.toml"
 ROLES_FOLDER = "roles"
-
-_SECRET_FOUND = "holds what looks like an API key (not shown); keys are never kept here"  # noqa: S105 - words, no secret
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,24 +35,13 @@ def read_user_config(folder: Path) -> UserConfig:
     Raises:
         ConfigInvalid: With every fault and its line.
     """
-    path = folder / USER_CONFIG_NAME
-    try:
-        document = read_toml(path, may_be_link=True)
-    except FileNotFoundError:
-        return UserConfig(roles=folder / ROLES_FOLDER)
-    except TomlUnreadable as error:
-        raise ConfigInvalid(path, [error.fault]) from error
-    faults = Faults(document.lines)
-    top = Table(document.values, (), faults)
-    top.allow(("llm", "roles"))
-    config = UserConfig(
-        endpoints=read_endpoints(top.table("llm")),
-        roles=_read_roles_folder(top.table("roles"), folder),
-    )
-    for key in keys_with_secrets(document.values, ()):
-        faults.add(key, _SECRET_FOUND)
-    if found_faults := faults.listed():
-        raise ConfigInvalid(path, found_faults)
+    with settings_in(folder / USER_CONFIG_NAME, may_be_link=True) as top:
+        top.allow(("llm", "roles"))
+        config = UserConfig(
+            endpoints=read_endpoints(top.table("llm")),
+            roles=_read_roles_folder(top.table("roles"), folder),
+        )
+        refuse_secrets(top)
     return config
 
 

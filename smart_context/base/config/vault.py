@@ -8,13 +8,12 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from types import MappingProxyType
 from typing import Any
 
-from smart_context.base.config.document import TomlDocument, TomlUnreadable, read_toml
+from smart_context.base.config.document import settings_in
 from smart_context.base.config.endpoints import Endpoints, EndpointSettings, read_endpoints
 from smart_context.base.config.lines import KeyPath
 from smart_context.base.config.settings import ENABLED, SettingSpec, read_settings
-from smart_context.base.config.table import Faults, Table, found, looks_secret
+from smart_context.base.config.table import Table, found, looks_secret
 from smart_context.base.disk.places import Place, place_below
-from smart_context.base.errors import ConfigInvalid
 
 CONFIG_NAME = ".vault.toml"
 
@@ -82,13 +81,20 @@ def read_config(
     """
     root = root.resolve()
     path = root / CONFIG_NAME
-    try:
-        document = read_toml(path)
-    except FileNotFoundError:
-        return _read(root, TomlDocument(values={}, lines={}), plugin_settings)
-    except TomlUnreadable as error:
-        raise ConfigInvalid(path, [error.fault]) from error
-    return _read(root, document, plugin_settings, path)
+    with settings_in(path) as top:
+        top.allow(("vault", "llm", "plugins"))
+        vault = top.table("vault")
+        vault.allow(("name", "memory_dir"))
+        config = VaultConfig(
+            root=root,
+            name=vault.text("name", root.name or "Vault", max_chars=200),
+            memory_dir=_read_memory_dir(vault, root),
+            plugins=_read_plugins(top.table("plugins"), root, plugin_settings),
+            path=path if path.exists() else None,
+            named=read_endpoints(top.table("llm")),
+        )
+        refuse_secrets(top)
+    return config
 
 
 def read_memory_dir(root: Path) -> Path:
@@ -98,44 +104,8 @@ def read_memory_dir(root: Path) -> Path:
         ConfigInvalid: If `.vault.toml` can't be read, or the folder's name is at fault.
     """
     root = root.resolve()
-    path = root / CONFIG_NAME
-    try:
-        document = read_toml(path)
-    except FileNotFoundError:
-        document = TomlDocument(values={}, lines={})
-    except TomlUnreadable as error:
-        raise ConfigInvalid(path, [error.fault]) from error
-    faults = Faults(document.lines)
-    folder = _read_memory_dir(Table(document.values, (), faults).table("vault"), root)
-    if found_faults := faults.listed():
-        raise ConfigInvalid(path, found_faults)
-    return folder
-
-
-def _read(
-    root: Path,
-    document: TomlDocument,
-    plugin_settings: Mapping[str, Mapping[str, SettingSpec]],
-    path: Path | None = None,
-) -> VaultConfig:
-    faults = Faults(document.lines)
-    top = Table(document.values, (), faults)
-    top.allow(("vault", "llm", "plugins"))
-    vault = top.table("vault")
-    vault.allow(("name", "memory_dir"))
-    config = VaultConfig(
-        root=root,
-        name=vault.text("name", root.name or "Vault", max_chars=200),
-        memory_dir=_read_memory_dir(vault, root),
-        plugins=_read_plugins(top.table("plugins"), root, plugin_settings),
-        path=path,
-        named=read_endpoints(top.table("llm")),
-    )
-    for key in keys_with_secrets(document.values, ()):
-        faults.add(key, "holds what looks like an API key (not shown); keys are never kept here")
-    if found_faults := faults.listed():
-        raise ConfigInvalid(root / CONFIG_NAME, found_faults)
-    return config
+    with settings_in(root / CONFIG_NAME) as top:
+        return _read_memory_dir(top.table("vault"), root)
 
 
 def _read_memory_dir(vault: Table, root: Path) -> Path:
@@ -202,15 +172,21 @@ def _known_part(
     return enabled
 
 
-def keys_with_secrets(value: object, path: KeyPath) -> Iterator[KeyPath]:
-    """The paths of strings that look like API keys; endpoints check their own."""
+def refuse_secrets(top: Table) -> None:
+    """Note every string that looks like an API key; endpoints check their own."""
+    for key in _keys_with_secrets(top.values, ()):
+        fault = "holds what looks like an API key (not shown); keys are never kept here"
+        top.faults.add(key, fault)
+
+
+def _keys_with_secrets(value: object, path: KeyPath) -> Iterator[KeyPath]:
     if path[:1] == ("llm",) and path[-1] in {"base_url", "api_key_env"}:
         return
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            yield from keys_with_secrets(inner, (*path, name))
+            yield from _keys_with_secrets(inner, (*path, name))
     elif isinstance(value, list):
-        if any(list(keys_with_secrets(inner, path)) for inner in value):
+        if any(list(_keys_with_secrets(inner, path)) for inner in value):
             yield path
     elif isinstance(value, str) and looks_secret(value):
         yield path
