@@ -1,1 +1,1 @@
-"""The OpenAI-compatible gateway: clients of others, steered by the panel."""
+"""The OpenAI-compatible gateway: other programs, steered by the panel."""

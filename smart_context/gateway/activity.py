@@ -1,4 +1,4 @@
-"""Which clients have asked, and how it went, since the server started."""
+"""Which clients have sent requests since the server started, and with what result."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,14 +12,14 @@ MAX_CLIENTS = 256
 
 @dataclass(slots=True, kw_only=True)
 class ClientActivity:
-    """What one client of one key has done.
+    """The requests of one client with one key.
 
     Attributes:
         key: The name of its key.
-        client: The program, as far as it can be told.
-        last_at: When it last asked, ISO 8601 in UTC.
-        requests: How often it asked.
-        error: What went wrong with its last request; empty if nothing did.
+        client: The program, as far as its headers tell.
+        last_at: The time of its last request, ISO 8601 in UTC.
+        requests: The number of its requests.
+        error: Why its last request failed; empty if it did not.
         chat_id: The chat of its last request; empty if it had none.
     """
 
@@ -31,7 +31,7 @@ class ClientActivity:
     chat_id: str = ""
 
     def to_dict(self) -> JsonObject:
-        """As clients of the page get it."""
+        """The JSON object for the page."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
@@ -42,7 +42,7 @@ class Activity:
         self._known: LRUCache[tuple[str, str], ClientActivity] = LRUCache(MAX_CLIENTS)
 
     def asked(self, key: str, client: str, chat_id: str) -> ClientActivity:
-        """Note a request; its outcome is to be set."""
+        """Count a request; the caller adds its outcome."""
         known = self._known.get((key, client)) or ClientActivity(key=key, client=client)
         known.last_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         known.requests += 1
@@ -51,6 +51,6 @@ class Activity:
         return known
 
     def all(self) -> list[JsonObject]:
-        """All of them, the one that asked last first."""
+        """All clients, the last active first."""
         known = sorted(self._known.values(), key=lambda client: client.last_at, reverse=True)
         return [client.to_dict() for client in known]

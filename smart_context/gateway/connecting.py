@@ -1,4 +1,4 @@
-"""What to set in each client, so that it talks to the gateway."""
+"""The settings of each client that connect it to the gateway."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ class ClientSetup:
     """How one client is connected.
 
     Attributes:
-        name: What people call it.
+        name: Its usual name.
         where: Where the lines go.
         lines: The settings; `{base_url}`, `{key}` and `{model}` are to be filled in.
-        chat_id: What the client sends to tell its chats apart, or that it sends nothing.
+        chat_id: How the client tells its chats apart, in words.
     """
 
     name: str
@@ -121,4 +121,4 @@ CLIENTS: Mapping[str, ClientSetup] = {
         'const model = openai("{model}");',
     ),
 }
-"""By the name that `smart-context connect` takes."""
+"""By the name for `smart-context connect`."""

@@ -1,1 +1,1 @@
-"""What comes back: a provider's answer read on the side, and our own answers."""
+"""Answers: a provider's, read while it passes, and our own."""

@@ -1,17 +1,17 @@
-"""Reads server-sent events on the side, while their bytes go on as they came."""
+"""Reads server-sent events while their bytes are passed on unchanged."""
 
 import re
 import zlib
 from collections.abc import Callable, Iterator
 
 LARGEST_EVENT = 32 << 20
-"""An event that is larger goes on to the client, but is not read."""
+"""Larger events are passed on, but not read."""
 
 _LINE_END = re.compile(rb"\r\n|\n|\r(?!\Z)")
 
 
 class EventReader:
-    """Gives the data of each event once it is whole."""
+    """Gives the data of each complete event."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
@@ -19,7 +19,7 @@ class EventReader:
         self._size = 0
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """The events that end in this chunk, without comments and other fields."""
+        """The data of the events that end in this chunk; other fields are skipped."""
         if b"\r" in chunk or self._rest.endswith(b"\r"):
             yield from self._feed_any(chunk)
         else:
@@ -48,7 +48,7 @@ class EventReader:
             self._rest = bytearray(last)
 
     def close(self) -> Iterator[bytes]:
-        """The event that the stream ended in, if it has one."""
+        """The event that the end of the stream completes, if there is one."""
         yield from self._line(bytes(self._rest).rstrip(b"\r"))
         yield from self._line(b"")
         self._rest.clear()
@@ -66,11 +66,11 @@ class EventReader:
 
 
 Decoder = Callable[[bytes], bytes]
-"""Undoes what a provider has compressed, chunk by chunk."""
+"""Decompresses a provider's answer, chunk by chunk."""
 
 
 def decoder(encoding: str) -> Decoder | None:
-    """What undoes a `Content-Encoding`; `None` for one that we can't read."""
+    """The decompressor for a `Content-Encoding`; `None` for an unknown one."""
     name = encoding.strip().lower()
     if name in {"", "identity"}:
         return _as_it_is

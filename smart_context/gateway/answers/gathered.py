@@ -1,4 +1,4 @@
-"""What a provider's answer says, gathered while it passes: for the chat and for the receipt."""
+"""Gathers a provider's answer while it passes, for the chat and the receipt."""
 
 import json
 from collections import defaultdict
@@ -13,12 +13,12 @@ from smart_context.gateway.requests.units import call_part, content_parts
 from smart_context.llm.models import Usage
 
 LARGEST_BODY = 64 << 20
-"""A JSON answer that is larger goes on to the client, but is not read."""
+"""Larger JSON answers are passed on, but not read."""
 
 
 @dataclass(slots=True)
 class Choice:
-    """One of the answers that were asked for."""
+    """One of the requested answers."""
 
     texts: list[str] = field(default_factory=list)
     thoughts: list[str] = field(default_factory=list)
@@ -27,7 +27,7 @@ class Choice:
 
     @property
     def text(self) -> str:
-        """What was said."""
+        """Its text."""
         return "".join(self.texts)
 
     @property
@@ -38,7 +38,7 @@ class Choice:
         return tuple(str(part["tool_call_id"]) for part in parts if part.get("tool_call_id"))
 
     def content(self) -> str | tuple[Part, ...]:
-        """What a chat stores of it."""
+        """The content that a chat stores."""
         if self.parts is not None:
             return self.parts
         thought = "".join(self.thoughts)
@@ -55,12 +55,12 @@ class Gathered:
     """An answer as far as it has come.
 
     Attributes:
-        choices: By their number; an answer has one unless more were asked for.
-        usage: Tokens that the provider counted, where it says so.
+        choices: By their number; there is one unless more were requested.
+        usage: Tokens as the provider counted them; `None` if it did not say.
         response: The provider's id of the response.
-        error: What went wrong in the middle of it; empty if nothing did.
-        is_whole: The provider has ended it.
-        model: Who says to have answered.
+        error: What broke it off; empty if nothing did.
+        is_whole: The provider has sent its end.
+        model: The model that answered, as the provider names it.
     """
 
     def __init__(self) -> None:
@@ -73,11 +73,11 @@ class Gathered:
 
     @property
     def first(self) -> Choice:
-        """The answer that the chat goes on with."""
+        """The choice that continues the chat."""
         return self.choices[min(self.choices, default=0)]
 
     def take(self, event: object) -> str:
-        """Take up an event's object, or a whole answer; gives the new text of the first choice."""
+        """Add an event's object, or a whole answer; returns the first choice's new text."""
         if not isinstance(event, Mapping):
             return ""
         if "choices" in event:
@@ -134,7 +134,7 @@ class Gathered:
         return ""
 
     def _item(self, choice: Choice, item: Mapping[str, Any]) -> None:
-        """Keep a tool call, in case the stream breaks before the whole response comes."""
+        """Keep a tool call, in case the stream breaks before the complete response."""
         for unit in response_units([item]):
             for part in unit.content if not isinstance(unit.content, str) else ():
                 if part.get("type") == "tool_call":
@@ -174,18 +174,18 @@ class Gathered:
 
 
 class StreamGatherer:
-    """Gathers an answer that comes in events."""
+    """Gathers an answer that is streamed in events."""
 
     def __init__(self) -> None:
         self.answer = Gathered()
         self._events = EventReader()
 
     def feed(self, chunk: bytes) -> str:
-        """Take up bytes of the stream; gives the new text of the first choice."""
+        """Add bytes of the stream; returns the first choice's new text."""
         return "".join(self._taken(data) for data in self._events.feed(chunk))
 
     def close(self) -> str:
-        """The stream has ended."""
+        """End the stream; returns the first choice's new text."""
         return "".join(self._taken(data) for data in self._events.close())
 
     def _taken(self, data: bytes) -> str:
@@ -196,20 +196,20 @@ class StreamGatherer:
 
 
 class BodyGatherer:
-    """Gathers an answer that comes in one piece."""
+    """Gathers an answer that is sent as one body."""
 
     def __init__(self) -> None:
         self.answer = Gathered()
         self._body = bytearray()
 
     def feed(self, chunk: bytes) -> str:
-        """Take up bytes of the body."""
+        """Add bytes of the body; returns no text until all is there."""
         if len(self._body) <= LARGEST_BODY:
             self._body += chunk
         return ""
 
     def close(self) -> str:
-        """The body has ended."""
+        """End the body; returns the first choice's text."""
         return self.answer.take(_parsed(bytes(self._body)))
 
 

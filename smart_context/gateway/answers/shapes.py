@@ -1,4 +1,4 @@
-"""Our own answers in the shapes of the API, streamed or not."""
+"""Builds our own answers as the API has them, streamed or not."""
 
 import json
 import secrets
@@ -13,11 +13,11 @@ DONE = b"data: [DONE]\n\n"
 
 @dataclass(slots=True, kw_only=True)
 class OwnAnswer:
-    """An answer that we give ourselves, in the shape of a kind of request.
+    """An answer of our own, as the requested API has it.
 
     Attributes:
-        kind: Which API the client speaks.
-        model: Who answers.
+        kind: The API that the client uses.
+        model: The model that answers.
         created: In seconds since 1970.
         id: Names the response.
     """
@@ -34,7 +34,7 @@ class OwnAnswer:
         self._message_id = f"msg_{secrets.token_hex(12)}"
 
     def whole(self, text: str, usage: tuple[int, int]) -> bytes:
-        """The answer in one piece."""
+        """The answer as one body."""
         if self.kind == "responses":
             return _json(self._response("completed", text, usage))
         message = {"role": "assistant", "content": text, "refusal": None}
@@ -42,7 +42,7 @@ class OwnAnswer:
         return _json({**self._completion("chat.completion"), "choices": [choice]} | _used(usage))
 
     def begin(self) -> bytes:
-        """What a stream begins with."""
+        """The first events of a stream."""
         if self.kind == "chat":
             return self._chunk({"role": "assistant", "content": ""})
         response = self._response("in_progress", None, None)
@@ -63,7 +63,7 @@ class OwnAnswer:
         return self._event("response.output_text.delta", **self._at(), delta=text, logprobs=[])
 
     def end(self, text: str, usage: tuple[int, int], *, with_usage: bool) -> Iterator[bytes]:
-        """What a stream ends with."""
+        """The last events of a stream."""
         if self.kind == "chat":
             yield self._chunk({}, "stop")
             if with_usage:

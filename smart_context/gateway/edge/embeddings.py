@@ -1,4 +1,4 @@
-"""Vectors of the embedded model, in the API's shape."""
+"""Vectors of the embedded model, as the API has them."""
 
 import base64
 import json

@@ -16,7 +16,7 @@ _KINDS: Mapping[int, str] = {
 
 
 class GatewayError(Exception):
-    """A request that we don't answer.
+    """A request that is refused, or failed.
 
     Attributes:
         status: The HTTP status.
@@ -43,16 +43,16 @@ class GatewayError(Exception):
         return json.dumps({"error": error}).encode()
 
     def response(self) -> Response:
-        """The error as an answer of its own."""
+        """The error as a response."""
         return Response(self.body(), self.status, media_type="application/json")
 
     def event(self) -> bytes:
-        """The error in the middle of a stream."""
+        """The error as an event of a stream."""
         return b"data: " + self.body() + b"\n\n"
 
 
 def with_hint(body: bytes, hint: str) -> bytes:
-    """A provider's error with a hint added to its message; any other body as it is."""
+    """A provider's error with a hint added to its message; other bodies unchanged."""
     try:
         answer = json.loads(body)
         error = answer["error"]

@@ -48,7 +48,7 @@ class Gateway:
 
     Args:
         host: The vault that is served.
-        parts: What exchanges are made with.
+        parts: The parts that exchanges share.
         key_of: The name of the key that a request was let in by.
         upstream: The connections to providers.
 
@@ -74,7 +74,7 @@ class Gateway:
         return [Route("/v1", self), Route("/v1/{path:path}", self)]
 
     async def close(self) -> None:
-        """End the answers that are under way, saving what has come of them."""
+        """End the running answers, and save what has arrived of them."""
         self._stopping.set()
         if self._running:
             await asyncio.wait(self._running, timeout=STOP_S)
@@ -192,7 +192,7 @@ class Gateway:
         )
 
     async def _asked(self, endpoint: EndpointSettings, path: str) -> bytes | None:
-        """What the provider says; `None` if it can't be asked, or says no."""
+        """The provider's answer; `None` if it can't be reached, or refuses."""
         call = Call(endpoint=endpoint, method="GET", path=path, headers={})
         try:
             answer = await self._upstream.send(call)
@@ -262,7 +262,7 @@ def make_gateway(host: Host, key_of: KeyOf) -> Gateway:
 
 
 def _explained(error: Exception) -> GatewayError:
-    """An error of any part of ours as the client is told."""
+    """The client's error for an error of any of our parts."""
     if isinstance(error, GatewayError):
         return error
     if isinstance(error, BodyRefused):

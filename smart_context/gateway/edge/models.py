@@ -1,4 +1,4 @@
-"""Which models there are, and where each is."""
+"""The models that clients may request, and the endpoint of each."""
 
 import json
 from typing import Any

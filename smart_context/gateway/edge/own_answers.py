@@ -1,4 +1,4 @@
-"""Answers that we give ourselves: in a chat of the vault's, or with no provider."""
+"""Our own answers: in a chat of the vault, or without a provider."""
 
 import asyncio
 import time
@@ -31,7 +31,7 @@ Headers = list[tuple[bytes, bytes]]
 
 
 class OwnAnswers:
-    """Answers in the API's shape without a provider's.
+    """Answers requests without passing them to a provider.
 
     Args:
         host: The vault that is served.
@@ -77,10 +77,10 @@ class OwnAnswers:
         exchange.ends()
 
     async def of_chat(self, incoming: Incoming, presence: Presence, send: Send) -> None:
-        """Take a turn in a chat of the vault's: the history is ours.
+        """Run a turn in a chat of the vault, with the vault's own history.
 
         Raises:
-            GatewayError: If there is no such chat, or nothing is asked.
+            GatewayError: If there is no such chat, or the request has no question.
         """
         name = incoming.model.partition(":")[2]
         chat_id = await self._known(name)
@@ -117,7 +117,7 @@ class OwnAnswers:
         )
 
     async def _turn_pieces(self, chat_id: str, text: str, *, is_stream: bool) -> AsyncIterator[str]:
-        """The text of a turn's answer as it comes."""
+        """The text of a turn's answer, piece by piece."""
         arrived: asyncio.Queue[str | None] = asyncio.Queue()
 
         def listen(event: str, payload: Mapping[str, Any]) -> None:
@@ -145,9 +145,9 @@ class OwnAnswers:
 
 
 class _BegunTurn:
-    """The turn that a request for a chat of the vault's has begun.
+    """The turn that a request for a chat of the vault started.
 
-    A chat has one turn at a time, so the last that began there is the one that answers.
+    A chat has one turn at a time, so the last one that started is the one that answers.
     """
 
     def __init__(self, chat_id: ChatId, incoming: Incoming) -> None:
@@ -156,12 +156,12 @@ class _BegunTurn:
         self._turn: Turn | None = None
 
     async def note(self, turn: Turn) -> None:
-        """Keep the turn if it is of the chat."""
+        """Remember the turn if it is in the chat."""
         if turn.chat_id == self._chat_id:
             self._turn = turn
 
     def headers(self) -> Headers:
-        """What the answer carries: the chat, the turn, how much came and how much was sent."""
+        """Headers of the answer: chat, turn, messages received and messages sent."""
         headers = {"chat": self._chat_id, "in": str(self._came)}
         if self._turn is not None:
             headers |= {"receipt": self._turn.id, "out": str(len(self._turn.sent))}
@@ -169,7 +169,7 @@ class _BegunTurn:
 
 
 def _rest(answer: Message | None, said: str) -> str:
-    """What of a stored answer has not been said yet."""
+    """The part of a stored answer that was not sent yet."""
     if answer is None:
         return ""
     return answer.text.removeprefix(said) if answer.text.startswith(said) else ""
@@ -178,7 +178,7 @@ def _rest(answer: Message | None, said: str) -> str:
 async def give_text(
     text: str, incoming: Incoming, presence: Presence, send: Send, headers: Headers
 ) -> None:
-    """Send a text as the answer, in the shape that was asked for."""
+    """Send a text as the answer, streamed if that was requested."""
     own = OwnAnswer(kind=incoming.kind, model=incoming.model, created=int(time.time()))
     await presence.during(_give(own, _one(text), incoming, 0, send, lambda: headers))
 
@@ -195,7 +195,7 @@ async def _give(
     send: Send,
     headers: Callable[[], Headers],
 ) -> None:
-    """Send an answer in the shape that was asked for."""
+    """Send an answer, streamed if that was requested."""
     texts: list[str] = []
     if not incoming.is_stream:
         texts = [piece async for piece in pieces]

@@ -1,4 +1,4 @@
-"""Work that is cancelled when nobody waits for it any longer."""
+"""Cancels work that nobody waits for any longer."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -14,10 +14,10 @@ class Unwanted(Exception):
 
 
 class Presence:
-    """Whether a client is still there, and the server still runs.
+    """Watches whether the client is still connected and the server runs.
 
     Args:
-        receive: Tells when the client has gone; its body was read.
+        receive: Reports when the client disconnects; its body was read.
         stopping: Set when the server stops.
     """
 
@@ -28,7 +28,7 @@ class Presence:
         )
 
     async def during(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of work, which is cancelled once nobody wants it.
+        """The result of work, which is cancelled once nobody waits for it.
 
         Raises:
             Unwanted: If it was cancelled for that.

@@ -1,4 +1,4 @@
-"""Answers of a provider's: the request goes there, the answer comes back as it is."""
+"""A provider's answers: passes the request on, and the answer back unchanged."""
 
 import asyncio
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from smart_context.gateway.turns.outcome import Outcome, TurnAborted, finished
 
 MAX_SHORT_BYTES = 8 << 20
 SAVED_WITHIN_S = 1.0
-"""How long the end of a body waits until the answer is saved."""
+"""Longest time that the end of a body waits for the answer to be saved."""
 
 _ERROR, _NOT_FOUND, _ABORTED = 400, 404, 422
 _NO_RESPONSES = (
@@ -29,7 +29,7 @@ _NO_RESPONSES = (
 
 @dataclass(slots=True)
 class _Ending:
-    """How it ended, as far as is known."""
+    """How the answer ended, as far as is known."""
 
     gathered: Gathered
     error: str = ""
@@ -62,7 +62,7 @@ async def provide(
     presence: Presence,
     send: Send,
 ) -> None:
-    """Send a request on and its answer back; what comes of it is kept in the chat."""
+    """Pass a request on and its answer back; the chat keeps the answer."""
     ending = _Ending(Gathered())
     try:
         sent = await exchange.begin()
@@ -94,7 +94,7 @@ async def provide(
 
 
 async def _finish(exchange: Exchange, ending: _Ending, send: Send) -> None:
-    """Save what came, then end the body: whoever has seen the end finds the chat as it is."""
+    """Save the answer, then end the body: a client that has seen the end finds it in the chat."""
     saving = asyncio.ensure_future(exchange.finish(ending.outcome()))
     await asyncio.wait([saving], timeout=SAVED_WITHIN_S)
     if ending.needs_end:
@@ -124,7 +124,7 @@ async def _ask(
 
 
 async def send_whole(send: Send, status: int, body: bytes, headers: RawHeaders) -> None:
-    """Send an answer of JSON in one piece."""
+    """Send a JSON answer as one body."""
     every = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": [*every, *headers]})
     await send({"type": "http.response.body", "body": body})

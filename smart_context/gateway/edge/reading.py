@@ -8,16 +8,16 @@ from smart_context.gateway.edge.errors import GatewayError
 from smart_context.gateway.requests.body import MAX_BODY_BYTES
 
 PATIENCE_S = 30.0
-"""How long the next part of a body may take."""
+"""Longest wait for the next part of a body."""
 
 MAX_DROPPED_BYTES = 4 * MAX_BODY_BYTES
-"""How much of a body that is too large is read and dropped, so that its sender gets an answer."""
+"""Most bytes of a body too large that are read, so that its sender gets an answer."""
 
 _TOO_LARGE = 413
 
 
 def headers_of(scope: Scope) -> dict[str, str]:
-    """The headers by names in lower case; of one that comes twice, the last."""
+    """The headers by lower-case name; of repeated ones, the last."""
     return {
         name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]
     }
@@ -27,7 +27,7 @@ async def read_bytes(receive: Receive) -> bytes:
     """A request's body.
 
     Raises:
-        GatewayError: If it is too large, or does not come.
+        GatewayError: If it is too large, or does not arrive in time.
     """
     body = bytearray()
     size = 0
@@ -53,7 +53,7 @@ async def read_bytes(receive: Receive) -> bytes:
 
 
 class ClientGone(Exception):
-    """The client has closed its connection: nobody is there to be answered."""
+    """The client has closed its connection; nobody waits for an answer."""
 
 
 def _too_large() -> GatewayError:

@@ -1,4 +1,4 @@
-"""Passes a provider's answer on to the client, and reads it on the side."""
+"""Passes a provider's answer on to the client, and reads it in passing."""
 
 from collections.abc import Callable
 from contextlib import aclosing, suppress
@@ -15,7 +15,7 @@ RawHeaders = list[tuple[bytes, bytes]]
 
 
 class Relay:
-    """One answer on its way.
+    """One answer that is passed on.
 
     Args:
         answer: The provider's.
@@ -44,13 +44,13 @@ class Relay:
 
     @property
     def gathered(self) -> Gathered:
-        """What the answer says, as far as it has come."""
+        """The answer, as far as it has arrived."""
         return self._gatherer.answer
 
     async def run(self, send: Send) -> bool:
-        """Pass on everything but the end; gives whether there is to be one.
+        """Pass on everything but the end; returns whether the end may follow.
 
-        A body that broke off has no end, so that the client sees that it is not whole.
+        A body that broke off gets no end, so the client sees that it is incomplete.
         """
         try:
             return await self._pass_on(send)
@@ -98,7 +98,7 @@ async def end(send: Send) -> None:
 
 
 async def read_all(answer: Answer, most_bytes: int) -> bytes:
-    """A short body as a whole, without compression; the connection is closed."""
+    """All of a short body, decompressed; closes the connection."""
     decode = decoder(answer.encoding)
     body = bytearray()
     try:

@@ -1,16 +1,16 @@
-"""Joins what has come at once: an answer of many small pieces costs one write for all of them."""
+"""Joins small pieces that arrive together, so that they cost one write."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 
 MOST_BYTES = 256 << 10
-"""What may wait for a slow client before the provider has to wait, too."""
+"""Most bytes that wait for a slow client; then the provider waits, too."""
 
 
 async def together(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
-    """The bytes of `chunks`, as they come, in as few pieces as they can be passed on in.
+    """The bytes of `chunks` as they arrive, in as few pieces as possible.
 
-    A piece that comes alone is passed on alone and at once. Close it, so that nothing more is read.
+    A piece that arrives alone is passed on at once. Close the generator to stop reading.
     """
     waiting = _Waiting()
     reading = asyncio.create_task(_read(chunks, waiting))
@@ -27,14 +27,14 @@ async def _read(chunks: AsyncIterator[bytes], waiting: "_Waiting") -> None:
     try:
         async for chunk in chunks:
             waiting.put(chunk)
-            if waiting.is_full:  # else read on without a pause, as long as there is something
+            if waiting.is_full:  # a slow client slows the provider down
                 await waiting.has_room()
     finally:
         waiting.end()
 
 
 class _Waiting:
-    """Bytes that have come and were not passed on yet."""
+    """Bytes that have arrived and were not passed on yet."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
@@ -64,7 +64,7 @@ class _Waiting:
         return piece
 
     async def has_more(self) -> bool:
-        """Wait for bytes; false at the end."""
+        """Wait for bytes; returns False at the end."""
         while not self._pieces and not self._is_over:
             self._changed.clear()
             await self._changed.wait()

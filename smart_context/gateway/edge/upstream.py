@@ -1,4 +1,4 @@
-"""The connection to a provider: bytes go there and come back as they are."""
+"""The connection to a provider; bytes pass unchanged in both directions."""
 
 import asyncio
 import importlib
@@ -43,8 +43,8 @@ class Call:
         method: The HTTP method.
         path: Below the base URL, with a query if there is one: `/chat/completions`.
         body: What is sent.
-        headers: What the client sent along, by names in lower case.
-        kind: What to call the model in errors.
+        headers: The client's headers, by lower-case name.
+        kind: The name of the model's category in errors.
     """
 
     endpoint: EndpointSettings
@@ -56,13 +56,13 @@ class Call:
 
 
 class Answer:
-    """A provider's answer, of which status and headers are there.
+    """A provider's answer whose status and headers have arrived.
 
     Attributes:
         status: The HTTP status.
-        headers: Those that the client gets, in order.
+        headers: The headers to pass on, in order.
         encoding: How the body is compressed; empty if it is not.
-        is_stream: It comes in server-sent events.
+        is_stream: Its body is server-sent events.
     """
 
     def __init__(self, call: Call, response: "httpx.Response", closing: AsyncExitStack) -> None:
@@ -79,7 +79,7 @@ class Answer:
         self._closing = closing
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """The body's bytes as they come.
+        """The body's bytes as they arrive.
 
         Raises:
             GatewayError: If the connection breaks.
@@ -92,7 +92,7 @@ class Answer:
             raise _refused(self._call, interrupted(error, has_begun=True)) from None
 
     async def aclose(self) -> None:
-        """End the connection, which ends the request."""
+        """Close the connection, which ends the request."""
         await self._closing.aclose()
 
 
@@ -100,7 +100,7 @@ class Upstream:
     """The connections to providers.
 
     Args:
-        sleep: Waits between requests.
+        sleep: Waits between attempts.
         jitter: A number in [0, 1), drawn for each wait.
     """
 
@@ -116,10 +116,10 @@ class Upstream:
         self._connecting = asyncio.Lock()
 
     async def send(self, call: Call) -> Answer:
-        """Send a request, again where that helps; the answer's body is not read yet.
+        """Send a request, with retries where they help; the body is not read yet.
 
         Raises:
-            GatewayError: If the provider can't be reached, or sends us elsewhere.
+            GatewayError: If the provider can't be reached, or redirects.
         """
         retries = 0
         while True:
@@ -202,7 +202,7 @@ def _http_error() -> tuple[type[Exception], ...]:
 
 
 def _headers(call: Call) -> dict[str, str]:
-    """What goes along: the key of the settings, and what says how to read the body."""
+    """The headers to send: the key of the settings, and those that describe the body."""
     headers = {name: call.headers[name] for name in _FORWARDED if name in call.headers}
     headers["accept-encoding"] = "identity"
     if key := call.endpoint.api_key:
@@ -218,7 +218,7 @@ def _is_returned(name: str) -> bool:
 
 
 def _failure_of(answer: Answer) -> EndpointFailure | None:
-    """What is wrong with an answer; `None` for one that is good."""
+    """Why an answer counts as failed; `None` if it does not."""
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in answer.headers}
     if answer.status in _REDIRECTS:
         return EndpointFailure(

@@ -1,1 +1,1 @@
-"""Keeps a chat's document in step with the list of messages that its client sends."""
+"""Keeps a chat's document in step with the messages that its client sends."""

@@ -1,4 +1,4 @@
-"""Writes what a client's list means into its chat's document: pure changes."""
+"""Applies a client's list to its chat's document. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -27,17 +27,17 @@ def follow(
     is_retry: bool = False,
     names: Mapping[int, str] = _NO_NAMES,
 ) -> list[str]:
-    """Make the document's messages those of the client's list; gives the ids of the units.
+    """Make the document's messages those of the client's list; returns the units' ids.
 
     Args:
         document: Changed in place.
         units: The client's list.
-        plan: What it means, and for which messages that was found out; it is found out again
+        plan: What the list means, and the messages it was matched with; it is matched again
             if the document has others.
         new_id: Names new messages and branches.
         now: When they are made.
-        is_retry: The client asks again because an answer did not come: it is not kept.
-        names: The ids of new messages that have one already, by unit.
+        is_retry: The client retries because no answer arrived: the failed answer is not kept.
+        names: The ids that new messages already have, by unit.
     """
     entries = _entries(document)
     messages, matching = plan
@@ -86,7 +86,7 @@ def _known(entry: JsonObject, unit: Unit, *, is_rewritten: bool) -> JsonObject:
 
 
 def append_answer(document: JsonObject, answer: JsonObject) -> None:
-    """Add an answer that is on its way."""
+    """Add an answer that is being generated."""
     _entries(document).append(answer)
 
 
@@ -98,14 +98,14 @@ def put_answer(
     new_id: NewId,
     now: str,
 ) -> None:
-    """Replace an answer by what has come of it, wherever its client has left it.
+    """Replace an answer by its final form, on whatever branch it is now.
 
-    An answer that is no longer there was asked for again: what came late is not kept.
+    An answer that is gone was requested again; the late one is not kept.
 
     Args:
         document: Changed in place.
         answer: The answer; its id says which.
-        others: What else was given for a choice; kept as versions.
+        others: The other choices; kept as versions.
         new_id: Names branches.
         now: When they are made.
     """
@@ -150,7 +150,7 @@ def _was_delivered(entry: Mapping[str, Any]) -> bool:
 
 
 def _from_branch(branches: list[JsonObject], unit: Unit) -> JsonObject | None:
-    """A message that the client had left and has gone back to."""
+    """A message of a branch that the client has returned to."""
     for branch in branches:
         messages = messages_of(branch)
         for index, key in enumerate(keys_of(messages)):

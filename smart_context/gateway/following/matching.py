@@ -1,4 +1,4 @@
-"""Matches a client's list with a chat's messages: by content, whatever moved. Pure."""
+"""Matches a client's list with a chat's messages by content. Pure."""
 
 from bisect import bisect_right
 from collections import defaultdict, deque
@@ -9,10 +9,10 @@ from smart_context.chat.messages import CUT, Message
 from smart_context.gateway.requests.units import Unit, key_of, spoken_text
 
 ISSUED = "model"
-"""What marks an answer that came through us: the model that gave it."""
+"""The field that marks an answer that came through the gateway: its model."""
 
 _SAME_BEGINNING = 32
-"""Characters that two versions of a file's message have in common at least."""
+"""Fewest characters that two versions of a message with a file have in common."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,10 +20,10 @@ class Matching:
     """What a client's list means for a chat.
 
     Attributes:
-        places: For each unit the place of the message that it is; `None` for a new one.
-        rewritten: The units that say something else than their message now.
-        cut: Places of messages that stay, though the client does not send them.
-        left: Runs of places that the client has left: each is a branch.
+        places: For each unit the place of its message; `None` for a new one.
+        rewritten: The units whose text differs from their message's.
+        cut: Places of messages that stay, although the client no longer sends them.
+        left: Runs of places that the client has abandoned; each becomes a branch.
     """
 
     places: tuple[int | None, ...]
@@ -33,7 +33,7 @@ class Matching:
 
 
 def keys_of(messages: Iterable[Message]) -> list[bytes]:
-    """What tells messages apart by what they say."""
+    """A key that is equal for messages of equal content."""
     return [key_of(message) for message in messages]
 
 
@@ -58,7 +58,7 @@ def matched(units: Sequence[Unit], messages: Sequence[Message], keys: Sequence[b
 
 
 def _common(units: Sequence[Unit], messages: Sequence[Message], keys: Sequence[bytes]) -> int:
-    """How many units are the chat's first messages."""
+    """The number of units that are the chat's first messages."""
     count = 0
     for unit, message, key in zip(units, messages, keys, strict=False):
         if unit.key != key or message.extra.get(CUT):
@@ -69,7 +69,7 @@ def _common(units: Sequence[Unit], messages: Sequence[Message], keys: Sequence[b
 
 @dataclass(slots=True)
 class _Rest:
-    """What follows the common beginning."""
+    """Matches what follows the common beginning."""
 
     units: Sequence[Unit]
     messages: Sequence[Message]
@@ -103,7 +103,7 @@ class _Rest:
         return places
 
     def _shortened_answers(self, missing: list[int]) -> list[int]:
-        """Find answers that the client sends back with less, or more, than it got."""
+        """Match answers that the client sends back shortened or extended."""
         left = set(missing)
         previous: int | None = self.same - 1
         for index, unit in enumerate(self.units[self.same :]):
@@ -124,7 +124,7 @@ class _Rest:
         return place if text and unit.text and is_alike else -1
 
     def _rewritten(self, missing: list[int]) -> list[int]:
-        """Find messages with files and the like, whose contents the client has changed."""
+        """Match messages with files and the like whose contents the client changed."""
         new: dict[tuple[str, str], deque[int]] = defaultdict(deque)
         for index, place in enumerate(self.places):
             if place is None:
@@ -150,7 +150,7 @@ class _Rest:
         return len(spoken_text(message)) >= _SAME_BEGINNING and not self._was_said(place)
 
     def _was_said(self, place: int) -> bool:
-        """Whether a message is an answer that came through us, or the question of one."""
+        """Whether a message is an answer that came through the gateway, or its question."""
         message = self.messages[place]
         if ISSUED in message.extra:
             return True
@@ -158,7 +158,7 @@ class _Rest:
         return message.role == "user" and (after is None or ISSUED in after.extra)
 
     def _leave(self, missing: Sequence[int]) -> None:
-        """Sort what the client no longer sends: cut from the front, or left as a branch."""
+        """Sort messages that the client no longer sends into cut ones and branches."""
         taken = [place for place in self.places if place is not None]
         last = max(taken, default=self.same - 1)
         spoken = (*range(self.same), *taken)

@@ -1,4 +1,4 @@
-"""Which program asks, as far as its headers tell."""
+"""Names the program that sends a request, as far as its headers tell."""
 
 import re
 from collections.abc import Mapping
@@ -30,18 +30,18 @@ _LIBRARIES = frozenset(
         *("python", "python-requests", "python-httpx", "python-urllib"),
     )
 )
-"""What sends requests of many programs: it tells nothing of the one that asks."""
+"""Libraries that many programs use; they don't tell which program it is."""
 
 _PRODUCT = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,39}")
 UNKNOWN = "unknown"
 
 
 def client_of(headers: Mapping[str, str], key: str = OWN_KEY) -> str:
-    """A short name of the program that asks.
+    """A short name of the program that sends the request.
 
     Args:
         headers: By names in lower case.
-        key: The name of its key, which says more than the name of a library.
+        key: The name of its key, which says more than a library's name.
     """
     for beginning, client in _BY_HEADER:
         if any(name.startswith(beginning) for name in headers):

@@ -1,4 +1,4 @@
-"""The ids of chats that requests bring along, in headers and in their bodies."""
+"""Reads a client's own ids of its chats from headers and bodies."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ _ASKS = re.compile(r"\b(?:generate|create|write|output|make)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenId:
-    """The name that a client has for a chat.
+    """A client's own name for a chat.
 
     Attributes:
         place: Where it was found, such as `x-session-id`.
@@ -36,7 +36,7 @@ class GivenId:
     value: str
 
     def chat_id(self, key: str) -> str:
-        """The id of the chat that a key's requests of that name belong to; always the same."""
+        """The id of the chat for that name and key; always the same."""
         said = f"{key}\0{self.value}".encode("utf-8", "surrogatepass")
         return f"client-{blake2b(said, digest_size=10).hexdigest()}"
 
@@ -46,7 +46,7 @@ def given_id(headers: Mapping[str, str], body: Body) -> GivenId | None:
 
     Args:
         headers: By names in lower case.
-        body: What was sent.
+        body: The request's body.
     """
     return _in_headers(headers) or _in_body(body)
 
@@ -86,10 +86,10 @@ def _given(place: str, value: str) -> GivenId:
 
 
 def is_aside(units: Sequence[Unit], body: Body, given: GivenId | None) -> bool:
-    """Whether a request is a client's own task: a title, tags, follow-up questions.
+    """Whether a request serves the client itself: a title, tags, follow-up questions.
 
-    Open WebUI asks these with one user message; opencode asks for a title under the chat's id,
-    without tools, by a system prompt.
+    Open WebUI sends these as one user message; opencode requests a title under the chat's id,
+    without tools, with a system prompt.
     """
     spoken = [unit for unit in units if unit.role != "system"]
     if len(spoken) == 1 and spoken[0].role == "user" and spoken[0].text.startswith(_TASK):

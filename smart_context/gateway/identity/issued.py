@@ -1,6 +1,6 @@
-"""The answers that a key's chats got through us, and the chat that a request goes on with.
+"""The answers that went through the gateway, and the chat that a request continues.
 
-Clients that send no id send their history: what they got from us is in it. Only digests are
+A client that sends no id sends its history, which has the answers it got. Only digests are
 kept; where a client has shortened an answer, the chat's own text decides.
 """
 
@@ -14,12 +14,12 @@ from smart_context.base.values import JsonObject
 from smart_context.gateway.requests.units import Unit
 
 SHORT = 40
-"""A shorter answer could have been given in any chat."""
+"""Shorter answers could be of any chat."""
 
 RETRY_S = 600.0
 
 NEWEST = 32
-"""The newest answers of a request nearly always decide; the others are compared if not."""
+"""The newest answers of a request nearly always decide; else the others are compared."""
 
 TextOf = Callable[[str, str], Awaitable[str]]
 """The text of a chat's message, with single spaces; empty if it is gone."""
@@ -32,9 +32,9 @@ class IssuedAnswer:
     Attributes:
         chat: The chat.
         message: The answer's message.
-        question: The message that it answers; empty if there was none.
-        digest: Of its text; empty if it has none.
-        head: Of the beginning of its text; empty if it is short.
+        question: The message that it answers; empty if there is none.
+        digest: The digest of its text; empty if it has none.
+        head: The digest of the beginning of its text; empty if it is short.
         calls: The ids of its tool calls.
         response: The provider's id of the response.
     """
@@ -55,8 +55,8 @@ class Opening:
     Attributes:
         chat: The chat.
         first: Digest of the first user message.
-        program: Digest of who asks: the client and its system text.
-        at: When, in seconds.
+        program: Digest of the client and its system text.
+        at: When it began, in seconds since 1970.
     """
 
     chat: str
@@ -66,7 +66,7 @@ class Opening:
 
 
 def answer_of(text: str, **given: Any) -> IssuedAnswer:
-    """An answer of that text, which has single spaces."""
+    """The record of an answer; `text` has single spaces."""
     return IssuedAnswer(
         digest=digest(text) if text else "",
         head=digest(text[:SHORT]) if len(text) >= SHORT else "",
@@ -75,23 +75,23 @@ def answer_of(text: str, **given: Any) -> IssuedAnswer:
 
 
 def digest(text: str) -> str:
-    """What is kept in place of a text."""
+    """The digest that is kept in place of a text."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 @dataclass(slots=True)
 class _Found:
-    """The answers of one chat that a request holds, by place."""
+    """The answers of one chat that are in a request, by place."""
 
     places: list[int] = field(default_factory=list)
     is_certain: bool = False
 
 
 class Issued:
-    """What one key's chats got through us.
+    """The answers that one key's chats got through the gateway.
 
     Attributes:
-        by_response: The chat that got each response.
+        by_response: The chat of each response, by the provider's id.
     """
 
     def __init__(self) -> None:
@@ -105,7 +105,7 @@ class Issued:
         self._seen: set[str] = set()
 
     def note(self, row: IssuedAnswer | Opening) -> None:
-        """Take up an answer, or how a chat began."""
+        """Add an answer, or how a chat began."""
         if isinstance(row, Opening):
             self._openings[row.first].append(row)
             return
@@ -120,13 +120,13 @@ class Issued:
             self.by_response[row.response] = row.chat
 
     def see(self, chat: str) -> bool:
-        """Note that a chat's answer came back; whether that is news."""
+        """Note that a client sent back a chat's answer; returns whether it is the first."""
         is_news = chat not in self._seen
         self._seen.add(chat)
         return is_news
 
     async def chat_of(self, units: Sequence[Unit], text_of: TextOf) -> str | None:
-        """The chat whose answers a request holds, in order; `None` if there is none.
+        """The chat whose answers are in a request, in order; `None` if there is none.
 
         Args:
             units: The request's.
@@ -146,7 +146,7 @@ class Issued:
         return max(certain, key=lambda chat: self._rank(chat, certain[chat]))
 
     def retried(self, units: Sequence[Unit], program: str, now: float) -> str | None:
-        """The newest chat that began with the same message and whose answer was not seen.
+        """The newest chat that began with the same message and whose answer was not sent back.
 
         A chat counts for ten minutes, and only for a request without an answer after that
         message.
@@ -214,18 +214,18 @@ def first_question(units: Sequence[Unit]) -> Unit | None:
 
 
 def program_of(client: str, units: Sequence[Unit], instructions: object) -> str:
-    """Tells programs apart that open alike: a digest of the client and of its system text."""
+    """A digest of client and system text, for programs whose chats begin alike."""
     systems = [unit.text for unit in units if unit.role == "system"]
     return digest("\0".join((client, str(instructions or ""), *systems)))
 
 
 def as_row(row: IssuedAnswer | Opening) -> JsonObject:
-    """The row as it is stored; what is empty is left out."""
+    """The row to store, without empty values."""
     return {name: value for name, value in asdict(row).items() if value}
 
 
 def read_row(row: JsonObject) -> IssuedAnswer | Opening:
-    """A row as it was stored.
+    """A stored row.
 
     Raises:
         TypeError, KeyError, ValueError: If it is damaged.

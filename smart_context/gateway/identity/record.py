@@ -1,4 +1,4 @@
-"""What each key's chats got through us, on disk: a line for each answer. Blocks."""
+"""The answers of each key's chats on disk, a line for each. Blocks."""
 
 import json
 import os
@@ -26,7 +26,7 @@ class IssuedRecord:
         key: The key's name.
 
     Attributes:
-        issued: What is in it, as of the last `refresh`.
+        issued: The answers, as of the last `refresh`.
     """
 
     def __init__(self, memory: Place, key: str) -> None:
@@ -35,7 +35,7 @@ class IssuedRecord:
         self._read = 0
 
     def refresh(self) -> None:
-        """Take up what was added; a damaged line is passed over."""
+        """Read the lines that were added; damaged ones are skipped."""
         try:
             descriptor = open_file(self._place, os.O_RDONLY)
         except OSError:
@@ -62,7 +62,7 @@ class IssuedRecord:
         self._append([as_row(row) for row in rows])
 
     def see(self, chat: str) -> None:
-        """Note that a chat's answer came back; once is enough.
+        """Note once that a client sent back a chat's answer.
 
         Raises:
             StoreFailed: If the disk refuses.

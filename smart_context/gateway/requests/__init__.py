@@ -1,1 +1,1 @@
-"""What a client asks for: its body, and the messages or items in it."""
+"""A client's request: its body, and the messages or items in it."""

@@ -1,7 +1,7 @@
-"""A request's body as text, with the place of each field and of each item of its list.
+"""Reads a request's body as text, with the place of each field and list item.
 
-Only what changes is written again. Everything else goes on as the text that came: `1e0`, long
-numbers, escapes and white space included.
+Only what changes is rewritten. Everything else is passed on as it was sent: `1e0`, long numbers,
+escapes and white space included.
 """
 
 import re
@@ -30,7 +30,7 @@ class BodyRefused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A value and where its text is: in the body, or, for an item, in its list."""
+    """A value and the place of its text in the body or, for an item, in its list."""
 
     value: Any
     start: int
@@ -52,14 +52,14 @@ class ItemList:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Body:
-    """A JSON object as it came.
+    """A JSON object as it was sent.
 
     Attributes:
         raw: Its bytes.
         text: All of it.
-        fields: The top-level fields; the value of the list that was asked for is `None`.
-        listed: That list; `None` if it is missing or is not a list.
-        known: How many of its items were read before, in a list that this one goes on with.
+        fields: The top-level fields; the value of the requested list is `None`.
+        listed: The requested list; `None` if it is missing or is not a list.
+        known: The number of its items that were read before, in a list that it continues.
     """
 
     raw: bytes
@@ -74,7 +74,7 @@ class Body:
         return None if found is None else found.value
 
     def item_text(self, index: int) -> str:
-        """The text of an item of the list, as it came.
+        """The text of a list item, as it was sent.
 
         Raises:
             LookupError: If there is none.
@@ -85,11 +85,11 @@ class Body:
         return self.listed.text[item.start : item.end]
 
     def encoded(self, text: str) -> bytes:
-        """The bytes of a text that goes on in place of this body: its own, if it is the same."""
+        """The bytes of a text that replaces this body; the body's own if it is the same."""
         return self.raw if text is self.text else text.encode()
 
     def spliced(self, changes: Mapping[str, str]) -> str:
-        """The body with other texts for some fields; a field that is missing comes first."""
+        """The body with new texts for some fields; missing fields are put first."""
         pieces: list[str] = []
         position = 0
         for name, span in sorted(self.fields.items(), key=lambda pair: pair[1].start):
@@ -107,12 +107,12 @@ class Body:
 
 
 def read_body(raw: bytes, list_name: str = "", known: Sequence[ItemList] = ()) -> Body:
-    """A body in its parts.
+    """Read a body.
 
     Args:
         raw: What was sent.
         list_name: The field that is read item by item.
-        known: Lists that were read before: one that begins as one of them is not read again.
+        known: Lists that were read before; a list that continues one is not read again.
 
     Raises:
         BodyRefused: If it is not one JSON object in UTF-8, or is nested too deep.
@@ -156,7 +156,7 @@ class _Reader:
         )
 
     def _fields(self, position: int, fields: dict[str, Span]) -> int:
-        """Read up to the closing brace; gives its place."""
+        """Read up to the closing brace; returns its place."""
         while True:
             if self.text[position : position + 1] != '"':
                 self._refuse("expected a field's name", position)
@@ -180,7 +180,7 @@ class _Reader:
             position = self._skip(position + 1)
 
     def _list(self, start: int) -> int:
-        """Read the list item by item; gives the place after it."""
+        """Read the list item by item; returns the place after it."""
         text = self.text
         items: list[Span] = []
         position = self._skip(start + 1)
@@ -209,7 +209,7 @@ class _Reader:
         return position
 
     def _beginning(self, start: int) -> ItemList | None:
-        """The longest known list that this one begins as."""
+        """The longest known list that this one continues."""
         fitting = [
             known
             for known in self.known
@@ -228,7 +228,7 @@ class _Reader:
 
 
 _ENDS = frozenset(", \t\r\n]")
-"""What may follow an item: a number could go on otherwise."""
+"""What may follow an item; anything else could continue a number."""
 
 
 def _integer(text: str) -> int | str:

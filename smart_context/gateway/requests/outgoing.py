@@ -1,4 +1,4 @@
-"""What is sent on: the body as it came, without what is left out. Pure."""
+"""Builds the body to send: the client's, without what is left out. Pure."""
 
 import json
 from collections import defaultdict
@@ -13,17 +13,17 @@ from smart_context.gateway.requests.units import Unit
 Kind = Literal["chat", "responses"]
 
 Item = int | str
-"""The place of an item that goes as it came, or the text of one that we have written."""
+"""The place of an item that is sent unchanged, or the text of a new one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outgoing:
-    """What is sent on.
+    """The body to send.
 
     Attributes:
         text: The body.
-        count: How many messages or items are in it.
-        values: Gives them; those that go as they came are not parsed again.
+        count: The number of messages or items in it.
+        values: Gives them as values; unchanged ones are not parsed again.
     """
 
     text: str
@@ -32,14 +32,14 @@ class Outgoing:
 
 
 def kept_units(units: Sequence[Unit], ids: Sequence[str], kept: set[str]) -> list[int]:
-    """The places of the units that go.
+    """The places of the units to send.
 
-    These are the chosen ones, and those that always stay: system messages, what is unknown, the
+    These are the chosen ones, and those that are always sent: system messages, what is unknown, the
     last user message with what follows it, and the other half of calls and results.
 
     Args:
         units: The client's list.
-        ids: Of its messages, in the chat.
+        ids: The ids of its messages in the chat.
         kept: The messages that were chosen.
     """
     question = last_question(units)
@@ -56,7 +56,7 @@ def kept_units(units: Sequence[Unit], ids: Sequence[str], kept: set[str]) -> lis
 
 
 def _add_other_halves(units: Sequence[Unit], chosen: set[int]) -> None:
-    """Choose each call whose result is chosen, and each result whose call is."""
+    """Choose each call with its result, and each result with its call."""
     sharing: dict[str, list[int]] = defaultdict(list)
     for index, unit in enumerate(units):
         if unit.calls or unit.result_of:
@@ -94,11 +94,11 @@ def outgoing(
 
     Args:
         kind: Which API the client speaks.
-        body: What it sent.
+        body: The client's body.
         units: Of its list.
-        kept: The places of those that go.
-        brought_back: Messages that the client no longer sends, by the unit that they go before.
-        system: The text of the role and the contexts; empty if none is given.
+        kept: The places of the units to send.
+        brought_back: Messages that the client no longer sends, by the unit that they precede.
+        system: The text of the role and the contexts; may be empty.
     """
     if len(kept) == len(units) and not (brought_back or system):
         size = sum(unit.size for unit in units)
@@ -117,7 +117,7 @@ def outgoing(
 
 
 def _every(body: Body) -> list[Item]:
-    """All messages or items that came."""
+    """All messages or items of the client."""
     if body.listed is not None:
         return [*range(len(body.listed.items))]
     if isinstance(body.get("input"), str):
@@ -154,7 +154,7 @@ def _items(
 
 
 def as_items(kind: Kind, message: Message) -> list[str]:
-    """A stored message as its client would have sent it; calls and results included."""
+    """A stored message as its client would send it, with calls and results."""
     calls = [part for part in message.parts if part.get("type") == "tool_call"]
     result_of = message.extra.get("tool_call_id")
     if kind == "chat":
@@ -187,7 +187,7 @@ def _arguments(part: Mapping[str, Any]) -> str:
 
 
 def with_system(items: Sequence[Item], system: str) -> list[Item]:
-    """The messages with a text added to the leading system message, or before all of them.
+    """The messages with a text added to the leading system message, or put first.
 
     The first is given as a text.
 

@@ -1,4 +1,4 @@
-"""The units of `input` of the Responses API: calls, reasoning and messages of one answer."""
+"""The units of the Responses API's `input`."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -54,7 +54,7 @@ def _kind(item: Mapping[str, Any]) -> str:
 
 
 def _is_of_answer(item: Mapping[str, Any]) -> bool:
-    """Whether the model has said it; an unknown item counts, as it may be part of what it did."""
+    """Whether the model produced it; unknown items count, as they may be part of an answer."""
     kind = _kind(item)
     if kind == "message":
         return item.get("role") == "assistant"

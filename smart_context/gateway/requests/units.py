@@ -1,4 +1,4 @@
-"""The units of a client's list: what is kept or left out as a whole, and is one chat message."""
+"""The units of a client's list: each is one chat message, kept or left out as a whole."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,25 +17,25 @@ ROLES: Mapping[str, Role] = {
     "tool": "tool",
     "function": "tool",
 }
-"""How a client's roles are stored; one that we don't know is stored as the user's."""
+"""How a client's roles are stored; an unknown one becomes the user's."""
 
 _DIGEST_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """Items of a client's list that are never parted.
+    """Items of a client's list that belong together.
 
     Attributes:
         first: The place of the first item in the list.
-        size: How many items it has.
+        size: The number of its items.
         role: Who speaks.
-        content: What a chat stores of it.
+        content: The content that a chat stores.
         text: Its text, with single spaces for white space.
         calls: The ids of its tool calls.
         result_of: The call that it answers; empty if none.
-        stays: It goes with every request.
-        key: Equal for units that say the same.
+        stays: It is always sent.
+        key: Equal for units of equal content.
     """
 
     first: int
@@ -49,7 +49,7 @@ class Unit:
     key: bytes
 
     def stored(self, message_id: str, now: str) -> JsonObject:
-        """The message that a chat keeps of it."""
+        """The message that a chat stores for it."""
         content: Any = self.content if isinstance(self.content, str) else [*map(dict, self.content)]
         message: JsonObject = {"id": message_id, "role": self.role, "content": content}
         message["created_at"] = now
@@ -69,7 +69,7 @@ def unit_of(
     result_of: str = "",
     stays: bool = False,
 ) -> Unit:
-    """A unit that says this."""
+    """A unit of this content."""
     text, calls, others = _said(content)
     return Unit(
         first=first,
@@ -85,7 +85,7 @@ def unit_of(
 
 
 def key_of(message: Message) -> bytes:
-    """The key of the unit that a stored message was made of."""
+    """The key of the unit that a stored message came from."""
     text, calls, others = _said(message.content)
     result_of = message.extra.get("tool_call_id")
     return _key(message.role, text, calls, others, result_of if type(result_of) is str else "")
@@ -150,7 +150,7 @@ def content_parts(content: Any) -> Iterator[Part]:
 
 
 def attachment(part: Any) -> Part:
-    """What is stored of an image, a file, or something unknown: its name, and a digest."""
+    """The stored form of an image, a file or something unknown: its name and a digest."""
     kind = str(part.get("type") or "part") if isinstance(part, Mapping) else type(part).__name__
     name = kind.removeprefix("input_").removesuffix("_url").replace("_", " ")
     return {"type": "info", "text": f"[{name}, kept by the client]", "digest": _digest_of(part)}
@@ -181,7 +181,7 @@ def _chat_calls(message: Mapping[str, Any]) -> Iterator[Part]:
 
 
 def _said(content: str | tuple[Part, ...]) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """The text, the calls and the digests of what else there is."""
+    """The text, the calls, and the digests of everything else."""
     if isinstance(content, str):
         return " ".join(content.split()), (), ()
     texts: list[str] = []

@@ -42,7 +42,7 @@ class FoundChat:
 
 
 class ChatFinder:
-    """Knows which chat of which key got which answers.
+    """Finds chats by the answers that they got, for each key.
 
     Args:
         store: The chats.
@@ -56,10 +56,10 @@ class ChatFinder:
         self._looking = asyncio.Lock()
 
     async def chat_of(self, incoming: Incoming) -> FoundChat:
-        """The chat that a request goes on with, or a new one.
+        """The chat that a request continues, or a new one.
 
         Raises:
-            ChatIdInvalid: If the client names one that can't be.
+            ChatIdInvalid: If the client's id for the chat is not allowed.
         """
         if named := incoming.headers.get(CHAT_HEADER, "").strip():
             return FoundChat(id=check_chat_id(named), name=named)
@@ -75,7 +75,7 @@ class ChatFinder:
             return await self._by_history(incoming, record)
 
     async def note(self, key: str, *answers: IssuedAnswer) -> None:
-        """Remember what a chat got; a disk that refuses is logged, no more."""
+        """Remember the answer of a chat; a disk that refuses is only logged."""
         record = await self._record(key)
         try:
             await asyncio.to_thread(record.add, *answers)

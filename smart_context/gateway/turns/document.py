@@ -1,4 +1,4 @@
-"""How a client's turn is taken up into its chat."""
+"""Records a client's request in its chat."""
 
 import secrets
 from collections.abc import Mapping
@@ -23,15 +23,15 @@ TITLE_LENGTH = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Followed:
-    """A chat that has taken up a request.
+    """A chat that a request was recorded in.
 
     Attributes:
         chat_id: The chat.
-        answer_id: The answer's message, which is on its way.
-        ids: Of the messages of the request's units.
+        answer_id: The message of the answer that is being generated.
+        ids: The ids of the messages of the request's units.
         messages: The chat's messages, without those that the client has stopped sending and
             without the answer.
-        question: What is asked; `None` if the request has no messages.
+        question: The question; `None` if the request has no messages.
     """
 
     chat_id: ChatId
@@ -43,13 +43,13 @@ class Followed:
 
 @dataclass(frozen=True, kw_only=True)
 class TakingUp:
-    """How a chat takes up a request.
+    """How a request changes its chat.
 
     Attributes:
         store: The chats.
         incoming: The request.
         chat: The chat.
-        model: Who is asked.
+        model: The model that is asked.
         stored: The chat's messages before.
         matching: What the request's list means for them.
         answer_id: The answer's message.
@@ -67,7 +67,7 @@ class TakingUp:
 
     @cached_property
     def goes_on(self) -> bool:
-        """The client has added to the end and changed nothing: all is known before it is stored."""
+        """The client only added to the end: the chat is known before it is stored."""
         count = len(self.stored)
         return (
             not self.incoming.is_held
@@ -79,7 +79,7 @@ class TakingUp:
         )
 
     def foreseen(self) -> Followed:
-        """The chat as it will be, if it `goes_on`."""
+        """The chat as it will be; only if it `goes_on`."""
         ids = [
             self.names[index] if place is None else self.stored[place].id
             for index, place in enumerate(self.matching.places)
@@ -99,7 +99,7 @@ class TakingUp:
         )
 
     async def write(self) -> Followed:
-        """Make the chat's document follow the request, and add the answer that is to come.
+        """Make the chat's document follow the request, and add the coming answer.
 
         Raises:
             SmartContextError: If the disk refuses, or the chat can't be read.
@@ -116,7 +116,7 @@ class TakingUp:
         )
 
     async def record(self) -> list[str]:
-        """As `write`; gives the ids of the units.
+        """As `write`; returns the units' ids.
 
         Raises:
             SmartContextError: As `write`, or the chat was deleted meanwhile.
@@ -174,7 +174,7 @@ class TakingUp:
 
 
 class ChatsTakenUp:
-    """Finds out how chats take up requests; remembers what their messages say.
+    """Finds how requests change chats; caches the keys of their messages.
 
     Args:
         store: The chats.
@@ -185,7 +185,7 @@ class ChatsTakenUp:
         self._keys: LRUCache[str, tuple[tuple[Message, ...], list[bytes]]] = LRUCache(64)
 
     async def plan(self, incoming: Incoming, chat: FoundChat, model: str) -> TakingUp:
-        """How a chat takes up a request; writes nothing.
+        """How a request will change its chat; writes nothing.
 
         Raises:
             SmartContextError: If the chat can't be read.
@@ -205,7 +205,7 @@ class ChatsTakenUp:
         )
 
     def _keys_of(self, chat_id: str, stored: tuple[Message, ...]) -> list[bytes]:
-        """The keys of messages, of which nearly all were there before."""
+        """The keys of messages, nearly all of which are cached."""
         known, keys = self._keys.get(chat_id, ((), []))
         same = 0
         for message, before in zip(stored, known, strict=False):
@@ -218,17 +218,17 @@ class ChatsTakenUp:
 
 
 def new_id() -> str:
-    """A name for a message, a branch or a turn."""
+    """An id for a message, a branch or a turn."""
     return secrets.token_hex(6)
 
 
 def timestamp() -> str:
-    """The time as messages carry it."""
+    """The time as messages have it."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _describe(document: JsonObject, incoming: Incoming, chat: FoundChat) -> None:
-    """Say whose chat it is, and give it the first question as its title."""
+    """Record whose chat it is, and take the first question as its title."""
     source: Mapping[str, Any] = {"client": incoming.client, "id": chat.name, "key": incoming.key}
     document.setdefault(SOURCE, dict(source))
     if incoming.units:
@@ -239,7 +239,7 @@ def _describe(document: JsonObject, incoming: Incoming, chat: FoundChat) -> None
 
 
 def _add(document: JsonObject, incoming: Incoming, now: str) -> list[str]:
-    """Add what is new, where the provider holds the rest."""
+    """Add new messages where the provider holds the history."""
     added = [unit.stored(new_id(), now) for unit in incoming.units]
     document["messages"].extend(added)
     return [message["id"] for message in added]

@@ -1,4 +1,4 @@
-"""One request of a client, from its bytes to the saved answer."""
+"""One request of a client, until its answer is saved."""
 
 import asyncio
 import logging
@@ -32,21 +32,21 @@ from smart_context.host.turns.pipeline import Pipeline
 _ASIDE_TEXT = "An aside of the client."
 
 _FIRST_S = 0.01
-"""How long storing lets sending go first: both want the processor."""
+"""How long storing waits for sending, since both need the processor."""
 
 _logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExchangeParts:
-    """What exchanges are made with.
+    """The parts that exchanges share.
 
     Attributes:
         store: The chats.
-        chats: Finds out how chats take up requests.
-        pipeline: Takes a turn through its phases.
-        finder: Knows which chat got which answers.
-        emit: Tells clients of the page.
+        chats: Finds how requests change chats.
+        pipeline: Runs the phases of a turn.
+        finder: Finds the chats of requests.
+        emit: Sends events to pages.
         endings: Answers that are being saved.
     """
 
@@ -62,14 +62,14 @@ class Exchange:
     """A request and its answer.
 
     Args:
-        parts: What exchanges are made with.
+        parts: The parts that exchanges share.
         incoming: The request.
         chat: Its chat; `None` for an aside without one.
-        endpoint: The address that is asked, for the receipt; empty if we answer.
-        model: Who is asked.
+        endpoint: The provider's address, for the receipt; empty if we answer.
+        model: The model that is asked.
 
     Attributes:
-        turn: As the pipeline sees it.
+        turn: The pipeline's turn.
     """
 
     def __init__(
@@ -96,11 +96,11 @@ class Exchange:
         self.turn: Turn | None = None
 
     async def begin(self) -> Outgoing:
-        """Take up the request into its chat, and decide what is sent on.
+        """Record the request in its chat, and decide what is sent.
 
         Raises:
             SmartContextError: If the chat can't be written.
-            TurnAborted: If a plugin says that nothing is to be sent.
+            TurnAborted: If a plugin stops the turn.
         """
         incoming, chat = self._incoming, self._chat
         if chat is None or not incoming.units:
@@ -117,7 +117,7 @@ class Exchange:
         return outgoing(incoming.kind, incoming.body, incoming.units, every, brought_back={})
 
     async def _taken_up(self, chat: FoundChat) -> Outgoing:
-        """What goes on of a turn; all of it if nothing is asked."""
+        """The body to send; all of the client's if there is no question."""
         incoming = self._incoming
         plan = await self._parts.chats.plan(incoming, chat, self._model)
         if plan.goes_on:
@@ -138,7 +138,7 @@ class Exchange:
         return self._sent
 
     def _start_writing(self) -> None:
-        """Store the question, if that is not done yet, while the provider answers."""
+        """Store the question while the provider answers, unless it is stored already."""
         plan, self._unwritten = self._unwritten, None
         if plan is not None:
             self._writing = asyncio.create_task(self._write(plan))
@@ -146,7 +146,7 @@ class Exchange:
             self._news.begin()
 
     async def _write(self, plan: TakingUp) -> None:
-        """Store what is new while the provider answers; a disk that refuses is told at the end."""
+        """Store new messages while the provider answers; a refusing disk is reported at the end."""
         ending = self._parts.endings.begin(self._incoming.key)
         try:
             await asyncio.sleep(_FIRST_S)
@@ -159,7 +159,7 @@ class Exchange:
             self._news.begin()
 
     def headers(self) -> list[tuple[bytes, bytes]]:
-        """What our answer carries: the chat, the turn, how much came and how much went on."""
+        """Headers of the answer: chat, turn, messages received and messages sent."""
         values = {
             "x-smart-context-chat": self._chat.id if self._chat else "",
             "x-smart-context-receipt": self.turn.id if self.turn else "",
@@ -169,17 +169,17 @@ class Exchange:
         return [(name.encode(), value.encode()) for name, value in values.items() if value]
 
     def arrived(self, text: str) -> None:
-        """Tell clients of the page what has come of the answer."""
+        """Send new text of the answer to pages."""
         if self._news is not None:
             self._news.arrived(text)
 
     def ends(self) -> None:
-        """The client sees the end of the answer: its next request may come before it is saved."""
+        """The client sees the end now, and may send its next request before it is saved."""
         if self._followed is not None and self._ending is None:
             self._ending = self._parts.endings.begin(self._incoming.key)
 
     async def finish(self, outcome: Outcome) -> None:
-        """Save what has come of the answer, and keep the receipt."""
+        """Save the answer as far as it has arrived, and the receipt."""
         try:
             turn = await self._saved(outcome)
         finally:
@@ -191,7 +191,7 @@ class Exchange:
                 self._news.end(turn)
 
     async def _saved(self, outcome: Outcome) -> Turn | None:
-        """Save the answer; gives the turn that is to be concluded."""
+        """Save the answer; returns the turn to conclude."""
         turn, gathered = self.turn, outcome.gathered
         if turn is None:
             return None

@@ -1,4 +1,4 @@
-"""A client's request, read: its body, its list, and what it says about its chat."""
+"""Reads a client's request: its body, its list, and its ids of the chat."""
 
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -25,12 +25,12 @@ class Incoming:
     """A request of a client.
 
     Attributes:
-        kind: Which API it speaks.
+        kind: The API that the client uses.
         key: The name of its key.
-        client: The program, as far as it can be told.
+        client: The program, as far as its headers tell.
         headers: By names in lower case.
-        body: What was sent.
-        units: Of its list.
+        body: The body.
+        units: The units of its list.
         given: Its own name for the chat.
     """
 
@@ -44,55 +44,55 @@ class Incoming:
 
     @property
     def model(self) -> str:
-        """The model that is asked for; empty if none is."""
+        """The requested model; empty if there is none."""
         model = self.body.get("model")
         return model if isinstance(model, str) else ""
 
     @property
     def is_stream(self) -> bool:
-        """The answer is to come in events."""
+        """The answer is to be streamed."""
         return self.body.get("stream") is True
 
     @property
     def is_aside(self) -> bool:
-        """It is a task of the client's own, such as a title for the chat."""
+        """It serves the client itself, such as a title for the chat."""
         return is_aside(self.units, self.body, self.given)
 
     @property
     def is_off(self) -> bool:
-        """The client wants it to go on as it is."""
+        """The client wants it sent unchanged."""
         return self.headers.get(OFF_HEADER, "").strip().lower() == "off"
 
     @property
     def previous_response(self) -> str:
-        """The response that it goes on with, of which the provider holds the history."""
+        """The response that it continues; the provider holds the history."""
         previous = self.body.get("previous_response_id")
         return previous if isinstance(previous, str) else ""
 
     @property
     def is_held(self) -> bool:
-        """The provider holds the history: the list is only what is new."""
+        """The provider holds the history, and the list has only new items."""
         is_named = self.previous_response or self.body.get("conversation")
         return self.kind == "responses" and bool(is_named)
 
     @property
     def is_retry(self) -> bool:
-        """The client's library asks again by itself."""
+        """The client's library retries by itself."""
         return self.headers.get(RETRY_HEADER, "0").strip() not in {"", "0"}
 
     @property
     def question(self) -> int:
-        """The place of the unit that is asked."""
+        """The place of the question's unit."""
         return last_question(self.units)
 
     @property
     def item_count(self) -> int:
-        """How many messages or items came."""
+        """The number of messages or items in the request."""
         return sum(unit.size for unit in self.units)
 
 
 class RecentLists:
-    """Lists that were read lately: a request that goes on with one is not read again."""
+    """Lists that were read lately; a request that continues one reads only the rest."""
 
     def __init__(self) -> None:
         self._lists: deque[tuple[str, ItemList, tuple[Unit, ...]]] = deque()
@@ -102,14 +102,14 @@ class RecentLists:
         return [listed for owner, listed, _ in self._lists if owner == key]
 
     def units_of(self, listed: ItemList, count: int) -> tuple[Unit, ...]:
-        """The units of the known list that another one begins with."""
+        """The units of the known list that another list continues."""
         for _, known, units in self._lists:
             if len(known.items) == count and listed.text.startswith(known.text):
                 return units
         return ()
 
     def remember(self, incoming: Incoming) -> None:
-        """Keep a request's list, in place of the one that it goes on with."""
+        """Keep a request's list in place of the one that it continues."""
         listed = incoming.body.listed
         if listed is None:
             return
@@ -126,11 +126,11 @@ class RecentLists:
 def read_incoming(
     kind: Kind, raw: bytes, headers: Mapping[str, str], key: str, recent: RecentLists
 ) -> Incoming:
-    """A request from its bytes.
+    """Read a request.
 
     Args:
-        kind: Which API it speaks.
-        raw: Its body.
+        kind: The API that the client uses.
+        raw: The body's bytes.
         headers: By names in lower case.
         key: The name of its key.
         recent: Lists that were read lately.
@@ -154,7 +154,7 @@ def read_incoming(
 def _units(kind: Kind, body: Body, known: Sequence[Unit]) -> Sequence[Unit]:
     if body.listed is None:
         return _without_list(kind, body)
-    settled = known[:-1] if kind == "responses" else known  # the last answer may go on
+    settled = known[:-1] if kind == "responses" else known  # the last answer may continue
     first = settled[-1].first + settled[-1].size if settled else 0
     values = [item.value for item in body.listed.items[first:]]
     read = chat_units if kind == "chat" else response_units

@@ -1,4 +1,4 @@
-"""What the page is told of a client's answer while it comes."""
+"""Sends a client's answer to pages while it arrives."""
 
 from smart_context.gateway.turns.document import Followed
 from smart_context.host.events.events import (
@@ -12,10 +12,10 @@ from smart_context.host.turn import Turn
 
 
 class AnswerNews:
-    """Tells the page of an answer; text that comes before its place is stored waits.
+    """Sends events about an answer; text waits until the answer's place is stored.
 
     Args:
-        emit: Tells clients of the page.
+        emit: Sends events to pages.
         followed: The chat and its answer.
     """
 
@@ -27,7 +27,7 @@ class AnswerNews:
         self._has_begun = False
 
     def begin(self) -> None:
-        """The answer has its place in the chat; a second call changes nothing."""
+        """The answer has its place in the chat; further calls change nothing."""
         if self._has_begun:
             return
         self._has_begun = True
@@ -36,7 +36,7 @@ class AnswerNews:
         self.arrived("")
 
     def arrived(self, text: str) -> None:
-        """More of the answer has come."""
+        """More of the answer has arrived."""
         self._waiting.append(text)
         if not self._has_begun:
             return

@@ -1,4 +1,4 @@
-"""What a request becomes: what is brought back into it, what of it is kept, how it ended."""
+"""How a request ended, and which messages were added to it."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,10 +13,10 @@ from smart_context.gateway.requests.outgoing import Outgoing
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What came of a request.
+    """The result of a request.
 
     Attributes:
-        gathered: The answer, as far as it came.
+        gathered: The answer, as far as it arrived.
         error: Why it failed, for people; empty if it did not.
         error_code: The HTTP status, where there was one.
         is_stopped: The client went away, or the server stopped.
@@ -29,13 +29,13 @@ class Outcome:
 
 
 class TurnAborted(Exception):
-    """A plugin has ended the turn; the text is its reason."""
+    """A plugin has stopped the turn; the text is its reason."""
 
 
 def brought_back(
     history: Sequence[Message], ids: Sequence[str], question: int
 ) -> dict[int, list[Message]]:
-    """The messages that the client did not send, by the unit that they go before."""
+    """The messages that the client did not send, by the unit that they precede."""
     places = {message_id: place for place, message_id in enumerate(ids)}
     back: dict[int, list[Message]] = {}
     waiting: list[Message] = []
@@ -56,7 +56,7 @@ def values_of(sent: Outgoing) -> tuple[JsonObject, ...]:
 
 
 async def finished(work: Any) -> None:
-    """Wait for work to its end, also when the caller is cancelled meanwhile."""
+    """Wait for work to end, even if the caller is cancelled meanwhile."""
     task = asyncio.ensure_future(work)
     try:
         await asyncio.shield(task)

@@ -1,4 +1,4 @@
-"""The answers of a client's turn as its chat stores them."""
+"""Stores the answers of a client's turn in its chat."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ NOTHING_CAME = "Stopped before an answer came."
 def answers_of(
     gathered: Gathered, followed: Followed, turn: Turn, *, model: str
 ) -> list[JsonObject]:
-    """The messages that an answer is stored as: the first choice, then the others."""
+    """The messages that store an answer: the first choice, then the others."""
     first, *others = [gathered.choices[n] for n in sorted(gathered.choices)] or [Choice()]
     now = timestamp()
     extra = {ISSUED: gathered.model or model, **({"stopped": True} if turn.stopped else {})}
@@ -48,7 +48,7 @@ def answers_of(
 def issued_answers(
     gathered: Gathered, turn: Turn, answers: Sequence[JsonObject]
 ) -> list[IssuedAnswer]:
-    """What makes the chat known again by the answers that it got."""
+    """The rows by which later requests find the chat."""
     choices = [gathered.choices[number] for number in sorted(gathered.choices)]
     return [
         answer_of(
@@ -64,7 +64,7 @@ def issued_answers(
 
 
 async def put_answers(store: ChatStore, chat_id: str, answers: Sequence[JsonObject]) -> None:
-    """Store an answer that is over.
+    """Store a finished answer.
 
     Raises:
         SmartContextError: If the disk refuses, or the chat was deleted meanwhile.

@@ -1,4 +1,4 @@
-"""What lies open to clients of the API, who bring a key and nothing else."""
+"""What clients of the API may reach with their key."""
 
 import asyncio
 import time

@@ -1,7 +1,6 @@
 """Limits on connections: strangers have a deadline, and the oldest makes room for the next.
 
-A connection is a stranger's until a request on it is let in. So silent sockets never keep anybody
-out.
+A connection is a stranger's until a request on it is let in, so silent sockets keep nobody out.
 """
 
 import asyncio

@@ -12,7 +12,7 @@ MAX_CHARACTERS = 2_000
 
 
 def other_versions(document: Mapping[str, Any]) -> list[JsonObject]:
-    """What a chat's client has left by editing and asking again, newest first, as plain text."""
+    """The versions that a client left by editing or retrying, newest first, as plain text."""
     found = document.get("branches")
     branches = found if isinstance(found, list) else []
     return [
