@@ -10,7 +10,7 @@ from smart_context.web.gate.entrance import SHEETS
 STATIC, TEMPLATES = asset("static"), asset("templates")
 SCRIPTS = sorted(STATIC.rglob("*.js"))
 STYLES = sorted((STATIC / "css").rglob("*.css"))
-PAGES = sorted(TEMPLATES.glob("*.html"))
+PAGES = sorted(TEMPLATES.rglob("*.html"))
 
 
 def read(paths):
@@ -51,7 +51,7 @@ def test_every_icon_in_use_is_drawn():
 
 
 def test_every_style_sheet_is_linked():
-    assert "/static/joined/pages.css" in (TEMPLATES / "layout.html").read_text("utf-8")
+    assert "/static/joined/pages.css" in (TEMPLATES / "pages/layout.html").read_text("utf-8")
     assert sorted(SHEETS) == sorted(
         path.relative_to(STATIC / "css").with_suffix("").as_posix() for path in STYLES
     )

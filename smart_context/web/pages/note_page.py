@@ -49,7 +49,7 @@ class NotePage:
             missing = f"No note is called “{name}”."
             return PlainTextResponse(missing, status_code=404, headers=NO_STORE)
         return await self._page(
-            "note.html",
+            "messages/note.html",
             path=note.path,
             title=_title(note.path),
             text=_below_title(note),

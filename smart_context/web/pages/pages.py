@@ -146,7 +146,7 @@ class _Pages:
         if not is_known and not messages["total"] and chat_id not in self._new:
             return await self._failed(_UNKNOWN_CHAT, title="Chat not found")
         return await self._page(
-            "chat.html",
+            "pages/chat.html",
             chat_id=chat_id,
             title=next((chat.title for chat in chats if chat.id == chat_id), ""),
             chat_groups=_groups(chats),
@@ -166,7 +166,7 @@ class _Pages:
             return PlainTextResponse(problem, status_code=404, headers=NO_STORE)
         values = await run_in_threadpool(self._window_values, document, request)
         states = message_states(values["window"].messages, None, values["compaction"], folds=False)
-        return await self._page("messages.html", states=states, **values)
+        return await self._page("messages/messages.html", states=states, **values)
 
     async def text(self, request: Request) -> Response:
         document, problem = await self._load(request.path_params["chat_id"])
@@ -187,7 +187,7 @@ class _Pages:
         shown = answer.receipt
         chat = await self._plugin.chat_of_turn(chat_id)
         return await self._page(
-            "turn.html",
+            "pages/turn.html",
             chat_id=chat_id,
             view=turn_view.turn_view(shown, chat, is_replay=settings is not None),
             others=[receipt for receipt in chat.receipts if receipt["turn"] != shown["turn"]],
@@ -200,9 +200,9 @@ class _Pages:
         current = request.query_params.get("current", "")
         if query:
             hits = await self._store.listing.search(query)
-            return await self._page("chat_hits.html", hits=hits, query=query)
+            return await self._page("frame/chat_hits.html", hits=hits, query=query)
         chats = await self._store.listing.rows()
-        return await self._page("chat_list.html", chat_groups=_groups(chats), chat_id=current)
+        return await self._page("frame/chat_list.html", chat_groups=_groups(chats), chat_id=current)
 
     async def panel(self, request: Request) -> Response:
         chat_id = request.query_params.get("chat_id") or await self._newest_chat_id()
@@ -211,13 +211,13 @@ class _Pages:
             return await self._failed(problem)
         panel = await self._plugin.panel(chat_id, document.get("topics"))
         system = await self._plugin.ask("system.status", {})
-        return await self._page("panel.html", chat_id=chat_id, panel=panel, system=system)
+        return await self._page("pages/panel.html", chat_id=chat_id, panel=panel, system=system)
 
     async def contexts(self, request: Request) -> Response:
         asked = request.query_params.get("chat", "")
         chats = await self._store.listing.rows()
         return await self._page(
-            "contexts.html",
+            "pages/contexts.html",
             key=request.path_params.get("key", ""),
             chat_id=asked if _is_chat_id(asked) else "",
             contexts=await self._plugin.contexts(),
@@ -227,7 +227,7 @@ class _Pages:
 
     async def clients(self, _request: Request) -> Response:
         view = await self._plugin.ask("system.clients", {})
-        return await self._page("clients.html", view=view, **await self._system())
+        return await self._page("pages/clients.html", view=view, **await self._system())
 
     async def _system(self) -> dict[str, Any]:
         """What the frame of each page shows of the server."""
@@ -262,7 +262,7 @@ class _Pages:
             return None, str(error)
 
     async def _failed(self, problem: str, title: str = "") -> Response:
-        return await self._page("failed.html", status_code=404, problem=problem, title=title)
+        return await self._page("pages/failed.html", status_code=404, problem=problem, title=title)
 
 
 def _groups(chats: Sequence[ChatRow]) -> tuple[ChatGroup, ...]:
