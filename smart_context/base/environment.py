@@ -18,7 +18,7 @@ def user_folder(environ: Mapping[str, str], home: Path) -> Path:
 
 
 def refuse_onnxruntime_telemetry() -> None:
-    """Keep `onnxruntime` from reporting to its maker; call it before the library is imported.
+    """Keep `onnxruntime` from reporting to its maker; to be called before its import.
 
     On import, its builds write a device id below the home folder and resolve their maker's host.
     Its own `disable_telemetry_events` comes too late for both.

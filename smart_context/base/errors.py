@@ -8,13 +8,13 @@ SmartContextError
  ├─ ChatUnreadable       a chat file that is damaged; it was set aside
  ├─ StoreFailed          the disk refused (full, read-only); the old file is intact
  ├─ ModelFailed          a model's endpoint: what it said and what to do
- ├─ RequestTooLong       a request that no model's window takes, however much is left out
+ ├─ RequestTooLong       too long for the model's window, even after shortening
  ├─ UnknownCommand       no command of that name
  ├─ InvalidParams        a command was called with wrong parameters
  ├─ CommandFailed        a command could not do what was asked
  │   └─ OwnerStopped     a plugin was stopped, or restarted, while it worked
  ├─ NameTaken            a name (command, panel) that somebody else registered
- └─ TrustRequired        what a vault wants and the user has not trusted, or can't
+ └─ TrustRequired        a part of a vault that is not trusted, or can't be
 
 A message says what happened, where, what was expected and found, and what to do next.
 Programmers' mistakes are `ValueError` or `TypeError` and are not in the tree.
@@ -95,7 +95,7 @@ class ModelFailed(SmartContextError):
 
 
 class RequestTooLong(SmartContextError):
-    """A message that does not fit into the model's window even by itself; nothing was sent."""
+    """A message that alone is too long for the model's window; nothing was sent."""
 
 
 class UnknownCommand(SmartContextError):
@@ -119,4 +119,4 @@ class NameTaken(SmartContextError):
 
 
 class TrustRequired(SmartContextError):
-    """A part of a vault that acts only once the user trusts it, or that can't be trusted."""
+    """A part of a vault that is not trusted, or that can't be."""

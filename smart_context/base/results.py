@@ -1,4 +1,4 @@
-"""What commands of the main plugin give, as JSON: its side and the page's are checked by these.
+"""The JSON results of the main plugin's commands, for plugin and page.
 
 docs/wire.md says what each key means to clients.
 """
@@ -7,7 +7,7 @@ from typing import NotRequired, TypedDict
 
 
 class TopicResult(TypedDict):
-    """A topic of a chat; the one of standing instructions is sticky and lists its messages."""
+    """A topic of a chat; a sticky one has standing instructions and lists them."""
 
     label: str
     count: int
@@ -18,7 +18,7 @@ class TopicResult(TypedDict):
 
 
 class FilterResult(TypedDict):
-    """The filter of a chat and what follows from it; `filter_changed` carries it, too."""
+    """The filter of a chat and what follows from it; also sent with `filter_changed`."""
 
     active_topics: list[str]
     message_ids: list[str]

@@ -1,4 +1,4 @@
-"""Blocking work, done in threads next to the event loop."""
+"""Runs blocking work in threads, off the event loop."""
 
 import asyncio
 import threading
@@ -26,7 +26,7 @@ async def to_end(work: Callable[[], T]) -> T:
 
 
 async def in_daemon_thread(work: Callable[[], T], *, name: str) -> T:
-    """The result of blocking work done in a thread that the program does not wait for at its end.
+    """The result of blocking work in a daemon thread, which never delays the exit.
 
     A caller that is cancelled does not wait; the work goes on and its result is dropped.
     """

@@ -10,4 +10,4 @@ CountTokens = Callable[[str], int]
 """Counts the tokens of a text."""
 
 OWN_KEY = "token"
-"""The name of whoever asks with the server's own token; no other key has it."""
+"""The client name of requests with the server's own token; no other key has it."""

@@ -63,10 +63,10 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostOptions:
-    """What rarely differs from one host to another.
+    """Options of a host, each with a default.
 
     Attributes:
-        system_prompt: What each turn begins with; plugins may change it.
+        system_prompt: The system prompt of each turn, which plugins may change.
         digest: Writes summaries of chats.
         built_in: The manifest of the product's plugin, if it is not the one shipped.
         handler_timeout_s: Most time for a plugin's handler.
@@ -86,7 +86,7 @@ class HostOptions:
 
 
 class Host:
-    """One vault, being served.
+    """Serves one vault.
 
     Args:
         config: The vault's settings.
@@ -95,7 +95,7 @@ class Host:
         notes: The vault's notes, followed while the host runs; its own by default.
         trust: What the vault may do.
         build_history: Makes a history from stored messages.
-        options: What rarely differs.
+        options: Its options.
 
     Attributes:
         services: The parts that plugins use.
@@ -212,11 +212,11 @@ class Host:
             await self.store.close()
 
     async def reload(self, config: VaultConfig, models: Models | None = None) -> None:
-        """Go on with other settings; plugins whose settings changed are restarted.
+        """Apply new settings, and restart the plugins whose settings changed.
 
         Args:
             config: The settings; another `memory_dir` takes effect at the next start.
-            models: The models to use from now on, if others; then all plugins are restarted.
+            models: The new models, if they changed; then all plugins are restarted.
         """
         async with self._changing:
             if config.memory_dir != self.config.memory_dir:
@@ -229,7 +229,7 @@ class Host:
         self.emit(PLUGINS_CHANGED, await self.plugins.list_plugins())
 
     def report_faults(self, faults: Sequence[Fault]) -> None:
-        """Tell log and clients that the settings file has faults; the previous settings go on."""
+        """Report faults of the settings file; the old settings stay in use."""
         lines = [str(fault) for fault in faults]
         _logger.error("the settings file has faults and is not used: %s", "; ".join(lines))
         self.emit(CONFIG_READ, {"faults": lines})
@@ -242,7 +242,7 @@ class Host:
         """Call `listener` with every event meant for clients, in order; it must not block.
 
         Returns:
-            A function that ends this.
+            A function that ends the subscription.
         """
         return self.services.relay.listen(listener)
 

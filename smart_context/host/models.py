@@ -1,4 +1,4 @@
-"""What the composition root gives a host to work with: models, and who builds histories."""
+"""What the composition root passes to a host: models and a history builder."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Models:
 
 
 class HistoryBuilder(Protocol):
-    """Builds what is sent from stored messages."""
+    """Builds the messages to send from stored ones."""
 
     async def __call__(
         self, messages: Sequence[Message], /, *, unstored: Mapping[str, str] = NOTHING

@@ -110,7 +110,7 @@ class Panels:
         return self._pages.get(panel_id)
 
     def close(self) -> None:
-        """Tell clients nothing from now on: the server ends, which turns no plugin off."""
+        """Send clients nothing more: a server that stops turns no plugin off."""
         self._emit = lambda _event, _payload: None
 
     def _remove(self, panel_id: str) -> None:

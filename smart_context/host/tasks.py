@@ -1,4 +1,4 @@
-"""Background work that has an owner, which reports failures and ends it."""
+"""Background work with an owner, which logs its failures and ends it."""
 
 import asyncio
 import logging
@@ -50,7 +50,7 @@ class TaskOwner:
         tasks = self._unfinished.setdefault(key, [])
         earlier = [task for task in tasks if not task.done()]
         if earlier:
-            earlier[-1].cancel()  # those before were cancelled for it
+            earlier[-1].cancel()  # the others are cancelled already
             task = self.spawn(_after(earlier, work))
             task.add_done_callback(lambda _: work.close())
         else:

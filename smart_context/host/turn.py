@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Turn:
-    """What plugins see of a turn and may change: the request, the response and the metadata.
+    """A turn as plugins see and may change it: request, response and metadata.
 
     `message`, `history`, `system_prompt` and `tools` are views of the frozen `request`. Assigning
     something of a wrong type raises `TypeError` in the plugin that does it.
@@ -97,7 +97,7 @@ class Turn:
         self.undo_changes_in_place()
 
     def undo_changes_in_place(self) -> None:
-        """Drop what was put into the lists of `history` and `tools` since the request was made."""
+        """Drop changes made in the lists of `history` and `tools`."""
         self._history = self._tools = None
 
     @property
@@ -107,7 +107,7 @@ class Turn:
 
     @property
     def message(self) -> str:
-        """What the model is asked; begins as what the user wrote."""
+        """The message for the model; at first, what the user wrote."""
         return self._request.message
 
     @message.setter
@@ -117,7 +117,7 @@ class Turn:
 
     @property
     def system_prompt(self) -> str:
-        """What the model is told first; blank: nothing."""
+        """The system prompt; blank for none."""
         return self._request.system_prompt
 
     @system_prompt.setter
@@ -129,8 +129,8 @@ class Turn:
     def history(self) -> list[Message]:
         """The messages before this one that the model receives, oldest first.
 
-        The list may be changed in place. Objects of messages (`{"role", "content", …}`) may be
-        put in; they are made into `Message`s.
+        The list may be changed in place. Plain objects (`{"role", "content", …}`) may be added, and
+        become `Message`s.
         """
         if self._history is None:
             self._history = list(self._request.history)
@@ -142,7 +142,7 @@ class Turn:
 
     @property
     def tools(self) -> list[Tool]:
-        """What the model may ask for while it answers; plugins add theirs at `pipeline.prompt`."""
+        """The tools that the model may call; plugins add theirs at `pipeline.prompt`."""
         if self._tools is None:
             self._tools = list(self._request.tools)
         return self._tools
@@ -162,7 +162,7 @@ class Turn:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """For plugins, to pass values from one phase to the next."""
+        """Values that plugins pass from one phase to the next."""
         return self._metadata
 
     @metadata.setter
@@ -181,7 +181,7 @@ class Turn:
 
 def _as_messages(entries: Iterable[object]) -> list[Message]:
     given: list[Any] = list(entries)
-    if set(map(type, given)) <= {Message}:  # ten thousand are looked at in no time
+    if set(map(type, given)) <= {Message}:  # fast even for ten thousand
         return given
     return [_as_message(entry, position) for position, entry in enumerate(given)]
 

@@ -1,4 +1,4 @@
-"""Removes what is left over in the memory folder, in a server that runs for long."""
+"""Cleans up the memory folder while a server runs."""
 
 import asyncio
 import logging
@@ -16,7 +16,7 @@ _logger = logging.getLogger(__name__)
 
 
 async def clear_up(memory: Place) -> None:
-    """Remove unfinished files, and attached files that no chat uses; again each day."""
+    """Remove unfinished files, and attached files that no chat uses, once a day."""
     await asyncio.sleep(FIRST_AFTER_S)
     while True:
         await in_daemon_thread(lambda: sweep(memory), name="unfinished files")

@@ -79,7 +79,7 @@ class AnswerNotUnderstood(RequestFailed):
 
 
 def vendor_words(body: object, *, depth: int = 3) -> str:
-    """The message in an error's JSON body, from any of the usual places; empty if none."""
+    """The message in an error's JSON body, from the usual places; empty if none."""
     if isinstance(body, str):
         return body
     if not isinstance(body, Mapping) or depth == 0:
@@ -89,7 +89,7 @@ def vendor_words(body: object, *, depth: int = 3) -> str:
 
 
 def shortened(words: str, *, secret: str | None = None) -> str:
-    """One line of at most 300 characters, without control characters and without the key."""
+    """One line of at most 300 characters, without control characters and the key."""
     words = words[:_MOST_READ]
     if secret:
         words = redacted(words, secret)
@@ -203,7 +203,7 @@ def _wait_a_while(retry_after_s: float | None) -> str:
 
 
 def system_words(error: BaseException) -> str:
-    """The system's message at the root of a chain of exceptions, such as `Connection refused`."""
+    """The system's message at the root of chained exceptions: `Connection refused`."""
     words = str(error)
     waiting: list[BaseException | None] = [error]
     while waiting:

@@ -55,7 +55,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """The next piece of a streamed answer; `usage` and `tool_calls` come with the last ones.
+    """The next piece of a streamed answer; `usage` and `tool_calls` come last.
 
     `reasoning` is what a model thinks before it answers; it is not part of the answer.
     """

@@ -1,4 +1,4 @@
-"""Removes a key from texts of others: whole, in parts, or encoded.
+"""Removes a key from other people's texts, be it whole, in parts or encoded.
 
 An endpoint that refuses a request may quote the key, and its words are shown, logged and stored.
 """

@@ -54,7 +54,7 @@ def counting(texts: Iterable[str], count: CountTokens) -> CountTokens:
 
 
 def _rate(texts: Iterable[str], count: CountTokens) -> float:
-    """Tokens per byte, from samples that stay the same as texts are added, in every process."""
+    """Tokens per byte, from samples that stay the same as texts are added."""
     known = [text for text in texts if text]
     chosen = [
         text for text in known if crc32(text[:_SAMPLE].encode(errors="replace")) % _ONE_IN == 0

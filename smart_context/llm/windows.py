@@ -1,6 +1,6 @@
 """The context windows of vendors' models, in tokens.
 
-Models on one's own server are not listed: their window is set there, and a wrong figure is worse
+Self-hosted models are not listed: their window is set on the server, and a wrong figure is worse
 than none.
 """
 

@@ -1,4 +1,4 @@
-"""The user's settings: `.vault.toml` and `config.toml`, read once and passed on as values."""
+"""The user's settings, `.vault.toml` and `config.toml`, as values."""
 
 from smart_context.base.config.endpoints import CATEGORIES, Endpoints, EndpointSettings
 from smart_context.base.config.settings import SettingSpec

@@ -1,4 +1,4 @@
-"""A TOML file as text, values and lines, read with one kind of error."""
+"""Reads TOML files with the line of each key; settings files with all faults."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -43,7 +43,7 @@ def read_toml(path: Path | Place, *, may_be_link: bool = False) -> TomlDocument:
 
     Args:
         path: The file.
-        may_be_link: Whether a link is followed: yes for the user's own files, no for a vault's.
+        may_be_link: Follow a link: for the user's own files, not for a vault's.
 
     Raises:
         FileNotFoundError: If there is no such file.
@@ -54,7 +54,7 @@ def read_toml(path: Path | Place, *, may_be_link: bool = False) -> TomlDocument:
 
 @contextmanager
 def settings_in(path: Path, *, may_be_link: bool = False) -> Iterator[Table]:
-    """The top table of a settings file, empty if it is missing; faults are raised at the end.
+    """The top table of a settings file, empty without one; raises faults at the end.
 
     Raises:
         ConfigInvalid: With every fault and its line.

@@ -35,7 +35,7 @@ class EndpointSettings:
         api_key_env: The variable's name; empty when none is named.
         timeout_s: Seconds to wait for an answer, or for the next piece of one.
         max_retries: Requests after the first, on 429, 5xx and lost connections.
-        context_window: Tokens that the model takes, answer included; `None`: not said.
+        context_window: Tokens that the model takes, answer included; `None` if not set.
         images: True to send attached images to the model.
     """
 
@@ -54,7 +54,7 @@ class EndpointSettings:
 
 
 Endpoints = Mapping[str, EndpointSettings | None]
-"""By category; `None`: the embedded model. What is not among them was not said."""
+"""By category; `None` is the embedded model. Categories that are not set are missing."""
 
 
 def read_endpoints(llm: Table) -> Endpoints:
@@ -173,7 +173,7 @@ def _looks_random(name: str) -> bool:
 
 
 def _refuse_keys(table: Table) -> None:
-    """Name keys that hold a secret themselves, before they are called unknown."""
+    """Refuse keys written into the file, before they are reported as unknown."""
     for name in [name for name in table.values if name.lower() in _SECRET_NAMES]:
         table.fault(
             name,

@@ -1,4 +1,4 @@
-"""Finds the line of every key of a TOML text, so that each fault can name its line.
+"""Finds the line of every key of a TOML text, for messages about faults.
 
 The TOML parser gives no positions. This reader only looks for keys; it expects valid TOML, and
 stops early on anything else.
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 KeyPath = tuple[str, ...]
 
-_DEEPEST = 50  # what is nested deeper has the line of the table that it is in
+_DEEPEST = 50  # deeper keys get the line of the table around them
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _SPACE = re.compile(r"[ \t]*")
 _BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
@@ -36,7 +36,7 @@ def lines_of_keys(text: str) -> Mapping[KeyPath, int]:
         line += text.count("\n", counted_to, position)
         counted_to = position
         for length in range(min(len(path), _DEEPEST), 0, -1):
-            if path[:length] in lines:  # and with it all that is above
+            if path[:length] in lines:  # then its parents are, too
                 break
             lines[path[:length]] = line
     return lines

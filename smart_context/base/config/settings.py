@@ -1,4 +1,4 @@
-"""The settings that a plugin declares in its manifest, and the check of a user's values."""
+"""The settings that a plugin declares, and the check of the user's values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ ENABLED = SettingSpec(type="boolean", default=False, description="Whether the pl
 
 
 def read_settings(table: Table, specs: Mapping[str, SettingSpec]) -> Mapping[str, Any]:
-    """A plugin's effective settings: the user's where they are right, else the defaults."""
+    """A plugin's effective settings: the user's where valid, else the defaults."""
     table.allow(specs.keys())
     effective: dict[str, Any] = {}
     for name, spec in specs.items():

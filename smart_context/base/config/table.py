@@ -1,4 +1,4 @@
-"""Reads a TOML table key by key, noting every fault instead of stopping at the first."""
+"""Reads a TOML table key by key, noting every fault."""
 
 import difflib
 import re
@@ -39,7 +39,7 @@ class Table:
 
     Attributes:
         values: The table as parsed.
-        path: Where it stands.
+        path: Its key in the document.
         faults: Where faults are noted.
     """
 
@@ -133,7 +133,7 @@ def unknown_key(name: str, names: Collection[str]) -> str:
 
 
 def found(value: object) -> str:
-    """A value in a message: its kind, and the value itself where that is short and no secret."""
+    """A value for a message: its kind, and the value itself if short and not secret."""
     if isinstance(value, str):
         hidden = len(value) > _MAX_SHOWN or looks_secret(value)
         return "a string" if hidden else f"the string {value!r}"

@@ -1,6 +1,6 @@
 """`config.toml` in the user's configuration folder: settings for all vaults.
 
-It needs no trust: it is the user's own file. A vault's settings come before it, but a vault's
+It needs no trust: it is the user's own file. A vault's settings override it, but a vault's
 endpoints only once the user trusts them.
 """
 
@@ -46,7 +46,7 @@ def read_user_config(folder: Path) -> UserConfig:
 
 
 def _read_roles_folder(roles: Table, folder: Path) -> Path:
-    """The folder that `[roles] folder` names: `~` is the home folder, else relative to ours."""
+    """The folder that `[roles] folder` names; it may begin with `~` or be relative."""
     roles.allow(("folder",))
     named = roles.text("folder", ROLES_FOLDER, max_chars=1_000)
     try:

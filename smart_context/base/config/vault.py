@@ -62,14 +62,14 @@ def read_config(
     *,
     plugin_settings: Mapping[str, Mapping[str, SettingSpec]],
 ) -> VaultConfig:
-    """The settings of the vault at `root`; a vault without `.vault.toml` has the defaults.
+    """The settings of the vault at `root`; the defaults without a `.vault.toml`.
 
     No endpoint is in use yet, and no key is looked up: see `smart_context.vault.trust.admission`.
 
-    A table `[plugins.X]` is checked against `plugin_settings["X"]`. Of a plugin that is not
-    known here, `enabled` alone is accepted, since its folder may not have been synced yet (the
-    host reports it as missing); other keys are a fault, unless `plugins/X/` exists with a
-    manifest that can't be read, which is reported when the plugin is loaded.
+    A table `[plugins.X]` is checked against `plugin_settings["X"]`. For an unknown plugin only
+    `enabled` is accepted, since its folder may not have been synced yet (the host reports it as
+    missing). Other keys are faults, unless `plugins/X/` exists with an unreadable manifest, which
+    is reported when the plugin is loaded.
 
     Args:
         root: The vault's folder.

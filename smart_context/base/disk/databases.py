@@ -2,7 +2,7 @@
 
 SQLite opens files by path. So the files are checked right before, without opening them: closing a
 descriptor would release this process's other locks on the file. SQLite itself follows no links to
-the files beside a database.
+the files next to a database.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ def open_database(
     max_bytes: int | None = None,
     check_same_thread: bool = True,
 ) -> sqlite3.Connection:
-    """A connection to the database in a file; a new file is readable by its owner only.
+    """A connection to a database file; a new one is readable by its owner only.
 
     Args:
         place: The file; its folder is made when it is missing.

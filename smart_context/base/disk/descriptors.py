@@ -30,7 +30,7 @@ _BLOCK = 1 << 20
 
 
 class NotPlain(OSError):
-    """A link, a pipe, a socket or a device; or a folder for a file, or a file for a folder."""
+    """Not a plain file, or not a plain folder, such as a link, a pipe or a device."""
 
     def __init__(self, path: Path, wanted: str = "file") -> None:
         self.wanted = wanted
@@ -83,7 +83,7 @@ def read_open(descriptor: int, size: int, max_bytes: int) -> bytes:
 
 
 def path_of_open(descriptor: int) -> str | None:
-    """The path of an open file without any link, where the system says it."""
+    """The path of an open file without any link; `None` if the system can't tell."""
     try:
         if sys.platform == "darwin":
             found = fcntl.fcntl(descriptor, fcntl.F_GETPATH, bytes(1024))

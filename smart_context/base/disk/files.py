@@ -28,7 +28,7 @@ _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.tmp", re.DOTALL)
 _STALE_S = 3600
 _LOCK_TRIES = 200
 _LOCK_PAUSE_S = 0.01
-_PUBLIC_FILE = 0o666  # less what the umask takes
+_PUBLIC_FILE = 0o666  # minus the umask
 
 
 class Signature(NamedTuple):
@@ -106,7 +106,9 @@ def read_in(
 
 
 def open_file(path: Path | Place, flags: int) -> int:
-    """The descriptor of a plain file, for its caller to close; `O_CREAT` makes its folder, too.
+    """The descriptor of a plain file, for its caller to close.
+
+    `O_CREAT` also makes its folder.
 
     Raises:
         OSError: As `Folder.open`.

@@ -118,7 +118,7 @@ class Folder:
         return os.listdir(listed)  # noqa: PTH208 - a Path can't be made of a descriptor
 
     def entries(self) -> "list[os.DirEntry[str]]":
-        """The entries in it, unordered; as from `os.scandir`, the status is read on demand."""
+        """The entries in it, unordered, as from `os.scandir`: statuses are read on demand."""
         with os.scandir(self._path if self.descriptor is None else self.descriptor) as listing:
             return list(listing)
 
@@ -126,7 +126,7 @@ class Folder:
         """A folder in it, for its caller to close.
 
         Raises:
-            FileNotFoundError: There is none, and it is not to be made.
+            FileNotFoundError: It is missing and `make` is false.
             NotPlain: It is a link or no folder.
             OSError: The system refuses.
         """
@@ -170,7 +170,7 @@ class Folder:
         os.rmdir(self._prefix + name, dir_fd=self.descriptor)
 
     def move(self, name: str, target: "Folder", new_name: str) -> None:
-        """Move a file or folder; a file of the new name is replaced, a link is not followed.
+        """Move a file or folder, replacing a file of that name; follows no link.
 
         Raises:
             OSError: There is none, or the system refuses.
@@ -218,7 +218,7 @@ class Folder:
         return descriptor, status
 
     def _refuse_link(self, name: str) -> None:
-        """Where nothing else tells a link: right before it would be followed."""
+        """Refuse a link right before it would be followed, where the system can't."""
         with contextlib.suppress(FileNotFoundError):
             status = self.status(name)
             if stat.S_ISLNK(status.st_mode) or getattr(status, "st_reparse_tag", False):

@@ -34,7 +34,7 @@ def parsed(content: bytes) -> JsonObject | None:
 
 
 def read_object(path: Path | Place, *, max_bytes: int = MAX_FILE_BYTES) -> JsonObject:
-    """The object in a JSON file; empty if it is missing, damaged, too large or refused.
+    """The object in a JSON file; empty if missing, damaged, too large or refused.
 
     The file stays as it is, so nothing is lost until the caller writes it.
     """

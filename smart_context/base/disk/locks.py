@@ -1,4 +1,4 @@
-"""Locks between processes that agree to ask for them."""
+"""Advisory locks between processes."""
 
 import contextlib
 import sys

@@ -58,12 +58,12 @@ def place_of(path: Path | Place) -> Place:
 
 
 def folder_of(path: Path | Place) -> Place:
-    """The place of a folder; a path is trusted."""
+    """The place of a folder; a plain path counts as trusted."""
     return path if isinstance(path, Place) else Place(path)
 
 
 def place_below(top: Path, folder: Path) -> Place:
-    """The place of a folder that the user named, which may be a link or lie behind one.
+    """The place of a folder that the user named, which may lie behind a link.
 
     A link that stays below `top` is followed here, once. One that leaves `top` stays in the
     path and is refused when opened. A folder elsewhere is trusted.

@@ -1,4 +1,4 @@
-"""What users are told when the disk refuses."""
+"""Errors for users when the disk refuses."""
 
 import errno
 from pathlib import Path

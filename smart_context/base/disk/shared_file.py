@@ -18,10 +18,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedFile(Generic[T]):
-    """A value in a JSON file, compared before it is written.
+    """A value in a JSON file, which is only replaced if nobody changed it meanwhile.
 
     Attributes:
-        place: Where it is; folders are made when something is first written.
+        place: The file; its folders are made by the first write.
         adapter: Reads and writes the value.
         empty: The value of a file that is missing or damaged.
     """
@@ -43,10 +43,10 @@ class SharedFile(Generic[T]):
         return (None, self.empty) if found is None else (found[0], self._parse(found[1]))
 
     def update(self, change: Callable[[T], T]) -> tuple[Signature | None, T]:
-        """Change the value as it is now, whoever else is changing it.
+        """Change the current value; tries again when another program changed it meanwhile.
 
         Args:
-            change: Makes the new value of the present one; may be called more than once.
+            change: Returns the new value for the current one; may be called more than once.
 
         Returns:
             The new value, with the state of its file.

@@ -24,11 +24,11 @@ class Child:
     """Does work in a process that is killed when it takes too long or too much memory.
 
     The process is started by the first job, or by `start`, and kept for the next ones; one that
-    was killed is replaced. To be used from any thread; jobs take turns. A work's function must be
+    was killed is replaced. Usable from any thread; jobs take turns. A job's function must be
     importable, its arguments must be picklable, and its result plain data as in JSON.
 
     Args:
-        modules: What the process imports before its first job, so that no deadline counts it.
+        modules: Imported before the first job, so that no deadline includes it.
         environ: This program's environment; only what Python itself needs is passed on.
         memory_bytes: The memory limit of a job.
     """
@@ -56,12 +56,12 @@ class Child:
 
     @property
     def pid(self) -> int | None:
-        """The number of the process, which leads a group of its own; `None` while there is none."""
+        """The process id, also of its process group; `None` while there is no process."""
         process = self._process
         return process.pid if process is not None and process.is_alive() else None
 
     def start(self) -> None:
-        """Start the process now, so that it is ready when a job comes; does not wait for it.
+        """Start the process now, to be ready when a job comes; does not wait for it.
 
         Raises:
             ChildFailed: If it can't be started, or was closed.
@@ -82,8 +82,8 @@ class Child:
         Args:
             work: A function of a module.
             arguments: What it is called with.
-            deadline_s: How much processor time it may take; where that can't be limited, and of
-                waiting, about twice as much time.
+            deadline_s: Most processor time; where the system can't limit that, and for waiting,
+                about twice as much clock time.
             wait_s: How long it may wait for its turn.
 
         Raises:
@@ -106,7 +106,7 @@ class Child:
         return answer.get("value")
 
     def close(self) -> None:
-        """Kill the process, in the midst of a job too; there will be no other one."""
+        """Kill the process, even during a job; no other is started."""
         with self._changing:
             self._is_closed = True
             process = self._process
@@ -141,5 +141,5 @@ class Child:
                 return
             dead.close()
             self._process = None
-        with contextlib.suppress(ChildFailed):  # the next job says it
+        with contextlib.suppress(ChildFailed):  # the next job reports it
             self._started()

@@ -1,4 +1,4 @@
-"""The child's side: gives up what it does not need, then does one job after another."""
+"""The child's side: gives up its rights, then does one job after another."""
 
 import contextlib
 import importlib
@@ -26,7 +26,7 @@ _REFUSED_EVENTS = (
 
 
 def main() -> None:
-    """Do the parent's jobs until it is gone."""
+    """Do jobs until the parent ends."""
     jobs, answers = _take_pipes()
     setup = json.loads(read_frame(jobs, _MAX_FRAME))
     for module in setup["modules"]:
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def _take_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """The two pipes; what is printed goes nowhere instead of between the frames."""
+    """The two pipes; printed output is dropped, so that it can't mix with the frames."""
     answers = os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
@@ -91,7 +91,7 @@ def _refuse(event: str, _arguments: object) -> None:
 if sys.platform == "win32":
 
     def _limit_system(memory_bytes: int) -> None:  # noqa: ARG001 - as below
-        """Refuse network and programs; Windows limits nothing here but the parent's deadline."""
+        """Refuse network and programs; on Windows only the parent's deadline is a limit."""
         sys.addaudithook(_refuse)
 
     def _limited(jobs: BinaryIO, deadline_s: float) -> contextlib.AbstractContextManager[None]:  # noqa: ARG001
@@ -118,18 +118,18 @@ else:
 
     @contextlib.contextmanager
     def _limited(jobs: BinaryIO, deadline_s: float) -> Iterator[None]:
-        """End this process in the midst of a job that takes too long, or if its parent ends.
+        """End this process if a job takes too long or the parent ends.
 
-        Both are signals whose default is to end the process, also in the midst of a pattern.
-        Processor time is counted, so that a busy machine does not make a job fail. Between two
-        jobs the end of the pipe is read instead: the next job would send SIGIO as well.
+        Both send a signal that ends the process by default, even while a pattern is matched.
+        Processor time is counted, so that a busy machine does not make a job fail. Between jobs
+        the end of the pipe is read instead, since the next job would send SIGIO as well.
         """
         flags = fcntl.fcntl(jobs, fcntl.F_GETFL)
         fcntl.fcntl(jobs, fcntl.F_SETOWN, os.getpid())
         fcntl.fcntl(jobs, fcntl.F_SETFL, flags | os.O_ASYNC)
         signal.setitimer(signal.ITIMER_PROF, deadline_s)
         try:
-            if select.select([jobs], [], [], 0)[0]:  # it closed before the lines above
+            if select.select([jobs], [], [], 0)[0]:  # it was closed before the signal was set up
                 raise EOFError
             yield
         finally:

@@ -1,4 +1,4 @@
-"""The parent's side of a child process: starts it, asks it, kills it with its group."""
+"""The parent's side of a child process: starts, asks and kills it."""
 
 import contextlib
 import json
@@ -18,7 +18,7 @@ START_S = 20.0
 """How long the process may take to start."""
 
 _PATIENCE = 2
-"""How much more time than processor time a job may take: the machine may be busy."""
+"""A job's clock time may be this many times its processor time: the machine may be busy."""
 
 _MAX_ANSWER_BYTES = 64 << 20
 _MAIN = (
@@ -32,10 +32,10 @@ Reason = Literal["slow", "memory", "crashed", "busy", "stopped"]
 
 
 class ChildFailed(SmartContextError):
-    """The child process has no result; says why, as a clause about the work: `it took …`.
+    """The child process gave no result; the message says why, as in `it takes …`.
 
     Attributes:
-        reason: Why, for programs.
+        reason: The cause, for code.
     """
 
     def __init__(self, reason: Reason, message: str) -> None:
@@ -92,7 +92,7 @@ class ChildProcess:
     def kill(self) -> None:
         """End it and its group at once; from any thread."""
         with self._ending:
-            # Once it is reaped, its number may be somebody else's.
+            # Once it is reaped, its id may belong to another process.
             if self._process.poll() is None:
                 if hasattr(os, "killpg"):
                     os.killpg(self.pid, signal.SIGKILL)
@@ -101,13 +101,13 @@ class ChildProcess:
                 self._process.wait()
 
     def close(self) -> None:
-        """Close its pipes; when it is dead and nobody waits for it."""
+        """Close its pipes, once it is dead and nobody waits for it."""
         for pipe in (self._jobs, self._answers):
-            with contextlib.suppress(OSError):  # what was not read can't be sent any more
+            with contextlib.suppress(OSError):  # unsent bytes can't be flushed any more
                 pipe.close()
 
     def answer_to(self, job: bytes, deadline_s: float) -> dict[str, Any]:
-        """What the process answers: a `value` or why the work was `refused`.
+        """The process's answer: a `value`, or why the work was `refused`.
 
         Raises:
             ChildFailed: If it does not answer in time, or has failed; it is dead then.
@@ -144,7 +144,7 @@ class ChildProcess:
             yield
         finally:
             timer.cancel()
-            timer.join()  # what it kills is this job, never the next one
+            timer.join()  # so that it never kills the next job
 
     def _expire(self) -> None:
         self._is_late = True
@@ -164,7 +164,7 @@ class ChildProcess:
 
 
 def _import_path() -> list[str]:
-    """Where this program's modules are; never the working directory, which may be a stranger's."""
+    """The import path without the working directory, which may be a stranger's."""
     known = [entry for entry in sys.path if Path(entry).is_absolute() and not _is_here(entry)]
     return list(dict.fromkeys([*known, _PACKAGE_ROOT]))
 

@@ -18,6 +18,6 @@ class Children:
     texts: Child = field(default_factory=Child)
 
     def close(self) -> None:
-        """Kill both; there will be no others."""
+        """Kill both; no others are started."""
         self.files.close()
         self.texts.close()

@@ -1,4 +1,4 @@
-"""Frames between this program and its child: a length in four bytes, then the bytes."""
+"""Frames between this program and its child: four bytes of length, then the rest."""
 
 import struct
 from typing import BinaryIO

@@ -31,10 +31,10 @@ NETWORK_VARIABLES = (
     *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
     *("SSL_CERT_FILE", "SSL_CERT_DIR"),
 )
-"""What a program needs besides to reach the network as the user does."""
+"""What a program also needs to reach the network as the user does."""
 
 NOT_INSTALLED = "is not installed"
-"""Why a program was not run that is in no folder of the PATH."""
+"""The reason for a program that is not on the PATH."""
 
 _CHUNK_BYTES = 1 << 16
 _LAST_WORDS_S = 0.5
@@ -61,7 +61,7 @@ class Stopped:
     """A program that could not be started, or was killed.
 
     Attributes:
-        reason: What happened, to be put after the program's name.
+        reason: What happened, worded to follow the program's name.
     """
 
     reason: str
@@ -74,8 +74,8 @@ def clean_environment(
 
     Args:
         environ: This program's environment.
-        keep: Names to pass on besides those that most programs need; `X_*` is all that begin so.
-        away_from: A folder with files of others; the PATH leads to no program in it.
+        keep: Names to pass on in addition to the usual ones; `X_*` matches a prefix.
+        away_from: A folder with other people's files; the PATH leads to no program in it.
     """
     names = {*_KEPT, *keep}
     beginnings = tuple(name.removesuffix("*") for name in names if name.endswith("*"))
@@ -92,7 +92,7 @@ def _safe_folders(path: str, away_from: Path | None) -> Iterator[str]:
     """The absolute folders on a PATH; a relative one is wherever the program is run."""
     avoided = None if away_from is None else away_from.resolve()
     if avoided is not None and avoided.parent == avoided:
-        avoided = None  # everything is in there, so it is nobody else's
+        avoided = None  # it holds everything, so it can't be avoided
     for folder in path.split(os.pathsep):
         if not os.path.isabs(folder):  # noqa: PTH117  an empty entry is no path
             continue
@@ -110,16 +110,16 @@ def run(
     max_bytes: int,
     may_stay: bool = False,
 ) -> Ended | Stopped:
-    """Run a program to its end, its deadline, or the last byte that it may print.
+    """Run a program until it ends, takes too long or prints too much.
 
     Args:
         command: A program's name or absolute path, and its arguments.
         folder: Where it runs.
-        environment: All variables that it is given, as `clean_environment` makes them.
-        stdin: What it may read.
-        timeout_s: How long it may take.
-        max_bytes: How much it may print, and how much it may complain.
-        may_stay: Its output is not wanted, and what it leaves in the background goes on.
+        environment: All its variables, as `clean_environment` makes them.
+        stdin: Its input.
+        timeout_s: Most time.
+        max_bytes: Most bytes of its output, and of its error output.
+        may_stay: Drop its output, and let its background processes go on.
     """
     program = _found(command[0], environment)
     if program is None:
@@ -138,7 +138,7 @@ def run(
     except (OSError, ValueError) as error:  # ValueError: a NUL in an argument
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         return Stopped(reason=f"could not be started ({reason})")
-    # Called at the exit of this program, too, where a thread that waits below just stops.
+    # Also called when this program exits, since threads that wait below just stop then.
     kill = weakref.finalize(process, _kill_group, process.pid)
     try:
         if process.stdin is not None:
@@ -152,7 +152,7 @@ def run(
 
 
 def _found(name: str, environment: Mapping[str, str]) -> str | None:
-    if os.path.isabs(name):  # noqa: PTH117  by its letters
+    if os.path.isabs(name):  # noqa: PTH117  as text
         return name
     # Not by `shutil.which`: on Windows it looks into the current folder first.
     endings = ("", *environment.get("PATHEXT", "").split(os.pathsep))
@@ -165,7 +165,7 @@ def _found(name: str, environment: Mapping[str, str]) -> str | None:
 
 
 class _RunningProgram:
-    """A program that runs, and the threads that wait for what it does."""
+    """A running program, and the threads that wait for its exit and its output."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", max_bytes: int) -> None:
         self._process = process
@@ -176,13 +176,13 @@ class _RunningProgram:
         self._news = threading.Condition()
 
     def outcome(self, timeout_s: float, *, may_stay: bool) -> Ended | Stopped:
-        """Its outcome. Processes that it started are killed, too, unless they may stay."""
+        """Its outcome; processes that it started are killed, unless they may stay."""
         self._start_threads()
         is_in_time = self._wait_for({"exit"}, timeout_s)
         if self._is_full or not (is_in_time and may_stay):
             _kill_group(self._process.pid)
         exit_code = self._process.wait()
-        # The killed hold no pipe open. One that left the group might, for as long as it likes.
+        # A process that left the group may hold a pipe open for ever.
         self._wait_for({"stdout", "stderr"}, _LAST_WORDS_S)
         if self._is_full:
             return Stopped(reason=f"printed more than {self._max_bytes:,} bytes")
@@ -220,7 +220,7 @@ class _RunningProgram:
             self._news.notify()
 
     def _wait_for(self, names: set[str], timeout_s: float) -> bool:
-        """Whether all of these are through in time, or too much has been printed."""
+        """True if all of these ended in time, or too much was printed."""
         with self._news:
             return self._news.wait_for(
                 lambda: self._is_full or not names & self._awaited, timeout_s
@@ -228,7 +228,7 @@ class _RunningProgram:
 
 
 def _write(stream: IO[bytes], content: bytes) -> None:
-    with contextlib.suppress(OSError), stream:  # it need not read what it is given
+    with contextlib.suppress(OSError), stream:  # it may not read its input
         stream.write(content)
 
 
@@ -237,7 +237,7 @@ def _in_background(work: Callable[..., None], *arguments: object) -> None:
 
 
 def _kill_group(process_id: int) -> None:
-    """Ends a program and whatever it has started and left behind."""
+    """Kill a program and the processes that it left behind."""
     with contextlib.suppress(ProcessLookupError, PermissionError):  # all of them are gone
         if hasattr(os, "killpg"):
             os.killpg(process_id, signal.SIGKILL)

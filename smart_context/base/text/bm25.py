@@ -1,4 +1,4 @@
-"""Lexical relevance: which documents use the words of a query, weighted by how rare they are."""
+"""Lexical relevance: documents with the words of a query, rare words first."""
 
 import math
 from array import array
@@ -109,7 +109,7 @@ class Bm25:
         return total
 
     def shares(self, query_words: Iterable[str]) -> Floats:
-        """Shape (n,): the share of the query that each document has; rare words weigh more.
+        """Shape (n,): each document's share of the query; rare words weigh more.
 
         From 0 to 1, whatever a document's length and however often it has a word.
         """

@@ -24,7 +24,7 @@ _RUN = re.compile(f"\U0001f3f4(?:{_FLAGS})\U000e007f|(?P<run>[{table.UNSEEN}]+)"
 _UNSEEN = re.compile(f"[{table.UNSEEN}]")
 _RIGHT_TO_LEFT = re.compile(f"[{table.RIGHT_TO_LEFT}]")
 _MOST_MARKS = 4
-"""Marks on one letter that are looked past to find it."""
+"""Most marks that are skipped to find the letter under them."""
 
 _DIRECTIONS_IN_A_LINE = 8
 _VIRAMA = 9
@@ -90,7 +90,7 @@ class _Neighbours:
 
 
 class _Lines:
-    """The lines of a text, each looked at once, in which marks of direction are in use."""
+    """The lines of a text, each read once, in which direction marks have a use."""
 
     def __init__(self, text: str) -> None:
         self._text = text

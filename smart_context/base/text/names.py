@@ -1,4 +1,4 @@
-"""Escapes untrusted names and texts for display, so that nothing in them acts, hides or deceives.
+"""Escapes untrusted names and texts, so that nothing in them acts or deceives.
 
 Terminals obey control characters, and readers trust what they see. Dangerous characters become
 escapes as in Python; words of all languages and emoji stay as they are.
@@ -22,7 +22,7 @@ _JSON_UNSAFE = re.compile(
 
 
 def shown(name: object, *, limit: int | None = MAX_NAME) -> str:
-    """A name on one line, with the spaces at its ends; a long one is cut in the middle.
+    """A name on one line with the spaces at its ends, cut in the middle if long.
 
     Args:
         name: The name of a file, a chat, a role and so on; or a path.

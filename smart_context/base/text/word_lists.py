@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 
 def word_lists(file: Path) -> Mapping[str, frozenset[str]]:
-    """The words below each `[name]`, separated by white space; `#` begins a comment line.
+    """The words below each `[name]`, split at white space; `#` begins a comment line.
 
     Raises:
         OSError: The file can't be read: the installation is damaged.

@@ -46,7 +46,7 @@ def is_stop_word(word: str) -> bool:
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """A lower-cased word without its commonest endings; the same for singular and plural.
+    """A lower-cased word without common endings; the same for singular and plural.
 
     Light on purpose: `migrations`, `migrated` and `migrating` meet, `universe` and `university`
     do not. Words of other languages lose an ending now and then, on both sides of a comparison.
@@ -58,7 +58,7 @@ def stem(word: str) -> str:
 
 
 def spelled_words(text: str) -> list[str]:
-    """The words lower-cased and NFKC-normalised, without stemming; otherwise as in `words`."""
+    """As `words`, lower-cased and NFKC-normalised, but not stemmed."""
     if text.isascii():
         return [word for token in _TOKEN.findall(text) for word in _parts(token)]
     spelled: list[str] = []

@@ -75,7 +75,7 @@ class ChatCommands:
         files: list[dict[str, Any]] | None = None,
         links: list[dict[str, Any]] | None = None,
     ) -> JsonObject:
-        """Ask the model; returns when the turn is over. Without `chat_id` a new chat begins.
+        """Ask the model, in a new chat by default; returns when the turn is over.
 
         Args:
             message: What to ask.

@@ -156,7 +156,7 @@ class Compactions:
         text: str,
         kind: Kind,
     ) -> JsonObject:
-        """Store a summary of what was said since the previous one, unless that has changed."""
+        """Store a summary of what was said since the previous one, if that is unchanged."""
         if not said:
             raise CommandFailed("Nothing was said since the last summary.")
         boundary = said[-1].id

@@ -95,7 +95,7 @@ class MemoryCommands:
 
 
 def _reader(caller: Caller) -> str:
-    """Names whose version of a chat this is: the connection's, or the one of all others."""
+    """The reader whose version of a chat counts: the connection, or anybody."""
     return caller.client.id if caller.client else ANYBODY
 
 

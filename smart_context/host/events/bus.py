@@ -148,7 +148,7 @@ class EventRelay:
             self._waiting.put_nowait((event, payload))
 
     async def settled(self) -> None:
-        """Wait until plugins have handled all events sent so far, `SETTLE_TIMEOUT_S` at most."""
+        """Wait two seconds at most until plugins have handled the events so far."""
         mark = asyncio.Event()
         self._waiting.put_nowait(mark)
         with suppress(TimeoutError):
@@ -171,13 +171,13 @@ def event_name(event: Event[P] | str) -> str:
 
 
 def is_async(handler: object) -> bool:
-    """True for an async function, method or partial, and for objects that are called like one."""
+    """True for async functions, methods, partials, and objects that are called so."""
     return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(
         getattr(handler, "__call__", None)  # noqa: B004 - the question is whether it is async
     )
 
 
 def was_cancelled() -> bool:
-    """True if the running task itself was cancelled, not just something that it awaited."""
+    """True if the running task itself was cancelled, not only what it awaited."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0

@@ -21,7 +21,7 @@ class Event(Generic[P]):
 
 
 Emit = Callable[[Event[Any], Mapping[str, Any]], None]
-"""Sends an event to clients of the page."""
+"""Sends an event to clients."""
 
 PIPELINE_START: Event[Turn] = Event("pipeline.start")
 """A turn begins; its question is saved, its history is built."""
@@ -36,7 +36,7 @@ PIPELINE_LLM: Event[Turn] = Event("pipeline.llm")
 PIPELINE_POST_PROCESS: Event[Turn] = Event("pipeline.post_process")
 """The answer is there, not yet saved: the place to change it."""
 PIPELINE_OUTPUT: Event[Turn] = Event("pipeline.output")
-"""The answer is saved; comes for stopped and aborted turns too, not for failed ones."""
+"""The answer is saved; also for stopped and aborted turns, not for failed ones."""
 PIPELINE_END: Event[Turn] = Event("pipeline.end")
 """The turn is over, however it ended."""
 PIPELINE_ERROR: Event[Turn] = Event("pipeline.error")
@@ -66,7 +66,7 @@ class ChatToken(TypedDict):
 
 
 class ChatTool(TypedDict):
-    """A tool was called for an answer; `call` is the part of the message, with the result."""
+    """A tool was called for an answer; `call` is the message's part with the result."""
 
     chat_id: str
     message_id: str

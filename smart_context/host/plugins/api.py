@@ -36,7 +36,7 @@ class Plugin(Protocol):
 
 
 class PluginContext:
-    """One plugin's access to the host; all that it registers goes when the plugin stops.
+    """One plugin's access to the host; its registrations end when it stops.
 
     Attributes:
         plugin_id: The plugin.
@@ -87,7 +87,7 @@ class PluginContext:
     def subscribe(
         self, event: Event[P] | str, handler: Handler[P], priority: int = 0
     ) -> Callable[[], None]:
-        """Run an async function whenever the event is published; higher priority runs first.
+        """Run an async function for each event of a name; higher priority runs first.
 
         Events for clients, such as `memory.chat_changed`, can be subscribed to as well.
 
@@ -163,7 +163,7 @@ class PluginContext:
         return self._tasks.latest(key, work)
 
     async def build_history(self, messages: Sequence[Message]) -> list[Message]:
-        """The messages that a turn would send, from stored ones; the current one comes last."""
+        """The messages that a turn would send, from stored ones, the current one last."""
         return await self._services.build_history(messages)
 
     async def send(self, chat_id: str, message: str, *, stream: bool = True) -> list[str]:
@@ -185,7 +185,7 @@ class PluginContext:
         return list(result["message_ids"])
 
     def emit(self, event: Event[Any] | str, payload: Mapping[str, Any]) -> None:
-        """Send an event to every client; by convention its name begins with the plugin's id.
+        """Send an event to every client; its name should begin with the plugin's id.
 
         Raises:
             NameTaken: If it begins like the host's own events.

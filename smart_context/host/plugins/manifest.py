@@ -127,7 +127,7 @@ def _text(
     *,
     default: str | None = None,
 ) -> str:
-    """A string of that form, noting a fault if it has another, or is missing without a default."""
+    """A string of that form; another, or none without a default, is a fault."""
     if name not in table:
         if default is None:
             table.fault(name, f"missing; expected {wanted}")

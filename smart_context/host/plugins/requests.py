@@ -1,4 +1,4 @@
-"""Requests to the chat model as a plugin sees them: before they are sent, or without sending."""
+"""Requests to the chat model for plugins: as they would be sent, without sending."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,7 +27,7 @@ class Requests:
 
     @property
     def takes_tools(self) -> bool:
-        """False once the chat model has refused tools; then they are described in plain text."""
+        """False once the chat model has refused tools; they are then described as text."""
         services = self._services
         return not services.tool_support.is_refused_by(services.current.models.chat)
 
@@ -37,7 +37,7 @@ class Requests:
         files: Sequence[Mapping[str, Any]] = (),
         links: Sequence[Mapping[str, Any]] = (),
     ) -> Message:
-        """A message as `chat.send` would send it, with its attached texts; nothing is stored.
+        """A message as `chat.send` would send it, with attached texts; stores nothing.
 
         Raises:
             InvalidParams: If there are too many attachments, or one is unknown.

@@ -1,4 +1,4 @@
-"""What a turn knows of the program whose request it is."""
+"""The request of another program, as a turn knows it."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -13,7 +13,7 @@ class ClientRequest:
     """A request that came in through the gateway.
 
     Attributes:
-        client: The program, as far as it can be told.
+        client: The program, as far as it is known.
         endpoint: The address that is asked; empty if we answer ourselves.
         kind: `turn`: the filter applies; `aside`: a task of the program's own, such as a title;
             `held by the provider`: the provider has the history, so nothing can be left out.

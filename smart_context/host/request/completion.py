@@ -1,4 +1,4 @@
-"""Completes a request before it is sent: attached images, then what the window has room for."""
+"""Completes a request before it is sent: adds images, then fits it to the window."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence

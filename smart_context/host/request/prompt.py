@@ -57,7 +57,7 @@ def prompt_messages(
 
 
 def with_system(prompt: tuple[PromptMessage, ...], text: str) -> tuple[PromptMessage, ...]:
-    """The messages with a text added to the leading system message, or before all of them."""
+    """The messages with a text added to the leading system message, or before all."""
     if not text.strip():
         return prompt
     if prompt and prompt[0]["role"] == "system" and isinstance(prompt[0]["content"], str):
@@ -88,7 +88,7 @@ def _with_images(
 def _spoken(
     message: Message, answered_later: Collection[str]
 ) -> tuple[list[PromptMessage], set[str]]:
-    """An assistant's message, split after each run of calls, and the calls still without result."""
+    """An assistant's message, split after each run of calls; and its pending calls."""
     prompt: list[PromptMessage] = []
     texts: list[str] = []
     calls: dict[str, PromptMessage] = {}

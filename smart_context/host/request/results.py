@@ -52,7 +52,7 @@ def _within(part: Part, role: str, room: int, count: CountTokens) -> tuple[Part,
 
 
 def cut_result(text: str, most_tokens: int, count: CountTokens) -> str:
-    """The beginning of a tool's result, and a notice of the cut, in `most_tokens` at most."""
+    """The beginning of a tool's result with a notice, in at most `most_tokens`."""
     tokens = count(text)
     if tokens <= most_tokens:
         return text

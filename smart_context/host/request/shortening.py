@@ -23,7 +23,7 @@ _LEAST_OF_A_RESULT = 100
 
 
 def surely_fits(request: Request, window: Window) -> bool:
-    """True if a request fits by its bytes alone, which is known without counting tokens."""
+    """True if a request fits by its bytes alone; needs no counting of tokens."""
     return _total(request, weight) <= window.room
 
 

@@ -1,4 +1,4 @@
-"""The one estimate of what a request costs: its texts, and a few tokens around them."""
+"""The one estimate of a request's tokens: its texts, and a few around them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -52,7 +52,7 @@ def texts_of(message: PromptMessage) -> Iterator[str]:
 
 
 def _strings(holders: Iterable[Any], *names: str) -> Iterator[str]:
-    """The values of some keys that are texts; clients of others send all kinds of things."""
+    """The values of these keys that are texts; other programs may send anything."""
     for holder in holders:
         if isinstance(holder, Mapping):
             yield from (holder[name] for name in names if isinstance(holder.get(name), str))

@@ -1,4 +1,4 @@
-"""Checks the arguments that a model gives a tool; the errors tell the model what to correct.
+"""Checks the arguments of a tool call; errors tell the model what to correct.
 
 Checked is the part of JSON Schema that tools declare: `type`, `enum`, `items`, `properties`,
 `required` and `additionalProperties`, at any depth.

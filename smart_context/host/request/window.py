@@ -1,4 +1,4 @@
-"""A model's window, and how it is shared out: every limit on a request is a share named here."""
+"""A model's window and its shares: every limit on a request is one of them."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""One turn from the user's message to the saved answer, in the order of `Answering.run`."""
+"""One turn from the user's message to the saved answer; see `Answering.run`."""
 
 import asyncio
 import logging
@@ -32,7 +32,7 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnParts:
-    """What turns are made with.
+    """What every turn needs.
 
     Attributes:
         store: The chats.
@@ -40,7 +40,7 @@ class TurnParts:
         pipeline: Takes a turn through its phases.
         build_history: Makes a history from stored messages.
         emit: Tells clients.
-        system_prompt: What each turn begins with; plugins may change it.
+        system_prompt: The system prompt of each turn, which plugins may change.
         after: Called when a turn is over and clients were told.
         tasks: Owns the background work.
         clock: Returns the time, in UTC.
@@ -65,7 +65,7 @@ class Answering:
     """A turn that is under way.
 
     Args:
-        parts: What turns are made with.
+        parts: What every turn needs.
         chat_id: The chat.
         ask: Changes the chat's document so that the question is its last message, and returns
             the question.
@@ -102,7 +102,7 @@ class Answering:
 
     @property
     def message_ids(self) -> list[MessageId]:
-        """The ids of question and answer; of the answer alone before the question is saved."""
+        """The ids of question and answer; only the answer's before the question is saved."""
         question = [self._turn.question.id] if self._turn else []
         return [*question, self.answer.message_id]
 
@@ -113,7 +113,7 @@ class Answering:
             self._asking.cancel()
 
     async def run(self) -> None:
-        """Save the question, ask the model, save the answer; `failure` says what went wrong."""
+        """Save the question, ask the model, save the answer; a failure is in `failure`."""
         try:
             turn = self._turn = await self._begin()
         except SmartContextError as error:

@@ -1,4 +1,4 @@
-"""An answer as it arrives: journalled, sent to clients, and kept until it is saved."""
+"""An answer as it arrives: journalled, sent to clients, kept until it is saved."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -57,7 +57,7 @@ class ArrivingAnswer:
         self.length += len(text)
 
     def add_steps(self, steps: Sequence[Part]) -> None:
-        """Take what the model did; `steps` are all of the turn, with the text so far in them."""
+        """Take what the model did: all steps of the turn, which include the text so far."""
         self._pieces_in_steps = len(self._pieces)
         new = steps[self._known_steps :]
         self._known_steps = len(steps)

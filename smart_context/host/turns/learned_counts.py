@@ -21,7 +21,7 @@ class TokenCounts:
         self._counters: dict[str, TokenCounter] = {}
 
     def of(self, model: str) -> CountTokens:
-        """Counts for a model: exact where its tokenizer is known, otherwise on the high side."""
+        """The counter of a model: exact if its tokenizer is known, else on the high side."""
         return lambda text: self.count(text, model)
 
     def count(self, text: str, model: str) -> int:

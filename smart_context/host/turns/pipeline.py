@@ -101,7 +101,7 @@ class Pipeline:
         await self.publish(PIPELINE_END, turn)
 
     async def publish(self, event: Event[Turn], turn: Turn) -> None:
-        """Publish a phase; wrong entries that handlers left in the turn's lists are undone."""
+        """Publish a phase, and undo wrong entries that handlers left in the turn's lists."""
         await self._bus.publish(event, turn)
         try:
             _ = turn.request

@@ -97,7 +97,7 @@ class Rounds:
         return said
 
     def _take_over(self, less: Request) -> None:
-        """Keep in the turn what was left out of its request, for later rounds and the receipt."""
+        """Note in the turn what was left out, for later rounds and the receipt."""
         turn, chosen = self._turn, self._turn.request
         gone = {m.id for m in chosen.history} - {m.id for m in less.history}
         if gone:

@@ -1,4 +1,4 @@
-"""What a turn writes into a chat document: pure changes, made under the chat's lock."""
+"""A turn's changes of a chat document: pure, made under the chat's lock."""
 
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ def new_message_id() -> MessageId:
 
 
 def answer_place(message_id: MessageId, created_at: str) -> Message:
-    """The message that stands for an answer until it is complete."""
+    """The placeholder of an answer that is not complete."""
     return Message(
         id=message_id, role="assistant", content="", created_at=created_at, generating=True
     )
@@ -81,7 +81,7 @@ def end_unfinished(document: JsonObject) -> None:
 
 
 def put_back(document: JsonObject, answer: Arrived) -> None:
-    """Fill an unfinished answer with what had arrived of it, and mark it as interrupted.
+    """Fill an unfinished answer with what had arrived; mark it as interrupted.
 
     An answer that is complete, or no longer in the chat, stays as it is.
     """

@@ -17,7 +17,7 @@ class Turns:
     """Starts and stops turns.
 
     Args:
-        parts: What turns are made with.
+        parts: What every turn needs.
     """
 
     def __init__(self, parts: TurnParts) -> None:

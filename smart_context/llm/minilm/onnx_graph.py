@@ -1,4 +1,4 @@
-"""Builds the forward pass as an ONNX model, for the optional `onnxruntime` (extra `[local]`).
+"""Builds the forward pass as an ONNX model for `onnxruntime` (extra `[local]`).
 
 Encoded here from the same weights, so that neither a second file nor the `onnx` package is
 needed. Computed in float32 like the numpy pass, so that vectors of both can be compared and share
@@ -28,7 +28,7 @@ Attribute = float | int | list[int]
 
 
 def model_bytes(tensors: Tensors) -> bytes:
-    """The whole model; inputs `ids` and `mask` (int64, n x longest), output `rows` (n x 384)."""
+    """The model: `ids` and `mask` (int64, n x longest) to `rows` (n x 384)."""
     graph = _Graph(tensors)
     graph.build()
     return b"".join(

@@ -23,7 +23,7 @@ Forward = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]
 
 
 def onnx_forward(tensors: Tensors, *, library: str = "onnxruntime") -> Forward | None:
-    """The forward pass, one thread per call; `None` if the library is missing or fails to start.
+    """The forward pass, a thread per call; `None` if the library doesn't start.
 
     Args:
         tensors: The model's tensors, as `convert` wrote them.

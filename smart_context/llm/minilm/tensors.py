@@ -1,4 +1,4 @@
-"""Reads and writes arrays in the safetensors layout: a JSON header, then each array's bytes.
+"""Reads and writes safetensors: a JSON header, then the bytes of each array.
 
 No pickle, so a hostile file can't run code. Matrices are stored as int8 with one float32 scale
 per row: a quarter of the size of float32 and, for this model, no measurable loss of quality.

@@ -1,1 +1,1 @@
-"""Models that need no endpoint: embeddings, the offline responder, the scripted model."""
+"""Models without an endpoint: embeddings, the offline responder, scripted models."""

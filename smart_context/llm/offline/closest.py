@@ -1,4 +1,4 @@
-"""Finds the passages closest to a question: chosen by shared words, ranked by embeddings."""
+"""Finds the passages closest to a question, by shared words and embeddings."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ _WORDS_WEIGHT = 0.5
 
 
 def paragraphs(text: str, most_characters: int) -> Iterator[str]:
-    """Cut the text into pieces of at most `most_characters`, at blank lines where possible."""
+    """Cut a text into pieces of at most `most_characters`, if possible at blank lines."""
     piece = ""
     for paragraph in _BLANK_LINES.split(text.strip()):
         if piece and len(piece) + 2 + len(paragraph) > most_characters:
@@ -32,7 +32,7 @@ def paragraphs(text: str, most_characters: int) -> Iterator[str]:
 
 
 def textwise(text: str, most_characters: int) -> Iterator[str]:
-    """Cut the text into pieces of at most `most_characters`, at white space where possible."""
+    """Cut a text into pieces of at most `most_characters`, if possible at white space."""
     while len(text) > most_characters:
         head = text[:most_characters]
         end = max(head.rfind(" "), head.rfind("\n")) + 1 or most_characters
@@ -44,7 +44,7 @@ def textwise(text: str, most_characters: int) -> Iterator[str]:
 
 
 def prefiltered(question: str, texts: Sequence[str]) -> list[int]:
-    """The indexes of at most 48 texts, those that share rare words with the question first.
+    """The indexes of at most 48 texts, by the rare words shared with the question.
 
     Blank texts and repetitions are skipped.
     """
@@ -77,7 +77,7 @@ def closeness(
 def blended(
     shares: NDArray[np.float32], cosines: NDArray[np.float32], trust: float
 ) -> NDArray[np.float32]:
-    """Shape (n,): the closeness of n texts, from about 0 to 1.5, by shared words and meaning.
+    """Shape (n,): the closeness of n texts, about 0 to 1.5, by words and meaning.
 
     Args:
         shares: Shape (n,): the share of the question's words in each text, from 0 to 1.
@@ -89,7 +89,7 @@ def blended(
 
 
 def cosines_to_first(rows: Matrix) -> NDArray[np.float32]:
-    """Shape (n - 1,): cosine of the first row with each other one; rows have unit length."""
+    """Shape (n - 1,): the cosine of the first unit row with each other one."""
     cosines: NDArray[np.float32] = rows[1:] @ rows[0]
     return cosines
 

@@ -130,7 +130,7 @@ class EmbeddedEmbedder:
 
 
 def load(folder: Path) -> tuple[WordPiece, Forward]:
-    """The tokenizer and the model, with onnxruntime if it is installed, else with numpy.
+    """The tokenizer and the model, on onnxruntime if installed, else on numpy.
 
     Takes about 0.1 s and 100 MB.
 
@@ -181,7 +181,7 @@ def _spread(whole: S, width: int) -> list[S]:
 
 
 def batched(windows: Sequence[TokenWindow]) -> Iterator[list[TokenWindow]]:
-    """The windows, shortest first, in batches of at most 16 rows and 2,048 padded tokens."""
+    """The windows, shortest first, in batches of at most 16 rows and 2,048 tokens."""
     batch: list[TokenWindow] = []
     for window in sorted(windows, key=lambda window: len(window.ids)):
         if len(batch) == _BATCH_ROWS or (len(batch) + 1) * len(window.ids) > _BATCH_TOKENS:
@@ -193,7 +193,7 @@ def batched(windows: Sequence[TokenWindow]) -> Iterator[list[TokenWindow]]:
 
 
 def padded(batch: Sequence[TokenWindow]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The batch's ids, shape (n, longest), padded with zeros, and the lengths, shape (n,)."""
+    """The ids, shape (n, longest), padded with zeros; and the lengths, shape (n,)."""
     lengths = np.array([len(window.ids) for window in batch])
     ids = np.zeros((len(batch), lengths.max()), np.int64)
     for row, window in zip(ids, batch, strict=True):

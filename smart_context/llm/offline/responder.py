@@ -1,4 +1,4 @@
-"""Answers when no chat model is configured: quotes the closest passages with their sources.
+"""Answers without a chat model: quotes the closest passages with their sources.
 
 Each answer says so; it never pretends to be a language model.
 """

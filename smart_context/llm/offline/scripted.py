@@ -1,4 +1,4 @@
-"""Models that answer from a script and record the requests: for tests and examples."""
+"""Models for tests and examples: answer from a script and record the requests."""
 
 import asyncio
 import hashlib

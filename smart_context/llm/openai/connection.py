@@ -126,7 +126,7 @@ def _only(own: dict[str, str]) -> Hook:
 
 
 def _only_success(timeout_s: float) -> Hook:
-    """Raises for any other status, before the library reads the body or follows a redirect."""
+    """Raise for any other status, before the body is read or a redirect followed."""
 
     async def check(response: Any) -> None:
         encoding = response.headers.get("content-encoding", "").strip().lower()

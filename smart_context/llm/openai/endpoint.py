@@ -165,7 +165,7 @@ class Endpoint:
         )
 
     def _takes_back(self, failure: EndpointFailure, sent: Body) -> bool:
-        """Stop sending optional fields that the endpoint does not know; True if there is one."""
+        """Stop sending optional fields that the endpoint refuses; True if there are any."""
         if failure.status not in {400, 422}:
             return False
         words = failure.words.lower()

@@ -1,4 +1,4 @@
-"""Models behind the OpenAI API: OpenAI, Ollama, LM Studio, vLLM, llama.cpp and others."""
+"""Models behind the OpenAI API: OpenAI, Ollama, vLLM, llama.cpp and others."""
 
 import asyncio
 import random

@@ -48,7 +48,7 @@ def _is_transient(failure: EndpointFailure) -> bool:
 
 
 def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
-    """The wait that `Retry-After` asks for, in seconds; it holds a number or an HTTP date.
+    """The wait in seconds that `Retry-After` asks for, as a number or an HTTP date.
 
     Args:
         headers: The answer's headers; names are compared as the mapping does.

@@ -1,4 +1,4 @@
-"""Tells an endpoint that thinks for long from one that only keeps the connection open."""
+"""Tells a model that thinks for long from an endpoint that only stays connected."""
 
 from collections.abc import Callable
 

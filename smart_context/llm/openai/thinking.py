@@ -23,7 +23,7 @@ class Thinking:
     _state: Literal["begins", "thinks", "ends", "answers"] = field(default="begins", init=False)
 
     def split(self, text: str) -> tuple[str, str]:
-        """Reasoning and text of the next piece; a possible beginning of a tag is held back."""
+        """Reasoning and text of the next piece; what may begin a tag is held back."""
         match self._state:
             case "begins":
                 return self._begin(text)

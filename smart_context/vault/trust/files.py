@@ -1,4 +1,4 @@
-"""Reads the files of a vault that consent is pinned to: all of `plugins/`, and its roles.
+"""Reads the files that consent is pinned to: all of `plugins/`, and the roles.
 
 Follows no links and opens no special files. Files that can't be read are listed as refused, and a
 part with refused files can't be trusted. Everything here blocks; run it in a thread.
@@ -30,7 +30,7 @@ _BYTE_CODE_FOLDER = "__pycache__"
 _BYTE_CODE_SUFFIXES = (".pyc", ".pyo")
 
 Stamp = tuple[str, int, int, int, int]
-"""A file's name, size, times of change and inode: another stamp, another file."""
+"""A file's name, size, times of change and inode; it changes with the file."""
 
 Entry: TypeAlias = "os.DirEntry[str]"
 Entries = Callable[[Path, list[str]], Iterator[tuple[str, Entry]]]
@@ -195,7 +195,7 @@ def _is_byte_code(folder: str, entry: Entry) -> bool:
 
 
 def _listed(folder: Path, refused: list[str], name: str) -> list[Entry]:
-    """The entries of a folder, sorted; a link, or a folder that can't be listed, is refused."""
+    """The entries of a folder, sorted; links and unreadable folders are refused."""
     try:
         if folder.is_symlink():
             refused.append(name)

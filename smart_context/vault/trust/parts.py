@@ -51,7 +51,7 @@ class Part:
         pin: The content that consent is given to.
         used_for: Of an endpoint, the categories of models; of plugins, those that are turned on.
         files: Of plugins and roles.
-        is_in_use: Whether something is missing while it is off.
+        is_in_use: True if something is missing while it is off.
     """
 
     pin: Pin

@@ -1,4 +1,4 @@
-"""The record of what the user trusts: `trust.json` in the user's configuration folder."""
+"""The user's grants: `trust.json` in the user's configuration folder."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -39,7 +39,7 @@ def standing_view(standing: Standing, root: Path) -> JsonObject:
 
 
 def summary(standing: Standing) -> str:
-    """The parts that are off although in use, in one sentence; empty if there are none."""
+    """The parts in use that are off, in one sentence; empty if there are none."""
     missed = standing.missed
     endpoints = sum(part.pin.kind == "endpoint" for part in missed)
     named = "this vault's endpoint" if endpoints == 1 else f"{endpoints} endpoints"
@@ -52,7 +52,7 @@ def summary(standing: Standing) -> str:
 
 
 def _things(part: Part) -> list[tuple[int, str]]:
-    """What a part that is no endpoint holds, counted and in words."""
+    """The contents of a part other than an endpoint, counted and in words."""
     if part.pin.kind == "git":
         return [(1, "git")]
     if part.pin.kind == "plugins":
