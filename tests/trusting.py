@@ -27,8 +27,8 @@ def trust(vault, config_home=None):
 
 def grant_all(of, config):
     """Grant a vault what it wants now."""
-    standing = of.standing(config)
-    of.trust(standing, standing.restricted)
+    review = of.review(config)
+    of.trust(review, review.restricted)
 
 
 def settings_of(vault, of, **more):

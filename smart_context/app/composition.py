@@ -90,7 +90,7 @@ def notes_of(config: VaultConfig) -> FollowedVault:
     """The vault's notes; reads nothing yet."""
 
     def is_trusted() -> bool:
-        return not trust_of(config.root).standing(config).restricted
+        return not trust_of(config.root).review(config).restricted
 
     return FollowedVault(config.root, config.memory_dir, may_keep_words=is_trusted)
 

@@ -13,7 +13,7 @@ from smart_context.base.disk.folders import names_inside
 from smart_context.base.errors import ConfigInvalid, ModelFailed, SmartContextError
 from smart_context.llm.models import ChatModel, Embedder
 from smart_context.vault.guarded.walk import cut_words, file_stamps
-from smart_context.vault.trust.views import STATE_WORDS, standing_view
+from smart_context.vault.trust.views import STATE_WORDS, review_view
 
 _HOW_TO_CHAT = "To chat with a model, set [llm] in .vault.toml (smart-context init)."
 
@@ -81,9 +81,9 @@ def _effective(config: VaultConfig) -> list[Finding]:
 
 def _trust(config: VaultConfig) -> list[Finding]:
     """What is off until the user trusts the vault, and how to turn it on."""
-    standing = trust_of(config.root).standing(config)
-    view = standing_view(standing, config.root)
-    in_use = {part.id for part in standing.missed}
+    review = trust_of(config.root).review(config)
+    view = review_view(review, config.root)
+    in_use = {part.id for part in review.missed}
     return [
         Finding(
             what=part["title"],

@@ -19,7 +19,7 @@ from smart_context.base.values import JsonObject
 from smart_context.host.events.events import TRUST_CHANGED
 from smart_context.host.host import Host
 from smart_context.vault.trust.admission import admitted
-from smart_context.vault.trust.views import standing_view
+from smart_context.vault.trust.views import review_view
 
 LOOK_EACH_S = 1.0
 PARTS_EACH = 4
@@ -118,8 +118,8 @@ class Follower:
         return config, ()
 
     async def _view_under(self, config: VaultConfig) -> JsonObject:
-        standing = await asyncio.to_thread(self._host.services.trust.standing, config)
-        return standing_view(standing, self._root)
+        review = await asyncio.to_thread(self._host.services.trust.review, config)
+        return review_view(review, self._root)
 
 
 def stamps_of(paths: Iterable[Path]) -> Stamps:

@@ -49,10 +49,10 @@ class TrustCommands:
 
     def _grant(self, digest: str, parts: list[str] | None) -> None:
         trust = self._host.services.trust
-        standing = trust.standing(read_vault(self._host.config.root))
-        if standing.digest != digest:
+        review = trust.review(read_vault(self._host.config.root))
+        if review.digest != digest:
             raise CommandFailed(
                 "This vault asks for other things: it changed since you looked. Review it."
             )
-        chosen = standing.restricted if parts is None else standing.parts
-        trust.trust(standing, tuple(p for p in chosen if parts is None or p.id in parts))
+        chosen = review.restricted if parts is None else review.parts
+        trust.trust(review, tuple(p for p in chosen if parts is None or p.id in parts))

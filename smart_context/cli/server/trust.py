@@ -41,12 +41,12 @@ def trust(vault: Path | None, *, yes: bool, wants_list: bool, revoke: bool, outp
 
 def _trust(root: Path, *, yes: bool, output: str) -> None:
     from smart_context.app.composition import read_vault, trust_of  # noqa: PLC0415 - see above
-    from smart_context.vault.trust.views import standing_view  # noqa: PLC0415 - see above
+    from smart_context.vault.trust.views import review_view  # noqa: PLC0415 - see above
 
     vault_trust = trust_of(root)
-    standing = vault_trust.standing(read_vault(root))
-    view = standing_view(standing, root)
-    if not standing.restricted:
+    review = vault_trust.review(read_vault(root))
+    view = review_view(review, root)
+    if not review.restricted:
         show(view, output, lambda: _nothing_to_do(view))
         return
     if output == "text" or not yes:
@@ -55,10 +55,10 @@ def _trust(root: Path, *, yes: bool, output: str) -> None:
         if not sys.stdin.isatty():
             raise CommandFailed("Nobody is there to ask; repeat with --yes to trust all of this.")
         ask("\nDo you trust this vault with all of it?")
-    vault_trust.trust(standing, tuple(part for part in standing.restricted if not part.refused))
-    if refused := tuple(part for part in standing.restricted if part.refused):
-        vault_trust.trust(standing, refused)  # says why it can't be
-    granted = standing_view(vault_trust.standing(read_vault(root)), root)
+    vault_trust.trust(review, tuple(part for part in review.restricted if not part.refused))
+    if refused := tuple(part for part in review.restricted if part.refused):
+        vault_trust.trust(review, refused)  # says why it can't be
+    granted = review_view(vault_trust.review(read_vault(root)), root)
     show(granted, output, lambda: f"Trusted {view['vault']}.")
 
 

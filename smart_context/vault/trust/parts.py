@@ -95,7 +95,7 @@ NOTHING_GRANTED = Grant()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Review:
     """The parts that a vault wants to use, compared with its grants."""
 
     parts: tuple[Part, ...] = ()
@@ -133,11 +133,9 @@ def endpoint_parts(endpoints: Mapping[str, tuple[str, str]]) -> list[Part]:
     ]
 
 
-def granted_after(
-    former: Grant, standing: Standing, chosen: Collection[Part], *, granted_at: str
-) -> Grant:
+def granted_after(review: Review, chosen: Collection[Part], *, granted_at: str) -> Grant:
     """The grant after the user chose parts; drops parts that the vault no longer has."""
-    kept = [part for part in standing.parts if former.covers(part)]
+    kept = [part for part in review.parts if review.grant.covers(part)]
     return Grant(pins=frozenset(part.pin for part in (*kept, *chosen)), granted_at=granted_at)
 
 

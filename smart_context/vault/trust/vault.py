@@ -26,7 +26,7 @@ from smart_context.vault.trust.parts import (
     Grant,
     Part,
     Pin,
-    Standing,
+    Review,
     endpoint_parts,
     files_by_folder,
     granted_after,
@@ -72,7 +72,7 @@ class VaultTrust:
         """The vault's grant."""
         return self._record.granted(self.root)
 
-    def standing(self, config: VaultConfig) -> Standing:
+    def review(self, config: VaultConfig) -> Review:
         """The vault's parts, compared with its grant.
 
         Args:
@@ -93,7 +93,7 @@ class VaultTrust:
             parts.append(Part(pin=Pin("roles", roles.digest), files=roles))
         if is_repository(self.root):
             parts.append(Part(pin=Pin("git"), is_in_use=self._missed_git))
-        return Standing(parts=tuple(parts), grant=self.grant())
+        return Review(parts=tuple(parts), grant=self.grant())
 
     def plugins(self) -> FileSet | None:
         """The files of the vault's plugins; `None` when they may not run."""
@@ -121,7 +121,7 @@ class VaultTrust:
         self._missed_git = self._missed_git or not allowed
         return allowed
 
-    def trust(self, standing: Standing, parts: tuple[Part, ...]) -> None:
+    def trust(self, review: Review, parts: tuple[Part, ...]) -> None:
         """Grant the reviewed parts.
 
         Raises:
@@ -136,7 +136,7 @@ class VaultTrust:
                     f"special files, too large or unreadable: {names}. Replace or remove them"
                 )
         granted_at = datetime.now(UTC).isoformat(timespec="seconds")
-        grant = granted_after(standing.grant, standing, parts, granted_at=granted_at)
+        grant = granted_after(review, parts, granted_at=granted_at)
         self._record.store(self.root, grant)
 
     def revoke(self) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from smart_context.base.text.names import shown
 from smart_context.base.values import JsonObject
 from smart_context.vault.trust.files import TEMPLATES_FOLDER
-from smart_context.vault.trust.parts import Part, Standing, files_by_folder
+from smart_context.vault.trust.parts import Part, Review, files_by_folder
 
 STATE_WORDS = {
     "trusted": "trusted",
@@ -28,19 +28,19 @@ _DOES = {
 _TITLES = {"plugins": "Plugins", "roles": "Roles and templates", "git": "git"}
 
 
-def standing_view(standing: Standing, root: Path) -> JsonObject:
+def review_view(review: Review, root: Path) -> JsonObject:
     """All parts of the vault with their states, as a JSON object."""
     return {
         "vault": _whole(str(root)),
-        "digest": standing.digest,
-        "summary": summary(standing),
-        "parts": [_part_view(part, standing) for part in standing.parts],
+        "digest": review.digest,
+        "summary": summary(review),
+        "parts": [_part_view(part, review) for part in review.parts],
     }
 
 
-def summary(standing: Standing) -> str:
+def summary(review: Review) -> str:
     """The parts in use that are off, in one sentence; empty if there are none."""
-    missed = standing.missed
+    missed = review.missed
     endpoints = sum(part.pin.kind == "endpoint" for part in missed)
     named = "this vault's endpoint" if endpoints == 1 else f"{endpoints} endpoints"
     things = [(endpoints, named), *(thing for part in missed for thing in _things(part))]
@@ -64,12 +64,12 @@ def _things(part: Part) -> list[tuple[int, str]]:
     return []
 
 
-def _part_view(part: Part, standing: Standing) -> JsonObject:
+def _part_view(part: Part, review: Review) -> JsonObject:
     pin = part.pin
     view: JsonObject = {
         "id": part.id,
         "kind": pin.kind,
-        "state": _state(part, standing),
+        "state": _state(part, review),
         "title": _TITLES.get(pin.kind, ""),
         "does": _DOES.get(pin.kind, ""),
         "groups": [],
@@ -107,12 +107,12 @@ def _group(name: str, files: Sequence[str], part: Part) -> JsonObject:
     }
 
 
-def _state(part: Part, standing: Standing) -> str:
-    if standing.grant.covers(part):
+def _state(part: Part, review: Review) -> str:
+    if review.grant.covers(part):
         return "trusted"
     if part.refused:
         return "refused"
-    return "changed" if standing.grant.was_for(part) else "off"
+    return "changed" if review.grant.was_for(part) else "off"
 
 
 def _whole(name: object) -> str:

@@ -48,31 +48,31 @@ def record(tmp_path):
 
 
 @pytest.fixture
-def standing(record):
+def review(record):
     """What a vault wants, compared with what it was granted."""
 
     def of(vault):
         trust = VaultTrust(vault, record)
-        return trust.standing(settings_of(vault, trust))
+        return trust.review(settings_of(vault, trust))
 
     return of
 
 
 @pytest.fixture
-def grant(record, standing):
+def grant(record, review):
     """Grants a vault what it wants now, or some kinds of it."""
 
     def to(vault, *kinds):
-        parts = standing(vault).restricted
+        parts = review(vault).restricted
         chosen = tuple(part for part in parts if not kinds or part.pin.kind in kinds)
-        VaultTrust(vault, record).trust(standing(vault), chosen)
+        VaultTrust(vault, record).trust(review(vault), chosen)
 
     return to
 
 
-def off(standing):
+def off(review):
     """The kinds of parts that are off."""
-    return sorted({part.pin.kind for part in standing.restricted})
+    return sorted({part.pin.kind for part in review.restricted})
 
 
 def link_out(folder):

@@ -9,7 +9,7 @@ from smart_context.vault.trust.parts import (
     Grant,
     Part,
     Pin,
-    Standing,
+    Review,
     endpoint_parts,
     files_by_folder,
     granted_after,
@@ -19,7 +19,7 @@ CHAT = Part(pin=Pin("endpoint", "http://a", "KEY"), used_for=("chat",))
 ROLES = Part(pin=Pin("roles", "r1"), files=FileSet(digest="r1", files={"cook.toml": "x"}))
 PLUGINS = Part(pin=Pin("plugins", "p1"), files=FileSet(digest="p1", files={"a/main.py": "x"}))
 GIT = Part(pin=Pin("git"), is_in_use=False)
-ALL = Standing(parts=(CHAT, ROLES, PLUGINS, GIT))
+ALL = Review(parts=(CHAT, ROLES, PLUGINS, GIT))
 
 
 def granting(*parts):
@@ -61,15 +61,15 @@ def test_a_part_that_changed_is_told_from_one_that_is_new(part, was_for):
 
 
 def test_what_is_not_granted_is_off_and_missed_when_it_is_in_use():
-    standing = replace(ALL, grant=granting(ROLES))
-    assert standing.restricted == (CHAT, PLUGINS, GIT)
-    assert standing.missed == (CHAT, PLUGINS)
+    review = replace(ALL, grant=granting(ROLES))
+    assert review.restricted == (CHAT, PLUGINS, GIT)
+    assert review.missed == (CHAT, PLUGINS)
     assert ALL.restricted == ALL.parts
 
 
 def test_what_was_reviewed_has_another_digest_after_any_change():
     digests = {
-        Standing(parts=parts).digest
+        Review(parts=parts).digest
         for parts in (
             (),
             (CHAT,),
@@ -85,15 +85,15 @@ def test_what_was_reviewed_has_another_digest_after_any_change():
 
 
 def test_a_choice_adds_to_what_is_still_covered_and_drops_the_rest():
-    former = Grant(pins=frozenset({CHAT.pin, Pin("roles", "r0"), Pin("endpoint", "http://gone")}))
-    grant = granted_after(former, ALL, [PLUGINS], granted_at="now")
+    previous = Grant(pins=frozenset({CHAT.pin, Pin("roles", "r0"), Pin("endpoint", "http://gone")}))
+    grant = granted_after(replace(ALL, grant=previous), [PLUGINS], granted_at="now")
     assert grant == Grant(pins=frozenset({CHAT.pin, PLUGINS.pin}), granted_at="now")
-    assert granted_after(former, Standing(), [], granted_at="now").pins == frozenset()
+    assert granted_after(Review(grant=previous), [], granted_at="now").pins == frozenset()
 
 
 def test_a_part_is_found_by_its_kind_and_named_by_its_content():
     assert ALL.part("roles") is ROLES
-    assert Standing().part("roles") is None
+    assert Review().part("roles") is None
     assert [part.id for part in ALL.parts] == [
         "endpoint http://a KEY",
         "roles r1",

@@ -16,12 +16,12 @@ def trust(vault, record):
     return VaultTrust(vault, record)
 
 
-def test_nothing_is_granted_until_the_user_says_so(vault, standing, grant, trust, tmp_path):
-    assert off(standing(vault)) == ALL
+def test_nothing_is_granted_until_the_user_says_so(vault, review, grant, trust, tmp_path):
+    assert off(review(vault)) == ALL
     assert (trust.plugins(), trust.roles().contents, trust.allows_git()) == (None, {}, False)
     before = {path: path.read_bytes() for path in vault.rglob("*") if path.is_file()}
     grant(vault)
-    assert off(standing(vault)) == []
+    assert off(review(vault)) == []
     assert "one/main.py" in trust.plugins().files
     assert trust.roles().contents["cook.toml"] == b'system_prompt = "You cook."'
     assert trust.allows_git()
@@ -56,63 +56,61 @@ def test_nothing_is_read_of_roles_that_are_off(vault, trust):
         pytest.param({"note.md": "a note"}, [], id="a note is no change"),
     ],
 )
-def test_a_changed_part_is_off_again_and_the_others_go_on(
-    vault, standing, grant, change, restricted
-):
+def test_a_changed_part_is_off_again_and_the_others_go_on(vault, review, grant, change, restricted):
     grant(vault)
     write(vault, change)
-    assert off(standing(vault)) == restricted
+    assert off(review(vault)) == restricted
     grant(vault)
-    assert off(standing(vault)) == []
+    assert off(review(vault)) == []
 
 
 def test_what_goes_back_to_what_was_granted_is_on_again_unless_more_was_granted_since(
-    vault, standing, grant
+    vault, review, grant
 ):
     grant(vault)
     write(vault, {".vault.toml": SETTINGS.replace(":9/", ":8/")})
     write(vault, {".vault.toml": SETTINGS})
-    assert off(standing(vault)) == []
+    assert off(review(vault)) == []
     write(vault, {".vault.toml": SETTINGS.replace(":9/", ":8/")})
     grant(vault)
     write(vault, {".vault.toml": SETTINGS})
-    assert off(standing(vault)) == ["endpoint"]
+    assert off(review(vault)) == ["endpoint"]
 
 
-def test_only_the_parts_that_were_chosen_are_on(vault, standing, grant, trust):
+def test_only_the_parts_that_were_chosen_are_on(vault, review, grant, trust):
     grant(vault, "roles")
-    assert off(standing(vault)) == ["endpoint", "git", "plugins"]
+    assert off(review(vault)) == ["endpoint", "git", "plugins"]
     grant(vault, "git")
-    assert off(standing(vault)) == ["endpoint", "plugins"]
+    assert off(review(vault)) == ["endpoint", "plugins"]
     assert trust.plugins() is None
 
 
-def test_revoking_turns_all_off(vault, standing, grant, trust):
+def test_revoking_turns_all_off(vault, review, grant, trust):
     grant(vault)
     trust.revoke()
-    assert off(standing(vault)) == ALL
+    assert off(review(vault)) == ALL
     trust.revoke()
 
 
-def test_one_vaults_trust_is_not_anothers(vault, standing, grant, tmp_path):
+def test_one_vaults_trust_is_not_anothers(vault, review, grant, tmp_path):
     grant(vault)
     vault.rename(tmp_path / "other")
-    assert off(standing(tmp_path / "other")) == ALL
+    assert off(review(tmp_path / "other")) == ALL
 
 
 @pytest.mark.parametrize("make", [link_out, fifo])
 @pytest.mark.parametrize("folder", ["plugins/one", "roles"])
-def test_what_can_not_be_pinned_can_not_be_trusted(vault, standing, grant, make, folder):
+def test_what_can_not_be_pinned_can_not_be_trusted(vault, review, grant, make, folder):
     grant(vault)
     make(vault / folder)
-    assert off(standing(vault)) == [folder.partition("/")[0]]
+    assert off(review(vault)) == [folder.partition("/")[0]]
     with pytest.raises(TrustRequired, match=r"(out|pipe)\.toml"):
         grant(vault)
 
 
-def test_a_plain_folder_of_notes_wants_nothing(tmp_path, standing):
+def test_a_plain_folder_of_notes_wants_nothing(tmp_path, review):
     write(tmp_path / "notes", {"a.md": "a", "roles/Actor.md": "Hamlet", ".vault.toml": ""})
-    assert standing(tmp_path / "notes").parts == ()
+    assert review(tmp_path / "notes").parts == ()
 
 
 @pytest.mark.parametrize("files", [(".git/HEAD",), ("HEAD", "objects/x", "refs/x")])
@@ -121,16 +119,16 @@ def test_git_is_missed_only_once_somebody_wanted_to_ask_it(tmp_path, record, fil
     trust = VaultTrust(vault, record)
 
     def missed():
-        return [part.pin.kind for part in trust.standing(settings_of(vault, trust)).missed]
+        return [part.pin.kind for part in trust.review(settings_of(vault, trust)).missed]
 
     assert missed() == []
     assert not trust.allows_git()
     assert missed() == ["git"]
 
 
-def test_plugins_that_are_turned_off_are_not_missed(vault, standing):
+def test_plugins_that_are_turned_off_are_not_missed(vault, review):
     write(vault, {".vault.toml": ""})
-    assert [part.pin.kind for part in standing(vault).missed] == ["roles"]
+    assert [part.pin.kind for part in review(vault).missed] == ["roles"]
 
 
 def test_consent_that_another_process_gives_or_takes_counts_at_once(vault, record, grant, trust):

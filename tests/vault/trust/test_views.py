@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from smart_context.vault.trust.parts import FileSet, Grant, Part, Pin, Standing
-from smart_context.vault.trust.views import standing_view, summary
+from smart_context.vault.trust.parts import FileSet, Grant, Part, Pin, Review
+from smart_context.vault.trust.views import review_view, summary
 from tests.vault.trust.conftest import write
 
 
@@ -41,12 +41,12 @@ GIT = Part(pin=Pin("git"))
     ],
 )
 def test_what_is_off_is_said_in_one_sentence(parts, words):
-    assert summary(Standing(parts=parts)) == words
-    assert summary(Standing(parts=parts, grant=Grant(pins=frozenset(p.pin for p in parts)))) == ""
+    assert summary(Review(parts=parts)) == words
+    assert summary(Review(parts=parts, grant=Grant(pins=frozenset(p.pin for p in parts)))) == ""
 
 
-def test_each_part_is_shown_with_its_files_and_what_an_endpoint_is_given(vault, standing):
-    view = standing_view(standing(vault), vault)
+def test_each_part_is_shown_with_its_files_and_what_an_endpoint_is_given(vault, review):
+    view = review_view(review(vault), vault)
     parts = {part["title"]: part for part in view["parts"]}
     endpoint = parts["Endpoint http://127.0.0.1:9/v1"]
     assert endpoint["used_for"] == ["chat", "fast"]
@@ -62,9 +62,9 @@ def test_each_part_is_shown_with_its_files_and_what_an_endpoint_is_given(vault, 
     assert "git" in parts
 
 
-def test_the_state_of_a_part_says_whether_it_changed(vault, standing, grant):
+def test_the_state_of_a_part_says_whether_it_changed(vault, review, grant):
     def states():
-        view = standing_view(standing(vault), vault)
+        view = review_view(review(vault), vault)
         return {part["kind"]: part["state"] for part in view["parts"]}
 
     assert {*states().values()} == {"off"}
@@ -80,20 +80,20 @@ def test_the_state_of_a_part_says_whether_it_changed(vault, standing, grant):
     }
 
 
-def test_no_name_of_the_vault_reaches_a_terminal_or_a_page_raw(vault, standing):
+def test_no_name_of_the_vault_reaches_a_terminal_or_a_page_raw(vault, review):
     evil = "x\x1b[2K\rharmless\u202egnp.py\n"
     write(vault, {f"plugins/{evil}/{evil}": "", f"roles/{evil}.toml": ""})
-    shown = json.dumps(standing_view(standing(vault), vault), ensure_ascii=False)
+    shown = json.dumps(review_view(review(vault), vault), ensure_ascii=False)
     assert "harmless" in shown
     assert not {"\x1b", "\r", "\u202e", "\n"} & {*shown}
     assert "\\u001b" not in shown
     assert "\\n" not in shown.replace("\\\\n", "")
 
 
-def test_what_was_reviewed_has_another_digest_once_it_changes(vault, standing):
-    first = standing(vault).digest
-    assert standing(vault).digest == first
+def test_what_was_reviewed_has_another_digest_once_it_changes(vault, review):
+    first = review(vault).digest
+    assert review(vault).digest == first
     write(vault, {"roles/cook.toml": "tree = true"})
-    second = standing(vault).digest
+    second = review(vault).digest
     (vault / "roles/out.toml").symlink_to("/etc/hostname")
-    assert len({first, second, standing(vault).digest}) == 3
+    assert len({first, second, review(vault).digest}) == 3
