@@ -55,9 +55,8 @@ class Postings:
     lengths: Numbers
 
 
-def _no_postings() -> Postings:
-    none = np.zeros(0, dtype=np.uint32)
-    return Postings(words=(), ends=none, positions=none, counts=none, lengths=none)
+_NONE = np.zeros(0, dtype=np.uint32)
+_NO_POSTINGS = Postings(words=(), ends=_NONE, positions=_NONE, counts=_NONE, lengths=_NONE)
 
 
 class Bm25:
@@ -71,7 +70,7 @@ class Bm25:
     def __init__(
         self, documents: Iterable[Sequence[str]] = (), *, base: Postings | None = None
     ) -> None:
-        self._base = base or _no_postings()
+        self._base = base or _NO_POSTINGS
         self._rows = {word: row for row, word in enumerate(self._base.words)}
         self._added: dict[str, tuple[array[int], array[int]]] = {}
         self._lengths = array("I", self._base.lengths.astype(np.uintc).tobytes())
@@ -129,24 +128,17 @@ class Bm25:
         return Postings(
             words=words,
             ends=np.cumsum([len(positions) for positions, _ in found], dtype=np.uint32),
-            positions=_joined([positions for positions, _ in found]),
-            counts=_joined([counts for _, counts in found]),
+            positions=np.concatenate([_NONE, *(positions for positions, _ in found)]),
+            counts=np.concatenate([_NONE, *(counts for _, counts in found)]),
             lengths=np.array(self._lengths, dtype=np.uint32),
         )
 
     def _postings_of(self, word: str) -> tuple[Numbers, Numbers]:
         row = self._rows.get(word)
         added = self._added.get(word)
-        new = (np.array(added[0], np.uint32), np.array(added[1], np.uint32)) if added else _NONE
+        new = (np.array(added[0], np.uint32), np.array(added[1], np.uint32)) if added else None
         if row is None:
-            return new
+            return new or (_NONE, _NONE)
         start, end = int(self._base.ends[row - 1]) if row else 0, int(self._base.ends[row])
         old = self._base.positions[start:end], self._base.counts[start:end]
-        return (_joined([old[0], new[0]]), _joined([old[1], new[1]])) if added else old
-
-
-_NONE = (np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint32))
-
-
-def _joined(parts: Sequence[Numbers]) -> Numbers:
-    return np.concatenate(parts) if parts else _NONE[0]
+        return (np.concatenate([old[0], new[0]]), np.concatenate([old[1], new[1]])) if new else old

@@ -135,9 +135,9 @@ def _takes(hook: object, given: Sequence[str]) -> bool:
 def _plugin_folders(plugins: Path) -> list[Path]:
     try:
         entries = [] if plugins.is_symlink() else sorted(plugins.iterdir())
+        return [entry for entry in entries if entry.is_dir() and entry.name[0] not in "._"]
     except OSError:
         return []
-    return [entry for entry in entries if entry.is_dir() and entry.name[0] not in "._"]
 
 
 def _found(path: Path, source: Source) -> FoundPlugin:

@@ -14,15 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smart_context.llm.minilm.tensors import SCALE, Tensors, restored
+from smart_context.llm.minilm.transformer import DIMENSION, HEAD_WIDTH, HEADS, LAYERS
 
 _IR_VERSION = 8
 _OPSET = 17
 _FLOAT, _INT8, _INT64 = 1, 3, 7
 _KINDS = {np.dtype(np.float32): _FLOAT, np.dtype(np.int8): _INT8, np.dtype(np.int64): _INT64}
 _ATTRIBUTE_FLOAT, _ATTRIBUTE_INT, _ATTRIBUTE_INTS = 1, 2, 7
-_LAYERS = 6
-_HEADS = 12
-_WIDTH = 384
 
 Attribute = float | int | list[int]
 
@@ -52,7 +50,7 @@ class _Graph:
         """Add every node, from `ids` and `mask` to `rows`."""
         rows = self._embedded()
         bias = self._bias()
-        for number in range(_LAYERS):
+        for number in range(LAYERS):
             rows = self._layer(rows, bias, f"encoder.layer.{number}")
         self._pooled(rows)
 
@@ -65,7 +63,7 @@ class _Graph:
                 *(_field(5, constant) for constant in self._constants.values()),
                 _field(11, _value("ids", _INT64, ("n", "longest"))),
                 _field(11, _value("mask", _INT64, ("n", "longest"))),
-                _field(12, _value("rows", _FLOAT, ("n", _WIDTH))),
+                _field(12, _value("rows", _FLOAT, ("n", DIMENSION))),
             )
         )
 
@@ -89,7 +87,7 @@ class _Graph:
 
     def _layer(self, rows: str, bias: str, name: str) -> str:
         own = f"{name}.attention.self"
-        (apart,) = self._ints([0, 0, _HEADS, _WIDTH // _HEADS])
+        (apart,) = self._ints([0, 0, HEADS, HEAD_WIDTH])
         parts = [
             self._node("Reshape", self._affine(rows, f"{own}.{part}"), apart)
             for part in ("query", "key", "value")
@@ -97,11 +95,11 @@ class _Graph:
         query = self._node("Transpose", parts[0], perm=[0, 2, 1, 3])
         key = self._node("Transpose", parts[1], perm=[0, 2, 3, 1])
         value = self._node("Transpose", parts[2], perm=[0, 2, 1, 3])
-        shrink = self._float((_WIDTH // _HEADS) ** -0.5)
+        shrink = self._float(HEAD_WIDTH**-0.5)
         weights = self._node("Mul", self._node("MatMul", query, key), shrink)
         weights = self._node("Softmax", self._node("Add", weights, bias), axis=-1)
         attended = self._node("MatMul", weights, value)
-        (together,) = self._ints([0, 0, _WIDTH])
+        (together,) = self._ints([0, 0, DIMENSION])
         attended = self._node("Transpose", attended, perm=[0, 2, 1, 3])
         attended = self._node("Reshape", attended, together)
         attended = self._affine(attended, f"{name}.attention.output.dense")

@@ -17,9 +17,9 @@ DIMENSION = 384
 LONGEST = 256
 """The longest text that the model was trained on, in tokens, with the opening and closing one."""
 
-_LAYERS = 6
-_HEADS = 12
-_HEAD_WIDTH = DIMENSION // _HEADS
+LAYERS = 6
+HEADS = 12
+HEAD_WIDTH = DIMENSION // HEADS
 _NEAR_ZERO = np.float32(1e-12)
 _FAR_BELOW = np.float32(-1e9)
 
@@ -91,7 +91,7 @@ class Layer:
         return self.norm(rows + self.narrow(gelu(self.widen(rows))))
 
     def _attend(self, rows: Floats, shape: tuple[int, int], bias: Floats | None) -> Floats:
-        heads = self.query_key_value(rows).reshape(*shape, 3, _HEADS, _HEAD_WIDTH)
+        heads = self.query_key_value(rows).reshape(*shape, 3, HEADS, HEAD_WIDTH)
         query, key, value = heads.transpose(2, 0, 3, 1, 4)
         weights = query @ key.swapaxes(-1, -2)
         if bias is not None:
@@ -165,7 +165,7 @@ class MiniLM:
             word_scales=tensors[words + SCALE].copy(),
             positions=restored(tensors, "embeddings.position_embeddings.weight") + kinds[0],
             norm=Norm.named(tensors, "embeddings.LayerNorm"),
-            layers=tuple(_layer(tensors, f"encoder.layer.{number}") for number in range(_LAYERS)),
+            layers=tuple(_layer(tensors, f"encoder.layer.{number}") for number in range(LAYERS)),
         )
 
 
@@ -184,7 +184,7 @@ def _query_key_value(tensors: Tensors, name: str) -> Affine:
     query, key, value = (
         Affine.named(tensors, f"{name}.{part}") for part in ("query", "key", "value")
     )
-    shrink = np.float32(_HEAD_WIDTH**-0.5)
+    shrink = np.float32(HEAD_WIDTH**-0.5)
     return Affine(
         np.concatenate([query.weight * shrink, key.weight, value.weight], axis=1),
         np.concatenate([query.bias * shrink, key.bias, value.bias]),

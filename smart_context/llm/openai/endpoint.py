@@ -143,7 +143,12 @@ class Endpoint:
                 await stack.aclose()
                 if self._takes_back(error.failure, sent):
                     continue
-                wait = self._wait_s(error.failure, retries)
+                wait = wait_s(
+                    error.failure,
+                    retries=retries,
+                    max_retries=self.settings.max_retries,
+                    jitter=self._jitter(),
+                )
                 if wait is None:
                     raise
                 trouble = error.failure.trouble
@@ -155,14 +160,6 @@ class Endpoint:
         known = {key: body[key] for key in body if key not in self._refused_fields}
         refused = body.keys() & self._refused_fields & _INSTEAD.keys()
         return known | {key: _INSTEAD[key] for key in refused}
-
-    def _wait_s(self, failure: EndpointFailure, retries: int) -> float | None:
-        return wait_s(
-            failure,
-            retries=retries,
-            max_retries=self.settings.max_retries,
-            jitter=self._jitter(),
-        )
 
     def _takes_back(self, failure: EndpointFailure, sent: Body) -> bool:
         """Stop sending optional fields that the endpoint refuses; True if there are any."""
