@@ -10,9 +10,7 @@ from smart_context.base.text.names import storable
 from smart_context.base.threads import to_end
 from smart_context.base.values import JsonObject
 from smart_context.chat.files.file_store import MAX_FILE_BYTES, FileStore, cleaned_name, key_of
-from smart_context.chat.messages import Message, MessageId
 from smart_context.host.commands.registry import CommandRegistry
-from smart_context.host.models import HistoryBuilder
 from smart_context.vault.guarded.files import VaultFiles
 from smart_context.vault.guarded.paths import confine
 from smart_context.vault.guarded.walk import stamp_of
@@ -110,32 +108,6 @@ def described_links(entries: Sequence[Mapping[str, Any]]) -> list[tuple[JsonObje
         link = {"id": secrets.token_hex(6), "url": url, "title": title, "storage_key": key}
         found.append((link, text))
     return found
-
-
-async def drafted(
-    files: FileStore,
-    build: HistoryBuilder,
-    text: str,
-    file_entries: Sequence[Mapping[str, Any]],
-    link_entries: Sequence[Mapping[str, Any]],
-) -> Message:
-    """A message as it would be sent, with its attached texts; nothing is stored.
-
-    Raises:
-        InvalidParams: If there are too many attachments, or one is unknown.
-    """
-    links = described_links(link_entries)
-    draft = Message(
-        id=MessageId("draft"),
-        role="user",
-        content=text,
-        files=await attached_files(files, file_entries),
-        links=tuple(link for link, _ in links),
-    )
-    if not (draft.files or draft.links):
-        return draft
-    unstored = {link["storage_key"]: text for link, text in links}
-    return (await build((draft,), unstored=unstored))[-1]
 
 
 def _check_count(name: str, entries: Sequence[object]) -> None:

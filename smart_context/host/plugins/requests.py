@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from smart_context.chat.messages import Message
-from smart_context.host.commands.files import drafted
+from smart_context.chat.messages import Message, MessageId
+from smart_context.host.commands.files import attached_files, described_links
 from smart_context.host.request.request import Request
 from smart_context.host.request.window import Window
 from smart_context.host.services import Services
@@ -42,8 +42,18 @@ class Requests:
         Raises:
             InvalidParams: If there are too many attachments, or one is unknown.
         """
-        services = self._services
-        return await drafted(services.files, services.build_history, text, files, links)
+        described = described_links(links)
+        draft = Message(
+            id=MessageId("draft"),
+            role="user",
+            content=text,
+            files=await attached_files(self._services.files, files),
+            links=tuple(link for link, _ in described),
+        )
+        if not (draft.files or draft.links):
+            return draft
+        unstored = {link["storage_key"]: text for link, text in described}
+        return (await self._services.build_history((draft,), unstored=unstored))[-1]
 
     async def completed(self, request: Request) -> Request:
         """A request as it would be sent, within the model's window.
