@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import quote
 
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -37,6 +38,7 @@ OWN_CHAT = "chat:"
 
 _IN_THREAD_BYTES = 64 << 10
 _ERROR, _NOT_FOUND, _NOT_ALLOWED = 400, 404, 405
+_STEPS = frozenset({".", ".."})
 
 _logger = logging.getLogger(__name__)
 
@@ -105,6 +107,8 @@ class Gateway:
                 raw = await read_bytes(receive)
                 await self._exchange(kind, raw, headers, key, receive, send)
                 return None
+        if not _STEPS.isdisjoint(path.split("/")):  # would lead to other parts of the provider
+            raise GatewayError(_NOT_FOUND, f"A path can't hold '.' or '..': /v1{path}.")
         if path == "/models" and method == "GET":
             return await self._models()
         if path.startswith("/models/") and method == "GET":
@@ -182,7 +186,7 @@ class Gateway:
     async def _model(self, name: str) -> Response:
         endpoint = self._host.config.chat
         if endpoint is not None:
-            body = await self._asked(endpoint, f"/models/{name}")
+            body = await self._asked(endpoint, f"/models/{quote(name)}")
             if body is not None:
                 return Response(body, media_type="application/json")
         if name in known_models(self._host.config):

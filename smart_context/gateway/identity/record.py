@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 from contextlib import suppress
 
 from smart_context.base.disk.files import open_file
@@ -33,25 +34,31 @@ class IssuedRecord:
         self.issued = Issued()
         self._place = memory / FOLDER / f"{key}.jsonl"
         self._read = 0
+        self._lock = threading.Lock()
 
     def refresh(self) -> None:
         """Read the lines that were added; damaged ones are skipped."""
+        with self._lock:
+            for line in self._new_lines():
+                with suppress(ValueError, TypeError, KeyError, RecursionError):
+                    row = json.loads(line)
+                    if "seen" in row:
+                        self.issued.see(str(row["seen"]))
+                    else:
+                        self.issued.note(read_row(row))
+
+    def _new_lines(self) -> list[bytes]:
+        """The complete lines after those that were read."""
         try:
             descriptor = open_file(self._place, os.O_RDONLY)
         except OSError:
-            return
+            return []
         with os.fdopen(descriptor, "rb") as file:
             file.seek(self._read)
             added = file.read()
         whole = added[: added.rfind(b"\n") + 1]
         self._read += len(whole)
-        for line in whole.splitlines():
-            with suppress(ValueError, TypeError, KeyError, RecursionError):
-                row = json.loads(line)
-                if "seen" in row:
-                    self.issued.see(str(row["seen"]))
-                else:
-                    self.issued.note(read_row(row))
+        return whole.splitlines()
 
     def add(self, *rows: IssuedAnswer | Opening) -> None:
         """Add answers, or how a chat began.

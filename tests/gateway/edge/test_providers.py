@@ -120,6 +120,28 @@ def test_what_else_is_asked_of_responses_is_relayed(client, provider, method, pa
     assert (request.method, request.raw) == (method, body or b"")
 
 
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("DELETE", "/responses/../files/file_1"),
+        ("GET", "/responses/%2e%2e/files"),
+        ("GET", "/responses/a%2F..%2F..%2Ffiles"),
+        ("GET", "/models/../files"),
+        ("GET", "/models/%2e%2e/files"),
+    ],
+)
+def test_no_path_leads_to_other_parts_of_the_provider(client, provider, method, path):
+    before = len(provider.requests)
+    answer = client.request(method, f"/v1{path}")
+    assert (answer.status, answer.json["error"]["type"]) == (404, "not_found_error")
+    assert len(provider.requests) == before
+
+
+def test_the_name_of_a_model_stays_a_name(client, provider):
+    provider.reply_with(Reply(body=FIXED), path="/models/vendor/a%3Fb%23c")
+    assert client.request("GET", "/v1/models/vendor/a%3Fb%23c").raw == FIXED
+
+
 def test_a_conversation_that_the_provider_holds_goes_on_as_it_is(client, server, provider):
     provider.reply_with(Reply(body=FIXED), path="/responses")
     answer = client.respond([user("And then?")], conversation="conv_1")

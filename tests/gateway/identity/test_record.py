@@ -1,7 +1,9 @@
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 from smart_context.base.disk.places import Place
-from smart_context.gateway.identity.issued import Opening, answer_of, digest
+from smart_context.gateway.identity.issued import Issued, Opening, answer_of, digest
 from smart_context.gateway.identity.record import IssuedRecord
 from smart_context.gateway.requests.units import chat_units
 from tests.gateway.saying import assistant, user
@@ -58,3 +60,31 @@ def test_damaged_lines_are_passed_over(tmp_path):
     again = IssuedRecord(Place(tmp_path), "a")
     again.refresh()
     assert found(again) == "one"
+
+
+def test_requests_that_read_at_the_same_time_read_each_line_once(tmp_path):
+    writer = IssuedRecord(Place(tmp_path), "a")
+    short = [answer_of(f"a{at}", chat="one", message=str(at)) for at in range(300)]
+    writer.add(*short)
+    rounds, threads = 40, 4
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in range(rounds):
+            reader = IssuedRecord(Place(tmp_path), "a")
+            counted, together = _Counted(), Barrier(threads)
+            reader.issued = counted
+            reading = [pool.submit(_refreshed, reader, together) for _ in range(threads)]
+            assert [read.result() for read in reading] == [None] * threads
+            assert counted.notes == len(short)
+
+
+class _Counted(Issued):
+    notes = 0
+
+    def note(self, row):
+        self.notes += 1
+        super().note(row)
+
+
+def _refreshed(reader, together):
+    together.wait()
+    reader.refresh()
