@@ -1,6 +1,5 @@
 """Gathers a provider's answer while it passes, for the chat and the receipt."""
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -8,6 +7,7 @@ from typing import Any
 
 from smart_context.chat.messages import Part
 from smart_context.gateway.answers.events import EventReader
+from smart_context.gateway.requests.body import read_value
 from smart_context.gateway.requests.response_items import response_units
 from smart_context.gateway.requests.units import call_part, content_parts
 from smart_context.llm.models import Usage
@@ -251,7 +251,7 @@ def _parts(content: str | tuple[Part, ...]) -> Iterator[Part]:
 
 def _parsed(data: bytes) -> object:
     try:
-        return json.loads(data)
+        return read_value(data)
     except (ValueError, RecursionError):
         return None
 

@@ -142,7 +142,7 @@ def _response_usage(usage: tuple[int, int]) -> dict[str, Any]:
 
 
 def _json(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")  # half characters
 
 
 def _data(value: Any) -> bytes:

@@ -62,4 +62,4 @@ def with_hint(body: bytes, hint: str) -> bytes:
             error["message"] = f"{error.get('message') or ''} {hint}".strip()
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return GatewayError(404, f"The provider has nothing at this address. {hint}").body()
-    return json.dumps(answer, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return json.dumps(answer).encode()

@@ -100,15 +100,12 @@ class Gateway:
             await answer(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> Response | None:
-        method, path = scope["method"], scope["path"].removeprefix("/v1").rstrip("/")
-        headers, key = headers_of(scope), self._key_of(scope)
+        method, path, headers = scope["method"], _path_of(scope), headers_of(scope)
         for kind, known in PATHS.items():
             if path == known and method == "POST":
                 raw = await read_bytes(receive)
-                await self._exchange(kind, raw, headers, key, receive, send)
+                await self._exchange(kind, raw, headers, self._key_of(scope), receive, send)
                 return None
-        if not _STEPS.isdisjoint(path.split("/")):  # would lead to other parts of the provider
-            raise GatewayError(_NOT_FOUND, f"A path can't hold '.' or '..': /v1{path}.")
         if path == "/models" and method == "GET":
             return await self._models()
         if path.startswith("/models/") and method == "GET":
@@ -263,6 +260,18 @@ def make_gateway(host: Host, key_of: KeyOf) -> Gateway:
         endings=Endings(),
     )
     return Gateway(host, parts, key_of)
+
+
+def _path_of(scope: Scope) -> str:
+    """The path below `/v1`, decoded.
+
+    Raises:
+        GatewayError: If it climbs, and so would lead to another part of the provider.
+    """
+    path: str = scope["path"].removeprefix("/v1").rstrip("/")
+    if not _STEPS.isdisjoint(path.split("/")):
+        raise GatewayError(_NOT_FOUND, f"A path can't hold '.' or '..': /v1{path}.")
+    return path
 
 
 def _explained(error: Exception) -> GatewayError:

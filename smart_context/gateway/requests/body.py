@@ -244,7 +244,18 @@ def _refuse_constant(name: str) -> NoReturn:
     raise BodyRefused(f"The body is not JSON: {name} is no value.")
 
 
-_decoder: Any = JSONDecoder(
+def read_value(written: str | bytes) -> Any:
+    """A JSON value; numbers that Python or JSON can't hold are given as text, and so is `NaN`.
+
+    Raises:
+        ValueError, RecursionError: If it is not JSON, or is nested too deep.
+    """
+    text = written if isinstance(written, str) else written.decode("utf-8-sig", "surrogatepass")
+    return _lenient.decode(text)
+
+
+_lenient = JSONDecoder(parse_int=_integer, parse_float=_fraction, parse_constant=str)
+_strict: Any = JSONDecoder(
     parse_int=_integer, parse_float=_fraction, parse_constant=_refuse_constant
 )
-_scan: Callable[[str, int], tuple[Any, int]] = _decoder.scan_once
+_scan: Callable[[str, int], tuple[Any, int]] = _strict.scan_once

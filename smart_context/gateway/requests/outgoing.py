@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from smart_context.chat.messages import Message
-from smart_context.gateway.requests.body import Body, Span, read_body
+from smart_context.gateway.requests.body import Body, Span, read_body, read_value
 from smart_context.gateway.requests.units import Unit
 
 Kind = Literal["chat", "responses"]
@@ -133,7 +133,7 @@ def _texts(body: Body, items: Sequence[Item]) -> Iterator[str]:
 
 def _values(body: Body, items: Sequence[Item]) -> list[Any]:
     came = body.listed.items if body.listed is not None else ()
-    return [came[item].value if isinstance(item, int) else json.loads(item) for item in items]
+    return [came[item].value if isinstance(item, int) else read_value(item) for item in items]
 
 
 def _items(

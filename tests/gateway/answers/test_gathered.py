@@ -1,5 +1,7 @@
 import json
 
+import pytest
+
 from smart_context.gateway.answers.gathered import BodyGatherer, StreamGatherer
 from smart_context.gateway.answers.shapes import OwnAnswer
 from smart_context.llm.models import Usage
@@ -98,3 +100,20 @@ def test_our_own_answers_are_read_as_a_providers():
             == Usage(prompt_tokens=3, completion_tokens=2)
         )
         assert streamed.answer.is_whole
+
+
+def test_half_a_character_leaves_our_own_answers_readable():
+    own = OwnAnswer(kind="chat", model="m", created=1)
+    said = json.loads(own.whole("a\ud800b", (1, 1)))
+    assert said["choices"][0]["message"]["content"] == "a?b"
+    assert own.piece("\ud800").decode()
+
+
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999", "9" * 5000])
+def test_numbers_that_no_chat_can_hold_are_kept_as_text(number):
+    call = '{"type":"function_call","call_id":"c","name":"n","arguments":{"a":' + number + "}}"
+    gatherer = BodyGatherer()
+    gatherer.feed(f'{{"object":"response","status":"completed","output":[{call}]}}'.encode())
+    gatherer.close()
+    (part,) = gatherer.answer.first.content()
+    assert part["args"] == {"a": number}

@@ -225,3 +225,13 @@ def test_instructions_that_are_no_text_give_way_to_the_role():
         [user("q")], [0], kind="responses", name="input", system_text="b", instructions=[1]
     )
     assert json.loads(made.text)["instructions"] == "b"
+
+
+@pytest.mark.parametrize("number", ["1e999", "9" * 5000])
+def test_a_receipt_has_numbers_that_json_cannot_hold_as_text(number):
+    raw = '{"messages":[{"role":"system","content":"s","n":' + number + "}]}"
+    body = read_body(raw.encode(), "messages")
+    units = list(chat_units([item.value for item in body.listed.items]))
+    made = outgoing("chat", body, units, [0], brought_back={}, system="more")
+    assert number in made.text
+    assert [*made.values()] == [{"role": "system", "content": "s\n\nmore", "n": number}]
