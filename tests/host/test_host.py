@@ -143,7 +143,7 @@ async def test_a_listener_that_fails_does_not_keep_others_from_being_told(bench,
     assert "could not be sent" in caplog.text
 
 
-async def test_faults_of_the_settings_are_told_and_the_former_go_on(bench):
+async def test_faults_of_the_settings_are_told_and_the_previous_ones_stay(bench):
     bench.host.report_faults([Fault(message="expected a number", line=3, key="llm.timeout_s")])
     assert bench.named("system.config_read") == [
         {"faults": ["line 3: llm.timeout_s: expected a number"]}

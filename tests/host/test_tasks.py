@@ -32,7 +32,7 @@ async def test_a_failure_is_logged_with_the_owner(caplog):
     assert "plugin shaky: background work failed" in caplog.text
 
 
-async def test_of_one_key_the_latest_wins_and_begins_when_the_former_has_ended():
+async def test_of_one_key_the_latest_wins_and_begins_when_the_previous_has_ended():
     owner = TaskOwner("test")
     notes = []
     has_begun, is_ending, may_end = asyncio.Event(), asyncio.Event(), asyncio.Event()
@@ -205,7 +205,7 @@ async def test_work_in_place_of_running_work_is_closed_too_when_the_owner_has_st
     async def second():
         """Never begins."""
 
-    former = owner.latest("key", first())
+    previous = owner.latest("key", first())
     await has_begun.wait()
     await owner.close(timeout_s=0)
     work = second()
@@ -213,7 +213,7 @@ async def test_work_in_place_of_running_work_is_closed_too_when_the_owner_has_st
         owner.latest("key", work)
     assert inspect.getcoroutinestate(work) == inspect.CORO_CLOSED
     may_end.set()
-    await asyncio.wait([former])
+    await asyncio.wait([previous])
 
 
 async def test_work_that_is_replaced_again_and_again_is_not_kept():

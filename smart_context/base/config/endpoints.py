@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 from urllib.parse import urlsplit
 
 from smart_context.base.config.table import Table, found, looks_secret
@@ -18,8 +17,6 @@ _ENDPOINT_KEYS = (
 _SECRET_NAMES = frozenset({"api_key", "apikey", "api-key", "key", "token", "secret", "password"})
 _UNDERSCORES = re.compile("_+")
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
-_DEFAULT_TIMEOUT_S = 60.0
-_DEFAULT_MAX_RETRIES = 2
 _LEAST_WINDOW, _MOST_WINDOW = 1_000, 100_000_000
 
 
@@ -43,8 +40,8 @@ class EndpointSettings:
     model: str
     api_key: str | None = field(default=None, repr=False)
     api_key_env: str = ""
-    timeout_s: float = _DEFAULT_TIMEOUT_S
-    max_retries: int = _DEFAULT_MAX_RETRIES
+    timeout_s: float = 60.0
+    max_retries: int = 2
     context_window: int | None = None
     images: bool = False
 
@@ -61,7 +58,7 @@ def read_endpoints(llm: Table) -> Endpoints:
     """The endpoints that a settings file names, without their keys."""
     _refuse_keys(llm)
     llm.allow((*_ENDPOINT_KEYS, "categories"))
-    shared = _read_endpoint(llm, _UNSET)
+    shared = _read_endpoint(llm, EndpointSettings(base_url="", model=""))
     categories = llm.table("categories")
     _refuse_keys(categories)
     categories.allow(CATEGORIES)
@@ -70,18 +67,8 @@ def read_endpoints(llm: Table) -> Endpoints:
     }
 
 
-_UNSET: Mapping[str, Any] = {
-    "base_url": "",
-    "api_key_env": "",
-    "timeout_s": _DEFAULT_TIMEOUT_S,
-    "max_retries": _DEFAULT_MAX_RETRIES,
-    "context_window": None,
-    "images": False,
-}
-
-
 def _read_category(
-    categories: Table, name: str, shared: Mapping[str, Any]
+    categories: Table, name: str, shared: EndpointSettings
 ) -> EndpointSettings | None:
     value = categories.values[name]
     if value == EMBEDDED:
@@ -100,28 +87,28 @@ def _read_category(
         wanted = f'expected a model id, a table or "{EMBEDDED}"'
         categories.fault(name, f"{wanted}, found {found(value)}")
         return None
-    if not endpoint["base_url"] and endpoint is shared:
+    if not endpoint.base_url and endpoint is shared:
         categories.fault(name, "needs an endpoint; set base_url under [llm]")
-    elif not endpoint["base_url"] and "base_url" not in categories.table(name):
+    elif not endpoint.base_url and "base_url" not in categories.table(name):
         categories.fault(name, "needs an endpoint; set base_url here or under [llm]")
-    return EndpointSettings(model=model, **endpoint)
+    return replace(endpoint, model=model)
 
 
-def _read_endpoint(table: Table, shared: Mapping[str, Any]) -> Mapping[str, Any]:
-    base_url = _read_base_url(table) if "base_url" in table else shared["base_url"]
+def _read_endpoint(table: Table, shared: EndpointSettings) -> EndpointSettings:
+    base_url = _read_base_url(table) if "base_url" in table else shared.base_url
     # A key goes only to the endpoint that it was named for.
-    inherits_key = "api_key_env" not in table and base_url == shared["base_url"]
-    key_name = shared["api_key_env"] if inherits_key else _read_key_name(table)
-    return {
-        "base_url": base_url,
-        "context_window": _read_window(table, shared["context_window"]),
-        "images": table.boolean("images", default=shared["images"]),
-        "api_key_env": key_name,
-        "timeout_s": table.number("timeout_s", shared["timeout_s"], minimum=0.1, maximum=3_600),
-        "max_retries": int(
-            table.number("max_retries", shared["max_retries"], minimum=0, maximum=10, whole=True)
+    inherits_key = "api_key_env" not in table and base_url == shared.base_url
+    return replace(
+        shared,
+        base_url=base_url,
+        context_window=_read_window(table, shared.context_window),
+        images=table.boolean("images", default=shared.images),
+        api_key_env=shared.api_key_env if inherits_key else _read_key_name(table),
+        timeout_s=table.number("timeout_s", shared.timeout_s, minimum=0.1, maximum=3_600),
+        max_retries=int(
+            table.number("max_retries", shared.max_retries, minimum=0, maximum=10, whole=True)
         ),
-    }
+    )
 
 
 def _read_window(table: Table, shared: int | None) -> int | None:

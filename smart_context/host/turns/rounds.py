@@ -69,7 +69,7 @@ class Rounds:
     def _checked(self, text: str) -> str:
         if text.strip():
             return text
-        raise ModelFailed(f"{self._model.name} gave an empty answer; try again or ask otherwise.")
+        raise ModelFailed(f"{self._model.name} gave an empty answer. Try again or rephrase.")
 
     async def _ask(self, tools: Sequence[Tool]) -> Completion:
         """One request; if the model refuses tools, once more in plain text."""

@@ -119,7 +119,7 @@ class EmbeddedEmbedder:
         try:
             done = asyncio.get_running_loop().run_in_executor(self._threads, work)
         except RuntimeError as error:
-            raise ModelFailed("The built-in embedding model was closed. Start again.") from error
+            raise ModelFailed("The embedding model was closed. Restart Smart Context.") from error
         return await done
 
     def _load(self) -> tuple[WordPiece, Forward]:

@@ -122,15 +122,12 @@ class Review:
         return next((part for part in self.parts if part.pin.kind == kind), None)
 
 
-def endpoint_parts(endpoints: Mapping[str, tuple[str, str]]) -> list[Part]:
-    """One part for each endpoint, from the address and variable of each category."""
-    used_for: dict[tuple[str, str], list[str]] = {}
-    for category, endpoint in endpoints.items():
-        used_for.setdefault(endpoint, []).append(category)
-    return [
-        Part(pin=Pin("endpoint", *endpoint), used_for=tuple(categories))
-        for endpoint, categories in used_for.items()
-    ]
+def endpoint_parts(pins: Mapping[str, Pin]) -> list[Part]:
+    """One part for each endpoint, from the pin of each category."""
+    used_for: dict[Pin, list[str]] = {}
+    for category, pin in pins.items():
+        used_for.setdefault(pin, []).append(category)
+    return [Part(pin=pin, used_for=tuple(categories)) for pin, categories in used_for.items()]
 
 
 def granted_after(review: Review, chosen: Collection[Part], *, granted_at: str) -> Grant:

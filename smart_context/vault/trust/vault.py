@@ -79,13 +79,12 @@ class VaultTrust:
             config: Its settings.
         """
         enabled = {name for name, of in config.plugins.items() if of.get("enabled") is True}
-        named = {
-            category: endpoint_pin(endpoint)
-            for category, endpoint in config.named.items()
-            if endpoint is not None
-        }
         parts = endpoint_parts(
-            {category: (pin.content, pin.api_key_env) for category, pin in named.items()}
+            {
+                category: endpoint_pin(endpoint)
+                for category, endpoint in config.named.items()
+                if endpoint is not None
+            }
         )
         if not (plugins := self._plugin_files()).is_empty:
             parts.append(_plugins_part(plugins, enabled))

@@ -17,8 +17,8 @@ from tests.patience import PATIENCE_S
 pytestmark = pytest.mark.anyio
 
 
-async def counted(messages, former, model):
-    before = f"{former} and then " if former else ""
+async def counted(messages, previous, model):
+    before = f"{previous} and then " if previous else ""
     return f"{before}{len(messages)} messages"
 
 
@@ -135,7 +135,7 @@ async def test_a_chat_that_is_being_answered_is_not_compacted(started):
 
 
 async def test_a_chat_that_changes_meanwhile_is_left_alone(started):
-    async def slowly(messages, former, model):
+    async def slowly(messages, previous, model):
         path = bench.vault / ".memory" / "c1.json"
         path.write_text(json.dumps({"messages": []}))
         return "too late"
@@ -209,7 +209,7 @@ async def test_without_anybody_to_write_summaries_that_is_said(started):
 
 
 async def test_a_failing_digest_leaves_the_chat_as_it_was(started):
-    async def fail(messages, former, model):
+    async def fail(messages, previous, model):
         raise ModelFailed("It broke.")
 
     async with started(digest=fail) as bench:
@@ -222,7 +222,7 @@ async def test_a_failing_digest_leaves_the_chat_as_it_was(started):
 async def test_two_windows_that_ask_at_once_get_one_summary(started):
     gate = asyncio.Event()
 
-    async def slowly(messages, former, model):
+    async def slowly(messages, previous, model):
         await gate.wait()
         return "Once."
 
@@ -244,7 +244,7 @@ async def test_two_windows_that_ask_at_once_get_one_summary(started):
 async def test_a_window_that_closes_does_not_end_the_summary_of_another(started):
     gate = asyncio.Event()
 
-    async def slowly(messages, former, model):
+    async def slowly(messages, previous, model):
         await gate.wait()
         return "Once."
 
@@ -261,7 +261,7 @@ async def test_a_window_that_closes_does_not_end_the_summary_of_another(started)
 async def test_a_chat_goes_on_while_it_is_summed_up(started):
     gate = asyncio.Event()
 
-    async def slowly(messages, former, model):
+    async def slowly(messages, previous, model):
         await gate.wait()
         return f"{len(messages)} messages"
 
@@ -283,7 +283,7 @@ async def test_a_slow_summary_near_the_window_is_not_started_again_with_each_tur
     gate = asyncio.Event()
     begun = []
 
-    async def slowly(messages, former, model):
+    async def slowly(messages, previous, model):
         begun.append(len(messages))
         await gate.wait()
         return "Short."

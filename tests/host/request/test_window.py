@@ -34,7 +34,7 @@ def test_a_budget_holds_within_the_window(budget, contexts, role):
 
 
 @pytest.mark.parametrize(
-    ("beside", "tokens"),
+    ("next_to", "tokens"),
     [
         ({}, 800),
         ({"contexts": 300}, 500),
@@ -43,8 +43,8 @@ def test_a_budget_holds_within_the_window(budget, contexts, role):
         ({"contexts": 400, "has_role": True}, 200),
     ],
 )
-def test_the_history_has_what_contexts_and_role_leave_and_a_fifth_at_least(beside, tokens):
-    assert WINDOW.for_history(**beside) == tokens
+def test_the_history_has_what_contexts_and_role_leave_and_a_fifth_at_least(next_to, tokens):
+    assert WINDOW.for_history(**next_to) == tokens
 
 
 def test_what_is_kept_and_the_summary_fit_beside_each_other_after_a_compaction():

@@ -103,14 +103,13 @@ def test_a_part_is_found_by_its_kind_and_named_by_its_content():
 
 
 def test_categories_of_one_endpoint_are_one_part():
-    parts = endpoint_parts(
-        {"chat": ("http://a", "KEY"), "fast": ("http://b", "KEY"), "embedding": ("http://a", "KEY")}
-    )
+    one, other = Pin("endpoint", "http://a", "KEY"), Pin("endpoint", "http://b", "KEY")
+    parts = endpoint_parts({"chat": one, "fast": other, "embedding": one})
     assert [(part.pin, part.used_for) for part in parts] == [
-        (Pin("endpoint", "http://a", "KEY"), ("chat", "embedding")),
-        (Pin("endpoint", "http://b", "KEY"), ("fast",)),
+        (one, ("chat", "embedding")),
+        (other, ("fast",)),
     ]
-    apart = endpoint_parts({"chat": ("http://a", "KEY"), "fast": ("http://a", "OTHER")})
+    apart = endpoint_parts({"chat": one, "fast": Pin("endpoint", "http://a", "OTHER")})
     assert len(apart) == 2
 
 

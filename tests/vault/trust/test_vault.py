@@ -39,7 +39,7 @@ def test_nothing_is_read_of_roles_that_are_off(vault, trust):
     [
         pytest.param({"plugins/one/main.py": "changed"}, ["plugins"], id="code changed"),
         pytest.param({"plugins/one/panel.js": "new"}, ["plugins"], id="a panel's file is new"),
-        pytest.param({"plugins/loose.py": ""}, ["plugins"], id="beside the plugins"),
+        pytest.param({"plugins/loose.py": ""}, ["plugins"], id="next to the plugins"),
         pytest.param({"plugins/one/.hidden": ""}, ["plugins"], id="hidden"),
         pytest.param({"roles/cook.toml": ""}, ["roles"], id="a role changed"),
         pytest.param({"roles/new.toml": ""}, ["roles"], id="a role is new"),
