@@ -2,7 +2,6 @@
 
 import difflib
 import re
-import sys
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -12,6 +11,8 @@ from smart_context.base.errors import Fault
 _API_KEY = re.compile(r"(?:\b(?:sk|pk|rk|gsk|xai|hf|ghp|glpat|AIza)[-_A-Za-z0-9]{16,})")
 _MAX_SHOWN = 60
 _HUGE = 10**20
+_LARGEST = 2**63 - 1
+"""The largest integer in TOML, whose parser here takes larger ones."""
 
 
 class Faults:
@@ -114,14 +115,9 @@ def number_fault(
     low = float("-inf") if minimum is None else minimum
     high = float("inf") if maximum is None else maximum
     is_in_range = low <= value <= high  # type: ignore[operator] # an int or a float, as checked above
-    if not is_in_range or (not whole and _exceeds_floats(value)):
+    if not is_in_range or (isinstance(value, int) and abs(value) > _LARGEST):
         return f"expected {kind}{limits}, found {found(value)}"
     return None
-
-
-def _exceeds_floats(value: object) -> bool:
-    """True for an integer that is larger than any float, as TOML allows."""
-    return isinstance(value, int) and abs(value) > sys.float_info.max
 
 
 def unknown_key(name: str, names: Collection[str]) -> str:

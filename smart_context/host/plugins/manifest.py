@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -182,10 +182,14 @@ def _setting(table: Table) -> SettingSpec:
     spec = SettingSpec(
         type=cast("SettingType", kind or "string"),
         default=table.values.get("default"),
-        choices=tuple(choices),
         description=table.text("description"),
         **cast("dict[str, Any]", limits),
     )
+    wrong_choice = next(filter(None, map(spec.fault, choices)), None)
+    if kind and wrong_choice:
+        table.fault("choices", wrong_choice)
+    else:
+        spec = replace(spec, choices=tuple(choices))
     if "default" not in table:
         table.fault("default", "missing; every setting needs a default")
     elif kind and (wrong := spec.fault(spec.default)):

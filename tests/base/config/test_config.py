@@ -314,10 +314,11 @@ def test_a_number_out_of_range_is_a_fault(tmp_path, text):
     assert len(faults_of(tmp_path, f"[llm]\n{text}\n").faults) == 1
 
 
-def test_an_integer_that_no_float_holds_is_a_fault(tmp_path):
+@pytest.mark.parametrize("kind", ["number", "integer"])
+def test_an_integer_that_is_too_large_for_toml_is_a_fault(tmp_path, kind):
     (tmp_path / ".vault.toml").write_text(f"[plugins.near]\nweight = 1{'0' * 400}\n")
-    weight = SettingSpec(type="number", default=1.0)
-    with pytest.raises(ConfigInvalid, match=r"near\.weight: expected a number, found a huge"):
+    weight = SettingSpec(type=kind, default=1)
+    with pytest.raises(ConfigInvalid, match=r"near\.weight: expected a .*number, found a huge"):
         read_config(tmp_path, plugin_settings={"near": {"weight": weight}})
 
 

@@ -118,12 +118,26 @@ def test_a_missing_or_unreadable_manifest_is_one_fault(tmp_path):
         read(tmp_path, "id =")
 
 
+@pytest.mark.parametrize("huge", [f"1{'0' * 400}", f"0x{'F' * 5_000}"])
 @pytest.mark.parametrize("key", ["minimum", "maximum", "default"])
-def test_an_integer_that_no_float_holds_is_a_fault(tmp_path, key):
-    spec = {"type": '"number"', "default": "0", key: f"1{'0' * 400}"}
+def test_an_integer_that_is_too_large_for_toml_is_a_fault(tmp_path, key, huge):
+    spec = {"type": '"number"', "default": "0", key: huge}
     table = "\n".join(f"{name} = {value}" for name, value in spec.items())
     with pytest.raises(ManifestInvalid, match=rf"a\.{key}: expected a number.* a huge number"):
         read(tmp_path, f"{WHOLE}\n[settings.a]\n{table}\n")
+
+
+@pytest.mark.parametrize(
+    ("kind", "choices"),
+    [
+        pytest.param("string", '["a", 1]', id="a number among strings"),
+        pytest.param("integer", f"[0x{'F' * 5_000}]", id="an integer without end"),
+    ],
+)
+def test_a_choice_of_another_kind_is_a_fault(tmp_path, kind, choices):
+    setting = f'[settings.a]\ntype = "{kind}"\ndefault = "a"\nchoices = {choices}\n'
+    with pytest.raises(ManifestInvalid, match=r"settings\.a\.choices: expected a"):
+        read(tmp_path, f"{WHOLE}\n{setting}")
 
 
 def test_the_shipped_manifest_is_valid():
