@@ -110,6 +110,16 @@ def test_imports_of_targets_are_their_own_section(repo):
     assert files(prompt) == ["src/auth.py", "src/db.py"]
 
 
+def test_a_file_with_links_appears_once(repo):
+    (repo / "again.py").symlink_to("src/auth.py")
+    packer = ContextPacker(repo)
+    assert files(packer.pack_file_context(role("*.py"))).count("src/auth.py") == 1
+    assert "again.py" not in files(packer.pack_file_context(role("*.py")))
+    named = files(packer.pack_file_context(role("*.py"), ["again.py"]))
+    assert "again.py" in named
+    assert "src/auth.py" not in named
+
+
 def test_a_file_appears_once_in_its_highest_section(repo):
     packed = ContextPacker(repo).pack_file_context(
         role("$TARGET", "**", always_include=("src/db.py", "*.md")),

@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ from smart_context.packing.files.patterns import PatternSet, is_glob
 from smart_context.packing.files.secret_scan import find_secrets
 from smart_context.vault.guarded.files import VaultFiles
 from smart_context.vault.guarded.paths import confine
-from smart_context.vault.guarded.walk import file_stamps
+from smart_context.vault.guarded.walk import FileStamp, file_stamps
 
 MAX_PEEKED_BYTES = 1 << 20
 """The largest file that is parsed for imports."""
@@ -131,17 +131,16 @@ class Sources:
         return VaultFiles(self.root)
 
     @cached_property
-    def sizes(self) -> dict[str, int]:
-        """The sizes in bytes of all files but ignored and hidden ones, sorted by path."""
+    def stamps(self) -> dict[str, FileStamp]:
+        """The stamps of all files but ignored and hidden ones, sorted by path."""
         return self._walked(hidden=False)
 
     @cached_property
-    def _sizes_with_hidden(self) -> dict[str, int]:
+    def _stamps_with_hidden(self) -> dict[str, FileStamp]:
         return self._walked(hidden=True)
 
-    def _walked(self, *, hidden: bool) -> dict[str, int]:
-        stamps = sorted(file_stamps(self.root, hidden=hidden))
-        return {path: size for path, _, size, _ in stamps}
+    def _walked(self, *, hidden: bool) -> dict[str, FileStamp]:
+        return {stamp[0]: stamp for stamp in sorted(file_stamps(self.root, hidden=hidden))}
 
     def find(self, patterns: Iterable[str]) -> list[str]:
         """The paths that the patterns match: exact ones first, then those of globs."""
@@ -163,9 +162,9 @@ class Sources:
         if not globs:
             return []
         wanted = PatternSet(tuple(globs))
-        sizes = self._sizes_with_hidden if wanted.wants_hidden else self.sizes
+        paths = self._stamps_with_hidden if wanted.wants_hidden else self.stamps
         excludes = self.exclude.excludes
-        return [path for path in sizes if wanted.picks(path) and not excludes(path)]
+        return [path for path in paths if wanted.picks(path) and not excludes(path)]
 
     def _kind(self, pattern: str) -> str:
         if pattern.startswith("/") and is_glob(pattern):
@@ -240,14 +239,14 @@ class Sources:
 
     def _content(self, path: str, at_most: int) -> bytes | int:
         """The bytes of a regular file, or its size if that is more than `at_most`."""
-        size = self.sizes.get(path)
-        if size is None:
+        stamp = self.stamps.get(path)
+        if stamp is None:
             if ".git" in path.lower().split("/"):
                 raise PathRefused(f"The path {path!r} was refused: it belongs to git.")
             confine(self.root, path)
             path = normal(path)
-        elif size > at_most:
-            return size
+        elif stamp[2] > at_most:
+            return stamp[2]
         try:
             return self._files.content(path, max_bytes=at_most)
         except TooLarge as error:
@@ -291,8 +290,3 @@ def normal(path: str) -> str:
     if path.startswith("/"):
         return path
     return "/".join(part for part in path.split("/") if part not in {"", "."})
-
-
-def without(paths: Iterable[str], taken: Collection[str]) -> list[str]:
-    """The paths, each once, without those that a higher section has."""
-    return [path for path in dict.fromkeys(paths) if path not in taken]

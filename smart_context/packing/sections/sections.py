@@ -3,12 +3,13 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from smart_context.packing.budget import PromptSection
 from smart_context.packing.fences import Markup, left_out_note, tree_of
+from smart_context.packing.files.once import FilesOnce
 from smart_context.packing.files.secret_scan import secret_in
 from smart_context.packing.files.sources import (
     SECRET,
@@ -18,7 +19,6 @@ from smart_context.packing.files.sources import (
     SourceFile,
     Sources,
     normal,
-    without,
 )
 from smart_context.packing.roles.role import RoleContext
 from smart_context.packing.sections.section_names import (
@@ -75,7 +75,6 @@ class Gathering:
     markup: Markup
     repomix: RepomixUse = "never"
     git: GitUse = "guarded"
-    _taken: set[str] = field(default_factory=set)
 
     def sections(self, extra_context: Mapping[str, object]) -> list[GatheredSection]:
         """The sections that are not empty, in the order of the prompt."""
@@ -104,14 +103,18 @@ class Gathering:
         return [each for each in gathered if each is not None]
 
     @cached_property
+    def _once(self) -> FilesOnce:
+        return FilesOnce(self.sources)
+
+    @cached_property
     def _targets(self) -> list[str]:
         targets: list[str] = []
         for target in filter(None, self.target_files):
             path = normal(target)
             inside = f"{path}/" if path else ""  # "." is the whole repository
-            below = [each for each in self.sources.sizes if each.startswith(inside)]
+            below = [each for each in self.sources.stamps if each.startswith(inside)]
             targets += below or ([path] if path else [])
-        return without(targets, ())
+        return [*dict.fromkeys(targets)]
 
     @cached_property
     def _changes(self) -> "GitChanges":
@@ -137,23 +140,18 @@ class Gathering:
     def _named(self, key: str) -> list[str]:
         """The paths of a section that a `$NAME` asks for."""
         if key == "changed_files":
-            files = self._changes.staged_files() if self._may_ask_git() else []
-            return [path for path in files if not (self.sources.root / path).is_dir()]
+            staged = self._changes.staged_files() if self._may_ask_git() else []
+            return [path for path in staged if not (self.sources.root / path).is_dir()]
         from smart_context.packing.sections.imports import (  # noqa: PLC0415  2 ms that most packs save
             local_imports,
             related_files,
         )
 
-        if key == "imports":
-            found = [
-                path
-                for target in self._targets
-                for path in local_imports(
-                    target, self.sources.peek(target) or "", self.sources.sizes
-                )
-            ]
-            return sorted(set(found))
-        return related_files(self._targets, self.sources.sizes, self.sources.peek)
+        read, files = self.sources.peek, self.sources.stamps
+        if key == "related":
+            return related_files(self._targets, files, read)
+        found = (local_imports(path, read(path) or "", files) for path in self._targets)
+        return sorted({path for imported in found for path in imported})
 
     def _required_section(self) -> GatheredSection | None:
         paths: list[str] = []
@@ -178,12 +176,14 @@ class Gathering:
         return self._gathered("target_file", blocks, files)
 
     def _staged_section(self) -> GatheredSection | None:
-        is_wanted = self.context.git_diff or self._names(STAGED_DIFF)
-        return self._diff_section("git_diff", staged=True) if is_wanted else None
+        if not (self.context.git_diff or self._names(STAGED_DIFF)):
+            return None
+        return self._diff_section("git_diff", staged=True)
 
     def _unstaged_section(self) -> GatheredSection | None:
-        is_wanted = self._names(UNSTAGED_DIFF)
-        return self._diff_section("unstaged_diff", staged=False) if is_wanted else None
+        if not self._names(UNSTAGED_DIFF):
+            return None
+        return self._diff_section("unstaged_diff", staged=False)
 
     def _names(self, diff: str) -> bool:
         return diff in self.context.include or diff in self.context.always_include
@@ -219,18 +219,18 @@ class Gathering:
     def _packed_by_repomix(self, patterns: list[str]) -> GatheredSection | None:
         from smart_context.packing.sections import repomix  # noqa: PLC0415  only when asked for
 
-        wanted = without(self.sources.find(patterns), self._taken)
+        wanted = self._once.left(self.sources.find(patterns))
         try:
             packed = repomix.pack_with_repomix(
                 self.sources.root,
                 patterns,
                 self.context.exclude,
-                taken=sorted(self._taken),
+                taken=sorted(self._once.names),
                 may_download=self.repomix == "always",
             )
         except repomix.RepomixFailed as failed:
             return self._packed_without_repomix(wanted, str(failed))
-        found = [path for path in repomix.files_in(packed) if path in self.sources.sizes]
+        found = [path for path in repomix.files_in(packed) if path in self.sources.stamps]
         if stray := sorted(set(found).difference(wanted)):
             reason = f"it packed {stray[0]!r}, which is left out"
             return self._packed_without_repomix(wanted, reason)
@@ -248,7 +248,7 @@ class Gathering:
         if not self.context.tree:
             return None
         excludes = self.sources.exclude.excludes
-        paths = [path for path in self.sources.sizes if not excludes(path)]
+        paths = [path for path in self.sources.stamps if not excludes(path)]
         return self._gathered("tree", [self.markup.block(tree_of(paths))] if paths else [])
 
     def _extra_section(self, key: str, text: object) -> GatheredSection | None:
@@ -266,9 +266,7 @@ class Gathering:
         return self._gathered(key, [*([(lead,)] if lead else []), *blocks], files, note=note)
 
     def _read(self, paths: list[str], allowance: Allowance | None = None) -> list[SourceFile]:
-        wanted = without(paths, self._taken)
-        self._taken.update(wanted)
-        return self.sources.read(wanted, allowance)
+        return self.sources.read(self._once.take(paths), allowance)
 
     def _gathered(
         self,
