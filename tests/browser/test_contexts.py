@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 
 import pytest
 from playwright.sync_api import expect
@@ -31,6 +32,18 @@ def server(configured, serve):
     write_notes(folder, NOTES)
     write_chat(folder, "mixed", about("cats purr", "yes"), title="Cats and boats")
     return serve(folder)
+
+
+def test_why_no_more_notes_are_listed_is_said(new_page, configured, serve):
+    folder = configured()
+    write_notes(folder, {f"{number:03}.md": "" for number in range(201)})
+    server = serve(folder)
+    page = open_builder(new_page, server)
+    more = page.locator(".row-next")
+    expect(more).to_be_visible()
+    server.stop(signal.SIGKILL)
+    more.click()
+    expect(page.locator(".toast")).to_contain_text("reach the server")
 
 
 HAS_MOVED = "dot => dot.hasMoved"

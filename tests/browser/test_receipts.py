@@ -10,7 +10,7 @@ from tests.browser.checker import STILL, assert_accessible
 from tests.browser.frames import AT_REST
 from tests.browser.steps import asked, bubble, lit, open_chat, pick, status, unfold
 from tests.product.test_filter_over_the_wire import MIXED, TOPICS
-from tests.vaults import write_chat
+from tests.vaults import about, write_chat
 
 pytestmark = pytest.mark.browser
 
@@ -157,6 +157,16 @@ def test_the_bar_follows_what_is_typed_and_shows_the_exact_text(new_page, server
     page.get_by_role("textbox", name="Message").press("Enter")
     expect(page.locator(".message").last).to_contain_text("You said")
     assert asked(endpoint) == shown
+
+
+def test_an_exact_text_that_is_too_long_to_show_says_so(new_page, server):
+    write_chat(server.vault, "long", about("The beginning.", "x" * 200_000))
+    page = open_chat(new_page, server, "long")
+    page.get_by_role("textbox", name="Message").fill("And then?")
+    page.get_by_role("button", name="Show the exact text").click()
+    notes = page.get_by_role("dialog", name="The exact text").locator(".exact-body > p")
+    expect(notes.first).to_have_text("Only the beginning is shown; Copy includes everything.")
+    expect(notes.last).to_have_text("1 more message; Copy includes everything.")
 
 
 def test_each_message_says_why_it_is_in_or_out(new_page, server):

@@ -1,6 +1,7 @@
 """What the page says when it can't reach the server, or the server doesn't know the chat."""
 
 import re
+import signal
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -41,6 +42,21 @@ def test_one_notice_says_that_the_server_is_away_and_tries_again(new_page, confi
     serve(folder, port=port)
     notice.get_by_role("button", name="Retry now").click()
     expect(notice).to_be_hidden()
+
+
+def test_what_could_not_be_sent_comes_back_before_what_was_typed_since(new_page, configured, serve):
+    folder = configured()
+    write_chat(folder, "mixed", about("cats", "boats"))
+    server = serve(folder)
+    page = open_chat(new_page, server)
+    server.process.send_signal(signal.SIGSTOP)
+    box = page.get_by_role("textbox", name="Message")
+    box.fill("What about dogs?")
+    box.press("Enter")
+    expect(box).to_have_value("")
+    box.press_sequentially("And birds?")
+    server.stop(signal.SIGKILL)
+    expect(box).to_have_value("What about dogs?\n\nAnd birds?")
 
 
 def test_an_unknown_chat_is_not_found_and_a_new_one_gets_its_address(new_page, configured, serve):

@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 
 import pytest
 from playwright.sync_api import expect
@@ -106,6 +107,16 @@ def test_what_changed_since_the_review_is_shown_again_and_not_granted(new_page, 
     assert server.vault not in record_in(os.environ["XDG_CONFIG_HOME"]).vaults()
     dialog(page).get_by_role("button", name="Trust", exact=True).click()
     expect(bar(page)).to_be_hidden()
+
+
+def test_a_lost_connection_while_trusting_is_said_and_can_be_tried_again(new_page, server):
+    page = open_chat(new_page, server, "c1")
+    review(page)
+    server.stop(signal.SIGKILL)
+    grant = dialog(page).get_by_role("button", name="Trust", exact=True)
+    grant.click()
+    expect(dialog(page).get_by_role("alert")).to_contain_text("reach the server")
+    expect(grant).to_be_enabled()
 
 
 @pytest.mark.parametrize("width", [360, 1280])
