@@ -40,7 +40,7 @@ class Turn:
         is_extracted: The answer quotes passages; no chat model is configured.
         error: Why it failed, for the user; empty if it did not.
         error_code: The endpoint's HTTP status, where there was one.
-        client: The request of another program that this turn is; `None` for a turn of the page.
+        client: The client program's request behind this turn; `None` for a turn of the page.
     """
 
     def __init__(

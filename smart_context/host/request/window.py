@@ -8,40 +8,40 @@ from smart_context.llm.tokens import count_tokens
 from smart_context.llm.windows import context_window
 
 REQUEST_SHARE = 0.9
-"""Of the window, for the request; the rest is for the answer."""
+"""The request's share of the window; the rest is for the answer."""
 
 HISTORY_SHARE = 0.8
-"""Of the window, for history, attached contexts and role; the rest is for message and answer."""
+"""The window's share for history, contexts and role; the rest is for message and answer."""
 
 LEAST_HISTORY_SHARE = 0.2
-"""Of the window, for the history however much contexts and role take."""
+"""The history's least share of the window, however much contexts and role take."""
 
 CONTEXTS_SHARE = 0.4
-"""Of the window, for attached contexts, at most."""
+"""The largest share of the window for attached contexts."""
 
 ROLE_SHARE = 0.3
-"""Of the window, for the chat's role with its files, at most."""
+"""The largest share of the window for the chat's role with its files."""
 
 ATTACHED_SHARE = 0.5
-"""Of the request, for texts attached to messages, at most; the newest message's come first."""
+"""The largest share of the request for attached texts, the newest message's first."""
 
 RESULTS_SHARE = 0.25
-"""Of the request, for results of tools of earlier turns, at most; the newest come first."""
+"""The largest share of the request for tool results of earlier turns, the newest first."""
 
 NEWEST_RESULTS_SHARE = 0.5
-"""Of the request, for the results of the newest round of tool calls, when not all fits."""
+"""The share of the request for the newest round's tool results, when not all fits."""
 
 COMPACTION_SHARE = 0.75
-"""Of the window: a chat whose turn fills more is compacted."""
+"""A chat whose turn fills more of the window is compacted."""
 
 KEPT_SHARE = 0.3
-"""Of the window, for the newest messages, which a compaction keeps word for word."""
+"""The window's share for the newest messages, which a compaction keeps word for word."""
 
 DIGEST_PART_SHARE = 0.4
-"""Of the summarizing model's window, for one part of the chat that it summarizes."""
+"""The share of the summarizing model's window for one part of a chat."""
 
 SUMMARY_SHARE = 0.15
-"""Of the window, for a summary, at most."""
+"""The largest share of the window for a summary."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

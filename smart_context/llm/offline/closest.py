@@ -25,13 +25,13 @@ def paragraphs(text: str, most_characters: int) -> Iterator[str]:
     piece = ""
     for paragraph in _BLANK_LINES.split(text.strip()):
         if piece and len(piece) + 2 + len(paragraph) > most_characters:
-            yield from textwise(piece, most_characters)
+            yield from split_at_spaces(piece, most_characters)
             piece = ""
         piece = f"{piece}\n\n{paragraph}" if piece else paragraph
-    yield from textwise(piece, most_characters)
+    yield from split_at_spaces(piece, most_characters)
 
 
-def textwise(text: str, most_characters: int) -> Iterator[str]:
+def split_at_spaces(text: str, most_characters: int) -> Iterator[str]:
     """Cut a text into pieces of at most `most_characters`, if possible at white space."""
     while len(text) > most_characters:
         head = text[:most_characters]

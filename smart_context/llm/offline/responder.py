@@ -19,7 +19,7 @@ from smart_context.llm.offline.closest import (
     cosines_to_first,
     paragraphs,
     prefiltered,
-    textwise,
+    split_at_spaces,
 )
 
 NAME = "embedded/passages"
@@ -196,7 +196,7 @@ def _as_code(source: str) -> str:
 def _as_quote(text: str) -> str:
     text = text.strip()
     if len(text) > _QUOTE_CHARACTERS:
-        text = next(textwise(text, _QUOTE_CHARACTERS)) + " …"
+        text = next(split_at_spaces(text, _QUOTE_CHARACTERS)) + " …"
     text = _LEADING_HEADING.sub(_in_bold, text)
     return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
 
