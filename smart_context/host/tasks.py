@@ -92,6 +92,12 @@ class TaskOwner:
             del self._unfinished[key]
 
 
+def was_cancelled() -> bool:
+    """True if the running task itself was cancelled, not only what it awaited."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
 async def _after(earlier: Sequence[asyncio.Task[Any]], work: Coroutine[Any, Any, T]) -> T:
     await asyncio.wait(earlier)
     del earlier  # the traceback of a cancelled task keeps its locals: else a chain of all tasks

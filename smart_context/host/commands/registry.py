@@ -11,7 +11,8 @@ from smart_context.base.errors import CommandFailed, NameTaken, SmartContextErro
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId
 from smart_context.host.commands.parameters import Parameters
-from smart_context.host.events.bus import is_async, was_cancelled
+from smart_context.host.events.bus import is_async
+from smart_context.host.tasks import was_cancelled
 
 CommandHandler = Callable[..., Awaitable[Mapping[str, Any] | None]]
 

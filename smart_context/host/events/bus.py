@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from smart_context.base.values import JsonObject
 from smart_context.host.events.events import Event
+from smart_context.host.tasks import was_cancelled
 from smart_context.host.turn import Turn
 
 P = TypeVar("P")
@@ -175,9 +176,3 @@ def is_async(handler: object) -> bool:
     return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(
         getattr(handler, "__call__", None)  # noqa: B004 - the question is whether it is async
     )
-
-
-def was_cancelled() -> bool:
-    """True if the running task itself was cancelled, not only what it awaited."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0

@@ -12,7 +12,6 @@ from smart_context.base.config import VaultConfig
 from smart_context.base.threads import in_daemon_thread
 from smart_context.base.values import JsonObject
 from smart_context.host.commands.registry import Client
-from smart_context.host.events.bus import was_cancelled
 from smart_context.host.panels import OwnFiles
 from smart_context.host.plugins.api import Plugin, PluginContext
 from smart_context.host.plugins.loader import (
@@ -24,6 +23,7 @@ from smart_context.host.plugins.loader import (
 from smart_context.host.plugins.manifest import Manifest
 from smart_context.host.plugins.modules import PluginModules
 from smart_context.host.services import Services
+from smart_context.host.tasks import was_cancelled
 from smart_context.vault.trust.parts import FileSet
 
 T = TypeVar("T")

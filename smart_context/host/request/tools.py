@@ -21,6 +21,7 @@ from smart_context.host.request.tool_arguments import (
     check_arguments,
     read_arguments,
 )
+from smart_context.host.tasks import was_cancelled
 from smart_context.llm.models import ChatModel, ToolCall
 
 TOOL_TIMEOUT_S = 60.0
@@ -94,6 +95,10 @@ async def answered(call: ToolCall, tools: Sequence[Tool]) -> JsonObject:
         state = "result"
     except (SmartContextError, ArgumentsInvalid, _UnknownTool) as error:
         state, result = "error", str(error)
+    except asyncio.CancelledError:
+        if was_cancelled():
+            raise
+        state, result = "error", f"{call.name} was interrupted."
     except TimeoutError:
         state, result = "error", f"{call.name} took longer than {TOOL_TIMEOUT_S:g} s."
     except Exception:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from smart_context.host.events.bus import EventBus, was_cancelled
+from smart_context.host.events.bus import EventBus
 from smart_context.host.events.events import (
     PIPELINE_CONTEXT,
     PIPELINE_END,
@@ -20,6 +20,7 @@ from smart_context.host.events.events import (
 from smart_context.host.models import Models
 from smart_context.host.request.completion import RequestCompletion
 from smart_context.host.request.tools import ToolSupport
+from smart_context.host.tasks import was_cancelled
 from smart_context.host.turn import Turn
 from smart_context.host.turns.rounds import Rounds
 

@@ -147,6 +147,10 @@ async def read_nothing(arguments):
     return None
 
 
+async def read_in_vain(arguments):
+    raise asyncio.CancelledError  # as a task does that a later one replaces
+
+
 @pytest.mark.parametrize(
     ("request_", "tool", "told"),
     [
@@ -171,6 +175,7 @@ async def read_nothing(arguments):
         pytest.param(asks(), reader(read_badly), "That may not be read.", id="refused"),
         pytest.param(asks(), reader(read_worse), "read_file failed unexpectedly.", id="broken"),
         pytest.param(asks(), reader(read_nothing), "read_file failed unexpectedly.", id="no text"),
+        pytest.param(asks(), reader(read_in_vain), "read_file was interrupted.", id="replaced"),
     ],
 )
 async def test_a_bad_call_is_answered_not_a_crash(bench, request_, tool, told):
