@@ -1,12 +1,15 @@
-"""The program started in a folder that is full of modules of a stranger."""
+"""The program as its user starts it: the interpreter, its modules, its end."""
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[1]
 HOSTILE = (
@@ -78,3 +81,22 @@ def test_the_folder_that_the_program_itself_is_in_stays_on_the_path(tmp_path):
     (tmp_path / "click.py").write_text("raise SystemExit(7)\n")
     command = [sys.executable, "-m", "smart_context", "pack", "--task", "x"]
     assert run(*command, cwd=tmp_path).returncode == 7
+
+
+def test_a_server_ends_with_its_interpreter_and_without_a_word(tmp_path):
+    """Other tests fork their servers, which leave the interpreter without clearing its memory."""
+    (tmp_path / "Note.md").write_text("Some words.")
+    command = [CONSOLE_SCRIPT, "serve", tmp_path, "--port", "0", "--no-browser"]
+    with subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONWARNINGS": "default"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert any("http://" in line for line in process.stdout)
+        process.send_signal(signal.SIGTERM)
+        said = process.stderr.read()
+        assert process.wait(PATIENCE_S) == 0
+    assert said == ""
