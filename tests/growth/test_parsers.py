@@ -129,7 +129,11 @@ PROPERTIES = (
             repeated(" ", before=":"),
         ),
         *cases(tags_of, *PROPERTIES, longest=LONGEST_PROPERTIES),
-        *cases(canvas_outline, "[", '{"nodes":[', '{"nodes":[{"type":"text","text":"[["}]}'),
+        *cases(
+            canvas_outline,
+            *("[", '{"nodes":[', '{"nodes":[{"type":"text","text":"[["}]}'),
+            repeated('{"type":"file","file":"\\u0041"},', before='{"nodes":[', after="7]}"),
+        ),
         *cases(
             ignored,
             *(
