@@ -1,10 +1,9 @@
 """Vectors of the embedded model, as the API has them."""
 
 import base64
-import json
 from typing import Any
 
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from smart_context.gateway.edge.errors import GatewayError
 from smart_context.gateway.requests.body import Body
@@ -41,7 +40,7 @@ async def embedded_vectors(body: Body, embedder: Embedder) -> Response:
     tokens = sum(count_tokens(text) for text in texts)
     usage = {"prompt_tokens": tokens, "total_tokens": tokens}
     answer = {"object": "list", "data": rows, "model": embedder.name, "usage": usage}
-    return Response(json.dumps(answer), media_type="application/json")
+    return JSONResponse(answer)
 
 
 def _texts(given: Any) -> list[str]:

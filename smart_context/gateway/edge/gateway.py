@@ -11,7 +11,6 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
-from smart_context.base.config import EndpointSettings
 from smart_context.base.errors import ChatIdInvalid, SmartContextError
 from smart_context.gateway.activity import Activity
 from smart_context.gateway.edge.embeddings import embedded_vectors
@@ -173,34 +172,31 @@ class Gateway:
         return await self._parts.finder.chat_of(incoming)
 
     async def _models(self) -> Response:
-        endpoint = self._host.config.chat
-        if endpoint is not None:
-            body = await self._asked(endpoint, "/models")
-            if body is not None:
-                return Response(body, media_type="application/json")
-        return models_view(known_models(self._host.config), int(time.time()))
+        theirs = await self._asked("/models")
+        return theirs or models_view(known_models(self._host.config), int(time.time()))
 
     async def _model(self, name: str) -> Response:
-        endpoint = self._host.config.chat
-        if endpoint is not None:
-            body = await self._asked(endpoint, f"/models/{quote(name)}")
-            if body is not None:
-                return Response(body, media_type="application/json")
+        if theirs := await self._asked(f"/models/{quote(name)}"):
+            return theirs
         if name in known_models(self._host.config):
             return model_view(name, int(time.time()))
         raise GatewayError(
             _NOT_FOUND, f"There is no model {name!r}.", param="model", code="model_not_found"
         )
 
-    async def _asked(self, endpoint: EndpointSettings, path: str) -> bytes | None:
-        """The provider's answer; `None` if it can't be reached, or refuses."""
-        call = Call(endpoint=endpoint, method="GET", path=path, headers={})
+    async def _asked(self, path: str) -> Response | None:
+        """The provider's answer; `None` if there is none, it can't be reached, or it refuses."""
+        endpoint = self._host.config.chat
+        if endpoint is None:
+            return None
         try:
-            answer = await self._upstream.send(call)
+            answer = await self._upstream.send(
+                Call(endpoint=endpoint, method="GET", path=path, headers={})
+            )
         except GatewayError:
             return None
         body = await read_all(answer, MAX_SHORT_BYTES)
-        return body if answer.status < _ERROR else None
+        return Response(body, media_type="application/json") if answer.status < _ERROR else None
 
     async def _embeddings(
         self, headers: Mapping[str, str], receive: Receive, send: Send

@@ -1,9 +1,8 @@
 """The models that clients may request, and the endpoint of each."""
 
-import json
 from typing import Any
 
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from smart_context.base.config import EndpointSettings, VaultConfig
 
@@ -25,17 +24,13 @@ def known_models(config: VaultConfig) -> list[str]:
 
 def models_view(names: list[str], created: int) -> Response:
     """A list of models."""
-    return _json({"object": "list", "data": [_view(name, created) for name in names]})
+    return JSONResponse({"object": "list", "data": [_view(name, created) for name in names]})
 
 
 def model_view(name: str, created: int) -> Response:
     """One model."""
-    return _json(_view(name, created))
+    return JSONResponse(_view(name, created))
 
 
 def _view(name: str, created: int) -> dict[str, Any]:
     return {"id": name, "object": "model", "created": created, "owned_by": "smart-context"}
-
-
-def _json(value: Any) -> Response:
-    return Response(json.dumps(value), media_type="application/json")

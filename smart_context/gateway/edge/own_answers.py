@@ -54,7 +54,8 @@ class OwnAnswers:
         asked = sum(count_tokens(str(message["content"])) for message in prompt)
         try:
             await presence.during(_give(own, pieces, incoming, asked, send, exchange.headers))
-            gathered.usage = _usage(asked, gathered.first.text)
+            said = count_tokens(gathered.first.text)
+            gathered.usage = Usage(prompt_tokens=asked, completion_tokens=said)
             gathered.is_whole = True
         except ModelFailed as failed:
             error = str(failed)
@@ -249,7 +250,3 @@ def _text_of(content: Any) -> str:
     if isinstance(content, str):
         return content
     return "\n".join(str(part.get("text")) for part in content if part.get("type") == "text")
-
-
-def _usage(asked: int, text: str) -> Usage:
-    return Usage(prompt_tokens=asked, completion_tokens=count_tokens(text))

@@ -6,7 +6,7 @@ from typing import Any
 
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import CUT, Message, give_ids, messages_of
-from smart_context.gateway.following.matching import ISSUED, Matching, keys_of, matched, order
+from smart_context.gateway.following.matching import Matching, keys_of, matched, order
 from smart_context.gateway.requests.units import Unit
 
 BRANCHES = "branches"
@@ -189,6 +189,3 @@ def _entries(document: JsonObject) -> list[JsonObject]:
         give_ids(document)
         entries = document["messages"] = [e for e in document["messages"] if isinstance(e, dict)]
     return entries
-
-
-__all__ = ["BRANCHES", "ISSUED", "MAX_BRANCHES", "append_answer", "follow", "put_answer"]

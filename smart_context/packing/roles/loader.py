@@ -31,8 +31,8 @@ class RoleLoader:
         warn: Callable[[str], None] | None = None,
     ) -> None:
         if folders is None:
-            own = [] if root is None else [RoleFolder(path=Path(root) / "roles", source="vault")]
-            folders = own
+            path = None if root is None else Path(root) / "roles"
+            folders = () if path is None else (RoleFolder(path=path, source="vault"),)
         self._folders = (*folders, SHIPPED)
         self._warn = warn or _log
 

@@ -114,8 +114,10 @@ class Intake:
         keys = store.remove(changes.removed)
         with VaultFiles(self._root) as files:
             keys |= store.change(self._entry(fresh[path], files) for path in changes.changed)
-            new = (self._entry(fresh[path], files) for path in changes.added)
-            keys |= store.add(_counted(new, len(changes.added), on_progress))
+            new: Iterable[IndexEntry] = (self._entry(fresh[path], files) for path in changes.added)
+            if on_progress is not None:
+                new = _counted(new, len(changes.added), on_progress)
+            keys |= store.add(new)
         return Taken(changes, frozenset(keys))
 
     def _entry(self, stamp: FileStamp, files: VaultFiles) -> IndexEntry:
@@ -130,12 +132,6 @@ class Intake:
 
 
 def _counted(
-    entries: Iterable[IndexEntry], total: int, on_progress: Progress | None
-) -> Iterable[IndexEntry]:
-    return entries if on_progress is None else _counting(entries, total, on_progress)
-
-
-def _counting(
     entries: Iterable[IndexEntry], total: int, on_progress: Progress
 ) -> Iterator[IndexEntry]:
     for done, entry in enumerate(entries):

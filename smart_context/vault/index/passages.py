@@ -61,7 +61,7 @@ class Passage:
 class VaultPassages:
     """Finds passages in the notes of a vault. Thread-safe; reads nothing before it is asked.
 
-    The word index is kept beside the vault's index if the memory folder is there.
+    The word index is kept next to the vault's index if the memory folder exists.
 
     Args:
         index: The vault's index.

@@ -1,4 +1,4 @@
-"""Files whose names are near a name that is not there."""
+"""Suggests files whose names resemble a missing one."""
 
 import difflib
 from collections.abc import Iterable
@@ -7,12 +7,12 @@ MOST = 3
 
 
 def similar_paths(wanted: str, paths: Iterable[str], most: int = MOST) -> list[str]:
-    """The paths whose file names are closest, without regard to case, folder and `.md`.
+    """The paths with the closest file names, ignoring case, folder and `.md`.
 
     Args:
-        wanted: A path or a name, perhaps with a heading behind a `#`.
-        paths: What there is.
-        most: At most this many.
+        wanted: A path or a name, perhaps with `#heading`.
+        paths: The paths to choose from.
+        most: The most paths to return.
     """
     by_name: dict[str, str] = {}
     for path in paths:

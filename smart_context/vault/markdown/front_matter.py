@@ -37,7 +37,13 @@ def properties_of(text: str) -> Properties:
         return {}
     source = text[text.index("\n") + 1 : end].rstrip().removesuffix("---").removesuffix("...")
     simple = _simple(source)
-    return _from_yaml(source) if simple is None else simple
+    if simple is not None:
+        return simple
+    from smart_context.vault.markdown.properties_in_yaml import (  # noqa: PLC0415 — 60 ms, and most vaults never need it
+        read_yaml,
+    )
+
+    return read_yaml(source)
 
 
 def names_in(properties: Properties, *keys: str) -> tuple[str, ...]:
@@ -116,11 +122,3 @@ def _scalar(text: str) -> str | None:
     if quoted := _QUOTED.fullmatch(text):
         return quoted[1] if quoted[1] is not None else quoted[2]
     return text if not text or _PLAIN.fullmatch(text) else None
-
-
-def _from_yaml(source: str) -> Properties:
-    from smart_context.vault.markdown.properties_in_yaml import (  # noqa: PLC0415 — 60 ms, and most vaults never need it
-        read_yaml,
-    )
-
-    return read_yaml(source)
