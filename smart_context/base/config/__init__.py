@@ -2,7 +2,7 @@
 
 from smart_context.base.config.endpoints import CATEGORIES, Endpoints, EndpointSettings
 from smart_context.base.config.settings import SettingSpec
-from smart_context.base.config.starter import starter_config
+from smart_context.base.config.starter import STARTER_CONFIG
 from smart_context.base.config.user import USER_CONFIG_NAME, UserConfig, read_user_config
 from smart_context.base.config.vault import CONFIG_NAME, VaultConfig, read_config, read_memory_dir
 from smart_context.base.environment import environment, user_folder
@@ -10,6 +10,7 @@ from smart_context.base.environment import environment, user_folder
 __all__ = [
     "CATEGORIES",
     "CONFIG_NAME",
+    "STARTER_CONFIG",
     "USER_CONFIG_NAME",
     "EndpointSettings",
     "Endpoints",
@@ -20,6 +21,5 @@ __all__ = [
     "read_config",
     "read_memory_dir",
     "read_user_config",
-    "starter_config",
     "user_folder",
 ]

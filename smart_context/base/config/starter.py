@@ -1,6 +1,6 @@
 """The `.vault.toml` that `init` writes."""
 
-_STARTER = """\
+STARTER_CONFIG = """\
 # Smart Context: settings of this vault. Everything here is optional.
 
 [vault]
@@ -34,8 +34,4 @@ keep_pairs = true                 # a kept answer brings its question
 # [plugins.my_plugin]
 # enabled = true
 """
-
-
-def starter_config() -> str:
-    """A commented `.vault.toml` whose values are the defaults."""
-    return _STARTER
+"""A commented `.vault.toml` whose values are the defaults."""

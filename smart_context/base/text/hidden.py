@@ -14,9 +14,6 @@ from dataclasses import dataclass
 
 from smart_context.base.text import unicode_tables as table
 
-DIRECTION = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""What changes the direction of a text: the property Bidi_Control."""
-
 _FLAGS = "|".join(
     "".join(chr(0xE0000 + ord(letter)) for letter in region) for region in table.FLAG_REGIONS
 )

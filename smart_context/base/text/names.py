@@ -14,6 +14,9 @@ MAX_NAME = 240
 _MOST_MARKS = 4
 """Marks on one letter that are shown (UTS 39, 5.4: more are no letter of any language)."""
 
+DIRECTION = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Characters that change the direction of a text: the property Bidi_Control."""
+
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]|\r(?!\n)")
 _JSON_UNSAFE = re.compile(
     "[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
@@ -85,13 +88,7 @@ def _visible(text: str) -> Iterator[str]:
 def _is_dangerous(character: str, category: str) -> bool:
     if category == "Cn":  # a character of a newer Unicode version
         return ord(character) & 0xFFFE == 0xFFFE or "\ufdd0" <= character <= "\ufdef"  # noqa: PLR2004
-    return category in {"Cc", "Cs", "Co", "Zl", "Zp"} or _turns(character)
-
-
-def _turns(character: str) -> bool:
-    from smart_context.base.text.hidden import DIRECTION  # noqa: PLC0415  as above
-
-    return character in DIRECTION
+    return category in {"Cc", "Cs", "Co", "Zl", "Zp"} or character in DIRECTION
 
 
 def _with_hidden_shown(text: str) -> str:

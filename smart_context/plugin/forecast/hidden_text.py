@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from smart_context.base.text.hidden import DIRECTION, hidden_spans
+from smart_context.base.text.hidden import hidden_spans
+from smart_context.base.text.names import DIRECTION
 from smart_context.base.values import JsonObject
 
 HiddenKind = Literal["invisible", "direction", "comment"]
