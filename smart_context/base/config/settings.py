@@ -56,7 +56,7 @@ class SettingSpec:
 ENABLED = SettingSpec(type="boolean", default=False, description="Whether the plugin runs.")
 
 
-def read_settings(table: Table, specs: Mapping[str, SettingSpec]) -> Mapping[str, Any]:
+def read_settings(table: Table, specs: Mapping[str, SettingSpec]) -> dict[str, Any]:
     """A plugin's effective settings: the user's where valid, else the defaults."""
     table.allow(specs.keys())
     effective: dict[str, Any] = {}

@@ -136,17 +136,12 @@ def _read_plugins(
     plugins: Table, root: Path, plugin_settings: Mapping[str, Mapping[str, SettingSpec]]
 ) -> Mapping[str, Mapping[str, Any]]:
     settings: dict[str, Mapping[str, Any]] = {}
-    for name in [
-        *plugin_settings,
-        *(name for name in plugins.values if name not in plugin_settings),
-    ]:
+    for name in dict.fromkeys((*plugin_settings, *plugins.values)):
         table = plugins.table(name)
-        if name in plugin_settings:
-            specs = {"enabled": ENABLED, **plugin_settings[name]}
-        else:
-            specs = {"enabled": ENABLED}
+        if name not in plugin_settings:
             table = _known_part(table, name, root, plugin_settings)
-        settings[name] = MappingProxyType(dict(read_settings(table, specs)))
+        specs = {"enabled": ENABLED, **plugin_settings.get(name, {})}
+        settings[name] = MappingProxyType(read_settings(table, specs))
     return MappingProxyType(settings)
 
 
