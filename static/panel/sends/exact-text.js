@@ -52,7 +52,8 @@ function shown(prompt) {
     const block = element("section", "");
     block.className = "exact-message";
     block.dataset.role = message.role;
-    const words = element("pre", visible(text.slice(0, room)));
+    const isToCome = !text && at === prompt.length - 1;
+    const words = isToCome ? element("p", "Your message goes here.") : element("pre", visible(text.slice(0, room)));
     words.dir = "auto";
     block.append(element("h3", message.role), words);
     blocks.push(block);
