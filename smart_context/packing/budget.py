@@ -80,7 +80,7 @@ def joined(sections: Iterable[PromptSection]) -> list[str]:
 def keep_within(
     sections: Sequence[PromptSection], tokens: int, meter: Meter, *, around: int = 0
 ) -> tuple[PromptSection, ...]:
-    """Drop the last unprotected section until the rest fits; returns the sections left.
+    """Drop unprotected sections, the last first, until the rest fits.
 
     Args:
         sections: In the order of the prompt, most important first.

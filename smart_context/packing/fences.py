@@ -1,4 +1,7 @@
-"""Formats sections, files and diffs as Markdown, XML or plain text; none can end its own block."""
+"""Formats sections, files and diffs as Markdown, XML or plain text.
+
+No text can end the block that it is in.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -98,7 +101,7 @@ def tree_of(paths: Sequence[str]) -> str:
 
 
 def left_out_note(counts: Mapping[str, int]) -> str:
-    """The closing note on the files that a section leaves out; empty if there are none."""
+    """The closing note on files that a section leaves out; empty without any."""
     total = sum(counts.values())
     if not total:
         return ""

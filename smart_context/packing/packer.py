@@ -33,7 +33,9 @@ TEMPLATE_TOKENS = 1000
 
 
 class ContextPacker:
-    """Packs prompts about one repository or vault. The constructor reads and starts nothing.
+    """Packs prompts about one repository or vault.
+
+    The constructor reads and starts nothing.
 
     Args:
         repo_path: The repository.
@@ -129,7 +131,7 @@ class ContextPacker:
         target_files: Sequence[str | Path] | None = None,
         extra_context: Mapping[str, object] | None = None,
     ) -> str:
-        """Files and extra context for a template, within the budget minus the template's share.
+        """Files and extra context, within the budget minus the template's share.
 
         Required files are returned whole, even if they are over the budget.
         """

@@ -1,4 +1,4 @@
-"""What a prompt is made of: every section and file, in or out, with reason and tokens."""
+"""Reports on a prompt: each section and file, its tokens, and why it is left out."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -102,7 +102,7 @@ class PackPlan:
         return digest.hexdigest()
 
     def sources(self) -> dict[str, str]:
-        """The SHA-256 of each file in the prompt, by path; tells whether a prompt is stale."""
+        """The SHA-256 of each file in the prompt, by path."""
         import hashlib  # noqa: PLC0415  3 ms that most prompts save
 
         return {path: hashlib.sha256(text.encode()).hexdigest() for path, text in self.kept_texts()}
@@ -129,7 +129,7 @@ class PackPlan:
                 )
 
     def token_tree(self) -> list[tuple[str, int]]:
-        """Tokens of the folders (with a final slash) and files in the prompt, sorted by path.
+        """Tokens by folder (with a final slash) and file of the prompt, sorted by path.
 
         The first entry is `./`, the total.
         """

@@ -1,4 +1,4 @@
-"""Records the sources of a stored prompt, and tells later whether it is out of date.
+"""Records the sources of a stored prompt, to tell when it is out of date.
 
 A prompt is out of date if packing the same request again gives another one: because its files,
 the role, the template or the staged changes are different.
@@ -68,7 +68,10 @@ def record_path(prompt: Path) -> Path:
 
 
 def record_file(record: PackRecord, prompt: Path) -> bytes:
-    """The record as a file next to `prompt`; folders are relative to it, so both can be moved."""
+    """The content of the record's file next to `prompt`.
+
+    Folders are relative to it, so both can be moved.
+    """
     document = asdict(record)
     document["request"] = {
         key: os.path.relpath(value, prompt.parent) if isinstance(value, Path) else value

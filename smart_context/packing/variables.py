@@ -1,4 +1,4 @@
-"""What a template can say of a role, a task and the packed files."""
+"""The variables of a template: the role, the task and the packed files."""
 
 from collections.abc import Mapping
 from typing import Any

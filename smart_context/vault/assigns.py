@@ -1,4 +1,4 @@
-"""Files that were read, as here-document assignments for a prompt."""
+"""Formats files as here-document assignments for a prompt."""
 
 import os
 import posixpath
@@ -22,7 +22,7 @@ def build_context_assign_string(
     cwd: str | Path | None = None,
     new_id: Callable[[], str] = _random_id,
 ) -> str:
-    """Two assignments for each file: its path, and its text between tokens not found in it.
+    """Two assignments for each file: its path, and its text between unused tokens.
 
     Args:
         read_files: Absolute path to text, as the reader fills it.
@@ -42,7 +42,7 @@ def build_context_assign_string(
 
 
 def build_safe_base_name(path: str, prefix: str = "spec_") -> str:
-    """An identifier for a file's base name: ASCII letters, digits and `_` after the prefix.
+    """An identifier for a file's base name: the prefix, ASCII letters, digits, `_`.
 
     Folders and the last suffix are dropped (`.name` has no suffix). Runs of other characters
     become `_`; outer ones are dropped. An empty name becomes `file`; a name that starts with
@@ -54,7 +54,7 @@ def build_safe_base_name(path: str, prefix: str = "spec_") -> str:
 
 
 def build_here_doc_token(content: str, base: str = "context") -> str:
-    """The first of `base`, `base-1`, `base-2`, … whose begin and end marks are not in `content`."""
+    """The first of `base`, `base-1`, … whose marks are not in `content`."""
     marks = re.compile(rf"--(?:begin|end)-{re.escape(base)}(?:-([0-9]+))?(?=--)")
     taken = set(marks.findall(content))
     if "" not in taken:

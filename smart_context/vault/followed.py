@@ -28,8 +28,8 @@ _logger = logging.getLogger(__name__)
 class FollowedVault:
     """The notes of a vault, for one event loop; satisfies `PassageSource`.
 
-    Making one reads and writes nothing. The memory folder is never made; until it exists, the index
-    stays in memory.
+    The constructor reads and writes nothing. The memory folder is never created; until it exists,
+    the index stays in memory.
 
     Args:
         root: The vault.
@@ -52,7 +52,7 @@ class FollowedVault:
 
     @property
     def memory(self) -> Place:
-        """The memory folder, for opening what is in it."""
+        """The memory folder, to open files in it."""
         return place_below(self.root, self.memory_dir)
 
     @property
@@ -72,13 +72,13 @@ class FollowedVault:
         return await in_daemon_thread(lambda: found(query, limit), name="passages")
 
     async def sharing_words(self, query: str, limit: int) -> list[tuple[FileStamp, float]]:
-        """The notes with most of a text's words, and their share of the words, from 0 to 1."""
+        """The notes with most of a text's words, and their shares, from 0 to 1."""
         self._asked.set()
         found = self._passages.notes
         return await in_daemon_thread(lambda: found(query, limit), name="passages")
 
     def on_change(self, listener: Callable[[VaultChanges], None]) -> Callable[[], None]:
-        """Call `listener` after each change while the vault is followed; it must not block.
+        """Call `listener`, which must not block, after each change while following.
 
         Returns:
             A function that ends this.

@@ -31,7 +31,7 @@ def build_matcher(pattern: str | None) -> Callable[[str], bool]:
 
 
 def _positions(pattern: str) -> tuple[int, int, dict[str, int], int]:
-    """Bit i stands for `i elements matched`; stars are no elements but let a position stay."""
+    """Bit i stands for `i elements matched`; a star lets its position stay."""
     elements: list[str | None] = []
     repeating = 0
     for character in pattern:

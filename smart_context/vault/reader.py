@@ -51,7 +51,7 @@ async def read_include_files(
     max_file_size: int | None = None,
     root: str | Path | None = None,
 ) -> None:
-    """Read files that the user included; as `read_requested_files`, without filter and limit."""
+    """Read files that the user included, any number of them, with any name."""
     await read_requested_files(
         include_paths, read_files, dir, max_file_size=max_file_size, root=root
     )
@@ -64,8 +64,8 @@ class _Guard:
     max_bytes: int | None
 
     def resolve(self, requested: str) -> str:
-        """The path as Node's `resolve` gives it: `//` at the start becomes `/`, unlike in POSIX."""
-        full_path = os.path.abspath(os.path.join(self.folder, requested))  # noqa: PTH100, PTH118 — by letters
+        """The path as Node's `resolve` gives it: unlike POSIX, a leading `//` is `/`."""
+        full_path = os.path.abspath(os.path.join(self.folder, requested))  # noqa: PTH100, PTH118 — links are not followed
         return full_path[1:] if full_path.startswith("//") and os.sep == "/" else full_path
 
     def text_or_note(self, full_path: str) -> str:
@@ -87,7 +87,7 @@ class _Guard:
         """The outcome of reading the file; links were checked before."""
         try:
             real = os.path.realpath(full_path)
-            top = os.path.dirname(real) if self.root is None else os.path.realpath(self.root)  # noqa: PTH120 — by letters
+            top = os.path.dirname(real) if self.root is None else os.path.realpath(self.root)  # noqa: PTH120 — a string is wanted
             return read_text(top, os.path.relpath(real, top).replace(os.sep, "/"), max_bytes=limit)
         except (OSError, ValueError):
             return Unreadable("not a possible file name")

@@ -1,4 +1,4 @@
-"""Reports on a whole vault: unresolved links, orphans, dead ends, tags and aliases."""
+"""Reports on a vault: unresolved links, orphans, dead ends, tags, aliases."""
 
 from collections import Counter
 from collections.abc import Iterator

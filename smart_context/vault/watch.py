@@ -72,7 +72,7 @@ def _reports(root: Path, folders: list[str]) -> AsyncGenerator[_Batch, None]:
 
 
 def _changes_folders(batch: _Batch) -> bool:
-    """True if a folder was added, or an ignore file changed, which may exclude folders."""
+    """True if a folder was added, or an ignore file, which may exclude some, changed."""
     for change, path in batch:
         if os.path.basename(path) in IGNORE_FILES:  # noqa: PTH119 - asked for each change
             return True

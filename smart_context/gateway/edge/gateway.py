@@ -185,7 +185,7 @@ class Gateway:
         )
 
     async def _asked(self, path: str) -> Response | None:
-        """The provider's answer; `None` if there is none, it can't be reached, or it refuses."""
+        """The provider's answer; `None` without a provider, or if it fails or refuses."""
         endpoint = self._host.config.chat
         if endpoint is None:
             return None

@@ -10,7 +10,7 @@ EMBEDDED = "embedded/passages"
 
 
 def endpoint_for(config: VaultConfig, model: str) -> EndpointSettings | None:
-    """The endpoint of a model: that of the category that names it, else the chat model's."""
+    """The endpoint of the category that names the model; else the chat model's."""
     named = (config.chat, config.fast, config.embedding)
     found = next((endpoint for endpoint in named if endpoint and endpoint.model == model), None)
     return found or config.chat

@@ -94,7 +94,10 @@ async def provide(
 
 
 async def _finish(exchange: Exchange, ending: _Ending, send: Send) -> None:
-    """Save the answer, then end the body: a client that has seen the end finds it in the chat."""
+    """Save the answer, then end the body.
+
+    A client that has seen the end finds the answer in the chat.
+    """
     saving = asyncio.ensure_future(exchange.finish(ending.outcome()))
     await asyncio.wait([saving], timeout=SAVED_WITHIN_S)
     if ending.needs_end:

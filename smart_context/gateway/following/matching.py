@@ -188,7 +188,7 @@ class _Rest:
 
 
 def _beginning(role: str, text: str) -> tuple[str, str]:
-    """What two versions of a message have in common; system messages need nothing else."""
+    """The key that two versions of a message share; system messages share one."""
     return role, "" if role == "system" else text[:_SAME_BEGINNING]
 
 
@@ -201,10 +201,10 @@ def _take(waiting: list[int] | None, after: int) -> int | None:
 
 
 def order(matching: Matching, count: int) -> list[int | tuple[int]]:
-    """The places of the chat's messages in their new order: `(unit,)` for a unit's message.
+    """The chat's messages in their new order: places, or `(unit,)` for a unit's.
 
-    A message that stays without being sent keeps its place: before the message that it came
-    before, and before what is new at the end.
+    A message that stays although it is not sent keeps its place: before the same message as
+    until now, or before the new ones at the end.
 
     Args:
         matching: What the list means.

@@ -1,4 +1,4 @@
-"""The answers that went through the gateway, and the chat that a request continues.
+"""Finds a request's chat by the answers that went through the gateway.
 
 A client that sends no id sends its history, which has the answers it got. Only digests are
 kept; where a client has shortened an answer, the chat's own text decides.
@@ -146,7 +146,7 @@ class Issued:
         return max(certain, key=lambda chat: self._rank(chat, certain[chat]))
 
     def retried(self, units: Sequence[Unit], program: str, now: float) -> str | None:
-        """The newest chat that began with the same message and whose answer was not sent back.
+        """The newest chat with the same first message and no answer sent back yet.
 
         A chat counts for ten minutes, and only for a request without an answer after that
         message.

@@ -245,7 +245,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def read_value(written: str | bytes) -> Any:
-    """A JSON value; numbers that Python or JSON can't hold are given as text, and so is `NaN`.
+    """A JSON value; `NaN` and numbers that Python or JSON can't hold become text.
 
     Raises:
         ValueError, RecursionError: If it is not JSON, or is nested too deep.

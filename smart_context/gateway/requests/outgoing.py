@@ -1,4 +1,4 @@
-"""Builds the body to send: the client's, without what is left out. Pure."""
+"""Builds the body to send: the client's, without the units left out. Pure."""
 
 import json
 from collections import defaultdict

@@ -54,7 +54,7 @@ def _kind(item: Mapping[str, Any]) -> str:
 
 
 def _is_of_answer(item: Mapping[str, Any]) -> bool:
-    """Whether the model produced it; unknown items count, as they may be part of an answer."""
+    """Whether it is part of an answer; unknown items count, as they may be."""
     kind = _kind(item)
     if kind == "message":
         return item.get("role") == "assistant"

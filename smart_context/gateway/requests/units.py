@@ -1,4 +1,4 @@
-"""The units of a client's list: each is one chat message, kept or left out as a whole."""
+"""The units of a client's list: each is a message, sent or left out as a whole."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -70,7 +70,7 @@ class ChatFinder:
             return FoundChat(id=held or given.chat_id(incoming.key), name=given.value)
         if held:
             return FoundChat(id=held)
-        # One after the other: two tries of one question belong to one chat.
+        # One at a time, so that two tries of one question get one chat.
         async with self._looking:
             return await self._by_history(incoming, record)
 

@@ -135,12 +135,12 @@ class TakingUp:
             else:
                 ids[:] = self._change(document)
 
-        is_new = not self.stored  # else it was deleted since, and stays so
+        is_new = not self.stored  # a chat that was deleted meanwhile stays deleted
         await self.store.update(self.chat.id, change, since=since, creates=is_new)
         return ids
 
     def _go_on(self, document: JsonObject) -> None:
-        """Add what is new to a document of which no message is needed."""
+        """Append the new messages; the known ones are not read."""
         now = timestamp()
         document.pop(HELD, None)
         for index, message_id in sorted(self.names.items()):

@@ -146,7 +146,10 @@ class Exchange:
             self._news.begin()
 
     async def _write(self, plan: TakingUp) -> None:
-        """Store new messages while the provider answers; a refusing disk is reported at the end."""
+        """Store new messages while the provider answers.
+
+        If the disk refuses, saving the answer reports it.
+        """
         ending = self._parts.endings.begin(self._incoming.key)
         try:
             await asyncio.sleep(_FIRST_S)

@@ -1,1 +1,1 @@
-"""The files that go into a prompt, and those that must not."""
+"""Finds and reads the files for a prompt, and keeps secrets out."""

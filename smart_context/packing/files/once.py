@@ -1,4 +1,4 @@
-"""Tells which files a prompt already has, whatever names links give them."""
+"""Keeps files that have several names, by links, from being packed twice."""
 
 import os
 from collections import Counter
@@ -31,7 +31,10 @@ class FilesOnce:
         return names
 
     def left(self, paths: Iterable[str]) -> list[str]:
-        """The paths without those of taken files; each file once, by its own name if that is in."""
+        """The paths of files that are not taken, each file once.
+
+        Of several names in `paths`, a file keeps its own; else the first.
+        """
         names = dict.fromkeys(path for path in paths if path not in self.names)
         seen = {*self.names, *self._led_to}
         for name, file in self._linked(names).items():

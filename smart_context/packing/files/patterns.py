@@ -19,7 +19,7 @@ def is_hidden(path: str) -> bool:
 
 @dataclass(slots=True)
 class PatternSet:
-    """Globs, of which the last one that matches a path or one of its folders decides.
+    """Globs; the last one that matches a path or one of its folders decides.
 
     Names that begin with a dot are matched only by patterns that contain the dot, as in a shell.
     """

@@ -134,7 +134,10 @@ def _first_found(kinds: Iterable[tuple[str, re.Pattern[str]]], text: str) -> str
 
 
 def _is_model_vendors_key(run: str) -> bool:
-    """True for letters and digits, with a capital or without hyphens; else it may be a name."""
+    """True for letters and digits with a capital or without hyphens.
+
+    Others may be names.
+    """
     is_varied = _CAPITAL.search(run) is not None or run[3:].isalnum()
     return is_varied and _DIGIT.search(run) is not None
 

@@ -1,4 +1,4 @@
-"""Reads the files of one prompt: each once, within the limits, and without secrets."""
+"""Reads the files of one prompt, within the limits and without secrets."""
 
 import re
 import sys

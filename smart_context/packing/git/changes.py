@@ -1,4 +1,4 @@
-"""Asks git what has changed. If git fails, the result is empty, with a line in the log."""
+"""Asks git what has changed; if it fails, logs why and gives nothing."""
 
 import logging
 from collections.abc import Sequence
@@ -29,7 +29,9 @@ _PLAIN_DIFF = (
 
 
 class GitChanges:
-    """Changes below a folder, as git reports them. The constructor reads and starts nothing.
+    """Changes below a folder, as git reports them.
+
+    The constructor reads and starts nothing.
 
     Git runs no program that the repository names, and fetches nothing; so contents are shown
     unfiltered.

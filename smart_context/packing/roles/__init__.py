@@ -1,1 +1,1 @@
-"""Roles: the instructions and the files that a worker is given."""
+"""Roles: the instructions and files for one kind of task."""

@@ -1,4 +1,4 @@
-"""A role's file as a document: every key known, every value of the right type."""
+"""Parses a role's file, and checks its keys and values."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""A role: the instructions and the files that a worker is given."""
+"""A role: the instructions and files for one kind of task."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ class RoleConfig:
     """A role: its instructions, budget and context.
 
     Attributes:
-        name: Names the role.
+        name: The role's name.
         description: A sentence for people.
         system_prompt: The beginning of every prompt.
         token_budget: The most tokens of a prompt.

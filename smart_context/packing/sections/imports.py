@@ -1,4 +1,4 @@
-"""Finds the files of a repository that a file imports, and the files related to it.
+"""Finds the files that a file of a repository imports, and those related to it.
 
 Python is parsed; TypeScript and JavaScript are matched by pattern. Modules from elsewhere are
 skipped.
@@ -62,7 +62,7 @@ def related_files(
 
 
 def _module_name(path: str) -> str:
-    """The name by which a module is imported: the folder's name for a package's own file."""
+    """The name that imports a module; for a package's own file, the folder's."""
     pure = PurePosixPath(path)
     name = pure.name.partition(".")[0]
     return pure.parent.name if name in {"__init__", "index"} and pure.parent.name else name
@@ -105,7 +105,7 @@ def _imported_from(
 
 
 def _absolute(names: list[str], folders: list[str], files: Collection[str]) -> Iterator[str]:
-    """Tries the import from the repository, `src`, and each folder above the importing file."""
+    """Try the import from the folders above the file, then from `src` and `lib`."""
     bases = [folders[:depth] for depth in range(len(folders), -1, -1)]
     for base in [*bases, ["src"], ["lib"]]:
         found = list(_longest_module([*base, *names], len(base) + 1, files))

@@ -94,7 +94,7 @@ def _text_of(output: Path) -> str:
 
 
 def files_in(packed: str) -> list[str]:
-    """The paths of the files that Repomix packed; a file's text may look like one, too."""
+    """The paths that Repomix packed, and whatever looks like one in a file's text."""
     return list(dict.fromkeys(_FILE.findall(packed)))
 
 
@@ -140,5 +140,5 @@ def _reason(said: str) -> str:
     """The line of the output of npm and Repomix that says why."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     faults = [line for line in lines if "error" in line.lower() and " code " not in line]
-    told = (faults or lines[-1:] or [""])[0][:_MAX_REASON].rstrip(".")
-    return f": {told}" if told else ""
+    reason = (faults or lines[-1:] or [""])[0][:_MAX_REASON].rstrip(".")
+    return f": {reason}" if reason else ""

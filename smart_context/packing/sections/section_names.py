@@ -1,4 +1,4 @@
-"""The names of the sections of a prompt: in roles, in headings, and in which order."""
+"""The keys, headings and order of a prompt's sections."""
 
 import re
 from collections.abc import Mapping, Sequence

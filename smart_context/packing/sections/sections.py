@@ -1,4 +1,7 @@
-"""Builds the sections of one prompt; each file goes into the first section that asks for it."""
+"""Builds the sections of one prompt.
+
+Each file goes into the first section that asks for it.
+"""
 
 import re
 from collections import Counter

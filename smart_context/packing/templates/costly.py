@@ -23,7 +23,7 @@ _PLAIN_ERRORS = {"SecurityError", "TemplateError", "TemplateRuntimeError", "Unde
 
 @contextmanager
 def renderer(own: OwnTemplates, child: "Child | None") -> Iterator[Render]:
-    """A function that renders a template by name, preferring own versions to the shipped ones.
+    """A function that renders a template by name; own versions come first.
 
     Args:
         own: The user's versions of the allowed templates.

@@ -1,4 +1,4 @@
-"""One file's text, or why there is none."""
+"""Reads a file's text, or says why there is none."""
 
 import os
 import stat
@@ -11,10 +11,10 @@ from smart_context.base.disk.folders import Folder, NotPlain, TooLarge, opened
 from smart_context.base.disk.places import Place, place_below
 
 MAX_TEXT_BYTES: Final = 64 << 20
-"""No note and no source file is larger; what is, is not read as text."""
+"""Larger files are not read as text."""
 
 SIGNED: Final = (1 << 63) - 1
-"""The bits of an inode's number that count: what a database takes for an integer."""
+"""The bits of an inode's number that fit into a database's integer."""
 
 _Content = tuple[os.stat_result, bytes]
 
@@ -74,7 +74,7 @@ class VaultFiles:
         self._close()
 
     def read(self, path: str, *, max_bytes: int = MAX_TEXT_BYTES) -> FileText | Unreadable:
-        """The text of a regular file in UTF-8, or the reason why there is none; never raises.
+        """The text of a regular file in UTF-8, or why there is none; never raises.
 
         Args:
             path: Relative to the vault.

@@ -154,7 +154,7 @@ def _without_trailing_spaces(line: str) -> str:
 
 
 def _path_regex(segments: Sequence[str]) -> str:
-    """Each `**` but the last takes the nearest match and never gives it back: that is enough."""
+    """Each `**` but the last takes the nearest match for good, which is enough."""
     runs: list[list[str]] = [[]]
     for segment in segments:
         if segment != "**":  # a name is not empty: `x/*` is not the folder itself

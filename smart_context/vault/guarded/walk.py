@@ -18,15 +18,17 @@ IGNORE_FILES = (".gitignore", ".scignore")
 """In any folder; the second is ours and has the last word."""
 
 _MAX_IGNORE_BYTES = 5 << 20
-_DEEPEST = 128  # folders in folders; each is open while those below it are looked at
+_DEEPEST = 128  # nested folders; each stays open while those below it are walked
 
 _QUICK_S = 0.25
 _QUICK_WORK_S = 0.025
 _REST = 20
 
 FileStamp = tuple[str, int, int, int]
-"""Path relative to the vault, time of change in ns, size in bytes, inode: the same stamp, the
-same text."""
+"""Path relative to the vault, time of change in ns, size in bytes, and inode.
+
+The same stamp means the same text.
+"""
 
 OnCut = Callable[[str, int], None]
 """Called with a folder, which ends in `/`, and how many lines of its ignore files don't count."""
@@ -62,7 +64,7 @@ def file_stamps(
     hidden: bool = False,
     on_cut: OnCut | None = None,
 ) -> list[FileStamp]:
-    """The stamps of `readable_files`, unordered. A folder that can't be read counts as empty."""
+    """The stamps of `readable_files`, unordered; unreadable folders count as empty."""
     return _found(_Walk(root, frozenset(without), hidden, on_cut), below).stamps
 
 
@@ -82,7 +84,7 @@ def cut_words(folder: str, lines: int) -> str:
 
 
 def rest_after(look_s: float, work_s: float) -> float:
-    """Seconds until all files should be looked at again; 0 after a quick look.
+    """Seconds to wait before the next look at all files; 0 after a quick one.
 
     After a slow look, at most a twentieth of the time goes into looking. Only the thread's own
     work counts, so that a small vault is not taken for a large one on a busy machine.
@@ -175,7 +177,7 @@ class _Walk:
         found: _Found,
         depth: int = _DEEPEST,
     ) -> None:
-        """Add the files of a folder and of those below it; skips a folder that can't be read."""
+        """Add the files in a folder, at any depth; skip folders that can't be read."""
         try:
             entries = folder.entries()
         except OSError:
@@ -215,7 +217,7 @@ class _Walk:
         return stamp if is_plain else None
 
     def stamp(self, path: str, scopes: _Scopes, status: os.stat_result | None) -> FileStamp | None:
-        """The stamp of a file with that status; for a link (`None`), of the file it leads to."""
+        """The stamp of a file with that status; for a link (`None`), of its target."""
         if self._hides(path.rpartition("/")[2]) or (scopes and _is_ignored(path, scopes)):
             return None
         if status is None:
@@ -228,7 +230,7 @@ class _Walk:
 
 
 def _is_unicode(path: str) -> bool:
-    """True for a name in Unicode. Other bytes arrive as lone surrogates and can't be shown."""
+    """True for a name in Unicode; other bytes arrive as lone surrogates."""
     try:
         path.encode()
     except UnicodeEncodeError:

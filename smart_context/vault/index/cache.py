@@ -1,4 +1,4 @@
-"""The index's answers, kept in memory until a change makes them wrong."""
+"""Caches the index's answers until a change makes them wrong."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -26,7 +26,7 @@ class VaultChanges(NamedTuple):
 
 
 class IndexCache:
-    """Answers worked out from the store. A change is matched to answers by the keys of links.
+    """Caches answers of the store; the keys of links tell which a change affects.
 
     Args:
         outline_of: The current outline of a file; `None` when it is not text.
@@ -93,7 +93,7 @@ class IndexCache:
         Args:
             store: The current store.
             paths: The files, perhaps thousands.
-            is_settled: All files were just looked at, so the store is right.
+            is_settled: All files were just checked, so the store is up to date.
         """
         known: dict[str, int] = {}
         if is_settled:

@@ -15,7 +15,7 @@ _SETTLED_NS = 50_000_000  # a file changed less than 50 ms ago may change again 
 
 
 def is_note(path: str) -> bool:
-    """True for a file that is read when the vault is indexed; other text is read when asked for."""
+    """True for a file that is read for the index; others are read when asked for."""
     return path[-7:].lower().endswith((".md", ".canvas"))
 
 

@@ -50,7 +50,7 @@ class Intake:
         return file_stamps(self._root, without=self._without, on_cut=self._log_cut)
 
     def _log_cut(self, folder: str, lines: int) -> None:
-        """Log once for each folder: the vault is looked at often."""
+        """Log once for each folder, as the vault is checked often."""
         if folder not in self._cut:
             self._cut.add(folder)
             _logger.warning(cut_words(folder, lines))
@@ -75,7 +75,7 @@ class Intake:
         return taken
 
     def some(self, store: IndexStore, paths: Iterable[str]) -> Taken | None:
-        """Take in changes of these files; `None` if other files may have changed with them."""
+        """Take in changes of these files; `None` if others may have changed, too."""
         found: set[FileStamp] = set()
         known: set[FileStamp] = set()
         for path in paths:

@@ -1,4 +1,4 @@
-"""The names in a vault: which files it has, and which of them a link means."""
+"""Finds the files of a vault by name, and those that links lead to."""
 
 from collections.abc import Callable, Iterable
 from typing import Protocol, TypeVar

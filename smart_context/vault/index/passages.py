@@ -59,7 +59,9 @@ class Passage:
 
 
 class VaultPassages:
-    """Finds passages in the notes of a vault. Thread-safe; reads nothing before it is asked.
+    """Finds passages in the notes of a vault. Thread-safe.
+
+    Reads nothing before the first question.
 
     The word index is kept next to the vault's index if the memory folder exists.
 
@@ -92,7 +94,7 @@ class VaultPassages:
         return [passages[place] for place in ranked if scores[place] > 0]
 
     def notes(self, query: str, limit: int) -> list[tuple[FileStamp, float]]:
-        """The notes with most of a text's words, and their share of the words, from 0 to 1.
+        """The notes with most of a text's words, and their shares, from 0 to 1.
 
         Among notes with the same share, those with the best score come first.
         """
@@ -179,7 +181,7 @@ class VaultPassages:
 
 
 class _Vocabulary:
-    """Splits texts into words, unordered, several times faster: remembers earlier words."""
+    """Splits texts into words, unordered; fast, as it remembers earlier words."""
 
     def __init__(self) -> None:
         self._known: dict[str, list[str]] = {}

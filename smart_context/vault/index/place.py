@@ -1,4 +1,4 @@
-"""Opens the index's store: in its file as soon as that can be written, else in memory."""
+"""Opens the index's store: in its file if that can be written, else in memory."""
 
 from smart_context.base.disk.folders import is_folder
 from smart_context.base.disk.places import Place

@@ -1,4 +1,4 @@
-"""Between what the index knows of a file and the rows that its database holds."""
+"""Converts the index's entries to rows of its database, and back."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ FileRow = tuple[int, str, int, int, int, int | None, str | None]
 
 
 class IndexEntry(NamedTuple):
-    """What the index knows of a file.
+    """The index's entry of a file.
 
     Attributes:
         stamp: The file's stamp when it was read.
@@ -34,7 +34,7 @@ class IndexEntry(NamedTuple):
 def numbered_rows(
     numbered: Iterable[tuple[int, IndexEntry]], sources: dict[str, list[int]]
 ) -> Iterator[FileRow]:
-    """Rows to store. The numbers of files are added to `sources` under the keys of their links.
+    """Rows to store; adds the files' numbers to `sources` by the keys of their links.
 
     A generator that keeps no entry, so that indexing a large vault does not fill the memory.
     """

@@ -1,4 +1,4 @@
-"""The vault's index: links, headings, blocks, tags and lengths of its files, kept up to date.
+"""The vault's index: links, headings, blocks, tags and lengths of its files.
 
 Only what was read from files is stored on disk. Where a link leads is worked out when asked, from
 the names of that moment. So a changed note costs one read in a vault of any size, and a rename
@@ -31,7 +31,7 @@ T = TypeVar("T")
 class VaultIndex:
     """Outlines, links and lengths of a vault's files. Thread-safe.
 
-    Reads nothing before the first question, and raises for nothing that is in the vault.
+    Reads nothing before the first question; nothing in a vault makes it raise.
 
     Args:
         root: The vault.
@@ -127,7 +127,7 @@ class VaultIndex:
         return self._ask(lambda store: self._take_in_read(store, path, found))
 
     def lengths(self, paths: Sequence[str]) -> list[int | None]:
-        """The lengths of files in characters; `None` for those that are missing or not text."""
+        """The lengths of files in characters; `None` for what is missing or not text."""
         return self._ask(
             lambda store: self._cache.lengths(store, paths, is_settled=self._has_just_looked())
         )
@@ -162,7 +162,7 @@ class VaultIndex:
         return self._ask(lambda store: store.outlines())
 
     def _ask(self, question: Callable[[IndexStore], T]) -> T:
-        """The store's answer; a store that is damaged or can't be written is replaced first."""
+        """The store's answer; a damaged or unwritable store is replaced first."""
         with self._lock:
             try:
                 return question(self._place.store())

@@ -1,4 +1,4 @@
-"""The word index on disk: one file, read at the first search and replaced as a whole.
+"""The word index on disk: one file, read once and replaced as a whole.
 
 Two lines, the format's name and a JSON object with the sizes and the checksum of what follows: the
 files' stamps as JSON, the words, and the arrays of the postings in little-endian order. It is only
@@ -58,7 +58,7 @@ def write_words(place: Place, kept: KeptWords) -> None:
 
 
 def read_words(place: Place) -> KeptWords | None:
-    """The index in the file; `None` if the file is missing, damaged or of another version."""
+    """The index in the file; `None` if missing, damaged or of another version."""
     try:
         name, head, body = read_inside(place, max_bytes=MAX_FILE_BYTES).split(b"\n", 2)
         return _parsed(json.loads(head), body) if name == _FORMAT else None

@@ -12,7 +12,7 @@ _STRING = re.compile(r'"(?:[^"\\]++|\\.?)*+"?', re.DOTALL)
 
 
 def canvas_outline(text: str) -> Outline:
-    """The outline of a `.canvas` file: its file cards, and the links and tags of its text cards.
+    """The outline of a `.canvas` file: file cards, and links and tags of text cards.
 
     A link's position is that of its card's text in the file. An invalid canvas has no links.
     """

@@ -63,7 +63,7 @@ def _is_name(entry: object) -> bool:
 
 
 def whole_characters(text: str) -> str:
-    """The text with `?` for lone surrogates, which JSON can escape but files can't hold."""
+    """The text with `?` for lone surrogates, which JSON allows but UTF-8 doesn't."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
@@ -77,7 +77,7 @@ def links_in_properties(text: str, end: int) -> list[tuple[int, int, str]]:
 
 
 def _simple(source: str) -> Properties | None:
-    """The properties from plain `key: value` lines and lists; `None` if there is anything else."""
+    """The properties in plain `key: value` lines and lists; `None` if there is more."""
     properties: Properties = {}
     entries: list[str] | None = None
     for line in source.splitlines():

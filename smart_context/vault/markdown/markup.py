@@ -43,7 +43,7 @@ def prose_of(text: str, start: int = 0) -> str:
 
 
 def _may_hold_more_than_prose(text: str) -> bool:
-    """True if there may be markup. Finding single characters is many times faster than strings."""
+    """True if there may be markup; fast, as it looks for single characters first."""
     return (
         "`" in text
         or "\\" in text
@@ -120,7 +120,7 @@ class _Scan:
         return end if end <= limit else None
 
     def _next(self, mark: str, after: int) -> int:
-        """The position of the next mark, or the end of the text. Called from left to right."""
+        """The next mark's position, or the text's end; called from left to right."""
         if self._nearest.get(mark, -1) < after:
             found = self._text.find(mark, after)
             self._nearest[mark] = found if found >= 0 else len(self._text)

@@ -58,7 +58,7 @@ class Outline(NamedTuple):
         blocks: In the order of the text.
         tags: Without `#`, each once, as first written.
         aliases: Other names of the note.
-        body: Where the text goes on after the properties; 0 when it has none.
+        body: Where the text after the properties begins; 0 without properties.
         embeds: The positions in `links` of those that are embeds.
     """
 
@@ -140,7 +140,7 @@ def _links(prose: str, body: int) -> list[Link]:
 
 
 def _wiki_links(prose: str, body: int) -> Iterator[Link]:
-    """The matches of `_WIKI_LINK`, several times faster for plain links, which most are."""
+    """The matches of `_WIKI_LINK`; several times faster for plain links."""
     start = prose.find("[[", body)
     while start >= 0:
         closing = prose.find("]]", start)
@@ -228,7 +228,7 @@ def _tags(prose: str, body: int) -> list[str]:
 
 
 def _blocks(prose: str, body: int) -> Iterator[Block]:
-    """The named blocks. Each starts with its paragraph, but not before the last block's end."""
+    """The named blocks; each starts with its paragraph, after the previous block."""
     block = (body, body)
     floor = body
     for found in _BLOCK_NAME.finditer(prose, body):

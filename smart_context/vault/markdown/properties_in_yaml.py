@@ -1,4 +1,4 @@
-"""Properties that need the YAML reader, within limits: it is slow, and aliases can multiply."""
+"""Reads properties with the YAML parser, which is slow: within limits."""
 
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ class _TooMuch(YAMLError):
 
 
 class _BoundedComposer(Composer):
-    """Refuses deep nesting, and aliases, with which a few lines make billions of values."""
+    """Refuses deep nesting, and aliases, which can multiply to billions of values."""
 
     level = 0
 

@@ -1,4 +1,4 @@
-"""Parts of a text as ranges of characters: sections, blocks, and the rest after exclusions.
+"""Parts of a text as ranges: sections, blocks, and the rest after exclusions.
 
 Works on outlines, so the length of an included part is known without reading the file.
 """
@@ -59,7 +59,7 @@ class KeptRanges:
 
 
 def section_of(outline: Outline, fragment: str) -> Range | None:
-    """The range of `Heading`, `Heading#Sub heading` or `^block`; `None` when not found.
+    """The range of `Heading`, `Heading#Sub heading` or `^block`; else `None`.
 
     Headings are compared as in Obsidian: without punctuation, formatting and case. The first match
     counts. A section ends before the next heading of its level or above.

@@ -121,7 +121,7 @@ def _looked_for_one_by_one(path, text):
 def _kinds_in(text):
     yield from (what for what, pattern in secret_scan._VENDORS if pattern.search(text))
     runs = secret_scan._MODEL_VENDORS_KEY.findall(text)
-    if any(re.search(r"\d", run) and re.search("[A-Z]", run) for run in runs):
+    if any(re.search(r"\d", r) and (re.search("[A-Z]", r) or r[3:].isalnum()) for r in runs):
         yield "a model vendor's key"
     if re.search("_[0-9A-Za-z]{16}", text):
         yield from (what for what, pattern in secret_scan._UNDERSCORED if pattern.search(text))
