@@ -8,12 +8,12 @@ from tests.chat.made_documents import full_disk, put
 
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(st.characters()),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=8,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
 )
 
 
-@given(st.dictionaries(st.text(st.characters(exclude_categories=[])), _VALUES))
+@given(st.dictionaries(st.text(st.characters(exclude_categories=[])), _VALUES, max_size=4))
 def test_an_object_reads_back_as_it_was(document):
     for indent in (None, 2):
         assert parsed(encoded(document, indent=indent)) == document

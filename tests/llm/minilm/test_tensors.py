@@ -13,8 +13,9 @@ FLOATS = st.floats(-1e3, 1e3, width=32)
 @given(
     st.dictionaries(
         st.text(max_size=20).filter(lambda name: name != "__metadata__"),
-        arrays(np.int8, array_shapes(max_dims=3))
-        | arrays(np.float32, array_shapes(), elements=FLOATS),
+        arrays(np.int8, array_shapes(max_dims=3, max_side=4))
+        | arrays(np.float32, array_shapes(max_dims=3, max_side=4), elements=FLOATS),
+        max_size=4,
     )
 )
 def test_what_is_written_is_read(tensors):

@@ -1,11 +1,13 @@
 """What goes to an endpoint, and what does not; where requests go, and where not."""
 
 import re
+import ssl
 
 import pytest
 
 from smart_context.base.config import EndpointSettings
 from smart_context.base.errors import ModelFailed
+from smart_context.llm.openai.connection import verification
 from smart_context.llm.openai.models import OpenAIChatModel, OpenAIEmbedder
 from tests.fake_openai import EMBEDDINGS, FakeOpenAI, Reply
 
@@ -160,6 +162,18 @@ async def test_a_proxy_of_the_environment_is_used_but_not_on_the_way_to_this_mac
 
 
 # Errors
+
+
+def test_no_certificates_are_loaded_for_plain_http_to_this_machine():
+    context = verification("http://127.0.0.1:9/v1")
+    assert context.verify_mode is ssl.CERT_REQUIRED
+    assert context.check_hostname
+    assert context.get_ca_certs() == []
+
+
+@pytest.mark.parametrize("base_url", ["https://127.0.0.1:9/v1", "http://example.org/v1"])
+def test_the_usual_certificates_are_trusted_elsewhere(base_url):
+    assert verification(base_url) is True
 
 
 @pytest.mark.parametrize(
