@@ -18,5 +18,10 @@ def assert_accessible(page):
     for scheme, rules in (("light", RULES), ("dark", CONTRAST)):
         page.emulate_media(color_scheme=scheme)
         page.evaluate(AT_REST)
-        found = Axe().run(page, options=rules)
+        found = _checker(page).run(page, options=rules)
         assert found.violations_count == 0, found.generate_report()
+
+
+def _checker(page):
+    """The checker; a page is given its half a megabyte of script only once."""
+    return Axe(axe_script="null") if page.evaluate("'axe' in window") else Axe()
