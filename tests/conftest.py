@@ -1,5 +1,7 @@
 """What every test may ask for."""
 
+import gc
+
 import hypothesis
 import pytest
 
@@ -9,6 +11,11 @@ pytest_plugins = ["tests.vaults"]
 hypothesis.settings.register_profile("unhurried", deadline=None)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=1000)
 hypothesis.settings.load_profile("unhurried")
+
+
+def pytest_collection_finish():
+    """Keep the garbage collector from looking through eight thousand tests again and again."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")
