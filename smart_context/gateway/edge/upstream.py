@@ -14,7 +14,7 @@ from smart_context import __version__
 from smart_context.base.config import EndpointSettings
 from smart_context.gateway.edge.errors import GatewayError
 from smart_context.llm.failures import EndpointFailure, ModelKind, explained, is_address
-from smart_context.llm.openai.connection import CONNECT_S, interrupted, is_loopback
+from smart_context.llm.openai.connection import CONNECT_S, interrupted, is_loopback, verification
 from smart_context.llm.openai.retries import retry_after_s, wait_s
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Upstream:
     ) -> None:
         self._sleep = sleep
         self._jitter = jitter
-        self._clients: dict[bool, httpx.AsyncClient] = {}
+        self._clients: dict[tuple[bool, bool], httpx.AsyncClient] = {}
         self._connecting = asyncio.Lock()
 
     async def send(self, call: Call) -> Answer:
@@ -161,7 +161,7 @@ class Upstream:
         if not is_address(endpoint.base_url):
             words = "base_url is not a web address"
             raise _refused(call, EndpointFailure(trouble="unreachable", words=words))
-        client = await self._client(is_local=is_loopback(endpoint.base_url))
+        client = await self._client(endpoint.base_url)
         library: Any = importlib.import_module("httpx")
         request = client.build_request(
             call.method,
@@ -177,19 +177,21 @@ class Upstream:
         closing.push_async_callback(response.aclose)
         return Answer(call, response, closing)
 
-    async def _client(self, *, is_local: bool) -> "httpx.AsyncClient":
+    async def _client(self, base_url: str) -> "httpx.AsyncClient":
+        kind = is_loopback(base_url), base_url.startswith("http:")
         async with self._connecting:
-            if is_local not in self._clients:
-                self._clients[is_local] = await asyncio.to_thread(_make_client, is_local)
-            return self._clients[is_local]
+            if kind not in self._clients:
+                self._clients[kind] = await asyncio.to_thread(_make_client, base_url)
+            return self._clients[kind]
 
 
-def _make_client(is_local: bool) -> "httpx.AsyncClient":
+def _make_client(base_url: str) -> "httpx.AsyncClient":
     """A client of httpx, which takes a tenth of a second to import."""
     library: Any = importlib.import_module("httpx")
     client: httpx.AsyncClient = library.AsyncClient(
         follow_redirects=False,
-        trust_env=not is_local,  # the environment's proxy can't reach this machine
+        trust_env=not is_loopback(base_url),  # the environment's proxy can't reach this machine
+        verify=verification(base_url),
         limits=library.Limits(max_connections=None, max_keepalive_connections=20),
         headers={"User-Agent": f"smart-context/{__version__}"},
     )
