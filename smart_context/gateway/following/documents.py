@@ -45,7 +45,7 @@ def follow(
         give_ids(document)
         entries, messages = document["messages"], messages_of(document)
         matching = matched(units, messages, keys_of(messages))
-    branches = _branches(document)
+    branches = branches_of(document)
     made: list[JsonObject] = []
     ids: list[str] = []
     for piece in order(matching, len(entries)):
@@ -109,7 +109,7 @@ def put_answer(
         new_id: Names branches.
         now: When they are made.
     """
-    branches = _branches(document)
+    branches = branches_of(document)
     lists = [_entries(document), *(branch["messages"] for branch in branches)]
     for entries in lists:
         for index in reversed(range(len(entries))):
@@ -164,7 +164,8 @@ def _before(entries: Sequence[Mapping[str, Any]], index: int) -> str | None:
     return str(entries[index - 1].get("id")) if index > 0 else None
 
 
-def _branches(document: JsonObject) -> list[JsonObject]:
+def branches_of(document: Mapping[str, Any]) -> list[JsonObject]:
+    """The branches of a chat's document, without damaged ones."""
     found = document.get(BRANCHES)
     return [
         branch

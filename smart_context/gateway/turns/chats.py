@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from smart_context.base.errors import StoreFailed
+from smart_context.base.errors import SmartContextError, StoreFailed
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.messages import messages_of
 from smart_context.chat.store import ChatStore
-from smart_context.gateway.following.documents import BRANCHES
+from smart_context.gateway.following.documents import branches_of
 from smart_context.gateway.identity.given_ids import CHAT_HEADER
 from smart_context.gateway.identity.issued import (
     Issued,
@@ -112,7 +112,10 @@ class ChatFinder:
             _logger.warning("the chat may not be found again: %s", error)
 
     async def _text_of(self, chat: str, message: str) -> str:
-        stored, others = await self._store.snapshot(chat)
-        branches = others.get(BRANCHES)
-        left = [m for branch in branches for m in messages_of(branch)] if branches else []
+        try:
+            stored, others = await self._store.snapshot(chat)
+        except SmartContextError as error:
+            _logger.warning("the chat can't be compared with a request: %s", error)
+            return ""
+        left = [m for branch in branches_of(others) for m in messages_of(branch)]
         return next((spoken_text(m) for m in (*stored, *left) if m.id == message), "")

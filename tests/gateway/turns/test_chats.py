@@ -1,0 +1,47 @@
+import json
+
+import pytest
+
+from smart_context.chat.store import ChatStore
+from smart_context.gateway.identity.issued import answer_of
+from smart_context.gateway.turns.chats import ChatFinder
+from smart_context.gateway.turns.incoming import RecentLists, read_incoming
+from tests.gateway.saying import assistant, user
+
+pytestmark = pytest.mark.anyio
+
+SHORTENED = "The keeper lit the lamp at dusk and kept it burning until dawn."
+ANSWER = f"{SHORTENED} Then day came."
+REQUEST = [user("q"), assistant(SHORTENED), user("And then?")]
+
+
+def incoming(messages):
+    raw = json.dumps({"model": "m", "messages": messages}).encode()
+    return read_incoming("chat", raw, {}, "key", RecentLists())
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        pytest.param("{", id="not JSON"),
+        pytest.param('{"messages": [], "branches": 7}', id="no list of branches"),
+        pytest.param('{"messages": [], "branches": ["x", {"messages": 1}]}', id="no branches"),
+    ],
+)
+async def test_a_damaged_chat_keeps_no_request_from_its_own(tmp_path, damaged):
+    store = ChatStore(tmp_path)
+    finder = ChatFinder(store)
+    await finder.note("key", answer_of(f"{SHORTENED} Other.", chat="damaged", message="m"))
+    (tmp_path / "damaged.json").write_text(damaged)
+    await store.save("own", {"messages": [{"id": "a", "role": "assistant", "content": ANSWER}]})
+    await finder.note("key", answer_of(ANSWER, chat="own", message="a"))
+    assert (await finder.chat_of(incoming(REQUEST))).id == "own"
+
+
+async def test_an_answer_on_a_branch_is_found_too(tmp_path):
+    store = ChatStore(tmp_path)
+    finder = ChatFinder(store)
+    left = {"id": "b", "messages": [{"id": "a", "role": "assistant", "content": ANSWER}]}
+    await store.save("own", {"messages": [], "branches": [left]})
+    await finder.note("key", answer_of(ANSWER, chat="own", message="a"))
+    assert (await finder.chat_of(incoming(REQUEST))).id == "own"
