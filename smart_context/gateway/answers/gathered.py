@@ -149,7 +149,7 @@ class Gathered:
         self.model = _text(response.get("model")) or self.model
         if not is_end:
             return ""
-        self.is_whole = response.get("status") not in {"failed", "cancelled", "in_progress"}
+        self.is_whole = response.get("status") not in ("failed", "cancelled", "in_progress")
         if response.get("error"):
             self.error = _words(response["error"])
         self._note_usage(response.get("usage"))

@@ -185,7 +185,7 @@ class Gateway:
         )
 
     async def _asked(self, path: str) -> Response | None:
-        """The provider's answer; `None` without a provider, or if it fails or refuses."""
+        """The provider's answer; `None` without one, or if it fails, refuses or breaks off."""
         endpoint = self._host.config.chat
         if endpoint is None:
             return None
@@ -196,7 +196,9 @@ class Gateway:
         except GatewayError:
             return None
         body = await read_all(answer, MAX_SHORT_BYTES)
-        return Response(body, media_type="application/json") if answer.status < _ERROR else None
+        if not body or answer.status >= _ERROR:
+            return None
+        return Response(body, media_type="application/json")
 
     async def _embeddings(
         self, headers: Mapping[str, str], receive: Receive, send: Send

@@ -1,7 +1,7 @@
 """Passes a provider's answer on to the client, and reads it in passing."""
 
 from collections.abc import Callable
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 
 from starlette.types import Send
 
@@ -98,15 +98,16 @@ async def end(send: Send) -> None:
 
 
 async def read_all(answer: Answer, most_bytes: int) -> bytes:
-    """All of a short body, decompressed; closes the connection."""
+    """All of a short body, decompressed; empty if it broke off or is too large."""
     decode = decoder(answer.encoding)
     body = bytearray()
     try:
-        with suppress(GatewayError):
-            async for chunk in answer.chunks():
-                body += chunk if decode is None else decode(chunk)
-                if len(body) > most_bytes:
-                    break
+        async for chunk in answer.chunks():
+            body += chunk if decode is None else decode(chunk)
+            if len(body) > most_bytes:
+                return b""
+    except GatewayError:
+        return b""
     finally:
         await answer.aclose()
     return bytes(body)

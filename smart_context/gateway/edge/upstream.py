@@ -167,7 +167,7 @@ class Upstream:
             call.method,
             f"{endpoint.base_url}{call.path}",
             content=call.body or None,
-            headers=_headers(call),
+            headers=library.Headers(_headers(call), encoding="latin-1"),  # as they were read
             timeout=library.Timeout(
                 endpoint.timeout_s, connect=min(CONNECT_S, endpoint.timeout_s), pool=None
             ),

@@ -196,7 +196,7 @@ def with_system(items: Sequence[Item], system: str) -> list[Item]:
     if items and isinstance(items[0], str):
         first = read_body(items[0].encode())
         content = first.fields.get("content")
-        if first.get("role") in {"system", "developer"} and content is not None:
+        if first.get("role") in ("system", "developer") and content is not None:
             if isinstance(content.value, str):
                 longer = _json(f"{content.value}\n\n{system}" if content.value else system)
                 return [first.spliced({"content": longer}), *items[1:]]

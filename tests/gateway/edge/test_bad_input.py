@@ -96,6 +96,24 @@ def test_odd_messages_go_on_as_they_came_and_the_chat_survives(client, server, p
     assert len(server.ask("smart_context.receipts", chat_id=chat)["receipts"]) == 1
 
 
+@pytest.mark.parametrize("name", ["Accept", "Idempotency-Key", "OpenAI-Beta"])
+def test_headers_that_are_not_ascii_go_on_as_they_came(client, provider, name):
+    assert client.chat(user("hi"), headers={name: "caf\u00e9"}).status == 200
+    assert provider.chat_requests[-1].headers[name.lower()] == "caf\u00e9"
+
+
+@pytest.mark.parametrize("status", [[], {}, 3])
+def test_a_response_with_an_odd_status_passes_and_is_kept(client, server, provider, status):
+    said = [{"type": "output_text", "text": "Hi there"}]
+    output = [{"type": "message", "role": "assistant", "content": said}]
+    body = json.dumps({"object": "response", "status": status, "output": output}).encode()
+    provider.reply_with(Reply(body=body), path="/responses")
+    chat = f"odd-status-{type(status).__name__}"
+    answer = client.respond("hi", headers=named(chat))
+    assert (answer.status, answer.raw) == (200, body)
+    assert [m["content"] for m in stored(server, chat)] == ["hi", "Hi there"]
+
+
 def test_a_client_that_hangs_in_its_body_keeps_nobody_waiting(client, server):
     head = f"POST {COMPLETIONS} HTTP/1.1\r\nHost: {client.address.netloc}\r\n"
     head += f"Authorization: Bearer {TOKEN}\r\nContent-Length: 1000\r\n\r\n"

@@ -81,6 +81,15 @@ def test_models_are_those_of_the_settings_when_the_provider_is_away(deserted):
     assert (missing["code"], missing["param"]) == ("model_not_found", "model")
 
 
+def test_models_are_those_of_the_settings_when_the_providers_list_breaks_off(client, provider):
+    half = b'{"object": "list", "data": [{"id": "theirs"}'
+    ends_early = {"Content-Length": "1000", "Connection": "close"}
+    provider.reply_with(Reply(body=half, headers=ends_early), path="/models")
+    listed = client.request("GET", "/v1/models").json["data"]
+    assert "gpt-4o" in [model["id"] for model in listed]
+    assert "theirs" not in [model["id"] for model in listed]
+
+
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_provider_that_is_away_is_a_502(deserted, stream):
     answer = deserted.chat(user("hi"), stream=stream)

@@ -204,6 +204,7 @@ def test_a_stored_message_is_written_as_its_client_does(kind, role, content, ite
         ),
         ([{"role": "system"}, user("q")], [system("S"), {"role": "system"}, user("q")]),
         ([system(5), user("q")], [system("S"), system(5), user("q")]),
+        ([{"role": [], "content": "a"}], [system("S"), {"role": [], "content": "a"}]),
         ([system([]), user("q")], [system("S"), system([]), user("q")]),
         (
             [system([{"type": "text", "text": "a"}]), user("q"), user("r")],
