@@ -1,6 +1,8 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from smart_context.gateway.answers.gathered import BodyGatherer, StreamGatherer
 from smart_context.gateway.answers.shapes import OwnAnswer
@@ -117,3 +119,41 @@ def test_numbers_that_no_chat_can_hold_are_kept_as_text(number):
     gatherer.close()
     (part,) = gatherer.answer.first.content()
     assert part["args"] == {"a": number}
+
+
+KEYS = st.sampled_from(
+    [
+        *("type", "status", "error", "usage", "output", "item", "delta", "index", "role"),
+        *("content", "tool_calls", "function", "arguments", "call_id", "summary", "text"),
+    ]
+)
+ODD = st.recursive(
+    st.sampled_from([None, True, -1, 1.5, "", "text", "function_call", "message"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(
+    st.sampled_from(["response.completed", "response.output_item.done", "error", "other"]),
+    st.dictionaries(KEYS, ODD, max_size=6),
+    st.dictionaries(KEYS, ODD, max_size=6),
+)
+def test_nothing_that_a_provider_says_breaks_its_answer_off(kind, outer, inner):
+    answers = [
+        {**outer, "type": kind, "response": inner, "item": inner},
+        {**inner, "object": "response"},
+        {"choices": [{**outer, "delta": inner}, inner], **outer},
+    ]
+    _, streamed = stream(*answers)
+    for answer in answers:
+        gatherer = BodyGatherer()
+        gatherer.feed(json.dumps(answer).encode())
+        gatherer.close()
+        json.dumps([gatherer.answer.first.content(), gatherer.answer.first.call_ids])
+    assert streamed.is_whole
+
+
+def test_a_status_that_is_no_word_is_passed_over():
+    _, answer = stream({"object": "response", "status": {"of": "nothing"}}, done=False)
+    assert answer.is_whole

@@ -228,6 +228,13 @@ def test_instructions_that_are_no_text_give_way_to_the_role():
     assert json.loads(made.text)["instructions"] == "b"
 
 
+@pytest.mark.parametrize("role", [[], {"a": 1}, None, 7])
+def test_a_first_message_of_an_odd_role_gets_a_system_message_before_it(role):
+    odd = {"role": role, "content": "c"}
+    _, made = sent([odd], [0], system_text="more")
+    assert [*made.values()] == [system("more"), odd]
+
+
 @pytest.mark.parametrize("number", ["1e999", "9" * 5000])
 def test_a_receipt_has_numbers_that_json_cannot_hold_as_text(number):
     raw = '{"messages":[{"role":"system","content":"s","n":' + number + "}]}"
