@@ -156,7 +156,7 @@ def _from_branch(branches: list[JsonObject], unit: Unit) -> JsonObject | None:
         for index, key in enumerate(keys_of(messages)):
             if key == unit.key:
                 entry: JsonObject = branch["messages"].pop(index)
-                return entry
+                return {**entry, "id": messages[index].id}  # an edited file may have none
     return None
 
 

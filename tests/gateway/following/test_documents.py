@@ -156,3 +156,14 @@ def _seconds(work):
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
+
+
+def test_a_message_of_a_branch_without_an_id_gets_one_when_the_client_goes_back():
+    chat, messages = talk(2)
+    chat.send(*messages[:3], user("another"), answer="b")
+    (branch,) = chat.document["branches"]
+    for entry in branch["messages"]:
+        del entry["id"]
+    ids = chat.send(*messages, user("q2"))
+    assert chat.texts == ["s", "q0", "a0", "q1", "a1", "q2"]
+    assert ids == [entry["id"] for entry in chat.document["messages"]]
