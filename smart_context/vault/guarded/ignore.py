@@ -24,8 +24,7 @@ _REMEMBERED = 8
 _AT_ONCE = 4_000  # characters of one regular expression: other threads run between two
 _WILDCARDS = frozenset("*?[\\")
 _CLASS = re.compile(r"\[(?P<negated>[!^])?(?P<members>\]?(?:\\.|[^\]\\])*)\]", re.DOTALL)
-_ESCAPED = re.compile(r"\\(.)")
-_MEANING = re.compile(r"([\\\]\[^&~|])")
+_MEMBER = re.compile(r"\\?+(.)(?:-\\?+(.))?", re.DOTALL)
 
 _Together = tuple[re.Pattern[str], tuple[int, ...]]
 
@@ -203,6 +202,10 @@ def _segment_regex(glob: str) -> str:
 
 
 def _class_regex(found: re.Match[str]) -> str:
-    members = _ESCAPED.sub(r"\1", found["members"])
-    safe = _MEANING.sub(r"\\\1", members)
-    return f"(?!/)[{'^' if found['negated'] else ''}{safe}]"
+    members = _MEMBER.sub(_member_regex, found["members"])
+    return f"(?!/)[{'^' if found['negated'] else ''}{members}]"
+
+
+def _member_regex(found: re.Match[str]) -> str:
+    """One character, or a range from one to another, without a meaning of its own."""
+    return "-".join(re.escape(character) for character in found.groups() if character)

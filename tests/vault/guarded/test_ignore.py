@@ -30,6 +30,8 @@ def verdicts(text, *paths):
         pytest.param("[!ab]", ["c"], ["a", "b", "/", "cc"], id="a negated class"),
         pytest.param("[^a-c]", ["d"], ["b"], id="a range"),
         pytest.param("[]a]", ["]", "a"], ["b"], id="a bracket in a class"),
+        pytest.param("[+--]", ["+", ",", "-"], ["a"], id="a range to a hyphen"),
+        pytest.param("[a\\-z]", ["a", "-", "z"], ["m"], id="an escaped hyphen"),
         pytest.param("[a", ["[a"], ["a"], id="a bracket that is never closed"),
         pytest.param(r"\*", ["*"], ["a"], id="an escaped star"),
         pytest.param(r"[\]a]", ["]", "a"], ["b"], id="an escape in a class"),
