@@ -1,6 +1,7 @@
-"""Runs a plugin's command about one chat, from the command line."""
+"""Asks a plugin about one chat from the command line, and words its prompt."""
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,11 @@ async def existing_chat(store: ChatStore, chat: str) -> ChatId:
             + (f" Its newest chats: {known}." if known else " It has no chats yet.")
         )
     return chat_id
+
+
+def prompt_as_text(prompt: Sequence[Mapping[str, Any]]) -> str:
+    """The messages of a request, each below its role."""
+    return "\n\n".join(f"[{entry['role']}]\n{entry.get('content')}" for entry in prompt)
 
 
 async def _ask(

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from smart_context.base.text.names import one_line
-from smart_context.cli.chats.asking import ask_about_chat
+from smart_context.cli.chats.asking import ask_about_chat, prompt_as_text
 from smart_context.cli.terminal.output import json_format, show, table
 from smart_context.cli.terminal.vault import vault_option, vault_root
 
@@ -79,7 +79,7 @@ def receipt(  # noqa: PLR0913, PLR0917 - click gives each option
             raise click.ClickException(
                 "This request was too long to store, and the chat or notes have changed since."
             )
-        show(prompt, output, lambda: _prompt_as_text(prompt))
+        show(prompt, output, lambda: prompt_as_text(prompt))
     elif "diff" in result:
         show(result, output, lambda: _difference_as_text(result["diff"]))
     else:
@@ -213,7 +213,3 @@ def _shown(value: object) -> str:
 
 def _tokens_of(section: Sequence[Any] | None) -> int:
     return int(section[1]) if section else 0
-
-
-def _prompt_as_text(prompt: Sequence[Mapping[str, Any]]) -> str:
-    return "\n\n".join(f"[{entry['role']}]\n{entry.get('content')}" for entry in prompt)

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from smart_context.base.text.names import shown
-from smart_context.cli.chats.asking import ask_about_chat
+from smart_context.cli.chats.asking import ask_about_chat, prompt_as_text
 from smart_context.cli.terminal.output import json_format, show, table
 from smart_context.cli.terminal.vault import vault_option, vault_root
 
@@ -61,11 +61,7 @@ def filter_(  # noqa: PLR0913, PLR0917 - click gives each option
     )
     if show_prompt:
         prompt = result["prompt"]
-        show(
-            prompt,
-            output,
-            lambda: "\n\n".join(f"[{entry['role']}]\n{entry.get('content')}" for entry in prompt),
-        )
+        show(prompt, output, lambda: prompt_as_text(prompt))
     else:
         show(result, output, lambda: _preview_as_text(result))
 

@@ -98,7 +98,8 @@ def _described(view: Mapping[str, Any]) -> list[str]:
             if group["name"]:
                 lines.append(f"    {group['name']}{'' if group['is_on'] else ' (turned off)'}")
             lines += [f"      {name}" for name in group["files"]]
-        lines += [f"      {name}: a link, no plain file, or unreadable" for name in part["refused"]]
+        refused = "a link, not a plain file, or unreadable"
+        lines += [f"      {name}: {refused}" for name in part["refused"]]
     return lines
 
 
