@@ -1,7 +1,7 @@
 """Slows down guessing: after a few wrong secrets, an address waits for each answer.
 
-A right token is answered at once, unless its own address has all its turns taken by guesses.
-Whoever goes away without waiting has still used up a turn, so guessing gets no faster by it.
+A right token is answered at once, unless guesses take all turns of its own address.
+Hanging up early still uses a turn, so it makes guessing no faster.
 """
 
 import asyncio
@@ -16,33 +16,33 @@ from smart_context.web.seldom import Seldom
 _log = logging.getLogger(__name__)
 
 FREE_FAILURES = 5
-"""How many wrong secrets are answered at once."""
+"""Wrong secrets that are answered at once."""
 
 FORGIVEN_AFTER_S = 10.0
-"""How long it takes until one of them is forgotten."""
+"""Time until one of them is forgotten."""
 
 FIRST_DELAY_S = 0.25
 LONGEST_DELAY_S = 2.0
 
 TURNS = 32
-"""How many attempts of one address are looked at, or wait for their answer, at a time."""
+"""Attempts of one address that are checked, or wait for their answer, at a time."""
 
 MAX_QUEUE = 64
-"""How many more may wait for a turn; the rest is not looked at."""
+"""Attempts that may wait for a turn; further ones are refused unchecked."""
 
 MAX_PEERS = 1024
 _OTHERS = "many addresses"
 
 
 class TooManyAttempts(Exception):
-    """So many attempts wait that this one was not looked at."""
+    """Refused unchecked: too many attempts wait already."""
 
 
 class Throttle:
     """Counts wrong secrets by address.
 
     Args:
-        first_delay_s: How long the first delayed answer takes; each further one twice as long.
+        first_delay_s: The first delay; each further one is twice as long.
         clock: The time in seconds.
     """
 
