@@ -45,19 +45,23 @@ async def _follow(
 ) -> None:
     """Take in changes in these folders until the set of folders may have changed."""
     reports = _reports(root, folders)
+    report = asyncio.ensure_future(anext(reports))
     try:
-        await anext(reports)  # the watch has begun: from here on nothing is missed
-        _tell(on_change, await asyncio.to_thread(index.refresh))
-        index.is_watched = True
-        async for batch in reports:
-            if not batch:
-                continue
+        await asyncio.sleep(0)  # the watch begins: from here on nothing is missed
+        if not report.done():  # else it failed
+            _tell(on_change, await asyncio.to_thread(index.refresh))
+            index.is_watched = True
+        while True:
+            batch = await report
             paths = [Path(path).relative_to(root).as_posix() for _, path in batch]
             _tell(on_change, await asyncio.to_thread(index.update, paths))
             if await asyncio.to_thread(_changes_folders, batch):
                 return
+            report = asyncio.ensure_future(anext(reports))
     finally:
         index.is_watched = False
+        report.cancel()
+        await asyncio.gather(report, return_exceptions=True)
         await reports.aclose()
 
 
@@ -66,9 +70,12 @@ def _reports(root: Path, folders: list[str]) -> AsyncGenerator[_Batch, None]:
         return _is_shown(Path(path).relative_to(root))
 
     return awatch(
-        *(root / folder for folder in folders), recursive=False, watch_filter=matters, step=20,
-        debounce=200, ignore_permission_denied=True, yield_on_timeout=True, rust_timeout=20,
-    )  # fmt: skip
+        *(root / folder for folder in folders),
+        watch_filter=matters,
+        debounce=200,
+        recursive=False,
+        ignore_permission_denied=True,
+    )
 
 
 def _changes_folders(batch: _Batch) -> bool:
