@@ -20,7 +20,7 @@ FLAGS = [
     *("--process-per-site", "--renderer-process-limit=1"),
 ]
 VIEWPORT = {"width": 1280, "height": 800}
-LOST = ("ERR_CONNECTION", "WebSocket connection to")
+LOST = ("ERR_CONNECTION", "ERR_EMPTY_RESPONSE", "WebSocket connection to")
 """What Chromium says of a server that has gone."""
 
 

@@ -5,6 +5,10 @@ import re
 from playwright.sync_api import expect
 
 
+GONE = re.compile("reach the server|connection was lost")
+"""Why something failed that was asked of a server that has gone: before it was sent, or after."""
+
+
 def open_page(new_page, server, path, **options):
     """A page whose script is at work and connected."""
     page = new_page(server, path, **options)

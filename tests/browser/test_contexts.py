@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.checker import STILL, assert_accessible
-from tests.browser.steps import open_chat, open_page, send
+from tests.browser.steps import GONE, open_chat, open_page, send
 from tests.vaults import about, write_chat
 
 pytestmark = pytest.mark.browser
@@ -43,7 +43,7 @@ def test_why_no_more_notes_are_listed_is_said(new_page, configured, serve):
     expect(more).to_be_visible()
     server.stop(signal.SIGKILL)
     more.click()
-    expect(page.locator(".toast")).to_contain_text("reach the server")
+    expect(page.locator(".toast")).to_have_text(GONE)
 
 
 HAS_MOVED = "dot => dot.hasMoved"
