@@ -4,7 +4,6 @@ import re
 
 from playwright.sync_api import expect
 
-
 GONE = re.compile("reach the server|connection was lost")
 """Why something failed that was asked of a server that has gone: before it was sent, or after."""
 
