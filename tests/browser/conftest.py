@@ -20,7 +20,10 @@ FLAGS = [
     *("--process-per-site", "--renderer-process-limit=1"),
 ]
 VIEWPORT = {"width": 1280, "height": 800}
-LOST = ("ERR_CONNECTION", "ERR_EMPTY_RESPONSE", "WebSocket connection to")
+LOST = (
+    *("ERR_CONNECTION", "ERR_EMPTY_RESPONSE", "ERR_CONTENT_LENGTH_MISMATCH"),
+    *("ERR_INCOMPLETE_CHUNKED_ENCODING", "WebSocket connection to"),
+)
 """What Chromium says of a server that has gone."""
 
 
