@@ -159,7 +159,15 @@ class VaultIndex:
 
     def outlines(self) -> Iterator[tuple[str, Outline]]:
         """The outlines of all notes, and of other text that was read, sorted by path."""
-        return self._ask(lambda store: store.outlines())
+        last = ""
+        try:
+            for last, outline in self._ask(IndexStore.outlines):
+                yield last, outline
+        except IndexDamaged as fault:  # one can't be read
+            with self._lock:
+                self._replace(fault)
+            rest = self._ask(IndexStore.outlines)
+            yield from ((path, outline) for path, outline in rest if path > last)
 
     def _ask(self, question: Callable[[IndexStore], T]) -> T:
         """The store's answer; a damaged or unwritable store is replaced first."""
@@ -167,12 +175,15 @@ class VaultIndex:
             try:
                 return question(self._place.store())
             except IndexDamaged as fault:
-                self._next_look = 0.0
-                self._cache.clear()
-                self._place.replace(fault)
-            store = self._place.store()
-            self._look(store)
-            return question(store)
+                return question(self._replace(fault))
+
+    def _replace(self, fault: IndexDamaged) -> IndexStore:
+        self._next_look = 0.0
+        self._cache.clear()
+        self._place.replace(fault)
+        store = self._place.store()
+        self._look(store)
+        return store
 
     def _look(self, store: IndexStore, on_progress: Progress | None = None) -> VaultChanges:
         began, began_work = time.monotonic(), time.thread_time()

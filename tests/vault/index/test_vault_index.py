@@ -1,4 +1,5 @@
 import os
+import sqlite3
 import time
 import unicodedata
 
@@ -169,6 +170,18 @@ def test_a_damaged_index_is_rebuilt(vault, index, damage):
     assert len(index.backlinks("a.md")) in {0, 50}
     index.refresh()
     assert len(index.backlinks("a.md")) == 50
+
+
+def test_an_outline_that_cannot_be_read_is_made_again(vault, index):
+    vault({"a.md": "[[b]]", "b.md": ""})
+    for name in ("a.md", "b.md"):
+        os.utime(vault.root / name, (1, 1))  # else it is read again anyway
+    index.refresh()
+    index.close()
+    with sqlite3.connect(vault.memory / INDEX_FILE) as database:
+        database.execute("UPDATE outlines SET outline = '{'")
+    database.close()
+    assert [path for path, _ in index.outlines()] == ["a.md", "b.md"]
 
 
 def test_where_nothing_can_be_written_the_index_is_in_memory(vault):
