@@ -117,9 +117,11 @@ def runs_of(tokens: Sequence[Token]) -> Iterator[Run]:
 def _words(word: str, grammar: Grammar) -> Iterator[Token]:
     """One token, or several in languages that contract words."""
     if grammar.head_first:
-        while elided := _ELISION.match(word):
+        begin = 0  # a long word is cut only once
+        while elided := _ELISION.match(word, begin):
             yield Token(elided.group(), elided.group().lower(), Kind.STOP)
-            word = word[elided.end() :]
+            begin = elided.end()
+        word = word[begin:]
         if inverted := _INVERTED.search(word):
             yield _word(word[: inverted.start()], grammar, is_verb=True)
             yield Token(word[inverted.start() :], "", Kind.STOP)
