@@ -2,16 +2,14 @@
 
 import os
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
 from smart_context.cli.server.serve import demo_vault
 from tests.cli.evaluation.files import SEGMENTS, write
 from tests.fake_openai import FakeOpenAI
-from tests.patience import PATIENCE_S
+from tests.preloaded import run_to_end
 from tests.serving import serving
 from tests.vaults import KEY, settings_text
 from tests.walled import walled
@@ -37,16 +35,13 @@ def everyday(folder):
     with FakeOpenAI() as endpoint, demo_vault() as demo:
         text = settings_text(endpoint.base_url, relevance='"enriched"')
         (folder / "asked" / ".vault.toml").write_text(text, encoding="utf-8")
+        codes = [run_to_end(["doctor", demo])[0]]  # begins what the others are forked from, once
         with ThreadPoolExecutor() as threads:
             served = [threads.submit(chats, vault) for vault in (folder / "asked", demo)]
-            lines = [
-                ("doctor", str(folder / "asked")),
-                ("doctor", str(demo)),
-                ("eval", str(folder / "talk.json")),
-            ]
-            ended = [threads.submit(run, *line) for line in lines]
+            lines = [("doctor", folder / "asked"), ("eval", folder / "talk.json")]
+            ended = [threads.submit(run_to_end, line) for line in lines]
             ports = [future.result() for future in served]
-            codes = [future.result() for future in ended]
+            codes += [future.result()[0] for future in ended]
     assert codes == [0, 0, 0]
     assert endpoint.chat_requests
     assert endpoint.embedding_requests
@@ -66,14 +61,6 @@ def chats(vault):
             client.call("chat.send", chat_id=chat_id, message="And for six people?")
         assert server.request("GET", "/")[0] == 200
         return int(server.origin.rpartition(":")[2])
-
-
-def run(*arguments):
-    """The exit code of one call of the command line."""
-    command = [sys.executable, "-m", "smart_context", *arguments]
-    return subprocess.run(
-        command, check=False, capture_output=True, timeout=PATIENCE_S, cwd=Path(__file__).parents[2]
-    ).returncode
 
 
 def test_the_recorder_sees_what_any_program_sends(tmp_path):

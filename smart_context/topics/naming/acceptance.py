@@ -44,6 +44,8 @@ def _last_word(part: str) -> str:
 
 def is_courtesy(text: str) -> bool:
     """True if a message is only a greeting, thanks or the like."""
+    if len(text) > _MOST_READ:
+        return False
     if UNSPACED_RUN.search(text):
         return len(text) <= _LONGEST_UNSPACED and _is_all_courtesies(text)
     words = _words(text)
@@ -61,6 +63,9 @@ def is_said(text: str, texts: Sequence[str]) -> bool:
 
 
 _LONGEST_COURTESY = 12
+_MOST_READ = 1_000
+"""Most characters of a courtesy: a message of megabytes would take a second to look through."""
+
 _LONGEST_UNSPACED, _LITTLE = 24, 4
 _FILLING = frozenset(
     (

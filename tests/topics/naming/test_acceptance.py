@@ -49,6 +49,8 @@ def test_a_label_is_a_subject_in_whole_words(text, label):
         ("好的，我想去青年餐厅吃饭，帮我查询下他家的推荐菜是什么？", False),
         ("Thanks! How do I prune tomatoes?", False),
         ("tomatoes", False),
+        ("thanks" + "!" * 900, True),
+        ("thanks" + "!" * 1_000, False),
         ("", False),
     ],
 )
