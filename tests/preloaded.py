@@ -98,9 +98,9 @@ def start(arguments, *, env=None, cwd=None, stdin=subprocess.DEVNULL, descriptor
         "cwd": str(cwd or Path.cwd()),
         "descriptors": descriptors,
     }
-    starter = _starter()
     descriptors = [entrance, out_end, err_end, exits]
     with _ASKING:
+        starter = _starter()
         socket.send_fds(starter, [json.dumps(request).encode()], descriptors)
         pid = int(starter.recv(16))
     for descriptor in descriptors:

@@ -11,14 +11,12 @@ import pytest
 
 from tests import hostile_files
 from tests.patience import PATIENCE_S
+from tests.product.promptness import assert_answers_others
 from tests.serving import serving
 from tests.system_processes import children, has_ended, peak_bytes, worked_ticks
 from tests.vaults import write_chat
 
-PROMPTLY_S = 0.25
-WATCHED_S = 0.5
 PROBING_PAUSE_S = 0.02
-ATTEMPTS = 5
 MAX_MEMORY_BYTES = 512 << 20
 STOPPED_WITHIN_S = 5
 
@@ -106,34 +104,12 @@ def under_way(server, request):
         assert told
 
 
-def slowest_answer(server):
-    """The longest time that a small request took in a while.
-
-    The least of some whiles: a machine that is busy with other things is slow at times.
-    """
-
-    pause = threading.Event()
-
-    def in_one_while():
-        end = time.monotonic() + WATCHED_S
-        slowest = 0.0
-        while (began := time.monotonic()) < end:
-            assert server.request("GET", "/healthz")[0] == 200
-            server.ask("system.plugins")
-            slowest = max(slowest, (time.monotonic() - began) / 2)
-            pause.wait(PROBING_PAUSE_S)  # what asks without a pause is a load of its own
-        return slowest
-
-    attempts = (in_one_while() for _ in range(ATTEMPTS))
-    return next((slowest for slowest in attempts if slowest < PROMPTLY_S), float("inf"))
-
-
 @pytest.mark.parametrize(("name", "content"), SLOW_FILES)
 def test_an_upload_that_costs_much_holds_up_nobody(server, name, content):
     before = peak_bytes(server.process.pid)
     told = []
     with under_way(server, lambda: told.append(upload(server, name, content))) as child:
-        assert slowest_answer(server) < PROMPTLY_S
+        assert_answers_others(server, lambda: not told, most_windows=1)
         grown = peak_bytes(server.process.pid) - before
         with suppress(FileNotFoundError):
             assert grown + peak_bytes(child) < MAX_MEMORY_BYTES
@@ -150,10 +126,9 @@ def test_a_page_that_costs_much_holds_up_nobody(server, chat_id):
         target=lambda: told.append(server.request("GET", f"/chats/{chat_id}")), daemon=True
     )
     page.start()
-    assert slowest_answer(server) < PROMPTLY_S
+    assert_answers_others(server, page.is_alive)
     grown = peak_bytes(server.process.pid) - before
     assert grown + sum(map(peak_bytes, children(server.process.pid))) < MAX_MEMORY_BYTES
-    page.join(PATIENCE_S)
     ((status, html),) = told
     assert status == 200
     assert "too long to format" in html or not chat_id.startswith("long")
@@ -166,9 +141,7 @@ def test_pages_that_cost_much_at_once_hold_up_nobody(server):
     ]
     for page in pages:
         page.start()
-    assert slowest_answer(server) < PROMPTLY_S
-    for page in pages:
-        page.join(PATIENCE_S)
+    assert_answers_others(server, lambda: any(page.is_alive() for page in pages))
 
 
 @pytest.mark.parametrize(
@@ -199,10 +172,9 @@ def test_a_template_that_costs_much_holds_up_nobody_and_the_message_goes_as_it_i
     told = []
     asking = threading.Thread(target=lambda: told.append(preview(server, role)), daemon=True)
     asking.start()
-    assert slowest_answer(server) < PROMPTLY_S
+    assert_answers_others(server, asking.is_alive)
     grown = peak_bytes(server.process.pid) - before
     assert grown + sum(map(peak_bytes, children(server.process.pid))) < MAX_MEMORY_BYTES
-    asking.join(PATIENCE_S)
     assert "the template does too much" in told[0]["problem"]
     assert told[0]["prompt"][-1]["content"] == "Hi"
 
