@@ -3,6 +3,7 @@
 import json
 import re
 import socket
+import sys
 
 import pytest
 
@@ -53,6 +54,29 @@ def test_a_chat_goes_out_and_comes_in_whole(smart_context, vault, tmp_path):
     code, _, err = smart_context("chats", "import", target, "--chat-id", "copy", cwd=vault)
     assert code == 1
     assert "already" in err
+
+
+def test_half_a_character_goes_out_as_a_question_mark(smart_context, tmp_path):
+    (tmp_path / ".memory").mkdir()
+    halves = r'{"messages": [{"id": "m0", "role": "user", "content": "half \ud800 of one"}]}'
+    (tmp_path / ".memory/chat.json").write_text(halves)
+    target = tmp_path / "chat.md"
+    target.write_text("what was there before")
+    code, _, err = smart_context("chats", "export", "chat", "-o", target, cwd=tmp_path)
+    assert (code, err) == (0, "")
+    assert "half ? of one" in target.read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such device")
+def test_what_goes_to_a_device_is_written_to_it(smart_context, vault):
+    for verb, written in (
+        (("chats", "export", "short-story"), "## user"),
+        (("contexts", "build", "Start here.md"), "# Start here"),
+        (("pack", "--task", "Be brief.", "--target", "Home"), "Be brief."),
+    ):
+        code, out, err = smart_context(*verb, "-o", "/dev/stdout", cwd=vault)
+        assert code == 0, err
+        assert written in out
 
 
 @pytest.mark.parametrize(

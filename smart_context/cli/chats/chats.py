@@ -14,7 +14,7 @@ from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.messages import ChatId, messages_of
 from smart_context.chat.store import ChatStore
 from smart_context.cli.chats.asking import existing_chat
-from smart_context.cli.terminal.output import deliver, json_format, say, show, table
+from smart_context.cli.terminal.output import deliver, json_format, say, show, table, write_to
 from smart_context.cli.terminal.vault import vault_option, vault_root
 
 MAX_IMPORT_BYTES = 64 * 1024 * 1024
@@ -101,7 +101,7 @@ def export(chat: str, target: Path | None, form: str, vault: Path | None) -> Non
     if target is None:
         deliver(text + "\n")
     else:
-        target.write_text(text + "\n", encoding="utf-8")
+        write_to(target, text + "\n")
 
 
 @chats.command("import", short_help="Read a chat from a file.")

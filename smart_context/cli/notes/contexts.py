@@ -15,7 +15,7 @@ from smart_context.base.text.names import encodable, one_line, shown
 from smart_context.cli.notes.context_options import context_options, options_given
 from smart_context.cli.notes.notes import found_as_link, opened_index
 from smart_context.cli.terminal.failures import BadUsage
-from smart_context.cli.terminal.output import ask, deliver, json_format, say, show
+from smart_context.cli.terminal.output import ask, deliver, json_format, say, show, write_to
 from smart_context.cli.terminal.rows import print_rows, rows_format
 from smart_context.cli.terminal.vault import vault_option, vault_root
 from smart_context.cli.terminal.words import WordCommand
@@ -271,9 +271,7 @@ def _store(
 def _deliver(text: str, account: dict[str, Any], options: dict[str, Any]) -> None:
     target: Path | None = options["target"]
     if target is not None:
-        from smart_context.base.disk.files import atomic_write  # noqa: PLC0415  only for -o
-
-        atomic_write(target.resolve(), _bytes(text))
+        write_to(target, text)
     if options["to_clipboard"]:
         _copy(text, is_sure=options["yes"])
     is_elsewhere = target is not None or options["to_clipboard"]
@@ -292,7 +290,3 @@ def _copy(text: str, *, is_sure: bool) -> None:
             raise CommandFailed(f"To copy {len(text):,} characters, repeat with --yes.")
         ask(f"Copy {len(text):,} characters?")
     say(f"Copied by {copy(text)}.", err=True)
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "replace")

@@ -19,7 +19,7 @@ from smart_context.cli.notes.pack_account import (
     check_as_text,
 )
 from smart_context.cli.terminal.failures import FAILED
-from smart_context.cli.terminal.output import deliver, say, show_json
+from smart_context.cli.terminal.output import deliver, say, show_json, write_to
 from smart_context.packing.plan import PackPlan
 from smart_context.packing.request import REPOMIX_USES, STYLES, PackRequest, plan_of
 
@@ -238,10 +238,6 @@ def _deliver(plan: PackPlan, request: PackRequest, options: dict[str, Any]) -> N
         deliver(plan.render())
 
 
-def _content_of(plan: PackPlan) -> bytes:
-    return plan.render().encode("utf-8", "replace")
-
-
 def _store(plan: PackPlan, request: PackRequest, target: Path) -> None:
     from smart_context.base.disk.files import atomic_write  # noqa: PLC0415  only for -o
     from smart_context.packing.record import (  # noqa: PLC0415  only for -o
@@ -250,12 +246,10 @@ def _store(plan: PackPlan, request: PackRequest, target: Path) -> None:
         record_path,
     )
 
-    target = target.resolve()
-    if target.exists() and not target.is_file():
-        target.write_bytes(_content_of(plan))  # a device or a pipe gets no record
-        return
-    atomic_write(target, _content_of(plan))
-    atomic_write(record_path(target), record_file(record_of(request, plan), target))
+    write_to(target, plan.render())
+    if target.is_file():  # a device or a pipe gets no record
+        target = target.resolve()
+        atomic_write(record_path(target), record_file(record_of(request, plan), target))
 
 
 def _check(prompt: Path, options: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ result itself (a prompt, a context, an export) is written unchanged to a file or
 import sys
 import unicodedata
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -56,6 +57,21 @@ def deliver(document: str) -> None:
             "Invisible and control characters are shown as escapes; files get them unchanged.",
             err=True,
         )
+
+
+def write_to(target: Path, document: str) -> None:
+    """Write a document that is the result itself to a file: all of it, or nothing.
+
+    Raises:
+        StoreFailed: If it can't be written; a file that was there is as before.
+    """
+    from smart_context.base.disk.files import atomic_write  # noqa: PLC0415  only for -o
+
+    content = document.encode("utf-8", "replace")
+    if target.exists() and not target.is_file():
+        target.write_bytes(content)  # a device or a pipe
+    else:
+        atomic_write(target.resolve(), content)
 
 
 def ask(question: str, *, default: bool = False) -> None:

@@ -142,17 +142,17 @@ class _Pages:
             self._plugin.panel(chat_id, document.get("topics")),
             self._store.listing.rows(),
         )
-        is_known = any(chat.id == chat_id for chat in chats)
-        if not is_known and not messages["total"] and chat_id not in self._new:
+        row = next((chat for chat in chats if chat.id == chat_id), None)
+        if row is None and not messages["total"] and chat_id not in self._new:
             return await self._failed(_UNKNOWN_CHAT, title="Chat not found")
         return await self._page(
             "pages/chat.html",
             chat_id=chat_id,
-            title=next((chat.title for chat in chats if chat.id == chat_id), ""),
+            title=row.title if row else "",
             chat_groups=_groups(chats),
             panel=panel,
             versions=other_versions(document),
-            client=next((chat.client for chat in chats if chat.id == chat_id), ""),
+            client=row.client if row else "",
             has_guide=document.get("guide") is True and panel is not None,
             max_file_bytes=MAX_UPLOAD_BYTES,
             states=message_states(messages["window"].messages, panel, messages["compaction"]),
