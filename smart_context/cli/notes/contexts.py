@@ -27,6 +27,15 @@ LARGE_CHARACTERS = 400_000
 _NEW: dict[str, Any] = {"context_items": {"Folder/Note.md": True}, "context_opts": {}}
 
 
+def _name(_context: click.Context, _argument: click.Parameter, given: str) -> str:
+    if not given.strip():
+        raise click.BadParameter("expected the name of a context, found nothing")
+    return encodable(given)
+
+
+_key = click.argument("key", callback=_name)
+
+
 @click.group()
 def contexts() -> None:
     """List, show, build, edit and delete named contexts.
@@ -57,7 +66,7 @@ def list_(vault: Path | None, form: str) -> None:
 
 
 @contexts.command("show", short_help="Show the items and options of a context.")
-@click.argument("key")
+@_key
 @vault_option
 @json_format
 def show_(key: str, vault: Path | None, output: str) -> None:
@@ -125,7 +134,7 @@ def build(items: tuple[str, ...], **options: Any) -> None:
 
 
 @contexts.command(short_help="Change a context.")
-@click.argument("key")
+@_key
 @click.option("--add", multiple=True, metavar="ITEM", help="Add an item; repeat.")
 @click.option("--remove", multiple=True, metavar="ITEM", help="Remove an item; repeat.")
 @context_options
@@ -139,7 +148,7 @@ def edit(key: str, add: tuple[str, ...], remove: tuple[str, ...], **options: Any
     A missing context is created. Reset an option with, for example, --unset max_len.
     """
     found = _closed(options["vault"])
-    context = _get(found, key)
+    context = found.get(key)
     given = options_given(options)
     if not (add or remove or given or options["unset"]):
         _edit_by_hand(found, key, context)
@@ -157,7 +166,7 @@ def edit(key: str, add: tuple[str, ...], remove: tuple[str, ...], **options: Any
 
 
 @contexts.command()
-@click.argument("key")
+@_key
 @vault_option
 def delete(key: str, vault: Path | None) -> None:
     """Delete a named context, but not its notes."""
@@ -179,12 +188,8 @@ def _opened(vault: Path | None) -> Iterator[SmartContexts]:
         yield SmartContexts(index.root, None, read_memory_dir(index.root), index=index)
 
 
-def _get(found: SmartContexts, key: str) -> SmartContext | None:
-    return found.get(encodable(key))
-
-
 def _existing(found: SmartContexts, key: str) -> SmartContext:
-    context = _get(found, key)
+    context = found.get(key)
     if context is None:
         known = ", ".join(map(shown, found.keys()[:10]))
         raise CommandFailed(
@@ -200,7 +205,7 @@ def _wanted(found: SmartContexts, items: Sequence[str], options: dict[str, Any])
     listed = [encodable(item) for item in (*items, *named, *options["paths"])]
     if not listed:
         raise click.UsageError("Name a context, or the notes and folders to build one from.")
-    if len(listed) == 1 and items and (context := _get(found, items[0])):
+    if len(listed) == 1 and items and (context := found.get(listed[0])):
         return context
     return SmartContext(found, "", dict.fromkeys(listed, True), {})
 

@@ -205,6 +205,7 @@ def test_edit_by_options_changes_what_it_names_and_nothing_else(ask, stored):
         pytest.param(["edit", "k", "--remove", "x"], 1, "not listed", id="nothing to remove"),
         pytest.param(["edit", "k", "--unset", "x"], 1, "not set", id="nothing to unset"),
         pytest.param(["edit", "k" * 300, "--add", "x"], 2, "shorter", id="a name too long"),
+        pytest.param(["edit", " ", "--add", "x"], 2, "found nothing", id="a name without a letter"),
     ],
 )
 def test_what_can_not_be_done_says_why_and_changes_nothing(ask, stored, arguments, code, words):
@@ -214,6 +215,12 @@ def test_what_can_not_be_done_says_why_and_changes_nothing(ask, stored, argument
     assert (found, out) == (code, "")
     assert words in err
     assert stored("k") == before
+
+
+def test_a_name_that_is_no_unicode_is_found_again(ask):
+    assert ask("edit", "\udcff", "--add", "Plan")[0] == 0
+    assert ask("show", "\udcff")[0] == 0
+    assert ask("delete", "\udcff")[0] == 0
 
 
 def test_a_damaged_context_says_where_it_is(ask, vault):
