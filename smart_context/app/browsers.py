@@ -8,7 +8,7 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from smart_context.base.environment import environment, user_folder
+from smart_context.base.environment import user_folder
 from smart_context.base.errors import CommandFailed
 from smart_context.web.gate.access import link_digest, start_link
 from smart_context.web.gate.door import OPEN_PATH
@@ -39,7 +39,7 @@ class NewLink:
 
 def session_file() -> SessionFile:
     """The record of sessions."""
-    return sessions_in(user_folder(environment(), Path.home()))
+    return sessions_in(user_folder())
 
 
 def live_sessions() -> dict[str, BrowserSession]:

@@ -1,16 +1,14 @@
 """Where the keys of the API's clients are kept, and at which address a server takes them."""
 
-from pathlib import Path
-
 from smart_context.app.browsers import session_file
-from smart_context.base.environment import environment, user_folder
+from smart_context.base.environment import user_folder
 from smart_context.gateway.connecting import DEFAULT_BASE_URL
 from smart_context.web.gate.client_keys import KeyFile
 
 
 def key_file() -> KeyFile:
     """The keys of this user."""
-    return KeyFile(user_folder(environment(), Path.home()))
+    return KeyFile(user_folder())
 
 
 def base_url() -> str:

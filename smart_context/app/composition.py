@@ -78,7 +78,7 @@ def read_user() -> UserConfig:
     Raises:
         ConfigInvalid: With every fault.
     """
-    return read_user_config(_user_folder())
+    return read_user_config(user_folder())
 
 
 def open_store(root: Path) -> ChatStore:
@@ -179,17 +179,13 @@ def trust_of(root: Path) -> VaultTrust:
 
 def trust_record() -> TrustRecord:
     """The record of what the user trusts."""
-    return TrustRecord(_user_folder() / RECORD_NAME)
+    return TrustRecord(user_folder() / RECORD_NAME)
 
 
 def settings_files(root: Path) -> tuple[Path, ...]:
     """The files with the settings and the trust of the vault at `root`; any may be missing."""
-    folder = _user_folder()
+    folder = user_folder()
     return root / CONFIG_NAME, folder / USER_CONFIG_NAME, folder / RECORD_NAME
-
-
-def _user_folder() -> Path:
-    return user_folder(environment(), Path.home())
 
 
 def _children() -> Children:

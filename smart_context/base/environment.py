@@ -10,11 +10,17 @@ def environment() -> Mapping[str, str]:
     return dict(os.environ)  # noqa: TID251 - this is the place that the rule points to
 
 
-def user_folder(environ: Mapping[str, str], home: Path) -> Path:
-    """The folder of the user's own settings for all vaults; may not exist."""
-    configured = environ.get("XDG_CONFIG_HOME") or environ.get("APPDATA") or ""
-    folder = Path(configured) if Path(configured).is_absolute() else home / ".config"
-    return folder / "smart-context"
+def user_folder(environ: Mapping[str, str] | None = None, home: Path | None = None) -> Path:
+    """The folder of the user's own settings for all vaults; may not exist.
+
+    Args:
+        environ: The environment variables; by default those of this process.
+        home: The user's home folder; by default that of who runs this process.
+    """
+    environ = environment() if environ is None else environ
+    configured = Path(environ.get("XDG_CONFIG_HOME") or environ.get("APPDATA") or "")
+    settings = configured if configured.is_absolute() else (home or Path.home()) / ".config"
+    return settings / "smart-context"
 
 
 def refuse_onnxruntime_telemetry() -> None:

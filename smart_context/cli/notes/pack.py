@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from smart_context.base.environment import environment, user_folder
+from smart_context.base.environment import user_folder
 from smart_context.base.errors import CommandFailed
 from smart_context.base.text.names import shown
 from smart_context.cli.notes.pack_account import (
@@ -209,7 +209,7 @@ def _planned(request: PackRequest) -> PackPlan:
 
 
 def _user_roles() -> Path:
-    folder = user_folder(environment(), Path.home())
+    folder = user_folder()
     if not (folder / "config.toml").exists():
         return folder / "roles"
     from smart_context.base.config import read_user_config  # noqa: PLC0415  16 ms, and few have one
