@@ -37,6 +37,7 @@ ALLOWED = {
     "cli/notes/context_options.py": "a file that the user names on the command line",
     "cli/chats/evaluate.py": "a temporary folder",
     "cli/notes/pack.py": "files that the user names on the command line",
+    "cli/terminal/output.py": "a device or a pipe that the user names on the command line",
     "cli/server/plugins.py": "makes a plugin's folder where the user says",
     "cli/server/serve.py": "copies the demonstration's vault; opens the browser",
     "cli/server/setup.py": "makes a vault where the user says",
