@@ -142,7 +142,12 @@ def _read_notes(root: Path, memory: Path) -> list[str]:
         VaultPassages(index).find("What is this about?", 5)
     finally:
         index.close()
-    return [f"an index of {len(paths)} files", f"{built + 1} contexts", "a search for passages"]
+    count, more = len(paths), built + 1
+    return [
+        f"an index of {count} file{'' if count == 1 else 's'}",
+        f"{more} context{'' if more == 1 else 's'}",
+        "a search for passages",
+    ]
 
 
 async def _preview_turns(root: Path) -> list[str]:
@@ -157,4 +162,4 @@ async def _preview_turns(root: Path) -> list[str]:
                 shown += 1
             except SmartContextError:
                 continue  # the plugin is off, or the chat damaged: other findings say so
-    return [f"the preview of a turn in {shown} chats"]
+    return [f"the preview of a turn in {shown} chat{'' if shown == 1 else 's'}"]
