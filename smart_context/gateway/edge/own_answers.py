@@ -17,7 +17,7 @@ from smart_context.gateway.edge.models import EMBEDDED
 from smart_context.gateway.edge.presence import Presence, Unwanted
 from smart_context.gateway.requests.response_items import response_units
 from smart_context.gateway.requests.units import chat_units
-from smart_context.gateway.turns.exchange import Exchange
+from smart_context.gateway.turns.exchange import Exchange, Headers, answer_headers
 from smart_context.gateway.turns.incoming import Incoming
 from smart_context.gateway.turns.outcome import Outcome, finished
 from smart_context.host.commands.registry import Caller
@@ -26,8 +26,6 @@ from smart_context.host.host import Host
 from smart_context.host.turn import Turn
 from smart_context.llm.models import PromptMessage, Usage
 from smart_context.llm.tokens import count_tokens
-
-Headers = list[tuple[bytes, bytes]]
 
 
 class OwnAnswers:
@@ -162,11 +160,9 @@ class _BegunTurn:
             self._turn = turn
 
     def headers(self) -> Headers:
-        """Headers of the answer: chat, turn, messages received and messages sent."""
-        headers = {"chat": self._chat_id, "in": str(self._came)}
-        if self._turn is not None:
-            headers |= {"receipt": self._turn.id, "out": str(len(self._turn.sent))}
-        return [(f"x-smart-context-{name}".encode(), v.encode()) for name, v in headers.items()]
+        """Headers of the answer; see `answer_headers`."""
+        sent = "" if self._turn is None else str(len(self._turn.sent))
+        return answer_headers(self._chat_id, self._turn, self._came, sent)
 
 
 def _rest(answer: Message | None, said: str) -> str:

@@ -29,6 +29,8 @@ from smart_context.host.request.request import Request
 from smart_context.host.turn import Turn
 from smart_context.host.turns.pipeline import Pipeline
 
+Headers = list[tuple[bytes, bytes]]
+
 _ASIDE_TEXT = "An aside of the client."
 
 _FIRST_S = 0.01
@@ -161,15 +163,10 @@ class Exchange:
         if self._news is not None:
             self._news.begin()
 
-    def headers(self) -> list[tuple[bytes, bytes]]:
-        """Headers of the answer: chat, turn, messages received and messages sent."""
-        values = {
-            "x-smart-context-chat": self._chat.id if self._chat else "",
-            "x-smart-context-receipt": self.turn.id if self.turn else "",
-            "x-smart-context-in": str(self._incoming.item_count),
-            "x-smart-context-out": str(self._out),
-        }
-        return [(name.encode(), value.encode()) for name, value in values.items() if value]
+    def headers(self) -> Headers:
+        """Headers of the answer; see `answer_headers`."""
+        chat_id = self._chat.id if self._chat else ""
+        return answer_headers(chat_id, self.turn, self._incoming.item_count, str(self._out))
 
     def arrived(self, text: str) -> None:
         """Send new text of the answer to pages."""
@@ -276,3 +273,17 @@ class Exchange:
         except SmartContextError as error:
             _logger.warning("chat %s: the answer is not saved: %s", turn.chat_id, error)
             turn.error = turn.error or f"The answer could not be saved: {error}"
+
+
+def answer_headers(chat_id: str, turn: Turn | None, received: int, sent: str) -> Headers:
+    """Headers of an answer: its chat and turn, and how many messages were received and sent.
+
+    What is empty is left out.
+    """
+    values = {
+        "chat": chat_id,
+        "receipt": turn.id if turn else "",
+        "in": str(received),
+        "out": sent,
+    }
+    return [(f"x-smart-context-{k}".encode(), v.encode()) for k, v in values.items() if v]
