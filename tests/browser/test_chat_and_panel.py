@@ -1,12 +1,14 @@
 """What a user does: pick bubbles, see what is in context, send, and get just that sent."""
 
 import json
+import re
+import threading
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.steps import asked, bubble, lit, open_chat, pick, send, status
-from tests.fake_openai import failure
+from tests.fake_openai import EMBEDDINGS, Reply, failure
 from tests.product.test_filter_over_the_wire import MIXED, TOPICS
 from tests.serving import TOKEN, lasting_port
 from tests.vaults import about, write_chat
@@ -80,6 +82,16 @@ def test_the_keyboard_does_it_all(new_page, server):
     expect(bubble(page, "cats sleep")).not_to_be_checked()
 
 
+def test_a_choice_that_takes_long_says_so_instead_of_an_old_count(new_page, server, endpoint):
+    page = open_chat(new_page, server)
+    gate = threading.Event()
+    endpoint.reply_with(Reply(gate=gate), path=EMBEDDINGS)
+    pick(page, "cats sleep")
+    expect(status(page)).to_have_text("Choosing messages…")
+    gate.set()
+    expect(status(page)).to_have_text("3 of 6 messages in context")
+
+
 def test_nothing_that_matches_is_said(new_page, server):
     page = open_chat(new_page, server)
     server.ask("smart_context.set_filter", chat_id="mixed", topics=["quantum physics"])
@@ -103,7 +115,7 @@ def test_two_tabs_stay_in_step(new_page, server):
     first, second = open_chat(new_page, server), open_chat(new_page, server)
     pick(first, "boats sail")
     expect(bubble(second, "boats sail")).to_be_checked()
-    expect(status(first)).not_to_have_text("All messages in context")
+    expect(status(first)).to_have_text(re.compile("^[0-9] of 6 messages in context"))
     expect(status(second)).to_have_text(status(first).inner_text())
     send(second, "from the second tab")
     expect(first.locator(".message").last).to_contain_text("You said: from the second tab")

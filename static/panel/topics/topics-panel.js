@@ -4,6 +4,7 @@
 import { bubblesOf, inputOf, showCloud } from "../../cloud/cloud-view.js";
 import { messagesCounted, reasonOf } from "../../lib/text.js";
 import { inside, isFiltered, NOTHING_KNOWN, withNews } from "../../cloud/topic-state.js";
+import { Waiting } from "./waiting.js";
 
 export class TopicsPanel {
   #root;
@@ -13,7 +14,7 @@ export class TopicsPanel {
   state = NOTHING_KNOWN;
   /** The newest wish of this page; an answer to an older one is not shown. */
   #wish = 0;
-  #unanswered = 0;
+  #waiting;
   /** How many events were shown: an answer that one of them overtook may be older than it. */
   #heard = 0;
 
@@ -23,6 +24,7 @@ export class TopicsPanel {
    */
   constructor(root, wire) {
     this.#root = root;
+    this.#waiting = new Waiting(root);
     this.#wire = wire;
     this.#chatId = root.dataset.chatId ?? "";
   }
@@ -52,7 +54,7 @@ export class TopicsPanel {
       if (news.active_topics?.length && !news.message_ids) {
         Object.assign(news, await this.#call("release", { message_ids: [] }));
       }
-      if (wish !== this.#wish || this.#unanswered) return;
+      if (wish !== this.#wish || this.#waiting.isOn) return;
       if (heard === this.#heard) this.#apply(news);
       else await this.refresh();
     } catch (error) {
@@ -84,8 +86,7 @@ export class TopicsPanel {
    */
   async #change(command, params, hoped) {
     const wish = ++this.#wish;
-    this.#unanswered += 1;
-    this.#root.toggleAttribute("data-waiting", true);
+    this.#waiting.begin();
     const before = this.state;
     this.state = { ...withNews(this.state, hoped), messageIds: before.messageIds };
     showCloud(this.#root, this.state);
@@ -98,15 +99,14 @@ export class TopicsPanel {
         this.#apply({ reason: reasonOf(error) });
       }
     } finally {
-      this.#unanswered -= 1;
-      this.#root.toggleAttribute("data-waiting", this.#unanswered > 0);
+      this.#waiting.end();
     }
   }
 
   /** @param {Record<string, any>} news */
   #hear(news) {
     // While our own wish is on its way, what it is answered with is newer than this.
-    if (this.#unanswered && news.active_topics) return;
+    if (this.#waiting.isOn && news.active_topics) return;
     this.#heard += 1;
     this.#apply(news);
     if (news.active_topics && news.embedding_search === undefined) this.refresh();
