@@ -25,7 +25,7 @@ def peak_bytes(pid):
 def worked_ticks(pid):
     """How much processor time a process has used, in hundredths of a second."""
     stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii")
-    return int(stat.rpartition(")")[2].split()[11])
+    return sum(map(int, stat.rpartition(")")[2].split()[11:13]))
 
 
 def has_ended(pid):
