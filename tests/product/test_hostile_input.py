@@ -11,12 +11,11 @@ import pytest
 
 from tests import hostile_files
 from tests.patience import PATIENCE_S
-from tests.product.promptness import assert_answers_others
+from tests.product.promptness import PAUSE_S, assert_answers_others
 from tests.serving import serving
 from tests.system_processes import children, has_ended, peak_bytes, worked_ticks
 from tests.vaults import write_chat
 
-PROBING_PAUSE_S = 0.02
 MAX_MEMORY_BYTES = 512 << 20
 STOPPED_WITHIN_S = 5
 
@@ -94,7 +93,7 @@ def under_way(server, request):
     asking.start()
     while not (busy := [pid for pid in before if worked_ticks(pid) > before[pid] + 4]):
         assert asking.is_alive(), told
-        asking.join(PROBING_PAUSE_S)
+        asking.join(PAUSE_S)
     try:
         yield busy[0]
     finally:
