@@ -8,8 +8,8 @@ from smart_context.base.errors import ModelFailed, SmartContextError
 from smart_context.chat.messages import Message
 from smart_context.llm.models import ChatModel
 from smart_context.topics.clusters.keywords import keywords_of
-from smart_context.topics.prompt import extraction_prompt
-from smart_context.topics.reply import ReplyUnusable, parsed_reply
+from smart_context.topics.prompting.prompt import extraction_prompt
+from smart_context.topics.prompting.reply import ReplyUnusable, parsed_reply
 from smart_context.topics.values import Extraction, Topic
 
 MAX_PROMPT_TOKENS = 24_000

@@ -31,7 +31,7 @@ from smart_context.topics.naming.labels import clean_label
 from smart_context.topics.naming.unspaced import unspaced_phrases
 from smart_context.topics.naming.words.languages import grammar_of
 from smart_context.topics.naming.words.tokens import plain_text, tokens_of
-from smart_context.topics.reply import ReplyUnusable, parsed_reply
+from smart_context.topics.prompting.reply import ReplyUnusable, parsed_reply
 from smart_context.topics.standing.personal import is_personal
 from smart_context.topics.standing.standing import is_standing
 from smart_context.topics.stored import from_assignments

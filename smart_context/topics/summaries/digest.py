@@ -15,8 +15,8 @@ from smart_context.base.errors import ModelFailed
 from smart_context.chat.messages import Message
 from smart_context.llm.models import ChatModel
 from smart_context.llm.tokens import beginning
-from smart_context.topics.prompt import described
-from smart_context.topics.shortening import (
+from smart_context.topics.prompting.prompt import described
+from smart_context.topics.prompting.shortening import (
     LINE_TOKENS,
     cut,
     most_characters,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from smart_context.chat.messages import Message
 from smart_context.llm.models import PromptMessage
-from smart_context.topics.shortening import (
+from smart_context.topics.prompting.shortening import (
     LINE_TOKENS,
     cut,
     most_characters,

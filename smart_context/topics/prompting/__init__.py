@@ -1,0 +1,1 @@
+"""What a model is asked about a chat, and what it replies."""
