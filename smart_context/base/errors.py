@@ -12,6 +12,7 @@ SmartContextError
  ├─ UnknownCommand       no command of that name
  ├─ InvalidParams        a command was called with wrong parameters
  ├─ CommandFailed        a command could not do what was asked
+ │   ├─ ChatBusy         a chat that is being answered takes no other turn
  │   └─ OwnerStopped     a plugin was stopped, or restarted, while it worked
  ├─ NameTaken            a name (command, panel) that somebody else registered
  └─ TrustRequired        a part of a vault that is not trusted, or can't be
@@ -108,6 +109,10 @@ class InvalidParams(SmartContextError):
 
 class CommandFailed(SmartContextError):
     """A command was understood but could not do what was asked."""
+
+
+class ChatBusy(CommandFailed):
+    """The chat is being answered; it takes the next turn when that is over."""
 
 
 class OwnerStopped(CommandFailed, RuntimeError):

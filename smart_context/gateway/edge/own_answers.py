@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.types import Send
 
-from smart_context.base.errors import ChatIdInvalid, ModelFailed, SmartContextError
+from smart_context.base.errors import ChatBusy, ChatIdInvalid, ModelFailed, SmartContextError
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message
 from smart_context.gateway.answers.gathered import Gathered
@@ -79,7 +79,8 @@ class OwnAnswers:
         """Run a turn in a chat of the vault, with the vault's own history.
 
         Raises:
-            GatewayError: If there is no such chat, or the request has no question.
+            GatewayError: If there is no such chat, it is being answered, or the request has no
+                question.
         """
         name = incoming.model.partition(":")[2]
         chat_id = await self._known(name)
@@ -99,6 +100,8 @@ class OwnAnswers:
         except Unwanted:
             await self._host.turns.stop(chat_id)
             raise
+        except ChatBusy as error:
+            raise GatewayError(429, str(error)) from None
         except SmartContextError as error:
             raise GatewayError(502, str(error)) from None
         finally:

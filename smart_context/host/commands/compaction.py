@@ -7,7 +7,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
-from smart_context.base.errors import CommandFailed, SmartContextError
+from smart_context.base.errors import ChatBusy, CommandFailed, SmartContextError
 from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.compaction import (
     Kind,
@@ -186,7 +186,7 @@ class Compactions:
     def _unanswered(self, chat_id: str) -> ChatId:
         checked = check_chat_id(chat_id)
         if self._turns.under_way(checked) is not None:
-            raise CommandFailed("this chat is still being answered; stop that first, or wait")
+            raise ChatBusy("this chat is still being answered; stop that first, or wait")
         return checked
 
 

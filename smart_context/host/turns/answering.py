@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from smart_context.base.errors import CommandFailed, ModelFailed, SmartContextError
+from smart_context.base.errors import ChatBusy, CommandFailed, ModelFailed, SmartContextError
 from smart_context.base.threads import to_end
 from smart_context.base.values import JsonObject
 from smart_context.chat.answers.claim import AnswerClaimed
@@ -252,11 +252,11 @@ async def _claimed(journal: AnswerJournal) -> Arrived | None:
     """Claim the chat's next answer; returns what a killed process left of its own.
 
     Raises:
-        CommandFailed: If another process is answering.
+        ChatBusy: If another process is answering.
     """
     try:
         return await to_end(journal.claim)
     except AnswerClaimed:
-        raise CommandFailed(
+        raise ChatBusy(
             "this chat is being answered by another server; wait for it, or stop it there"
         ) from None

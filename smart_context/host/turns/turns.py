@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from smart_context.base.errors import CommandFailed
+from smart_context.base.errors import ChatBusy
 from smart_context.base.values import JsonObject
 from smart_context.chat.documents.parts import Since, whole
 from smart_context.chat.messages import ChatId, Message, MessageId
@@ -78,11 +78,11 @@ class Turns:
             The ids of question and answer, when the turn is over and saved.
 
         Raises:
-            CommandFailed: If the chat has a turn already.
+            ChatBusy: If the chat has a turn already.
             SmartContextError: Why the turn failed; what arrived is saved.
         """
         if chat_id in self._under_way:
-            raise CommandFailed("this chat is still being answered; stop that first, or wait")
+            raise ChatBusy("this chat is still being answered; stop that first, or wait")
         answering = Answering(self._parts, chat_id, ask, since=since, streaming=streaming)
         task = self._parts.tasks.spawn(self._run(answering))
         self._under_way[chat_id] = (answering, task)

@@ -317,6 +317,23 @@ def test_an_answer_in_a_chat_of_the_vault_names_its_receipt(client, server, prov
     assert server.ask("smart_context.receipt", chat_id="receipts", turn=turn)["turn"] == turn
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_chat_of_the_vault_that_is_being_answered_is_to_be_asked_later(
+    client, server, provider, stream
+):
+    server.ask("memory.save_chat", chat_id="busy", data={"messages": [{"id": "a", **user("x")}]})
+    gate = threading.Event()
+    provider.reply_with(held("one two", gate, after=1))
+    with server.connect() as page:
+        answered = page.start("chat.send", chat_id="busy", message="First", stream=True)
+        page.wait_for("chat.token", chat_id="busy")
+        refused = client.chat(user("Second"), model="chat:busy", stream=stream)
+        gate.set()
+        assert "result" in answered()
+    assert (refused.status, refused.json["error"]["type"]) == (429, "rate_limit_error")
+    assert "still being answered" in refused.json["error"]["message"]
+
+
 @pytest.mark.parametrize("content", ["", " ", None, [], [{"type": "text"}]])
 def test_a_chat_of_the_vault_is_not_asked_nothing(client, server, content):
     server.ask("memory.save_chat", chat_id="mute", data={"messages": [{"id": "a", **user("x")}]})
