@@ -88,7 +88,12 @@ def test_a_choice_that_takes_long_says_so_instead_of_an_old_count(new_page, serv
     endpoint.reply_with(Reply(gate=gate), path=EMBEDDINGS)
     pick(page, "cats sleep")
     expect(status(page)).to_have_text("Choosing messages…")
-    gate.set()
+    with server.connect() as other:
+        deleted = other.start("smart_context.delete_topic", chat_id="mixed", label="boats sail")
+        expect(bubble(page, "boats sail")).to_have_count(0)
+        expect(status(page)).to_have_text("Choosing messages…")
+        gate.set()
+        assert "result" in deleted()
     expect(status(page)).to_have_text("3 of 6 messages in context")
 
 

@@ -123,8 +123,7 @@ export class TopicsPanel {
     const similarity = /** @type {HTMLInputElement} */ (this.#find("[data-panel=similarity]"));
     similarity.checked = state.isOn;
     this.#find(".switch-row").title = state.isOn ? "Picked topics decide what is sent" : "Off: everything is sent";
-    const line = this.#find(".status");
-    if (state.status && line.textContent !== state.status) line.textContent = state.status;
+    if (state.status) this.#waiting.tell(state.status);
     this.#root.toggleAttribute("data-filtered", isFiltered(state));
     this.#showReason(state.reason);
     this.#tellPage();

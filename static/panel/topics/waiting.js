@@ -1,5 +1,5 @@
 // @ts-check
-/** Shows that choices are on their way to the server, and says so if they take long. */
+/** The panel's status line; it says so if a choice that is on its way to the server takes long. */
 
 const PATIENCE_MS = 400;
 const TAKES_LONG = "Choosing messages…";
@@ -9,13 +9,15 @@ export class Waiting {
   #line;
   #count = 0;
   #late = 0;
-  /** What the line said before. */
-  #former = "";
+  #isLate = false;
+  /** What the line says while nothing takes long. */
+  #status;
 
   /** @param {HTMLElement} root  The `.topics` element. */
   constructor(root) {
     this.#root = root;
     this.#line = /** @type {HTMLElement} */ (root.querySelector(".status"));
+    this.#status = this.#line.textContent ?? "";
   }
 
   /** Whether something is on its way. */
@@ -26,8 +28,7 @@ export class Waiting {
   begin() {
     this.#count += 1;
     this.#root.toggleAttribute("data-waiting", true);
-    // An old count would be untrue: it is not what a message sent now would have with it.
-    this.#late ||= window.setTimeout(() => this.#say(), PATIENCE_MS);
+    this.#late ||= window.setTimeout(() => this.#say(true), PATIENCE_MS);
   }
 
   end() {
@@ -36,11 +37,20 @@ export class Waiting {
     window.clearTimeout(this.#late);
     this.#late = 0;
     this.#root.toggleAttribute("data-waiting", false);
-    if (this.#line.textContent === TAKES_LONG) this.#line.textContent = this.#former;
+    this.#say(false);
   }
 
-  #say() {
-    this.#former = this.#line.textContent ?? "";
-    this.#line.textContent = TAKES_LONG;
+  /** Says this, at once or when what is on its way has come. @param {string} status */
+  tell(status) {
+    this.#status = status;
+    this.#say(this.#isLate);
+  }
+
+  /** @param {boolean} isLate */
+  #say(isLate) {
+    this.#isLate = isLate;
+    // An old count would be untrue: it is not what a message sent now would have with it.
+    const text = isLate ? TAKES_LONG : this.#status;
+    if (this.#line.textContent !== text) this.#line.textContent = text;
   }
 }
