@@ -11,6 +11,7 @@ from smart_context.base.config import EndpointSettings, VaultConfig
 from smart_context.base.disk.files import open_file
 from smart_context.base.disk.folders import names_inside
 from smart_context.base.errors import ConfigInvalid, ModelFailed, SmartContextError
+from smart_context.base.text.counts import counted
 from smart_context.llm.models import ChatModel, Embedder
 from smart_context.vault.guarded.walk import cut_words, file_stamps
 from smart_context.vault.trust.views import STATE_WORDS, review_view
@@ -179,7 +180,7 @@ async def _chats(config: VaultConfig) -> AsyncIterator[Finding]:
             except OSError as error:
                 yield Finding(what="chats", state="failed", found=f"{summary.id}: {error}")
     count = len(summaries)
-    yield Finding(what="chats", state="ok", found=f"{count} chat{'' if count == 1 else 's'}")
+    yield Finding(what="chats", state="ok", found=counted(count, "chat"))
     for name in damaged:
         yield Finding(
             what="chats",

@@ -13,6 +13,7 @@ from pathlib import Path
 from smart_context.app.composition import open_store, read_vault, running_host
 from smart_context.app.examination import Finding
 from smart_context.base.errors import SmartContextError
+from smart_context.base.text.counts import counted
 from smart_context.contexts import SmartContexts
 from smart_context.host.commands.registry import Caller
 from smart_context.vault import survey
@@ -142,10 +143,9 @@ def _read_notes(root: Path, memory: Path) -> list[str]:
         VaultPassages(index).find("What is this about?", 5)
     finally:
         index.close()
-    count, more = len(paths), built + 1
     return [
-        f"an index of {count} file{'' if count == 1 else 's'}",
-        f"{more} context{'' if more == 1 else 's'}",
+        f"an index of {counted(len(paths), 'file')}",
+        counted(built + 1, "context"),
         "a search for passages",
     ]
 
@@ -162,4 +162,4 @@ async def _preview_turns(root: Path) -> list[str]:
                 shown += 1
             except SmartContextError:
                 continue  # the plugin is off, or the chat damaged: other findings say so
-    return [f"the preview of a turn in {shown} chat{'' if shown == 1 else 's'}"]
+    return [f"the preview of a turn in {counted(shown, 'chat')}"]

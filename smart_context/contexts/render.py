@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from smart_context.base.text.counts import counted
 from smart_context.contexts.options import ContextOptions, Template
 from smart_context.contexts.snapshot import Snapshot
 
@@ -102,7 +103,7 @@ def time_ago(seconds: float) -> str:
     for unit, length in _UNITS:
         count = int(seconds // length)
         if count >= 1:
-            return f"{count} {unit}{'s' if count > 1 else ''} ago"
+            return f"{counted(count, unit)} ago"
     return "just now"
 
 

@@ -9,6 +9,7 @@ import click
 
 from smart_context.app.composition import open_store
 from smart_context.base.errors import CommandFailed
+from smart_context.base.text.counts import counted
 from smart_context.base.text.names import one_line, shown
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.messages import ChatId, messages_of
@@ -117,7 +118,7 @@ def import_(file: Path, chat_id: str | None, vault: Path | None) -> None:
     chosen = check_chat_id(chat_id) if chat_id else new_chat_id()
     asyncio.run(_store_new(store, chosen, document))
     count = len(document["messages"])
-    say(f"Imported {count} message{'' if count == 1 else 's'} as chat {chosen}.")
+    say(f"Imported {counted(count, 'message')} as chat {chosen}.")
 
 
 def as_markdown(document: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from smart_context.base.text.counts import counted
 from smart_context.base.text.names import shown
 from smart_context.cli.terminal.output import table
 from smart_context.contexts import Compiled, ContextOptions, Snapshot
@@ -73,7 +74,7 @@ def remarks_on(account: dict[str, Any]) -> list[str]:
             ]
         ),
         *(
-            f"excluded: {count} section{'' if count == 1 else 's'} headed {shown(pattern)!r}"
+            f"excluded: {counted(count, 'section')} headed '{shown(pattern)}'"
             for pattern, count in account["excluded_headings"].items()
         ),
     ]
@@ -85,7 +86,7 @@ def sum_of(account: dict[str, Any]) -> str:
     limit = f" of {account['max_len']:,}" if account["max_len"] else ""
     left = f", {out:,} skipped" if out else ""
     return (
-        f"{count:,} item{'' if count == 1 else 's'}{left} · "
+        f"{counted(count, 'item')}{left} · "
         f"{account['characters']:,}{limit} characters · {account['tokens']:,} tokens"
     )
 

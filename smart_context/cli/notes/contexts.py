@@ -11,6 +11,7 @@ import click
 
 from smart_context.base.config import read_memory_dir
 from smart_context.base.errors import CommandFailed, StoreFailed
+from smart_context.base.text.counts import counted
 from smart_context.base.text.names import encodable, one_line, shown
 from smart_context.cli.notes.context_options import context_options, options_given
 from smart_context.cli.notes.notes import found_as_link, opened_index
@@ -156,12 +157,12 @@ def edit(key: str, add: tuple[str, ...], remove: tuple[str, ...], **options: Any
     items = dict(context.context_items) if context else {}
     for item in remove:
         if items.pop(item, None) is None:
-            raise CommandFailed(f"{shown(item)!r} is not listed in {shown(key)!r}.")
+            raise CommandFailed(f"'{shown(item)}' is not listed in '{shown(key)}'.")
     items |= dict.fromkeys(add, True)
     opts = {**(context.context_opts if context else {}), **given}
     for name in options["unset"]:
         if opts.pop(name.replace("-", "_"), None) is None:
-            raise CommandFailed(f"The option {name!r} is not set in {shown(key)!r}.")
+            raise CommandFailed(f"The option {name!r} is not set in '{shown(key)}'.")
     _store(found, key, items, opts)
 
 
@@ -193,7 +194,7 @@ def _existing(found: SmartContexts, key: str) -> SmartContext:
     if context is None:
         known = ", ".join(map(shown, found.keys()[:10]))
         raise CommandFailed(
-            f"There is no context {shown(key)!r} in this vault."
+            f"There is no context '{shown(key)}' in this vault."
             + (f" There are: {known}." if known else " Make it with: contexts edit NAME")
         )
     return context
@@ -270,7 +271,7 @@ def _store(
     except (TypeError, ValueError) as error:
         raise BadUsage(str(error)) from error
     count = len(context.context_items)
-    say(f"Stored {shown(key)}: {count} item{'' if count == 1 else 's'}.", err=True)
+    say(f"Stored {shown(key)}: {counted(count, 'item')}.", err=True)
 
 
 def _deliver(text: str, account: dict[str, Any], options: dict[str, Any]) -> None:

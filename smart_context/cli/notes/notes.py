@@ -107,11 +107,11 @@ def found_as_link(index: VaultIndex, name: str) -> str:
     """
     found = index.names.resolve(name, "")
     if not found.path:
-        raise CommandFailed(f"There is no note {shown(name)!r} in this vault.{_near(index, name)}")
+        raise CommandFailed(f"There is no note '{shown(name)}' in this vault.{_near(index, name)}")
     if found.candidates:
         others = ", ".join(shown(other) for other in found.candidates[1 : _MAX_NAMED + 1])
         say(
-            f"{shown(name)!r} was read as {shown(found.path)}; it could also mean {others}. "
+            f"'{shown(name)}' was read as {shown(found.path)}; it could also mean {others}. "
             "Use path= to name one exactly.",
             err=True,
         )
@@ -122,7 +122,7 @@ def _exact(index: VaultIndex, path: str) -> str:
     plain = confine(index.root, path).relative_to(index.root).as_posix()
     if plain in set(index.names.all()):
         return plain
-    raise CommandFailed(f"There is no file {shown(path)!r} in this vault.{_near(index, path)}")
+    raise CommandFailed(f"There is no file '{shown(path)}' in this vault.{_near(index, path)}")
 
 
 def _near(index: VaultIndex, name: str) -> str:

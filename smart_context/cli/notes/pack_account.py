@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from smart_context.base.text.counts import counted
 from smart_context.base.text.names import encodable, one_line, shown
 from smart_context.cli.terminal.output import table
 from smart_context.packing.plan import PackPlan
@@ -84,7 +85,7 @@ def as_document(plan: PackPlan, *, with_tree: bool = False) -> dict[str, Any]:
 
 def check_as_text(name: str, found: "Freshness", count: int) -> str:
     """The state of a stored prompt: up to date, or what has changed."""
-    files = "1 file" if count == 1 else f"{count} files"
+    files = counted(count, "file")
     if not found.is_stale:
         told = f"{shown(name)} is up to date ({files})."
     else:
@@ -148,5 +149,5 @@ def _named(lines: Sequence[str]) -> list[str]:
 def _sum(plan: PackPlan) -> str:
     budget = "" if plan.token_budget == NO_BUDGET else f" of {plan.token_budget}"
     count = sum(1 for _ in plan.kept_texts())
-    files = "1 file" if count == 1 else f"{count} files"
+    files = counted(count, "file")
     return f"{plan.tokens}{budget} tokens, {files}"

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from smart_context.base.text.counts import counted
 from smart_context.base.text.names import shown
 from smart_context.cli.terminal.failures import BadUsage
 from smart_context.cli.terminal.output import json_format, say, show, table
@@ -52,7 +53,7 @@ def end(ids: tuple[str, ...], wants_all: bool) -> None:
     if bool(ids) == wants_all:
         raise BadUsage("Name the sessions to end, or give --all; see: smart-context sessions list")
     count = end_sessions(None if wants_all else ids)
-    say(f"Ended {count} session{'' if count == 1 else 's'}.")
+    say(f"Ended {counted(count, 'session')}.")
 
 
 @sessions.command()

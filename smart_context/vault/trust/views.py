@@ -6,6 +6,7 @@ All names come from the vault, so each is escaped to one harmless line.
 from collections.abc import Sequence
 from pathlib import Path
 
+from smart_context.base.text.counts import counted
 from smart_context.base.text.names import shown
 from smart_context.base.values import JsonObject
 from smart_context.vault.trust.files import TEMPLATES_FOLDER
@@ -56,11 +57,14 @@ def _things(part: Part) -> list[tuple[int, str]]:
     if part.pin.kind == "git":
         return [(1, "git")]
     if part.pin.kind == "plugins":
-        return [_counted(len(part.used_for), "plugin")]
+        return [_amount(len(part.used_for), "plugin")]
     if part.pin.kind == "roles":
         names = [*(part.files.files if part.files else ()), *part.refused]
         templates = sum(name.startswith(TEMPLATES_FOLDER) for name in names)
-        return [_counted(len(names) - templates, "role"), _counted(templates, "template")]
+        return [
+            _amount(len(names) - templates, "role"),
+            _amount(templates, "template"),
+        ]
     return []
 
 
@@ -120,8 +124,8 @@ def _whole(name: object) -> str:
     return shown(name, limit=None)
 
 
-def _counted(count: int, word: str) -> tuple[int, str]:
-    return count, f"{count} {word}{'' if count == 1 else 's'}"
+def _amount(count: int, word: str) -> tuple[int, str]:
+    return count, counted(count, word)
 
 
 def _joined(things: Sequence[str]) -> str:
