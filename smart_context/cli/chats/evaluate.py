@@ -3,6 +3,7 @@
 import asyncio
 import sys
 import tempfile
+from itertools import filterfalse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -121,7 +122,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
 
     chosen = next((known for known in KINDS if known == kind), None)
     read: list[Read] = []
-    for path in filter(_is_no_side_car, files):
+    for path in filterfalse(_is_side_car, files):
         found, dialogues = read_dialogues(path, chosen)
         read += as_chats(path.name, found, part_of(dialogues, part)[:limit])
     settings = FilterSettings.from_mapping({"similarity_threshold": threshold, "relevance": mode})
@@ -207,10 +208,10 @@ def _note_restriction(config: VaultConfig) -> None:
         )
 
 
-def _is_no_side_car(path: Path) -> bool:
-    """False for the files next to a chat, which begin with its name: `.memory/*.json` works."""
-    chat = path.name.partition(".")[0]
-    return path.name == f"{chat}.json" or not path.with_name(f"{chat}.json").is_file()
+def _is_side_car(path: Path) -> bool:
+    """Whether it is a file next to a chat, as `.memory/*.json` matches both."""
+    chat = path.with_name(path.name.partition(".")[0] + ".json")
+    return path.name != chat.name and chat.is_file()
 
 
 def _cache_folder() -> Path:

@@ -10,9 +10,9 @@ from smart_context.gateway.answers.gathered import Gathered
 from smart_context.gateway.edge.errors import GatewayError, with_hint
 from smart_context.gateway.edge.own_answers import give_text
 from smart_context.gateway.edge.presence import Presence, Unwanted
-from smart_context.gateway.edge.relay import RawHeaders, Relay, end, read_all
+from smart_context.gateway.edge.relay import Relay, end, read_all
 from smart_context.gateway.edge.upstream import Call, Upstream
-from smart_context.gateway.turns.exchange import Exchange
+from smart_context.gateway.turns.exchange import Exchange, Headers
 from smart_context.gateway.turns.incoming import PATHS, Incoming
 from smart_context.gateway.turns.outcome import Outcome, TurnAborted, finished
 
@@ -126,7 +126,7 @@ async def _ask(
     ending.error = relay.error
 
 
-async def send_whole(send: Send, status: int, body: bytes, headers: RawHeaders) -> None:
+async def send_whole(send: Send, status: int, body: bytes, headers: Headers) -> None:
     """Send a JSON answer as one body."""
     every = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": [*every, *headers]})

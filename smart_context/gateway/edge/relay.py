@@ -10,8 +10,7 @@ from smart_context.gateway.answers.gathered import BodyGatherer, Gathered, Strea
 from smart_context.gateway.edge.errors import GatewayError
 from smart_context.gateway.edge.together import together
 from smart_context.gateway.edge.upstream import Answer
-
-RawHeaders = list[tuple[bytes, bytes]]
+from smart_context.gateway.turns.exchange import Headers
 
 
 class Relay:
@@ -30,7 +29,7 @@ class Relay:
     def __init__(
         self,
         answer: Answer,
-        headers: RawHeaders,
+        headers: Headers,
         on_text: Callable[[str], None] = lambda _text: None,
         on_end: Callable[[], None] = lambda: None,
     ) -> None:
