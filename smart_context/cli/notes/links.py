@@ -61,7 +61,7 @@ def _listing_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return _total(vault_option(rows_format(with_listing)))
 
 
-@click.command(cls=WordCommand, stands_in=_NOTE)
+@click.command(cls=WordCommand, argument_options=_NOTE)
 @note_options
 @_listing_options
 def links(named: Named, listing: LinkListing) -> None:
@@ -77,7 +77,7 @@ def links(named: Named, listing: LinkListing) -> None:
     listing.show(("link", "path", "or"), rows)
 
 
-@click.command(cls=WordCommand, stands_in=_NOTE)
+@click.command(cls=WordCommand, argument_options=_NOTE)
 @note_options
 @_counts
 @_listing_options
@@ -137,7 +137,7 @@ def deadends(listing: LinkListing) -> None:
     listing.show(("path",), rows)
 
 
-@click.command(cls=WordCommand, stands_in=_NOTE)
+@click.command(cls=WordCommand, argument_options=_NOTE)
 @note_options
 @_listing_options
 def outline(named: Named, listing: LinkListing) -> None:
@@ -154,7 +154,7 @@ def outline(named: Named, listing: LinkListing) -> None:
     )
 
 
-@click.command(cls=WordCommand, stands_in=_NOTE)
+@click.command(cls=WordCommand, argument_options=_NOTE)
 @note_filter
 @_counts
 @click.option("--sort", type=click.Choice(["name", "count"]), default="name", show_default=True)

@@ -20,7 +20,7 @@ from smart_context.vault.search import by_closeness, may_be_searched, query_of, 
 _LINE_COLUMNS = 300
 
 
-@click.command(cls=WordCommand, stands_in=("query",))
+@click.command(cls=WordCommand, argument_options=("query",))
 @click.argument("words", nargs=-1)
 @click.option("--query", default="", help="The query, instead of WORDS.")
 @click.option("--path", "folder", metavar="FOLDER", default="", help="Only below this folder.")

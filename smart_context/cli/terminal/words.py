@@ -10,16 +10,16 @@ from typing_extensions import override
 class WordCommand(click.Command):
     """A command whose options may be written without dashes: `file=Home counts`.
 
-    A bare word is a flag only if it can't be an argument: once an option in `stands_in` was
+    A bare word is a flag only if it can't be an argument: once an option in `argument_options` was
     given, or every argument has its word. Words after `--` are never options.
 
     Args:
-        stands_in: Options that replace the command's arguments.
+        argument_options: Options that replace the command's arguments.
     """
 
-    def __init__(self, *args: Any, stands_in: Sequence[str] = (), **kwargs: Any) -> None:
+    def __init__(self, *args: Any, argument_options: Sequence[str] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._stands_in = frozenset(f"--{name}" for name in stands_in)
+        self._argument_options = frozenset(f"--{name}" for name in argument_options)
 
     @override
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -55,7 +55,7 @@ class WordCommand(click.Command):
     def _room(self, words: Sequence[str]) -> float:
         """The number of bare words that the arguments take."""
         given = {f"--{word.lstrip('-').partition('=')[0]}" for word in words if "=" in word}
-        if self._stands_in & (given | set(words)):
+        if self._argument_options & (given | set(words)):
             return 0
         wanted = [p.nargs for p in self.params if isinstance(p, click.Argument)]
         return float("inf") if -1 in wanted else sum(wanted)
