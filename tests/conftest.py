@@ -13,6 +13,12 @@ hypothesis.settings.register_profile("thorough", deadline=None, max_examples=100
 hypothesis.settings.load_profile("unhurried")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_xdist_auto_num_workers():
+    """One worker more than there are cores: a sixth of the time, tests wait for something."""
+    return (yield) + 1
+
+
 def pytest_collection_finish():
     """Keep the garbage collector from looking through eight thousand tests again and again."""
     gc.freeze()

@@ -21,6 +21,10 @@ from tests.docs.pages import FILES, PAGES, ROOT, block, command_rows, rows
 from tests.preloaded import run_to_end
 from tests.serving import serving
 
+CODE = ROOT / "smart_context"
+LAYERS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
+    "importlinter"
+]["contracts"][0]["layers"]
 MANIFEST = tomllib.loads((ROOT / "plugin.toml").read_text(encoding="utf-8"))
 
 
@@ -76,6 +80,24 @@ def test_files_that_the_architecture_names_exist():
     for path in named:
         places = (ROOT / "smart_context", ROOT / "tests", ROOT)
         assert any((place / path).exists() for place in places), path
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/architecture.md"])
+def test_the_layers_that_are_drawn_are_those_that_are_checked(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    drawn = re.search(r"^    __main__, (?:.+\n)+", text, re.MULTILINE).group().splitlines()
+    names = [re.split(r" {2,}", line.strip())[0].replace(", ", "\n").split("\n") for line in drawn]
+    assert [name for line in names for name in line] == LAYERS
+
+
+def test_the_rooms_that_are_told_are_those_that_are_there():
+    told = {package.strip("`"): cell for package, cell in rows("package | rooms")}
+    for package, cell in told.items():
+        there = {init.parent.name for init in (CODE / package).glob("*/__init__.py")}
+        named = {*re.findall(r"`(\w+)`", cell)}
+        assert there <= named, package
+        assert all(any((CODE / package).rglob(room)) for room in named), package
+    assert {package for package in LAYERS if [*(CODE / package).glob("*/__init__.py")]} <= {*told}
 
 
 def test_the_readme_is_what_a_newcomer_needs():
