@@ -32,6 +32,7 @@ class ReasonKind(StrEnum):
     SUMMARISED = "summarised"
     OVER_BUDGET = "over_budget"
     OLD_TOOL = "old_tool"
+    EMPTY = "empty"
     CURRENT = "current"
 
 
@@ -39,6 +40,7 @@ OUT = frozenset(
     {
         *(ReasonKind.BELOW, ReasonKind.HIDDEN, ReasonKind.HIDDEN_TOOL, ReasonKind.TAKEN_OUT),
         *(ReasonKind.FAILED, ReasonKind.SUMMARISED, ReasonKind.OVER_BUDGET, ReasonKind.OLD_TOOL),
+        ReasonKind.EMPTY,
     }
 )
 KINDS: tuple[ReasonKind, ...] = tuple(ReasonKind)
@@ -119,7 +121,8 @@ _SHORT: Mapping[ReasonKind, str] = {
     ReasonKind.FAILED: "failed answer",
     ReasonKind.SUMMARISED: "summed up",
     ReasonKind.OVER_BUDGET: "over the window",
-    ReasonKind.OLD_TOOL: "result of an old tool call",
+    ReasonKind.OLD_TOOL: "part of an old tool call",
+    ReasonKind.EMPTY: "nothing to send",
     ReasonKind.CURRENT: "part of this turn",
 }
 
@@ -137,7 +140,8 @@ _CAUSES: Mapping[ReasonKind, str] = {
     ReasonKind.FAILED: "this answer failed",
     ReasonKind.SUMMARISED: "before a summary",
     ReasonKind.OVER_BUDGET: "over budget",
-    ReasonKind.OLD_TOOL: "result of a tool call that is no longer sent",
+    ReasonKind.OLD_TOOL: "part of a tool call that is no longer sent",
+    ReasonKind.EMPTY: "it has nothing to send",
     ReasonKind.CURRENT: "follows the question",
 }
 

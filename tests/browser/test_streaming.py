@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.browser.frames import FRAME
 from tests.browser.steps import open_chat, pick, send, status
-from tests.fake_openai import held
+from tests.fake_openai import Reply, held
 from tests.product.test_filter_over_the_wire import MIXED, TOPICS
 from tests.vaults import read_chat, write_chat
 
@@ -139,3 +139,15 @@ def test_a_stopped_answer_says_so_also_after_a_reload(new_page, server, endpoint
         expect(answer(page).locator("strong")).to_have_text("bowline")
         page.reload()
     assert read_chat(server.vault, "mixed")["messages"][-1]["stopped"] is True
+
+
+def test_an_answer_stopped_before_it_came_keeps_its_notice(new_page, server, endpoint, gate):
+    endpoint.reply_with(Reply(gate=gate))
+    page = open_chat(new_page, server)
+    send(page, "How do I tie a knot?")
+    page.get_by_role("button", name="Stop the answer").click()
+    for _ in range(2):
+        expect(status(page)).to_contain_text("7 of 8 messages in context")
+        expect(answer(page)).to_contain_text("Stopped before an answer came.")
+        expect(answer(page)).to_be_visible()
+        page.reload()

@@ -31,9 +31,10 @@ MEASURED = {"score": 0.474, "topic": "Bread", "threshold": 0.4, "recent": 2}
         ("taken_out", "out: taken out by a plugin", "Left out – taken out by a plugin"),
         (
             "old_tool",
-            "out: result of a tool call that is no longer sent",
-            "Left out – result of an old tool call",
+            "out: part of a tool call that is no longer sent",
+            "Left out – part of an old tool call",
         ),
+        ("empty", "out: it has nothing to send", "Left out – nothing to send"),
         ("failed", "out: this answer failed", "Left out – failed answer"),
         ("summarised", "out: before a summary", "Left out – summed up"),
         ("over_budget", "out: over budget", "Left out – over the window"),

@@ -39,21 +39,39 @@ def prompt_messages(
         steps: What the model said and did in this turn so far.
     """
     prompt = [_plain("system", system_prompt)] if system_prompt.strip() else []
-    awaited: set[str] = set()
-    for at, entry in enumerate(history):
-        if entry.role == "tool":
-            prompt.extend(_results(entry, awaited))
-        elif entry.role == "assistant" and not isinstance(entry.content, str):
-            said, awaited = _spoken(entry, _ids_answered_after(history, at))
-            prompt.extend(said)
-        elif (text := entry.text).strip():
-            prompt.append(_plain(entry.role, _with_images(text, entry.files, images)))
-            awaited = set()
+    for _, built in _built(history, images):
+        prompt.extend(built)
     prompt.append(_plain("user", _with_images(message, files, images)))
     if steps:
         answer = Message(id=MessageId("answer"), role="assistant", content=tuple(steps))
         prompt.extend(_spoken(answer, ())[0])
     return tuple(prompt)
+
+
+def without_silent(history: Sequence[Message]) -> tuple[Message, ...]:
+    """The messages of a history of which a request has anything.
+
+    A stopped answer may have no text, and a tool's result no call.
+    """
+    return tuple(message for message, built in _built(history, _NOTHING) if built)
+
+
+def _built(
+    history: Sequence[Message], images: Mapping[str, str]
+) -> Iterator[tuple[Message, list[PromptMessage]]]:
+    """Each message with what a request has of it."""
+    awaited: set[str] = set()
+    for at, entry in enumerate(history):
+        if entry.role == "tool":
+            yield entry, [*_results(entry, awaited)]
+        elif entry.role == "assistant" and not isinstance(entry.content, str):
+            said, awaited = _spoken(entry, _ids_answered_after(history, at))
+            yield entry, said
+        elif shown := _with_images(entry.text, entry.files, images):
+            yield entry, [_plain(entry.role, shown)]
+            awaited = set()
+        else:
+            yield entry, []
 
 
 def with_system(prompt: tuple[PromptMessage, ...], text: str) -> tuple[PromptMessage, ...]:
@@ -72,17 +90,19 @@ def _plain(role: str, content: str | list[PromptMessage]) -> PromptMessage:
 def _with_images(
     text: str, files: Sequence[Mapping[str, Any]], images: Mapping[str, str]
 ) -> str | list[PromptMessage]:
-    """The text with the images among the files, shown or named."""
-    if not files:
-        return text
+    """The text with the images among the files, shown or named; empty if all is blank."""
     attached = [file for file in files if str(file.get("file_type")).startswith("image/")]
+    pieces = [text] if text.strip() else []
     for file in attached:
         if file.get("storage_key") not in images:
             name = " ".join(str(file.get("name", "")).split())
-            text += f"\n\n[An image is attached that can't be shown to you: {name}]"
+            pieces.append(f"[An image is attached that can't be shown to you: {name}]")
+    text = "\n\n".join(pieces)
     found = (images.get(str(file.get("storage_key"))) for file in attached)
     shown = [{"type": "image_url", "image_url": {"url": uri}} for uri in found if uri]
-    return [{"type": "text", "text": text}, *shown] if shown else text
+    if not shown:
+        return text
+    return [{"type": "text", "text": text}, *shown] if text else shown
 
 
 def _spoken(

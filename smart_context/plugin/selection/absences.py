@@ -1,7 +1,7 @@
 """The messages of a chat that the filter does not decide about, and why.
 
-Failed answers, and messages that a summary covers or that don't fit into the window, never become
-candidates. Pure.
+Failed and empty ones, and those that a summary covers or that don't fit into the window, never
+become candidates. Pure.
 """
 
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ from datetime import datetime
 
 from smart_context.chat.compaction import boundary_of, is_clearing
 from smart_context.chat.messages import CUT, Message, MessageId
+from smart_context.chat.tool_pairs import has_tool_calls
 from smart_context.relevance.reasons import Reason, ReasonKind
 
 
@@ -27,6 +28,7 @@ class Absence:
 
 
 FAILED = Absence(Reason(kind=ReasonKind.FAILED))
+EMPTY = Absence(Reason(kind=ReasonKind.EMPTY))
 OLD_TOOL = Absence(Reason(kind=ReasonKind.OLD_TOOL))
 OVER_WINDOW = Absence(Reason(kind=ReasonKind.OVER_BUDGET))
 
@@ -57,11 +59,19 @@ def absences(
             found[message.id] = before_clearing
         elif place <= summarised or message.is_summary:
             found[message.id] = covered
-        elif message.role == "tool" and not message.extra.get(CUT):
-            found[message.id] = OLD_TOOL
         else:
-            found[message.id] = OVER_WINDOW
+            found[message.id] = _absence_of(message)
     return found
+
+
+def _absence_of(message: Message) -> Absence:
+    """Why a message that no summary covers is not sent."""
+    is_blank = not message.text.strip()
+    if message.extra.get(CUT):
+        return OVER_WINDOW
+    if message.role == "tool" or (is_blank and has_tool_calls(message)):
+        return OLD_TOOL
+    return EMPTY if is_blank else OVER_WINDOW
 
 
 def _last_places(messages: Sequence[Message]) -> tuple[int, int]:

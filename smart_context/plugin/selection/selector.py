@@ -13,9 +13,10 @@ import numpy as np
 
 from smart_context.base.errors import SmartContextError
 from smart_context.chat.messages import STAYS, ChatId, Message, MessageId
-from smart_context.chat.tool_pairs import NOBODY, find_tool_pairs
+from smart_context.host.request.prompt import without_silent
 from smart_context.plugin.choices.sidecar_files import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
+from smart_context.plugin.selection.fallen_out import with_fallen_out
 from smart_context.plugin.selection.window_budget import WindowBudget, over_budget
 from smart_context.plugin.settings import FilterSettings
 from smart_context.relevance.score import Scores, TopicQuery
@@ -147,6 +148,8 @@ class ContextSelector:
         state = view.sidecar.state
         settings = settings or self.settings_of(state)
         candidates = with_fallen_out(view.history, view.messages, protected_ids(view))
+        if not view.is_of_client:
+            candidates = without_silent(candidates)
         scores, problem = await self._scores(view, candidates, settings)
         limit = settings.similarity_threshold if threshold is None else threshold
         selection = select_messages(
@@ -241,35 +244,6 @@ def queries_of(view: ChatView) -> tuple[list[TopicQuery], list[TopicQuery]]:
 def protected_ids(view: ChatView) -> frozenset[MessageId]:
     """Messages that stay as long as possible: standing instructions and pinned ones."""
     return view.sticky_ids | frozenset(view.sidecar.state.pinned)
-
-
-def with_fallen_out(
-    history: Sequence[Message], messages: Sequence[Message], wanted: Collection[MessageId]
-) -> tuple[Message, ...]:
-    """The history plus the wanted messages that it lacks, in chronological order.
-
-    Failed and unfinished messages are never brought back, nor a tool's result without its call.
-    """
-    missing = set(wanted).difference(message.id for message in history) if wanted else None
-    if not missing:
-        return tuple(history)
-    place = {message.id: position for position, message in enumerate(messages)}
-    brought_back = [
-        message for message in messages if message.id in missing and message.is_complete
-    ]
-    merged: list[Message] = []
-    for message in history:
-        position = place.get(message.id, -1)
-        while brought_back and place[brought_back[0].id] < position:
-            merged.append(brought_back.pop(0))
-        merged.append(message)
-    merged += brought_back
-    caller_of = find_tool_pairs(merged).caller_of
-    return tuple(
-        message
-        for position, message in enumerate(merged)
-        if message.id not in missing or caller_of.get(position) != NOBODY
-    )
 
 
 def _added_by_plugins(view: ChatView, candidates: tuple[Message, ...]) -> Iterable[MessageId]:

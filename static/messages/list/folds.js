@@ -144,17 +144,20 @@ function estimateHeights(messages, hidden, lines) {
 
 /** @param {HTMLElement} line @param {Run} run */
 function showLine(line, { messages, isOpen }) {
-  const words = `${messagesCounted(messages.length)} not sent · ${isOpen ? "Fold" : "Show"}`;
+  const counted = `${messagesCounted(messages.length)} not sent`;
+  const words = `${counted} · ${isOpen ? "Fold" : "Show"}`;
   if (line.textContent !== words) line.textContent = words;
-  line.setAttribute("aria-expanded", String(isOpen));
+  // Whether it is open is a state; a name that says so, too, would be another button's.
+  line.ariaLabel = `${counted} · Show`;
+  line.ariaExpanded = String(isOpen);
 }
 
 /**
- * True if a message that is not sent may be folded: summaries and failed answers have buttons that
- * are needed, unless a later summary replaces them.
+ * True if a message that is not sent may be folded: summaries, failed answers and notices are
+ * needed, unless a later summary replaces them.
  * @param {HTMLElement} message
  */
 export function mayFold({ dataset }) {
   if ("editing" in dataset || "generating" in dataset) return false;
-  return "compacted" in dataset || !("isSummary" in dataset || "failed" in dataset);
+  return "compacted" in dataset || !("isSummary" in dataset || "failed" in dataset || "notice" in dataset);
 }

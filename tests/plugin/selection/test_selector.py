@@ -12,7 +12,8 @@ from smart_context.base.errors import ModelFailed
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.plugin.choices.sidecar_files import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
-from smart_context.plugin.selection.selector import ChatView, ContextSelector, with_fallen_out
+from smart_context.plugin.selection.fallen_out import with_fallen_out
+from smart_context.plugin.selection.selector import ChatView, ContextSelector
 from smart_context.plugin.settings import FilterSettings
 from smart_context.relevance.reasons import ReasonKind
 from smart_context.relevance.scorer import RelevanceScorer
@@ -236,12 +237,14 @@ def test_what_fell_out_comes_back_once_and_in_order(history, wanted, failed):
     assert places == sorted(history | (wanted - failed))
 
 
-def test_a_result_comes_back_only_with_its_call():
+def test_calls_and_results_come_back_together_or_not_at_all():
     call = {"type": "tool_call", "tool_call_id": "c1"}
     chat = (
         Message(id=MessageId("asks"), role="assistant", content=(call,)),
         Message(id=MessageId("told"), role="tool", content="9", extra={"tool_call_id": "c1"}),
         Message(id=MessageId("last"), role="user", content="Thanks"),
     )
-    assert with_fallen_out(chat[2:], chat, ["told"]) == chat[2:]
-    assert with_fallen_out(chat[2:], chat, ["asks", "told"]) == chat
+    for wanted in (["told"], ["asks"], ["asks", "told"]):
+        assert with_fallen_out(chat[2:], chat, wanted) == chat
+    assert with_fallen_out(chat[1:], chat[1:], ["told"]) == chat[1:]
+    assert with_fallen_out(chat[2:], chat[1:], ["told"]) == chat[2:]

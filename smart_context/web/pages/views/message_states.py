@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from smart_context.chat.messages import Message
+from smart_context.web.pages.views.message_views import is_notice
 from smart_context.web.pages.views.panel_view import PanelView
 from smart_context.web.pages.views.summary_views import CompactionView
 
@@ -92,8 +93,9 @@ def _outs(
 
 
 def _may_fold(message: Message, *, is_compacted: bool) -> bool:
-    """Summaries and failed answers have buttons that are needed until a summary replaces them."""
-    return not message.generating and (is_compacted or not (message.is_summary or message.error))
+    """Summaries, failed answers and notices are needed until a summary replaces them."""
+    is_needed = message.is_summary or message.error or is_notice(message)
+    return not message.generating and (is_compacted or not is_needed)
 
 
 def _lines(folded: Sequence[bool]) -> list[int]:

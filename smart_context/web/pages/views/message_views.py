@@ -49,6 +49,7 @@ class MessageView:
         is_generating: The answer is still being written.
         is_extracted: It quotes notes and the chat; no model wrote it.
         is_stopped: The user stopped the answer; its text ends in the middle.
+        is_notice: It only says why there is no answer.
         summary: The card of a summary; `None` for other messages.
         created_at: ISO 8601; empty when unknown.
         attached: Its files and links.
@@ -63,6 +64,7 @@ class MessageView:
     is_generating: bool
     is_extracted: bool
     is_stopped: bool
+    is_notice: bool
     summary: SummaryView | None
     created_at: str
     attached: tuple[AttachedView, ...]
@@ -88,6 +90,7 @@ def message_view(message: Message, render: Callable[[str], str]) -> MessageView:
         is_generating=message.generating,
         is_extracted=message.is_extracted,
         is_stopped=message.extra.get("stopped") is True,
+        is_notice=is_notice(message),
         summary=summary,
         created_at=message.created_at,
         attached=attached_views(message),
@@ -97,6 +100,11 @@ def message_view(message: Message, render: Callable[[str], str]) -> MessageView:
 def _with_links(render: Callable[[str], str]) -> Callable[[str], str]:
     """Renders quotes whose sources are links to their notes."""
     return lambda text: render(_SOURCE.sub(r"**\1.** [[\2]]", text))
+
+
+def is_notice(message: Message) -> bool:
+    """Whether a message only says why there is no answer, such as a stopped one."""
+    return {part.get("type") for part in message.parts} == {"info"}
 
 
 def version(message: Message) -> str:

@@ -11,12 +11,12 @@ from smart_context.web.pages.views.summary_views import CompactionView
 
 
 def chat(words):
-    """Messages of names such as `a`; `a?` is the user's, `a*` being written, `a!` failed."""
+    """Messages `a`; `a?` is the user's, `a*` being written, `a!` failed, `a.` a notice."""
     return [
         Message(
             id=word[0],
             role="user" if "?" in word else "assistant",
-            content="x",
+            content=({"type": "info", "text": "Stopped."},) if "." in word else "x",
             generating="*" in word,
             error="down" if "!" in word else "",
             is_summary="=" in word,
@@ -49,6 +49,7 @@ def shown(words, panel, compacted=0, **options):
         pytest.param("a b c d", "c", "(2 -_ -_ + (1 -_", id="runs are folded"),
         pytest.param("a b", "", "(2 -_ -_", id="none is sent"),
         pytest.param("a b! c", "", "(1 -_ - (1 -_", id="a failed answer keeps its button"),
+        pytest.param("a b. c", "ac", "+ - +", id="a notice is not replaced by a line"),
         pytest.param("a b= c", "", "(1 -_ - (1 -_", id="a summary keeps its button"),
         pytest.param("a b? c*", "", "(1 -_ . .", id="the question that is being answered is sent"),
         pytest.param("a b c*", "", "(2 -_ -_ .", id="an answer without its question"),
