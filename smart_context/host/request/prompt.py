@@ -53,7 +53,15 @@ def without_silent(history: Sequence[Message]) -> tuple[Message, ...]:
 
     A stopped answer may have no text, and a tool's result no call.
     """
+    if not [None for message in history if not _is_plain(message)]:  # as in most chats
+        return tuple(history)
     return tuple(message for message, built in _built(history, _NOTHING) if built)
+
+
+def _is_plain(message: Message) -> bool:
+    """True for a message that is its text, and has some."""
+    content = message.content
+    return message.role != "tool" and isinstance(content, str) and content.strip() != ""
 
 
 def _built(
