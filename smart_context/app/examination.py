@@ -89,12 +89,16 @@ def _trust(config: VaultConfig) -> list[Finding]:
         Finding(
             what=part["title"],
             state="failed" if part["id"] in in_use else "note",
-            found=f"off, {STATE_WORDS[part['state']]}. {part['does']}",
+            found=f"{_off(part['state'])}, {STATE_WORDS[part['state']]}. {part['does']}",
             next_step=f"Review it and turn it on: smart-context trust {view['vault']}",
         )
         for part in view["parts"]
         if part["state"] != "trusted"
     ]
+
+
+def _off(state: str) -> str:
+    return "partly off" if state == "partly" else "off"
 
 
 def _write_access(config: VaultConfig) -> Finding:

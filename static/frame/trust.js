@@ -7,7 +7,7 @@ import { reasonOf, visible } from "../lib/text.js";
 /**
  * @typedef {object} Part
  * @property {string} id
- * @property {"trusted" | "off" | "changed" | "refused"} state
+ * @property {"trusted" | "off" | "changed" | "partly" | "refused"} state
  * @property {string} title
  * @property {string} does
  * @property {readonly Group[]} groups
@@ -15,7 +15,13 @@ import { reasonOf, visible } from "../lib/text.js";
  */
 /** @typedef {{ vault: string, digest: string, summary: string, parts: readonly Part[] }} Wanted */
 
-const STATES = { trusted: "Trusted", off: "", changed: "Changed since you trusted it", refused: "Can’t be trusted" };
+const STATES = {
+  trusted: "Trusted",
+  off: "",
+  changed: "Changed since you trusted it",
+  partly: "Asked for more than you trusted",
+  refused: "Can’t be trusted",
+};
 
 /** True if the page says that something is off. */
 export function isRestricted() {

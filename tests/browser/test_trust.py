@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.browser.checker import STILL, assert_accessible
 from tests.browser.steps import GONE, open_chat, open_page, send
-from tests.trusting import record_in
+from tests.trusting import record_in, trust
 from tests.vaults import about, write_chat
 
 pytestmark = pytest.mark.browser
@@ -95,6 +95,23 @@ def test_a_part_that_is_not_ticked_stays_off(new_page, server, endpoint):
     page.keyboard.press("Escape")
     expect(dialog(page)).to_be_hidden()
     expect(page.get_by_role("button", name="Review and trust…")).to_be_focused()
+
+
+def test_an_endpoint_that_is_asked_for_more_says_what_is_new(new_page, server, endpoint):
+    settings = server.vault / ".vault.toml"
+    wider = settings.read_text(encoding="utf-8")
+    page = open_chat(new_page, server, "c1")
+    settings.write_text(re.sub("(?m)^fast = .*$", "", wider), encoding="utf-8")
+    trust(server.vault)
+    expect(bar(page)).to_be_hidden()
+    settings.write_text(wider, encoding="utf-8")
+    expect(bar(page)).to_contain_text("Restricted: this vault's endpoint for topics is off")
+    review(page)
+    box = dialog(page).get_by_role("checkbox", name=re.compile("Endpoint.*more than you trusted"))
+    expect(box).to_be_checked()
+    expect(dialog(page)).to_contain_text("answers and embeddings only; topics are new and off.")
+    dialog(page).get_by_role("button", name="Trust", exact=True).click()
+    expect(bar(page)).to_be_hidden()
 
 
 def test_what_changed_since_the_review_is_shown_again_and_not_granted(new_page, server, tmp_path):

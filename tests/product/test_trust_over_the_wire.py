@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from tests.fake_openai import FakeOpenAI
+from tests.fake_openai import EMBEDDINGS, FakeOpenAI
 from tests.preloaded import run_to_end
 from tests.serving import serving
 from tests.vaults import about, settings_text, write_chat
@@ -270,6 +270,77 @@ def test_an_endpoint_that_changes_is_off_again_and_is_sent_nothing(stranger, gue
         guest.call("chat.send", chat_id="c", message="hello")
         assert other.requests == []
     assert guest.call("theirs.ping") == {"pong": True}
+
+
+def name_models(stranger, **endpoints):
+    """Name an endpoint for each of these categories."""
+    lines = [
+        f'{category} = {{ model = "m", base_url = "{at.base_url}", api_key_env = "TEST_KEY_NAME" }}'
+        for category, at in endpoints.items()
+    ]
+    plugin = '[plugins.smart_context]\nrelevance = "plain"'
+    text = "\n".join(["[llm.categories]", *lines, plugin])
+    (stranger.vault / ".vault.toml").write_text(text)
+
+
+def trust_on_the_command_line(stranger, guest):
+    after = len(guest.events)
+    assert verb(stranger, "trust", stranger.vault, "--yes")[0] == 0
+    guest.wait_for("system.trust_changed", after=after, summary="")
+
+
+def test_a_trusted_endpoint_gets_nothing_of_a_category_that_it_was_not_reviewed_for(
+    stranger, guest
+):
+    with FakeOpenAI() as one, FakeOpenAI() as other:
+        name_models(stranger, chat=one, embedding=other)
+        trust_on_the_command_line(stranger, guest)
+        guest.call("chat.send", chat_id="c", message="What is the weather?")
+        assert one.chat_requests
+        other.wait_for_requests(1, path=EMBEDDINGS)
+
+        after = len(guest.events)
+        name_models(stranger, chat=other, embedding=one)
+        told = "Restricted: 2 endpoints are off until you trust it."
+        view = guest.wait_for("system.trust_changed", after=after, summary=told)
+        guest.call("chat.send", chat_id="c", message="And tomorrow?")
+        guest.call("smart_context.refresh_topics", chat_id="c", wait=True)
+        answer = guest.call("memory.load_chat", chat_id="c")["messages"][-1]["content"]
+        assert answer.startswith(
+            "This vault names an endpoint that you have not trusted for answer"
+        )
+        assert other.chat_requests == []
+        assert one.embedding_requests == []
+        does = {part["base_url"]: part["does"] for part in view["parts"] if "base_url" in part}
+        assert "You trusted it for embeddings only; answers are new" in does[other.base_url]
+        assert "You trusted it for answers only; embeddings are new" in does[one.base_url]
+
+        trust_on_the_command_line(stranger, guest)
+        guest.call("chat.send", chat_id="c", message="And now?")
+        assert [request.key for request in other.chat_requests] == [SECRET]
+
+
+def test_an_endpoint_goes_on_for_what_it_was_reviewed_for_when_it_is_asked_for_more(
+    stranger, guest
+):
+    with FakeOpenAI() as one:
+        name_models(stranger, chat=one)
+        trust_on_the_command_line(stranger, guest)
+        after = len(guest.events)
+        name_models(stranger, chat=one, embedding=one)
+        told = "Restricted: this vault's endpoint for embeddings is off until you trust it."
+        view = guest.wait_for("system.trust_changed", after=after, summary=told)
+        assert {part["kind"]: part["state"] for part in view["parts"]}["endpoint"] == "partly"
+        guest.call("chat.send", chat_id="c", message="What is the weather?")
+        assert one.chat_requests
+        guest.call("smart_context.refresh_topics", chat_id="c", wait=True)
+        assert one.embedding_requests == []
+
+        chosen = [part["id"] for part in view["parts"] if part["kind"] == "endpoint"]
+        shown = guest.call("system.grant_trust", digest=view["digest"], parts=chosen)
+        assert all(part["state"] == "trusted" for part in shown["parts"])
+        guest.call("smart_context.refresh_topics", chat_id="c", wait=True)
+        one.wait_for_requests(1, path=EMBEDDINGS)
 
 
 def test_a_settings_file_that_breaks_keeps_no_revoked_endpoint_alive(stranger, guest, endpoint):

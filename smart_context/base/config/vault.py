@@ -36,7 +36,7 @@ class VaultConfig:
         fast: Endpoint of the model that finds topics in use; `None`: the embedded extractor.
         embedding: Endpoint of the embedding model in use; `None`: the embedded one.
         user_roles: The folder of the user's own roles; `None` when it was not asked for.
-        restricted: The categories whose endpoints in `named` are not trusted.
+        restricted: The categories whose endpoints in `named` are not trusted for them.
     """
 
     root: Path

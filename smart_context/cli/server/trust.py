@@ -13,7 +13,7 @@ from smart_context.cli.terminal.output import ask, json_format, say, show
 from smart_context.cli.terminal.vault import vault_argument, vault_root
 
 if TYPE_CHECKING:  # importing it would make --help slow
-    from smart_context.vault.trust.parts import Grant
+    from smart_context.vault.trust.parts import Grant, Part
 
 
 @click.command()
@@ -104,24 +104,35 @@ def _described(view: Mapping[str, Any]) -> list[str]:
 
 
 def _row(root: Path, grant: "Grant") -> dict[str, Any]:
+    from smart_context.vault.trust.parts import parts_of  # noqa: PLC0415 - see above
+
     return {
         "vault": shown(str(root)),
         "granted_at": shown(grant.granted_at),
-        "parts": [
-            {"kind": pin.kind}
-            | (
-                {"base_url": shown(pin.content), "api_key_env": shown(pin.api_key_env)}
-                if pin.kind == "endpoint"
-                else {}
-            )
-            for pin in sorted(grant.pins)
-        ],
+        "parts": [_part_row(part) for part in parts_of(sorted(grant.pins))],
+    }
+
+
+def _part_row(part: "Part") -> dict[str, Any]:
+    pin = part.pin
+    if pin.kind != "endpoint":
+        return {"kind": pin.kind}
+    return {
+        "kind": pin.kind,
+        "base_url": shown(pin.content),
+        "api_key_env": shown(pin.api_key_env),
+        "used_for": list(part.used_for),
     }
 
 
 def _listed(row: Mapping[str, Any]) -> str:
+    from smart_context.vault.trust.views import purposes  # noqa: PLC0415 - see above
+
     lines = [f"{row['vault']} (since {row['granted_at']})"]
     for part in row["parts"]:
+        address = (
+            f" {part['base_url']} for {purposes(part['used_for'])}" if "used_for" in part else ""
+        )
         key = f", with {part['api_key_env']}" if part.get("api_key_env") else ""
-        lines.append(f"  {part['kind']}{' ' + part['base_url'] if 'base_url' in part else ''}{key}")
+        lines.append(f"  {part['kind']}{address}{key}")
     return "\n".join(lines)

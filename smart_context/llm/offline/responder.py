@@ -29,8 +29,8 @@ _UNTRUSTED = "This vault names an endpoint that you have not trusted"
 _OPENINGS = (_UNCONFIGURED, _UNTRUSTED)
 _INTRODUCTION = f"{_UNCONFIGURED} in the `[llm]` table of `.vault.toml`."
 _RESTRICTED_INTRODUCTION = (
-    f"{_UNTRUSTED}, so nothing was sent to it. To use it, choose “Review and trust…” at the top of"
-    " the page, or run `smart-context trust`."
+    f"{_UNTRUSTED} for answers, so it was not asked for one. To use it, choose “Review and trust…”"
+    " at the top of the page, or run `smart-context trust`."
 )
 _FOUND_IN_NOTES = "Closest passages from your notes:"
 _FOUND = "Closest passages from your notes and this chat:"

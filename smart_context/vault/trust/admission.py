@@ -12,8 +12,9 @@ def admitted(
 ) -> VaultConfig:
     """The settings with the endpoints in use, each with its key.
 
-    A trusted endpoint of the vault comes before the user's own. The key of an untrusted one is not
-    even looked up. A vault that wants an embedded model gets it.
+    An endpoint that the vault names comes before the user's own, in the categories that it is
+    trusted for. The key of an untrusted one is not even looked up. A vault that wants an embedded
+    model gets it.
 
     Args:
         config: The vault's settings.
@@ -24,7 +25,7 @@ def admitted(
     restricted = frozenset(
         category
         for category, endpoint in config.named.items()
-        if endpoint is not None and endpoint_pin(endpoint) not in grant.pins
+        if endpoint is not None and endpoint_pin(category, endpoint) not in grant.pins
     )
     chosen = {
         **user.endpoints,
@@ -44,6 +45,6 @@ def admitted(
     )
 
 
-def endpoint_pin(endpoint: EndpointSettings) -> Pin:
-    """The pin of an endpoint."""
-    return Pin("endpoint", endpoint.base_url, endpoint.api_key_env)
+def endpoint_pin(category: str, endpoint: EndpointSettings) -> Pin:
+    """The pin of an endpoint for one category of models."""
+    return Pin("endpoint", endpoint.base_url, endpoint.api_key_env, category)

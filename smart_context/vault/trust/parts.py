@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -16,11 +16,13 @@ class Pin(NamedTuple):
         kind: What acts.
         content: The digest of its files, or the address of the endpoint.
         api_key_env: The environment variable whose value the endpoint is sent.
+        category: The category of models that the endpoint is asked for.
     """
 
     kind: Kind
     content: str = ""
     api_key_env: str = ""
+    category: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,10 +47,12 @@ class FileSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A part of a vault that can act, trusted as a whole or not at all.
+    """A part of a vault that can act, reviewed and granted as a whole.
+
+    An endpoint that is asked for another category keeps its grant for those it was reviewed for.
 
     Attributes:
-        pin: The content that consent is given to.
+        pin: Its content; of an endpoint, without a category.
         used_for: Of an endpoint, the categories of models; of plugins, those that are turned on.
         files: Of plugins and roles.
         is_in_use: True if something is missing while it is off.
@@ -63,6 +67,13 @@ class Part:
     def id(self) -> str:
         """The part's id on the page and in commands; changes with its content."""
         return " ".join(filter(None, self.pin))
+
+    @property
+    def pins(self) -> frozenset[Pin]:
+        """What consent is given to; of an endpoint, one pin for each category."""
+        if self.pin.kind != "endpoint":
+            return frozenset({self.pin})
+        return frozenset(self.pin._replace(category=category) for category in self.used_for)
 
     @property
     def refused(self) -> tuple[str, ...]:
@@ -84,10 +95,10 @@ class Grant:
 
     def covers(self, part: Part) -> bool:
         """True if the part is trusted as it is now."""
-        return part.pin in self.pins and not part.refused
+        return part.pins <= self.pins and not part.refused
 
     def was_for(self, part: Part) -> bool:
-        """True if the part was trusted with another content."""
+        """True if the part was trusted with another content, or an endpoint for other models."""
         return any(pin.kind == part.pin.kind for pin in self.pins) and not self.covers(part)
 
 
@@ -114,7 +125,7 @@ class Review:
     @property
     def digest(self) -> str:
         """A digest of all parts, so that only what was reviewed is granted."""
-        listed = [[*part.pin, *part.refused] for part in self.parts]
+        listed = [[*sorted(part.pins), *part.refused] for part in self.parts]
         return hashlib.sha256(json.dumps(listed).encode()).hexdigest()
 
     def part(self, kind: Kind) -> Part | None:
@@ -122,18 +133,20 @@ class Review:
         return next((part for part in self.parts if part.pin.kind == kind), None)
 
 
-def endpoint_parts(pins: Mapping[str, Pin]) -> list[Part]:
-    """One part for each endpoint, from the pin of each category."""
+def parts_of(pins: Iterable[Pin]) -> list[Part]:
+    """The parts that were pinned; the categories of one endpoint are one part."""
     used_for: dict[Pin, list[str]] = {}
-    for category, pin in pins.items():
-        used_for.setdefault(pin, []).append(category)
+    for pin in pins:
+        categories = used_for.setdefault(pin._replace(category=""), [])
+        categories += [pin.category] if pin.category else []
     return [Part(pin=pin, used_for=tuple(categories)) for pin, categories in used_for.items()]
 
 
 def granted_after(review: Review, chosen: Collection[Part], *, granted_at: str) -> Grant:
-    """The grant after the user chose parts; drops parts that the vault no longer has."""
-    kept = [part for part in review.parts if review.grant.covers(part)]
-    return Grant(pins=frozenset(part.pin for part in (*kept, *chosen)), granted_at=granted_at)
+    """The grant after the user chose parts; drops pins that the vault no longer has."""
+    wanted = frozenset(pin for part in review.parts if not part.refused for pin in part.pins)
+    added = frozenset(pin for part in chosen for pin in part.pins)
+    return Grant(pins=(wanted & review.grant.pins) | added, granted_at=granted_at)
 
 
 def files_by_folder(names: Sequence[str]) -> Mapping[str, list[str]]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from smart_context.base.config import CATEGORIES
 from smart_context.base.disk.files import locked
 from smart_context.base.disk.folders import Folder, opened
 from smart_context.base.disk.json_file import parsed, write_object
@@ -13,7 +14,7 @@ from smart_context.vault.trust.parts import NOTHING_GRANTED, Grant, Kind, Pin
 
 RECORD_NAME = "trust.json"
 
-_VERSION = 2
+_VERSION = 3
 _CONTENT_KEYS = {"endpoint": "base_url", "plugins": "digest", "roles": "digest", "git": ""}
 
 
@@ -58,7 +59,7 @@ class TrustRecord:
             record = parsed(self.path.read_bytes()) or {}
         except OSError:
             return {}
-        vaults = record.get("vaults") if record.get("version") in (1, _VERSION) else None
+        vaults = record.get("vaults") if record.get("version") in (1, 2, _VERSION) else None
         return vaults if isinstance(vaults, dict) else {}
 
     def _write(self, vaults: Mapping[str, Any]) -> None:
@@ -78,7 +79,10 @@ def _opened(folder: Path) -> Folder:
 
 
 def _grant_of(entry: object) -> Grant:
-    """The grant of an entry; in version 1 it has only the digest of the plugins."""
+    """The grant of an entry; in version 1 it has only the digest of the plugins.
+
+    In version 2 endpoints have no category, so they are granted for none.
+    """
     if not isinstance(entry, dict):
         return NOTHING_GRANTED
     listed = entry.get("parts", [{"kind": "plugins", "digest": entry.get("digest")}])
@@ -95,15 +99,18 @@ def _pin_of(part: object) -> Pin | None:
     if not isinstance(part, dict) or not isinstance(kind, str) or kind not in _CONTENT_KEYS:
         return None
     content, variable = part.get(_CONTENT_KEYS[kind], ""), part.get("api_key_env", "")
+    category = part.get("category", "")
     if not isinstance(content, str) or not isinstance(variable, str):
         return None
-    return Pin(cast("Kind", kind), content, variable)
+    if category not in (CATEGORIES if kind == "endpoint" else ("",)):
+        return None
+    return Pin(cast("Kind", kind), content, variable, category)
 
 
 def _entry_of(grant: Grant) -> dict[str, Any]:
     parts = []
     for pin in sorted(grant.pins):
         content = {_CONTENT_KEYS[pin.kind]: pin.content} if pin.content else {}
-        variable = {"api_key_env": pin.api_key_env} if pin.kind == "endpoint" else {}
-        parts.append({"kind": pin.kind, **content, **variable})
+        of_endpoint = {"api_key_env": pin.api_key_env, "category": pin.category}
+        parts.append({"kind": pin.kind, **content, **(of_endpoint if pin.category else {})})
     return {"granted_at": grant.granted_at, "parts": parts}

@@ -27,9 +27,9 @@ from smart_context.vault.trust.parts import (
     Part,
     Pin,
     Review,
-    endpoint_parts,
     files_by_folder,
     granted_after,
+    parts_of,
 )
 from smart_context.vault.trust.record import TrustRecord
 from smart_context.vault.trust.repository import is_repository
@@ -79,12 +79,10 @@ class VaultTrust:
             config: Its settings.
         """
         enabled = {name for name, of in config.plugins.items() if of.get("enabled") is True}
-        parts = endpoint_parts(
-            {
-                category: endpoint_pin(endpoint)
-                for category, endpoint in config.named.items()
-                if endpoint is not None
-            }
+        parts = parts_of(
+            endpoint_pin(category, endpoint)
+            for category, endpoint in config.named.items()
+            if endpoint is not None
         )
         if not (plugins := self._plugin_files()).is_empty:
             parts.append(_plugins_part(plugins, enabled))

@@ -3,19 +3,20 @@
 All names come from the vault, so each is escaped to one harmless line.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from smart_context.base.text.counts import counted
 from smart_context.base.text.names import shown
 from smart_context.base.values import JsonObject
 from smart_context.vault.trust.files import TEMPLATES_FOLDER
-from smart_context.vault.trust.parts import Part, Review, files_by_folder
+from smart_context.vault.trust.parts import Part, Review, files_by_folder, parts_of
 
 STATE_WORDS = {
     "trusted": "trusted",
     "off": "not trusted yet",
     "changed": "changed since you trusted it",
+    "partly": "asked for more than you trusted",
     "refused": "it can't be trusted",
 }
 """The state of a part for people."""
@@ -41,15 +42,28 @@ def review_view(review: Review, root: Path) -> JsonObject:
 
 def summary(review: Review) -> str:
     """The parts in use that are off, in one sentence; empty if there are none."""
-    missed = review.missed
-    endpoints = sum(part.pin.kind == "endpoint" for part in missed)
-    named = "this vault's endpoint" if endpoints == 1 else f"{endpoints} endpoints"
-    things = [(endpoints, named), *(thing for part in missed for thing in _things(part))]
+    things = [_endpoints(review), *(thing for part in review.missed for thing in _things(part))]
     things = [thing for thing in things if thing[0]]
     if not things:
         return ""
     verb = "is" if sum(count for count, _ in things) == 1 else "are"
     return f"Restricted: {_joined([words for _, words in things])} {verb} off until you trust it."
+
+
+def purposes(categories: Collection[str]) -> str:
+    """The things that models of these categories are asked for, in words."""
+    return _joined([words for category, words in _PURPOSES.items() if category in categories])
+
+
+def _endpoints(review: Review) -> tuple[int, str]:
+    """The endpoints that are off, counted and in words; says for what if others are on."""
+    count = sum(part.pin.kind == "endpoint" for part in review.missed)
+    named = "this vault's endpoint" if count == 1 else f"{count} endpoints"
+    wanted = {pin for part in review.parts if part.pin.kind == "endpoint" for pin in part.pins}
+    off = wanted - review.grant.pins
+    if off == wanted:
+        return count, named
+    return count, f"{named} for {purposes({pin.category for pin in off})}"
 
 
 def _things(part: Part) -> list[tuple[int, str]]:
@@ -80,7 +94,7 @@ def _part_view(part: Part, review: Review) -> JsonObject:
         "refused": [_whole(f"{pin.kind}/{name}") for name in part.refused],
     }
     if pin.kind == "endpoint":
-        return {**view, **_endpoint_view(part)}
+        return {**view, **_endpoint_view(part, review)}
     if pin.kind == "plugins":
         grouped = files_by_folder(sorted(part.files.files if part.files else ()))
         return {**view, "groups": [_group(name, files, part) for name, files in grouped.items()]}
@@ -90,17 +104,26 @@ def _part_view(part: Part, review: Review) -> JsonObject:
     return view
 
 
-def _endpoint_view(part: Part) -> JsonObject:
+def _endpoint_view(part: Part, review: Review) -> JsonObject:
     base_url, variable = _whole(part.pin.content), _whole(part.pin.api_key_env)
-    purposes = _joined([_PURPOSES[category] for category in part.used_for])
     key = f" with the value of {variable}" if variable else ", without a key"
     return {
         "title": f"Endpoint {base_url}",
-        "does": f"Your chats and notes are sent there for {purposes}{key}.",
+        "does": f"Your chats and notes are sent there for {purposes(part.used_for)}{key}."
+        + _widened(part, review),
         "base_url": base_url,
         "api_key_env": variable,
         "used_for": list(part.used_for),
     }
+
+
+def _widened(part: Part, review: Review) -> str:
+    """A sentence about an endpoint that is trusted for other models than it is asked for."""
+    granted = next((known for known in parts_of(review.grant.pins) if known.pin == part.pin), None)
+    if granted is None or review.grant.covers(part):
+        return ""
+    new = purposes({*part.used_for}.difference(granted.used_for))
+    return f" You trusted it for {purposes(granted.used_for)} only; {new} are new and off."
 
 
 def _group(name: str, files: Sequence[str], part: Part) -> JsonObject:
@@ -116,6 +139,8 @@ def _state(part: Part, review: Review) -> str:
         return "trusted"
     if part.refused:
         return "refused"
+    if part.pins & review.grant.pins:
+        return "partly"
     return "changed" if review.grant.was_for(part) else "off"
 
 

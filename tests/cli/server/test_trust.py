@@ -46,8 +46,12 @@ def test_what_is_trusted_is_listed_and_can_be_revoked(smart_context, hostile, tm
         "kind": "endpoint",
         "base_url": "http://127.0.0.1:9/v1",
         "api_key_env": "THEIR_KEY",
+        "used_for": ["chat", "fast"],
     } in row["parts"]
-    assert str(hostile) in smart_context("trust", "--list")[1]
+    shown = smart_context("trust", "--list")[1]
+    assert str(hostile) in shown
+    assert "endpoint http://127.0.0.1:9/v1 for answers and topics, with THEIR_KEY" in shown
+    assert "endpoint http://127.0.0.1:10/v1 for embeddings\n" in shown
     code, out, _ = smart_context("trust", hostile, "--yes")
     assert code == 0
     assert "trusted already" in out
@@ -74,6 +78,23 @@ def test_only_what_changed_is_asked_for_again(smart_context, hostile):
     assert code == 1
     assert "Endpoint http://127.0.0.1:8/v1: changed since you trusted it" in err
     assert "Plugins: trusted" in err
+
+
+def test_an_endpoint_that_is_asked_for_more_is_asked_for_again(smart_context, hostile):
+    write(hostile, {".vault.toml": SETTINGS.replace('fast = "m"', "")})
+    smart_context("trust", hostile, "--yes")
+    write(hostile, {".vault.toml": SETTINGS})
+    code, _, err = smart_context("trust", hostile)
+    assert code == 1
+    assert "Endpoint http://127.0.0.1:9/v1: asked for more than you trusted" in err
+    assert "You trusted it for answers only; topics are new and off." in err
+    rows = json.loads(smart_context("doctor", hostile, "--format", "json")[1])
+    (row,) = (row for row in rows if row["what"] == "Endpoint http://127.0.0.1:9/v1")
+    assert row["state"] == "failed"
+    assert row["found"].startswith("partly off, asked for more than you trusted.")
+    assert "topics are new" in row["found"]
+    assert smart_context("trust", hostile, "--yes")[0] == 0
+    assert "trusted already" in smart_context("trust", hostile)[1]
 
 
 @pytest.mark.parametrize("make", ["init", "demo", "plain"])

@@ -8,7 +8,7 @@ from smart_context.base.config import EndpointSettings, UserConfig, read_config
 from smart_context.vault.trust.admission import admitted
 from smart_context.vault.trust.parts import Grant, Pin
 
-THEIRS = Pin("endpoint", "http://theirs/v1", "THEIR_KEY")
+THEIRS = Pin("endpoint", "http://theirs/v1", "THEIR_KEY", "chat")
 SETTINGS = """
 [llm]
 base_url = "http://theirs/v1"
@@ -38,8 +38,8 @@ class Environment(Mapping):
 
 @pytest.fixture
 def admit(tmp_path):
-    def run(*pins, **endpoints):
-        (tmp_path / ".vault.toml").write_text(SETTINGS)
+    def run(*pins, settings=SETTINGS, **endpoints):
+        (tmp_path / ".vault.toml").write_text(settings)
         config = read_config(tmp_path, plugin_settings={})
         user = UserConfig(endpoints=endpoints, roles=tmp_path)
         environ = Environment()
@@ -68,14 +68,28 @@ def test_a_trusted_endpoint_is_in_use_with_its_key(admit):
 @pytest.mark.parametrize(
     "pin",
     [
-        Pin("endpoint", "http://theirs/v1", "OTHER"),
-        Pin("endpoint", "http://theirs/v1"),
-        Pin("endpoint", "http://theirs/v2", "THEIR_KEY"),
-        Pin("plugins", "http://theirs/v1", "THEIR_KEY"),
+        THEIRS._replace(api_key_env="OTHER"),
+        THEIRS._replace(api_key_env=""),
+        THEIRS._replace(content="http://theirs/v2"),
+        THEIRS._replace(category="embedding"),
+        THEIRS._replace(category=""),
+        THEIRS._replace(kind="plugins"),
     ],
 )
-def test_consent_is_to_the_address_and_the_variable(admit, pin):
-    assert admit(pin)[0].restricted == {"chat"}
+def test_consent_is_to_the_address_the_variable_and_the_category(admit, pin):
+    config, asked = admit(pin)
+    assert config.restricted == {"chat"}
+    assert asked == []
+
+
+def test_an_endpoint_that_categories_inherit_is_in_use_for_those_it_is_trusted_for(admit):
+    inheriting = SETTINGS + 'fast = "m"\n'
+    config, _ = admit(THEIRS, settings=inheriting, chat=MINE, fast=MINE)
+    assert config.restricted == {"fast"}
+    assert (config.chat.base_url, config.fast.base_url) == ("http://theirs/v1", "http://mine/v1")
+    config, _ = admit(THEIRS, THEIRS._replace(category="fast"), settings=inheriting)
+    assert config.restricted == frozenset()
+    assert config.chat.base_url == config.fast.base_url == "http://theirs/v1"
 
 
 def test_the_users_own_endpoint_needs_no_trust_and_serves_until_the_vaults_is_trusted(admit):

@@ -10,9 +10,9 @@ from smart_context.vault.trust.parts import (
     Part,
     Pin,
     Review,
-    endpoint_parts,
     files_by_folder,
     granted_after,
+    parts_of,
 )
 
 CHAT = Part(pin=Pin("endpoint", "http://a", "KEY"), used_for=("chat",))
@@ -23,7 +23,7 @@ ALL = Review(parts=(CHAT, ROLES, PLUGINS, GIT))
 
 
 def granting(*parts):
-    return Grant(pins=frozenset(part.pin for part in parts))
+    return Grant(pins=frozenset(pin for part in parts for pin in part.pins))
 
 
 def changed(part, content):
@@ -36,6 +36,8 @@ def test_a_grant_covers_a_part_with_just_that_content():
     for other in (
         changed(CHAT, "http://b"),
         replace(CHAT, pin=CHAT.pin._replace(api_key_env="OTHER_KEY")),
+        replace(CHAT, used_for=("embedding",)),
+        replace(CHAT, used_for=("chat", "embedding")),
         changed(ROLES, "r2"),
         replace(ROLES, pin=ROLES.pin._replace(kind="plugins")),
     ):
@@ -77,17 +79,19 @@ def test_what_was_reviewed_has_another_digest_after_any_change():
             (ROLES, CHAT),
             (CHAT, changed(ROLES, "r2")),
             (replace(CHAT, pin=CHAT.pin._replace(api_key_env="OTHER_KEY")), ROLES),
+            (replace(CHAT, used_for=("embedding",)), ROLES),
             (CHAT, replace(ROLES, files=replace(ROLES.files, refused=("link.toml",)))),
         )
     }
-    assert len(digests) == 7
+    assert len(digests) == 8
     assert replace(ALL, grant=granting(CHAT)).digest == ALL.digest
 
 
 def test_a_choice_adds_to_what_is_still_covered_and_drops_the_rest():
-    previous = Grant(pins=frozenset({CHAT.pin, Pin("roles", "r0"), Pin("endpoint", "http://gone")}))
+    gone = {Pin("roles", "r0"), Pin("endpoint", "http://gone", "", "chat")}
+    previous = Grant(pins=CHAT.pins | gone)
     grant = granted_after(replace(ALL, grant=previous), [PLUGINS], granted_at="now")
-    assert grant == Grant(pins=frozenset({CHAT.pin, PLUGINS.pin}), granted_at="now")
+    assert grant == Grant(pins=CHAT.pins | PLUGINS.pins, granted_at="now")
     assert granted_after(Review(grant=previous), [], granted_at="now").pins == frozenset()
 
 
@@ -102,15 +106,35 @@ def test_a_part_is_found_by_its_kind_and_named_by_its_content():
     ]
 
 
-def test_categories_of_one_endpoint_are_one_part():
+def test_an_endpoint_that_is_asked_for_more_keeps_what_it_was_trusted_for():
+    wider = replace(CHAT, used_for=("chat", "embedding"))
+    review = Review(parts=(wider, GIT), grant=granting(CHAT))
+    assert granted_after(review, [GIT], granted_at="now").pins == CHAT.pins | GIT.pins
+    assert granted_after(review, [wider], granted_at="now").pins == wider.pins
+
+
+def test_a_part_with_a_file_that_was_refused_loses_its_grant_at_the_next_choice():
+    linked = replace(ROLES, files=replace(ROLES.files, refused=("link.toml",)))
+    review = Review(parts=(linked, GIT), grant=granting(ROLES))
+    assert granted_after(review, [GIT], granted_at="now").pins == GIT.pins
+
+
+def test_categories_of_one_endpoint_are_one_part_with_a_pin_for_each():
     one, other = Pin("endpoint", "http://a", "KEY"), Pin("endpoint", "http://b", "KEY")
-    parts = endpoint_parts({"chat": one, "fast": other, "embedding": one})
+    pins = [
+        one._replace(category="chat"),
+        other._replace(category="fast"),
+        one._replace(category="embedding"),
+    ]
+    parts = parts_of(pins)
     assert [(part.pin, part.used_for) for part in parts] == [
         (one, ("chat", "embedding")),
         (other, ("fast",)),
     ]
-    apart = endpoint_parts({"chat": one, "fast": Pin("endpoint", "http://a", "OTHER")})
+    assert {pin for part in parts for pin in part.pins} == {*pins}
+    apart = parts_of([pins[0], Pin("endpoint", "http://a", "OTHER", "fast")])
     assert len(apart) == 2
+    assert parts_of([GIT.pin]) == [Part(pin=GIT.pin)]
 
 
 def test_an_empty_set_of_files_holds_nothing_to_trust_or_to_refuse():

@@ -12,8 +12,9 @@ from smart_context.vault.trust.parts import Grant, Pin
 GRANT = Grant(
     pins=frozenset(
         {
-            Pin("endpoint", "http://127.0.0.1:9/v1", "KEY"),
-            Pin("endpoint", "http://127.0.0.1:9/v1"),
+            Pin("endpoint", "http://127.0.0.1:9/v1", "KEY", "chat"),
+            Pin("endpoint", "http://127.0.0.1:9/v1", "KEY", "fast"),
+            Pin("endpoint", "http://127.0.0.1:9/v1", "", "embedding"),
             Pin("plugins", "abc"),
             Pin("roles", "def"),
             Pin("git"),
@@ -52,17 +53,33 @@ def test_a_record_of_the_first_version_grants_plugins_alone(record, tmp_path):
     assert record.granted(tmp_path).pins == {Pin("plugins", "abc")}
 
 
+def test_a_record_of_the_second_version_grants_all_but_endpoints(record, tmp_path):
+    record.path.parent.mkdir()
+    endpoint = {"kind": "endpoint", "base_url": "http://127.0.0.1:9/v1", "api_key_env": "KEY"}
+    parts = [endpoint, {"kind": "roles", "digest": "def"}, {"kind": "git"}]
+    entry = {"granted_at": "2025-01-01T00:00:00+00:00", "parts": parts}
+    vaults = {str(tmp_path / name): entry for name in ("one", "other")}
+    record.path.write_text(json.dumps({"version": 2, "vaults": vaults}))
+    pins = {Pin("roles", "def"), Pin("git")}
+    assert record.granted(tmp_path / "one").pins == pins
+    record.store(tmp_path / "other", GRANT)
+    assert record.granted(tmp_path / "one").pins == pins
+
+
 DAMAGES = [
     b"{",
     b"[]",
     b'{"vaults": 3}',
     b"\xff",
     b"[" * 100_000,
-    b'{"version": 3, "vaults": {"VAULT": {"parts": [{"kind": "git"}]}}}',
+    b'{"version": 4, "vaults": {"VAULT": {"parts": [{"kind": "git"}]}}}',
     b'{"version": 2, "vaults": {"VAULT": 3}}',
     b'{"version": 2, "vaults": {"VAULT": {"parts": 3}}}',
     b'{"version": 2, "vaults": {"VAULT": {"parts": [3, {"kind": "x"}, {"kind": []}]}}}',
     b'{"version": 2, "vaults": {"VAULT": {"parts": [{"kind": "plugins", "digest": 3}]}}}',
+    b'{"version": 3, "vaults": {"VAULT": {"parts": [{"kind": "git", "category": "chat"}]}}}',
+    b'{"version": 3, "vaults": {"VAULT": {"parts": [{"kind": "endpoint", "category": []}]}}}',
+    b'{"version": 3, "vaults": {"VAULT": {"parts": [{"kind": "endpoint", "category": "x"}]}}}',
 ]
 
 

@@ -11,6 +11,19 @@ from tests.vault.trust.conftest import SETTINGS, fifo, link_out, off, write
 ALL = ["endpoint", "git", "plugins", "roles"]
 
 
+SWAPPED = """
+[llm]
+base_url = "http://127.0.0.1:10/v1"
+[llm.categories]
+chat = "m"
+fast = "m"
+embedding = { model = "e", base_url = "http://127.0.0.1:9/v1", api_key_env = "THEIR_KEY" }
+[plugins.one]
+enabled = true
+"""
+"""The same endpoints, each in the place of the other."""
+
+
 @pytest.fixture
 def trust(vault, record):
     return VaultTrust(vault, record)
@@ -50,6 +63,21 @@ def test_nothing_is_read_of_roles_that_are_off(vault, trust):
         pytest.param(
             {".vault.toml": SETTINGS.replace("THEIR", "MY")}, ["endpoint"], id="another variable"
         ),
+        pytest.param({".vault.toml": SWAPPED}, ["endpoint"], id="the same endpoints, swapped"),
+        pytest.param(
+            {
+                ".vault.toml": SETTINGS.replace(
+                    '"http://127.0.0.1:10/v1"', '"http://127.0.0.1:9/v1"'
+                )
+            },
+            ["endpoint"],
+            id="another category at a trusted address",
+        ),
+        pytest.param(
+            {".vault.toml": SETTINGS.replace('fast = "m"', 'fast = "embedded"')},
+            [],
+            id="an embedded model is no change",
+        ),
         pytest.param(
             {".vault.toml": SETTINGS.replace('"m"', '"n"')}, [], id="another model is no change"
         ),
@@ -62,6 +90,20 @@ def test_a_changed_part_is_off_again_and_the_others_go_on(vault, review, grant, 
     assert off(review(vault)) == restricted
     grant(vault)
     assert off(review(vault)) == []
+
+
+def test_a_category_whose_endpoint_changed_is_off_and_the_others_go_on(vault, record, grant):
+    trust = VaultTrust(vault, record)
+    write(vault, {".vault.toml": SETTINGS.replace('fast = "m"', 'fast = "embedded"')})
+    grant(vault)
+    write(vault, {".vault.toml": SETTINGS})
+    config = settings_of(vault, trust)
+    assert config.restricted == {"fast"}
+    assert config.chat.base_url == "http://127.0.0.1:9/v1"
+    write(vault, {".vault.toml": SWAPPED})
+    config = settings_of(vault, trust)
+    assert config.restricted == {"chat", "fast", "embedding"}
+    assert (config.chat, config.fast, config.embedding) == (None, None, None)
 
 
 def test_what_goes_back_to_what_was_granted_is_on_again_unless_more_was_granted_since(

@@ -1,6 +1,8 @@
 """What a vault wants, in words that nothing in the vault can forge."""
 
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +25,10 @@ TWO = Part(pin=Pin("endpoint", "http://b"), used_for=("fast",))
 GIT = Part(pin=Pin("git"))
 
 
+def granting(*parts):
+    return Grant(pins=frozenset(pin for part in parts for pin in part.pins))
+
+
 @pytest.mark.parametrize(
     ("parts", "words"),
     [
@@ -42,7 +48,52 @@ GIT = Part(pin=Pin("git"))
 )
 def test_what_is_off_is_said_in_one_sentence(parts, words):
     assert summary(Review(parts=parts)) == words
-    assert summary(Review(parts=parts, grant=Grant(pins=frozenset(p.pin for p in parts)))) == ""
+    assert summary(Review(parts=parts, grant=granting(*parts))) == ""
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ((ONE, TWO), "this vault's endpoint for topics is"),
+        (
+            (replace(ONE, used_for=("chat", "embedding")),),
+            "this vault's endpoint for embeddings is",
+        ),
+        (
+            (replace(ONE, used_for=("chat", "embedding")), TWO),
+            "2 endpoints for topics and embeddings are",
+        ),
+        ((replace(ONE, used_for=("embedding",)),), "this vault's endpoint is"),
+    ],
+)
+def test_the_categories_that_are_off_are_named_when_others_go_on(parts, words):
+    said = summary(Review(parts=parts, grant=granting(ONE)))
+    assert said == f"Restricted: {words} off until you trust it."
+
+
+@pytest.mark.parametrize(
+    ("used_for", "state", "words"),
+    [
+        pytest.param(("chat",), "trusted", "there for answers, without a key.", id="as it was"),
+        pytest.param(
+            ("chat", "fast", "embedding"),
+            "partly",
+            "You trusted it for answers only; topics and embeddings are new and off.",
+            id="asked for more",
+        ),
+        pytest.param(
+            ("embedding",),
+            "changed",
+            "You trusted it for answers only; embeddings are new and off.",
+            id="asked for something else",
+        ),
+    ],
+)
+def test_an_endpoint_that_is_asked_for_more_says_what_is_new(used_for, state, words):
+    review = Review(parts=(replace(ONE, used_for=used_for),), grant=granting(ONE))
+    (part,) = review_view(review, Path("notes"))["parts"]
+    assert (part["state"], part["used_for"]) == (state, [*used_for])
+    assert part["does"].endswith(words)
 
 
 def test_each_part_is_shown_with_its_files_and_what_an_endpoint_is_given(vault, review):
