@@ -4,8 +4,9 @@ A client that sends no id sends its history, which has the answers it got. Only 
 kept; where a client has shortened an answer, the chat's own text decides.
 """
 
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from typing import Any
@@ -79,12 +80,44 @@ def digest(text: str) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
+_Place = tuple[int, int]
+"""The place of an answer in its chat, and its number among all answers.
+
+The answers to one question share a place: versions, choices, and the steps of an agent.
+"""
+
+
 @dataclass(slots=True)
 class _Found:
-    """The answers of one chat that are in a request, by place."""
+    """The answers of one chat that are in a request.
 
-    places: list[int] = field(default_factory=list)
+    Attributes:
+        ends: The place at which the first 1, 2, 3 … answers in order end, at the earliest.
+        last: The last place that was found.
+        is_certain: The answers can't be of another chat.
+    """
+
+    ends: list[_Place] = field(default_factory=list)
+    last: int = -1
     is_certain: bool = False
+    _number: int = -1
+    _here: frozenset[int] = frozenset()
+
+    def add(self, number: int, places: Sequence[_Place]) -> bool:
+        """Add an answer of the request; returns True if it follows the answer before it there.
+
+        Args:
+            number: Its number in the request.
+            places: The answers of the chat that it may be; it counts as one of them.
+        """
+        here = frozenset(place for place, _ in places)
+        is_next = number == self._number + 1 and any(place - 1 in self._here for place in here)
+        for place in sorted(places, reverse=True):  # so that none is counted after another
+            end = bisect_left(self.ends, place)
+            self.ends[end : end + 1] = [place]
+        self._number, self._here = number, here
+        self.last = max(self.last, *here)
+        return is_next
 
 
 class Issued:
@@ -97,9 +130,9 @@ class Issued:
     def __init__(self) -> None:
         self.by_response: dict[str, str] = {}
         self._answers: list[IssuedAnswer] = []
-        self._count_in: dict[str, int] = defaultdict(int)
+        self._places: list[int] = []
+        self._places_in: dict[str, dict[str | int, int]] = defaultdict(dict)
         self._newest_of: dict[str, int] = {}
-        self._place_in: list[int] = []
         self._by_digest: dict[str, list[int]] = defaultdict(list)
         self._openings: dict[str, list[Opening]] = defaultdict(list)
         self._seen: set[str] = set()
@@ -111,8 +144,8 @@ class Issued:
             return
         index = len(self._answers)
         self._answers.append(row)
-        self._place_in.append(self._count_in[row.chat])
-        self._count_in[row.chat] += 1
+        places = self._places_in[row.chat]
+        self._places.append(places.setdefault(row.question or index, len(places)))
         self._newest_of[row.chat] = index
         for name in filter(None, (row.digest, row.head and f"{row.head}…", *row.calls)):
             self._by_digest[name].append(index)
@@ -137,9 +170,17 @@ class Issued:
 
     async def _best(self, heard: Sequence[tuple[Unit, str]], text_of: TextOf) -> str | None:
         found: dict[str, _Found] = defaultdict(_Found)
-        for unit, question in heard:
-            for place, row in await self._matching(unit, text_of):
-                await self._count(found[row.chat], place, unit, question, text_of)
+        for number, (unit, question) in enumerate(heard):
+            rows, is_sure = await self._matching(unit, text_of)
+            for chat, indexes in rows.items():
+                held = found[chat]
+                is_next = held.add(number, [(self._places[index], index) for index in indexes])
+                held.is_certain = (
+                    held.is_certain
+                    or is_sure
+                    or is_next
+                    or await self._was_asked(indexes, question, text_of)
+                )
         certain = {chat: held for chat, held in found.items() if held.is_certain}
         if not certain:
             return None
@@ -161,40 +202,37 @@ class Issued:
                 return opening.chat
         return None
 
-    async def _matching(self, unit: Unit, text_of: TextOf) -> list[tuple[int, IssuedAnswer]]:
-        places: dict[int, IssuedAnswer] = {}
-        for call in filter(None, unit.calls):
-            places.update((index, self._answers[index]) for index in self._by_digest.get(call, ()))
-        if unit.text and not places:
-            exact = self._by_digest.get(digest(unit.text), ())
-            places.update((index, self._answers[index]) for index in exact)
-        if len(unit.text) >= SHORT and not places:
+    async def _matching(self, unit: Unit, text_of: TextOf) -> tuple[dict[str, list[int]], bool]:
+        """The answers that a unit may be, by chat, and whether that alone is certain."""
+        called = {index for call in unit.calls if call for index in self._by_digest.get(call, ())}
+        if called or not unit.text:
+            return self._by_chat(called), True
+        found = list(self._by_digest.get(digest(unit.text), ()))
+        is_long = len(unit.text) >= SHORT
+        if is_long and not found:
             for index in self._by_digest.get(f"{digest(unit.text[:SHORT])}…", ()):
                 row = self._answers[index]
                 if _is_prefix(unit.text, await text_of(row.chat, row.message)):
-                    places[index] = row
-        return [*places.items()]
+                    found.append(index)
+        return self._by_chat(found), is_long
 
-    async def _count(
-        self, held: _Found, place: int, unit: Unit, question: str, text_of: TextOf
-    ) -> None:
-        row, position = self._answers[place], self._place_in[place]
-        if held.places and position < held.places[-1]:
-            return  # out of order: said in another place of the chat
-        is_next = bool(held.places) and position == held.places[-1] + 1
-        held.places.append(position)
-        held.is_certain = (
-            held.is_certain
-            or bool(unit.calls)
-            or len(unit.text) >= SHORT
-            or is_next
-            or (bool(row.question) and _is_prefix(question, await text_of(row.chat, row.question)))
-        )
+    def _by_chat(self, indexes: Iterable[int]) -> dict[str, list[int]]:
+        grouped: dict[str, list[int]] = defaultdict(list)
+        for index in indexes:
+            grouped[self._answers[index].chat].append(index)
+        return grouped
+
+    async def _was_asked(self, indexes: Sequence[int], question: str, text_of: TextOf) -> bool:
+        """Whether one of these answers was given to the question."""
+        for row in (self._answers[index] for index in indexes):
+            if row.question and _is_prefix(question, await text_of(row.chat, row.question)):
+                return True
+        return False
 
     def _rank(self, chat: str, held: _Found) -> tuple[int, bool, int]:
-        """More answers first; then a chat all of whose answers are there; then the newest."""
-        is_whole = held.places[-1] == self._count_in[chat] - 1
-        return len(held.places), is_whole, self._newest_of[chat]
+        """More answers first; then a chat whose last answer is there; then the newest."""
+        is_whole = held.last == len(self._places_in[chat]) - 1
+        return len(held.ends), is_whole, self._newest_of[chat]
 
 
 def _answers_with_questions(units: Sequence[Unit]) -> list[tuple[Unit, str]]:

@@ -55,6 +55,65 @@ def test_answers_tell_the_chat(messages, chat):
     assert chats.find(*messages) == chat
 
 
+@pytest.mark.parametrize(
+    ("messages", "chat"),
+    [
+        pytest.param([assistant("Yes.")], None, id="one of two that are equal"),
+        pytest.param([assistant("Yes."), user("?"), assistant("Yes.")], "one", id="both"),
+        pytest.param(
+            [assistant("Yes."), user("?"), assistant("Red.")], "one", id="the second, the next"
+        ),
+        pytest.param(
+            [assistant("Red."), user("?"), assistant("?"), user("?"), assistant("Blue.")],
+            None,
+            id="another answer in between",
+        ),
+        pytest.param(
+            [assistant("Yes."), user("?"), assistant("Blue.")], None, id="no neighbours in the chat"
+        ),
+    ],
+)
+def test_short_answers_are_a_row_if_they_are_neighbours_in_request_and_chat(messages, chat):
+    turns = (("a", "Yes."), ("b", "Yes."), ("c", "Red."), ("d", "Blue."))
+    assert Chats().talk("one", *turns).find(user("x"), *messages) == chat
+
+
+def called(call_id, text=""):
+    call = {"id": call_id, "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    return {"role": "assistant", "content": text, "tool_calls": [call]}
+
+
+def test_a_short_text_beside_a_foreign_call_is_as_uncertain_as_alone():
+    chats = Chats().talk("one", ("Is it?", "Yes."))
+    assert chats.find(user("x"), called("call_of_another", "Yes.")) is None
+    assert chats.find(user("Is it?"), called("call_of_another", "Yes.")) == "one"
+
+
+@pytest.mark.parametrize("answer", ["Red.", "Green.", "Blue.", "Red, again."])
+def test_choices_and_versions_of_an_answer_share_its_place(answer):
+    chats = Chats()
+    for question, text in (
+        *(("q0", choice) for choice in ("Red.", "Green.", "Blue.")),
+        *(("q1", "Yes."), ("q0", "Red, again."), ("q2", "No.")),
+    ):
+        chats.issued.note(answer_of(text, chat="one", message=text, question=question))
+    assert chats.find(user("x"), assistant(answer), user("y"), assistant("Yes.")) == "one"
+    assert chats.find(user("x"), assistant(answer), user("y"), assistant("No.")) is None
+
+
+def test_two_choices_of_one_question_are_no_row():
+    chats = Chats()
+    for choice in ("Red.", "Green."):
+        chats.issued.note(answer_of(choice, chat="one", message=choice, question="q0"))
+    assert chats.find(user("x"), assistant("Red."), user("y"), assistant("Green.")) is None
+
+
+def test_an_answer_that_a_chat_got_more_than_once_counts_once():
+    often = (("Tell me", LONG), ("Again", LONG), ("Once more", LONG))
+    chats = Chats().talk("often", *often).talk("both", ("Tell me", LONG), ("r", OTHER))
+    assert chats.find(user("q"), assistant(LONG), user("r"), assistant(OTHER)) == "both"
+
+
 def test_a_beginning_that_two_answers_share_is_not_enough():
     chats = Chats().talk("one", ("q", f"{LONG} And then he slept."))
     assert chats.find(user("q"), assistant(f"{LONG} But she did not."), user("r")) is None
@@ -63,8 +122,7 @@ def test_a_beginning_that_two_answers_share_is_not_enough():
 def test_a_tool_call_tells_the_chat_by_its_id():
     issued = Issued()
     issued.note(answer_of("", chat="one", message="a", calls=("call_1",)))
-    call = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-    units = list(chat_units([user("q"), {"role": "assistant", "tool_calls": [call]}]))
+    units = list(chat_units([user("q"), called("call_1")]))
     assert asyncio.run(issued.chat_of(units, Chats().text_of)) == "one"
 
 
