@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from tests.gateway.asking import ApiClient
+from tests.gateway.saying import assistant, user
 from tests.serving import serving
 from tests.vaults import read_chat
 
@@ -20,8 +22,32 @@ def offline(vault):
 def test_offline_answers_are_marked_and_shape_neither_topics_nor_titles_nor_summaries(offline):
     for _ in range(2):
         offline.ask("chat.send", chat_id="c", message=QUESTION, stream=False)
-    answers = read_chat(offline.vault, "c")["messages"][1::2]
-    assert [answer["extracted"] for answer in answers] == [True, True]
+    check_that_answers_are_marked_and_left_out(offline, answers=2)
+
+
+@pytest.mark.parametrize("is_stream", [False, True])
+def test_offline_answers_to_clients_are_marked_alike(offline, is_stream):
+    client, named = ApiClient(offline), {"X-Smart-Context-Chat": "c"}
+    answer = client.chat(user(QUESTION), headers=named, stream=is_stream)
+    assert answer.status == 200
+    asked = [user(QUESTION), assistant(saved_answer(offline)), user(QUESTION)]
+    assert client.respond(asked, headers=named, stream=is_stream).status == 200
+    saved_answer(offline)
+    check_that_answers_are_marked_and_left_out(offline, answers=2)
+
+
+def saved_answer(offline):
+    """The text of the last answer, which is saved right after the client has it."""
+    for _ in range(1000):
+        answer = offline.ask("memory.load_chat", chat_id="c")["messages"][-1]
+        if not answer.get("generating"):
+            return answer["content"]
+    raise AssertionError(answer)
+
+
+def check_that_answers_are_marked_and_left_out(offline, *, answers):
+    stored = read_chat(offline.vault, "c")["messages"][1::2]
+    assert [answer["extracted"] for answer in stored] == [True] * answers
 
     offline.ask("smart_context.refresh_topics", chat_id="c", wait=True)
     title = offline.ask("memory.list_chats")["chats"][0]["title"]

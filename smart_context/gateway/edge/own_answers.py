@@ -43,6 +43,8 @@ class OwnAnswers:
     ) -> None:
         """Answer with the embedded responder, as a turn of the request's chat."""
         sent = await exchange.begin()
+        if exchange.turn is not None:
+            exchange.turn.is_extracted = True
         prompt = _prompt(incoming, [*sent.values()])
         gathered = Gathered()
         is_stopped, error = False, ""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from smart_context.base.values import JsonObject
 from smart_context.chat.documents.parts import since_message
-from smart_context.chat.messages import Message, MessageId
+from smart_context.chat.messages import EXTRACTED, Message, MessageId
 from smart_context.chat.store import ChatStore
 from smart_context.gateway.answers.gathered import Choice, Gathered
 from smart_context.gateway.following.documents import put_answer
@@ -22,7 +22,11 @@ def answers_of(
     """The messages that store an answer: the first choice, then the others."""
     first, *others = [gathered.choices[n] for n in sorted(gathered.choices)] or [Choice()]
     now = timestamp()
-    extra = {ISSUED: gathered.model or model, **({"stopped": True} if turn.stopped else {})}
+    extra = {
+        ISSUED: gathered.model or model,
+        **({"stopped": True} if turn.stopped else {}),
+        **({EXTRACTED: True} if turn.is_extracted else {}),
+    }
     answer = Message(
         id=followed.answer_id,
         role="assistant",

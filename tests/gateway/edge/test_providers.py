@@ -166,6 +166,13 @@ def test_the_providers_refusal_of_a_stream_comes_back_as_it_is(client, provider)
     assert answer.headers["content-type"] == "application/json"
 
 
+def test_a_providers_answer_is_no_quotation_whatever_its_model_is_called(client, server):
+    answer = client.chat(user("hi"), model="embedded/passages")
+    stored = server.ask("memory.load_chat", chat_id=answer.chat)["messages"]
+    assert stored[-1]["content"] == answer.text
+    assert "extracted" not in stored[-1]
+
+
 # Who may ask
 
 
