@@ -37,9 +37,11 @@ class FollowedChat:
         units = tuple(chat_units(messages))
         stored = messages_of(self.document)
         plan = stored, matched(units, stored, keys_of(stored))
-        ids = follow(self.document, units, plan, new_id=self.new_id, now=NOW, is_retry=is_retry)
+        answer_id = self.new_id()
+        retry = answer_id if is_retry else ""
+        ids = follow(self.document, units, plan, new_id=self.new_id, now=NOW, retry=retry)
         if answer is not None:
-            entry = {"id": self.new_id(), "role": "assistant", "content": answer, "model": "m"}
+            entry = {"id": answer_id, "role": "assistant", "content": answer, "model": "m"}
             append_answer(self.document, {**entry, "content": "", "generating": True})
             put_answer(self.document, {**entry, **flags}, new_id=self.new_id, now=NOW)
         return ids

@@ -24,7 +24,7 @@ def follow(
     *,
     new_id: NewId,
     now: str,
-    is_retry: bool = False,
+    retry: str = "",
     names: Mapping[int, str] = _NO_NAMES,
 ) -> list[str]:
     """Make the document's messages those of the client's list; returns the units' ids.
@@ -36,7 +36,8 @@ def follow(
             if the document has others.
         new_id: Names new messages and branches.
         now: When they are made.
-        is_retry: The client retries because no answer arrived: the failed answer is not kept.
+        retry: The coming answer's id if the client retries by itself: what it replaces is kept
+            as a branch of that name, until the answer is there.
         names: The ids that new messages already have, by unit.
     """
     entries = _entries(document)
@@ -69,7 +70,7 @@ def follow(
             branches,
             [entries[index] for index in run],
             _before(entries, run[0]),
-            is_retry,
+            retry,
             new_id,
             now,
         )
@@ -100,7 +101,8 @@ def put_answer(
 ) -> None:
     """Replace an answer by its final form, on whatever branch it is now.
 
-    An answer that is gone was requested again; the late one is not kept.
+    An answer that is gone was requested again; the late one is not kept. If nothing arrived, the
+    newest answer that was delivered to the question is current again.
 
     Args:
         document: Changed in place.
@@ -110,7 +112,15 @@ def put_answer(
         now: When they are made.
     """
     branches = branches_of(document)
-    lists = [_entries(document), *(branch["messages"] for branch in branches)]
+    messages = _entries(document)
+    if _is_empty(answer) and messages and messages[-1].get("id") == answer["id"]:
+        delivered = _take_delivered(branches, _before(messages, len(messages) - 1))
+        messages[-1:] = delivered or [answer]
+        _set_branches(document, branches)
+        return
+    if _was_delivered(answer):
+        branches = [branch for branch in branches if branch.get("id") != answer["id"]]
+    lists = [messages, *(branch["messages"] for branch in branches)]
     for entries in lists:
         for index in reversed(range(len(entries))):
             if isinstance(entries[index], dict) and entries[index].get("id") == answer["id"]:
@@ -124,14 +134,15 @@ def _leave(
     branches: list[JsonObject],
     left: list[JsonObject],
     after: str | None,
-    is_retry: bool,
+    retry: str,
     new_id: NewId,
     now: str,
 ) -> None:
     is_answer = all(entry.get("role") == "assistant" for entry in left)
-    if is_answer and (is_retry or not any(map(_was_delivered, left))):
+    if is_answer and not any(map(_was_delivered, left)):
         return
-    _add(branches, left, after, new_id, now)
+    is_replaced = is_answer and bool(retry)
+    _add(branches, left, after, (lambda: retry) if is_replaced else new_id, now)
 
 
 def _add(
@@ -147,6 +158,25 @@ def _add(
 
 def _was_delivered(entry: Mapping[str, Any]) -> bool:
     return not (entry.get("generating") or entry.get("error") or entry.get("stopped"))
+
+
+def _is_empty(answer: Mapping[str, Any]) -> bool:
+    """Nothing of it arrived; a notice of ours may say so."""
+    content = answer.get("content")
+    parts = content if isinstance(content, list) else [content] if content else []
+    return all(isinstance(p, dict) and p.get("type") == "info" and "digest" not in p for p in parts)
+
+
+def _take_delivered(branches: list[JsonObject], question: str | None) -> list[JsonObject]:
+    """Remove the branch with the newest delivered answer to a question; returns its messages."""
+    for branch in branches:
+        first: JsonObject = next(iter(branch["messages"]), {})
+        is_answer = branch.get("after") == question and first.get("role") == "assistant"
+        if is_answer and _was_delivered(first) and not _is_empty(first):
+            branches.remove(branch)
+            messages: list[JsonObject] = branch["messages"]
+            return messages
+    return []
 
 
 def _from_branch(branches: list[JsonObject], unit: Unit) -> JsonObject | None:

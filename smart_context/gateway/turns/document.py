@@ -166,7 +166,7 @@ class TakingUp:
                 (self.stored, self.matching),
                 new_id=new_id,
                 now=now,
-                is_retry=incoming.is_retry,
+                retry=self.answer_id if incoming.is_retry else "",
                 names=self.names if self.goes_on else {},
             )
         append_answer(document, self._answer(now))

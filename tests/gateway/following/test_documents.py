@@ -2,6 +2,8 @@
 
 import time
 
+import pytest
+
 from smart_context.chat.messages import messages_of
 from smart_context.gateway.following.matching import keys_of, matched
 from smart_context.gateway.requests.units import chat_units
@@ -66,6 +68,52 @@ def test_an_answer_that_was_not_delivered_whole_makes_no_version():
     chat.send(*messages, user("q"), answer="whole")
     assert chat.texts == ["s", "q", "whole"]
     assert not chat.branches
+
+
+NOTICE = [{"type": "info", "text": "Stopped before an answer came."}]
+NOTHING = [{"answer": "", "error": "refused"}, {"answer": NOTICE, "stopped": True}]
+
+
+@pytest.mark.parametrize("nothing", NOTHING, ids=["an error", "a hang-up"])
+@pytest.mark.parametrize("is_retry", [False, True])
+def test_a_repeat_that_brings_nothing_leaves_the_delivered_answer_current(nothing, is_retry):
+    chat, messages = talk(2)
+    before = chat.document["messages"]
+    for _ in range(2):
+        chat.send(*messages[:4], is_retry=is_retry, **nothing)
+        assert chat.document["messages"] == before
+        assert not chat.branches
+
+
+@pytest.mark.parametrize("nothing", NOTHING, ids=["an error", "a hang-up"])
+def test_a_repeat_of_an_older_question_that_brings_nothing_changes_nothing(nothing):
+    chat, messages = talk(3)
+    before = chat.document["messages"]
+    chat.send(*messages[:2], **nothing)
+    assert chat.document["messages"] == before
+    assert not chat.branches
+
+
+def test_the_newest_of_the_delivered_answers_is_current_again():
+    chat, messages = talk(1)
+    chat.send(*messages[:2], answer="better")
+    chat.send(*messages[:2], answer="", error="refused")
+    assert chat.texts == ["s", "q0", "better"]
+    assert [texts for _, texts in chat.branches] == [["a0"]]
+
+
+def test_an_error_of_a_question_without_an_answer_stays():
+    chat, messages = talk(1)
+    chat.send(messages[0], user("another"), answer="", error="refused")
+    assert chat.texts == ["s", "another", ""]
+    assert [texts for _, texts in chat.branches] == [["q0", "a0"]]
+
+
+def test_a_part_of_an_answer_is_kept_and_the_whole_one_before_it_too():
+    chat, messages = talk(1)
+    chat.send(*messages[:2], answer="half", stopped=True, is_retry=True)
+    assert chat.texts == ["s", "q0", "half"]
+    assert [texts for _, texts in chat.branches] == [["a0"]]
 
 
 def test_going_back_to_a_branch_takes_its_messages_with_their_ids():
