@@ -19,8 +19,24 @@ _LEAST_CHARACTERS = 8
 _MOST_CHARACTERS = 1000
 _METADATA = ("chat_id", "session_id", "conversation_id", "thread_id")
 _TASK = "### Task:"
-_TITLE = re.compile(r"\btitles?\b", re.IGNORECASE)
-_ASKS = re.compile(r"\b(?:generate|create|write|output|make)\b", re.IGNORECASE)
+_READ_CHARACTERS = 400
+"""How much of a system prompt tells what it is for."""
+
+_SENTENCE_END = re.compile(r"[.!?;:\n]+")
+_TITLE_GENERATOR = re.compile(r"\btitle generator\b", re.IGNORECASE)
+_OTHER_THING = (
+    r"(?!(?:an?|the|this|its|their|your|each|every|of|for|with|without|by|to|in|on|from|about)\b)"
+)
+_ASKS_FOR_TITLE = re.compile(
+    r"\b(?:generat|creat|writ|output|mak|suggest|produc|provid)(?:e|es|ing|s)?"
+    r"(?:\s+(?:only|just|exactly|me))*"
+    rf"(?:\s+(?:an?|one)(?:\s+{_OTHER_THING}[\w'-]+,?){{0,6}}|(?:\s+{_OTHER_THING}[\w-]+){{0,2}})"
+    r"\s+titles?\b",
+    re.IGNORECASE,
+)
+"""A verb and its object: `create a short, clear title`; not `write an essay with a title`."""
+
+_REFUSAL = re.compile(r"\b(?:not|never|no|avoid)\b|n['\u2019]t\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,13 +113,22 @@ def is_aside(units: Sequence[Unit], body: Body, given: GivenId | None) -> bool:
     if given is None or body.get("tools") or any(unit.role == "assistant" for unit in spoken):
         return False
     instructions = body.get("instructions")
-    systems = [unit.text for unit in units if unit.role == "system"]
+    systems = [_written(unit) for unit in units if unit.role == "system"]
     systems += [instructions] if isinstance(instructions, str) else []
     return any(_asks_for_title(text) for text in systems)
 
 
+def _written(unit: Unit) -> str:
+    """The text of a message, with its lines where they are known."""
+    return unit.content if isinstance(unit.content, str) else unit.text
+
+
 def _asks_for_title(text: str) -> bool:
-    beginning = text[:400]
-    return bool(_TITLE.search(beginning)) and (
-        "title generator" in beginning.lower() or bool(_ASKS.search(beginning))
-    )
+    beginning = text[:_READ_CHARACTERS]
+    if _TITLE_GENERATOR.search(beginning):
+        return True
+    for sentence in _SENTENCE_END.split(beginning):
+        asked = _ASKS_FOR_TITLE.search(sentence)
+        if asked and not _REFUSAL.search(sentence[: asked.start()]):
+            return True
+    return False

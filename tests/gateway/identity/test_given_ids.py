@@ -65,6 +65,52 @@ def test_a_clients_own_tasks_are_told_from_turns(messages, headers, fields, expe
 
 
 @pytest.mark.parametrize(
+    "prompt",
+    [
+        "You are a title generator. You output ONLY a thread title. Nothing else.",
+        "You output ONLY a thread title.",
+        "Generate a short title for the following conversation",
+        "Create a concise title based on the user's first message",
+        "You will generate a short title based on the first message a user begins with.",
+        "Your task: create a concise, 3-5 word title for the chat.",
+        "Write a short and descriptive title for this session.",
+        "You are an expert. Please make a title of at most five words.",
+        "Suggest one clear title.\nDon't use quotes.",
+        "You are a helper that writes titles for conversations.",
+        "Output only the words. Then output just a title, without quotes.",
+        "GENERATE A BRIEF TITLE that helps the user to find this conversation",
+    ],
+)
+def test_a_prompt_that_asks_for_a_title_is_told(prompt):
+    units = list(chat_units([system(prompt), user("Hello")]))
+    assert is_aside(units, body_of(), given_id(NAMED, body_of()))
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "You make web pages. The title of the site is Foo.",
+        "Write short answers. Address the user by title and name.",
+        "You write for the magazine, whose title is Foo.",
+        "Write an essay with a title and three parts.",
+        "Create posts; the title comes first.",
+        "Do not write a title above the answer.",
+        "Answer at once and never output a title.",
+        "You don't make titles up.",
+        "The title of the book is Foo. Generate questions about it.",
+        "Write the title of each section in bold.",
+        "You create tables of contents for a book of that title.",
+        "Output Markdown\nTitles are level two",
+        "Generate code in the language that the title names.",
+        "You are a helpful assistant.",
+    ],
+)
+def test_a_prompt_that_only_mentions_titles_is_that_of_a_turn(prompt):
+    units = list(chat_units([system(prompt), user("Hello")]))
+    assert not is_aside(units, body_of(), given_id(NAMED, body_of()))
+
+
+@pytest.mark.parametrize(
     ("headers", "client"),
     [
         ({"user-agent": "OpenAI/Python 1.0"}, "openai-python"),
