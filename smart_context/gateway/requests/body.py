@@ -5,13 +5,22 @@ escapes and white space included.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from json import JSONDecodeError, JSONDecoder
 from math import isfinite
 from typing import Any, NoReturn
 
 MAX_BODY_BYTES = 64 << 20
+READ_FIELDS = frozenset(
+    (
+        *("messages", "input", "instructions", "model", "stream", "stream_options", "tools"),
+        *("previous_response_id", "conversation", "prompt_cache_key", "metadata"),
+        "encoding_format",
+    )
+)
+"""The fields that we decide by or change. Two of one of them could mean two things."""
+
 _SPACE = re.compile(r"[ \t\n\r]*")
 _LONGEST_INTEGER = 18
 
@@ -106,19 +115,27 @@ class Body:
         return f"{text[:brace]}{','.join(added)}{comma}{text[brace:]}"
 
 
-def read_body(raw: bytes, list_name: str = "", known: Sequence[ItemList] = ()) -> Body:
+def read_body(
+    raw: bytes,
+    list_name: str = "",
+    known: Sequence[ItemList] = (),
+    *,
+    once: Collection[str] = READ_FIELDS,
+) -> Body:
     """Read a body.
 
     Args:
         raw: What was sent.
         list_name: The field that is read item by item.
         known: Lists that were read before; a list that continues one is not read again.
+        once: The fields that may not be there twice; of others the last one counts.
 
     Raises:
-        BodyRefused: If it is not one JSON object in UTF-8, or is nested too deep.
+        BodyRefused: If it is not one JSON object in UTF-8, is nested too deep, or has one of
+            `once` twice.
     """
     try:
-        return _Reader(raw, raw.decode("utf-8"), list_name, known).body()
+        return _Reader(raw, raw.decode("utf-8"), list_name, known, once).body()
     except UnicodeDecodeError as error:
         raise BodyRefused(f"The body is not UTF-8 at byte {error.start}.") from None
     except RecursionError:
@@ -137,6 +154,7 @@ class _Reader:
     text: str
     list_name: str
     known: Sequence[ItemList]
+    once: Collection[str]
     listed: ItemList | None = field(default=None, init=False)
     reused: int = field(default=0, init=False)
 
@@ -165,7 +183,7 @@ class _Reader:
             if self.text[position : position + 1] != ":":
                 self._refuse("expected ':'", position)
             start = self._skip(position + 1)
-            if name in fields:
+            if name in fields and name in self.once:
                 raise BodyRefused(f"The field {name!r} is there twice.", name)
             if name == self.list_name and self.text[start : start + 1] == "[":
                 value, end = None, self._list(start)

@@ -194,7 +194,7 @@ def with_system(items: Sequence[Item], system: str) -> list[Item]:
     Many chat templates take one system message, at the beginning.
     """
     if items and isinstance(items[0], str):
-        first = read_body(items[0].encode())
+        first = read_body(items[0].encode(), once={"role", "content"})
         content = first.fields.get("content")
         if first.get("role") in ("system", "developer") and content is not None:
             if isinstance(content.value, str):

@@ -36,6 +36,7 @@ def last(provider):
 def test_a_body_goes_on_byte_for_byte(client, provider, is_stream):
     body = (
         '{ "model":"gpt-4o", "temperature":1e0, "x_unknown":123456789012345678901234567890,\n'
+        '"temperature" :0.50, '
         '"messages":[ {"role":"user","content":"caf\\u00e9","name":"Zo\\u00eb","x":[1.50]} ],'
         f'"stream":{str(is_stream).lower()} }}'
     ).encode()

@@ -1,10 +1,16 @@
 import json
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.gateway.requests.body import BodyRefused, read_body
+from smart_context import gateway
+from smart_context.gateway.requests.body import READ_FIELDS, BodyRefused, read_body
+from smart_context.gateway.turns.incoming import LIST_NAMES
+
+GATEWAY = Path(gateway.__file__).parent
 
 VALUES = st.recursive(
     st.none()
@@ -81,7 +87,8 @@ def test_a_number_that_goes_on_is_another_item():
         (b'{"a":1,}', "name"),
         (b'{"a" 1}', "':'"),
         (b'{"a":1} x', "nothing may follow"),
-        (b'{"a":1,"a":2}', "twice"),
+        (b'{"messages":[],"messages":[]}', "'messages' is there twice"),
+        (b'{"model":"a","messages":[],"model":"b"}', "'model' is there twice"),
         (b'{"a":NaN}', "NaN"),
         (b'{"a":"\x01"}', "control character"),
         (b'{"a":"\xff"}', "UTF-8"),
@@ -92,6 +99,18 @@ def test_a_number_that_goes_on_is_another_item():
 def test_what_is_no_json_object_is_refused(raw, words):
     with pytest.raises(BodyRefused, match=words):
         read_body(raw, "messages")
+
+
+def test_a_field_that_we_do_not_read_may_be_there_twice():
+    body = body_of('{"x":1e0, "x" : 2,"messages":[1],"x":[ 3 ]}')
+    assert body.get("x") == [3]
+    assert body.spliced({"messages": "[]"}) == '{"x":1e0, "x" : 2,"messages":[],"x":[ 3 ]}'
+
+
+def test_the_fields_that_may_be_there_once_are_those_that_are_read():
+    source = "".join(path.read_text("utf-8") for path in GATEWAY.rglob("*.py"))
+    read = {*re.findall(r'body\.get\(\s*"(\w+)"', source), *LIST_NAMES.values(), "prompt_cache_key"}
+    assert read == READ_FIELDS
 
 
 def test_a_number_of_thousands_of_digits_is_read():

@@ -243,3 +243,11 @@ def test_a_receipt_has_numbers_that_json_cannot_hold_as_text(number):
     made = outgoing("chat", body, units, [0], brought_back={}, system="more")
     assert number in made.text
     assert [*made.values()] == [{"role": "system", "content": "s\n\nmore", "n": number}]
+
+
+def test_a_role_is_added_to_a_message_that_has_an_unknown_field_twice():
+    raw = '{"messages":[{"role":"system","x":1,"content":"s","x":2e0}]}'
+    body = read_body(raw.encode(), "messages")
+    units = list(chat_units([item.value for item in body.listed.items]))
+    made = outgoing("chat", body, units, [0], brought_back={}, system="more")
+    assert made.text == raw.replace('"s"', '"s\\n\\nmore"')
