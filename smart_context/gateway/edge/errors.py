@@ -1,9 +1,13 @@
 """Errors as clients of the API expect them."""
 
 import json
+import re
 from collections.abc import Mapping
 
 from starlette.responses import Response
+
+from smart_context.gateway.requests.body import read_value
+from smart_context.llm.failures import shortened, vendor_words
 
 _KINDS: Mapping[int, str] = {
     401: "authentication_error",
@@ -13,6 +17,8 @@ _KINDS: Mapping[int, str] = {
     502: "server_error",
     504: "server_error",
 }
+
+_TAG = re.compile(r"<[^<>]{1,1000}>")
 
 
 class GatewayError(Exception):
@@ -52,14 +58,25 @@ class GatewayError(Exception):
 
 
 def with_hint(body: bytes, hint: str) -> bytes:
-    """A provider's error with a hint added to its message; other bodies unchanged."""
+    """A provider's error with a hint after its message; one without a message gets one."""
     try:
-        answer = json.loads(body)
-        error = answer["error"]
-        if isinstance(error, str):
-            answer["error"] = f"{error} {hint}"
-        else:
-            error["message"] = f"{error.get('message') or ''} {hint}".strip()
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return GatewayError(404, f"The provider has nothing at this address. {hint}").body()
-    return json.dumps(answer).encode()
+        answer = read_value(body)
+    except (ValueError, RecursionError):
+        answer = body.decode("utf-8", "replace")
+    fields = answer if isinstance(answer, dict) else {}
+    error = fields.get("error")
+    if error and isinstance(error, str):
+        error = f"{error} {hint}"
+    elif error and isinstance(error, dict):
+        error = {**error, "message": f"{error.get('message') or ''} {hint}".strip()}
+    else:
+        own = GatewayError(404, f"{_said(answer)} {hint}").body()
+        error = json.loads(own)["error"]
+    return json.dumps({**fields, "error": error}).encode()
+
+
+def _said(answer: object) -> str:
+    """What an answer without an error says, on one line."""
+    words = vendor_words(answer) or (json.dumps(answer) if answer else "")
+    line = shortened(_TAG.sub(" ", words))
+    return f"The provider answered: {line}" if line else "The provider has nothing at this address."

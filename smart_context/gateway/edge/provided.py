@@ -21,6 +21,7 @@ SAVED_WITHIN_S = 1.0
 """Longest time that the end of a body waits for the answer to be saved."""
 
 _ERROR, _NOT_FOUND, _ABORTED = 400, 404, 422
+_OF_THE_BODY = (b"content-type", b"content-length", b"content-encoding")
 _NO_RESPONSES = (
     "This provider may not know the Responses API; set the client to chat completions, or use "
     "a provider that has it."
@@ -118,7 +119,9 @@ async def _ask(
     ending.status = answer.status if answer.status >= _ERROR else 0
     if answer.status == _NOT_FOUND and incoming.kind == "responses":
         body = await read_all(answer, MAX_SHORT_BYTES)
-        await send_whole(send, _NOT_FOUND, with_hint(body, _NO_RESPONSES), exchange.headers())
+        theirs = [pair for pair in answer.headers if pair[0] not in _OF_THE_BODY]
+        headers = [*theirs, *exchange.headers()]
+        await send_whole(send, _NOT_FOUND, with_hint(body, _NO_RESPONSES), headers)
         return
     relay = Relay(answer, exchange.headers(), exchange.arrived, exchange.ends)
     ending.gathered = relay.gathered
