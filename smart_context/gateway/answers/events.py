@@ -2,6 +2,7 @@
 
 import re
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 
 LARGEST_EVENT = 32 << 20
@@ -17,6 +18,7 @@ class EventReader:
         self._rest = bytearray()
         self._data: list[bytes] = []
         self._size = 0
+        self._has_begun = False
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         """The data of the events that end in this chunk; other fields are skipped."""
@@ -54,6 +56,9 @@ class EventReader:
         self._rest.clear()
 
     def _line(self, line: bytes) -> Iterator[bytes]:
+        if not self._has_begun:
+            self._has_begun = True
+            line = line.removeprefix(BOM_UTF8)
         if not line:
             if self._data and self._size <= LARGEST_EVENT:
                 yield b"\n".join(self._data)

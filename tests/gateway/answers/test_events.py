@@ -23,6 +23,9 @@ def read(*chunks):
         (b"event: x\nid: 1\ndata: a\ndata: b\n\n", [b"a\nb"]),
         (b"data: no end", [b"no end"]),
         (b"", []),
+        (b"\xef\xbb\xbfdata: a\n\ndata: b\n\n", [b"a", b"b"]),
+        (b"\xef\xbb\xbfdata: a\r\n\r\n", [b"a"]),
+        (b"\xef\xbb\xbf\n\xef\xbb\xbfdata: a\n\ndata: b\n\n", [b"b"]),
     ],
 )
 def test_events_are_read(stream, events):
@@ -33,9 +36,12 @@ LINES = st.sampled_from([b"data: a", b"data: b", b": c", b"event: e", b""])
 ENDS = st.sampled_from([b"\n", b"\r\n"])
 
 
-@given(st.lists(LINES, max_size=12), ENDS, st.lists(st.integers(0, 80), max_size=6))
-def test_it_does_not_matter_where_a_stream_is_cut(lines, end, cuts):
-    stream = b"".join(line + end for line in lines)
+MARKS = st.sampled_from([b"", b"\xef\xbb\xbf"])
+
+
+@given(MARKS, st.lists(LINES, max_size=12), ENDS, st.lists(st.integers(0, 80), max_size=6))
+def test_it_does_not_matter_where_a_stream_is_cut(mark, lines, end, cuts):
+    stream = mark + b"".join(line + end for line in lines)
     places = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
     chunks = [stream[a:b] for a, b in itertools.pairwise(places)]
     assert read(*chunks) == read(stream)
