@@ -33,6 +33,9 @@ from smart_context.host.host import Host
 from smart_context.host.turns.pipeline import Pipeline
 
 STOP_S = 1.0
+MODELS_S = 5.0
+"""Longest wait for the provider's models. Clients ask while they start, and we know some."""
+
 OWN_CHAT = "chat:"
 
 _IN_THREAD_BYTES = 64 << 10
@@ -52,18 +55,26 @@ class Gateway:
         parts: The parts that exchanges share.
         key_of: The name of the key that a request was let in by.
         upstream: The connections to providers.
+        models_s: Longest wait for the provider's models.
 
     Attributes:
         activity: What clients have done.
     """
 
     def __init__(
-        self, host: Host, parts: ExchangeParts, key_of: KeyOf, upstream: Upstream | None = None
+        self,
+        host: Host,
+        parts: ExchangeParts,
+        key_of: KeyOf,
+        upstream: Upstream | None = None,
+        *,
+        models_s: float = MODELS_S,
     ) -> None:
         self._host = host
         self._parts = parts
         self._key_of = key_of
         self._upstream = upstream or Upstream()
+        self._models_s = models_s
         self._own = OwnAnswers(host)
         self._recent = RecentLists()
         self.activity = Activity()
@@ -185,17 +196,17 @@ class Gateway:
         )
 
     async def _asked(self, path: str) -> Response | None:
-        """The provider's answer; `None` without one, or if it fails, refuses or breaks off."""
+        """The provider's answer; `None` without one, or if it fails, refuses or takes too long."""
         endpoint = self._host.config.chat
         if endpoint is None:
             return None
+        call = Call(endpoint=endpoint, method="GET", path=path, headers={})
         try:
-            answer = await self._upstream.send(
-                Call(endpoint=endpoint, method="GET", path=path, headers={})
-            )
-        except GatewayError:
+            async with asyncio.timeout(self._models_s):
+                answer = await self._upstream.send(call)
+                body = await read_all(answer, MAX_SHORT_BYTES)
+        except (GatewayError, TimeoutError):
             return None
-        body = await read_all(answer, MAX_SHORT_BYTES)
         if not body or answer.status >= _ERROR:
             return None
         return Response(body, media_type="application/json")
