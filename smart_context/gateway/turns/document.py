@@ -17,8 +17,7 @@ from smart_context.gateway.following.documents import append_answer, follow
 from smart_context.gateway.following.matching import ISSUED, Matching, keys_of, matched
 from smart_context.gateway.turns.chats import FoundChat
 from smart_context.gateway.turns.incoming import Incoming
-
-TITLE_LENGTH = 60
+from smart_context.gateway.turns.titles import title_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,11 +230,8 @@ def _describe(document: JsonObject, incoming: Incoming, chat: FoundChat) -> None
     """Record whose chat it is, and take the first question as its title."""
     source: Mapping[str, Any] = {"client": incoming.client, "id": chat.name, "key": incoming.key}
     document.setdefault(SOURCE, dict(source))
-    if incoming.units:
-        title = incoming.units[incoming.question].text
-        title = title if len(title) <= TITLE_LENGTH else f"{title[: TITLE_LENGTH - 1].rstrip()}…"
-        if title:
-            document.setdefault("title", title)
+    if title := title_of(incoming.units):
+        document.setdefault("title", title)
 
 
 def _add(document: JsonObject, incoming: Incoming, now: str) -> list[str]:
