@@ -113,7 +113,8 @@ def put_answer(
     """
     branches = branches_of(document)
     messages = _entries(document)
-    if _is_empty(answer) and messages and messages[-1].get("id") == answer["id"]:
+    is_last = bool(messages) and messages[-1].get("id") == answer["id"]
+    if is_last and _is_empty(answer) and not others:
         delivered = _take_delivered(branches, _before(messages, len(messages) - 1))
         messages[-1:] = delivered or [answer]
         _set_branches(document, branches)

@@ -5,6 +5,7 @@ import time
 import pytest
 
 from smart_context.chat.messages import messages_of
+from smart_context.gateway.following.documents import append_answer, put_answer
 from smart_context.gateway.following.matching import keys_of, matched
 from smart_context.gateway.requests.units import chat_units
 from tests.gateway.saying import FollowedChat, assistant, system, user
@@ -100,6 +101,22 @@ def test_the_newest_of_the_delivered_answers_is_current_again():
     chat.send(*messages[:2], answer="", error="refused")
     assert chat.texts == ["s", "q0", "better"]
     assert [texts for _, texts in chat.branches] == [["a0"]]
+
+
+def test_other_choices_of_a_repeat_are_kept_though_the_first_is_empty():
+    chat, messages = talk(1)
+    chat.send(*messages[:2])
+    empty = {"id": "new", "role": "assistant", "content": ""}
+    append_answer(chat.document, {**empty, "generating": True})
+    put_answer(
+        chat.document,
+        empty,
+        [{"id": "other", "role": "assistant", "content": "a choice"}],
+        new_id=chat.new_id,
+        now="",
+    )
+    assert chat.texts == ["s", "q0", ""]
+    assert [texts for _, texts in chat.branches] == [["a choice"], ["a0"]]
 
 
 def test_an_error_of_a_question_without_an_answer_stays():
