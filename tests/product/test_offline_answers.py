@@ -28,21 +28,15 @@ def test_offline_answers_are_marked_and_shape_neither_topics_nor_titles_nor_summ
 @pytest.mark.parametrize("is_stream", [False, True])
 def test_offline_answers_to_clients_are_marked_alike(offline, is_stream):
     client, named = ApiClient(offline), {"X-Smart-Context-Chat": "c"}
-    answer = client.chat(user(QUESTION), headers=named, stream=is_stream)
-    assert answer.status == 200
-    asked = [user(QUESTION), assistant(saved_answer(offline)), user(QUESTION)]
-    assert client.respond(asked, headers=named, stream=is_stream).status == 200
-    saved_answer(offline)
+    with offline.connect() as wire:
+        client.chat(user(QUESTION), headers=named, stream=is_stream)
+        wire.wait_for("chat.finished", chat_id="c")
+    said = read_chat(offline.vault, "c")["messages"][-1]["content"]
+    with offline.connect() as wire:
+        asked = [user(QUESTION), assistant(said), user(QUESTION)]
+        client.respond(asked, headers=named, stream=is_stream)
+        wire.wait_for("chat.finished", chat_id="c")
     check_that_answers_are_marked_and_left_out(offline, answers=2)
-
-
-def saved_answer(offline):
-    """The text of the last answer, which is saved right after the client has it."""
-    for _ in range(1000):
-        answer = offline.ask("memory.load_chat", chat_id="c")["messages"][-1]
-        if not answer.get("generating"):
-            return answer["content"]
-    raise AssertionError(answer)
 
 
 def check_that_answers_are_marked_and_left_out(offline, *, answers):

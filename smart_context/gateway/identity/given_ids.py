@@ -28,7 +28,7 @@ _OTHER_THING = (
     r"(?!(?:an?|the|this|its|their|your|each|every|of|for|with|without|by|to|in|on|from|about)\b)"
 )
 _ASKS_FOR_TITLE = re.compile(
-    r"\b(?:generat|creat|writ|output|mak|suggest|produc|provid)(?:e|es|ing|s)?"
+    r"\b(?:generate|create|write|output|make|suggest|produce|provide)s?"
     r"(?:\s+(?:only|just|exactly|me))*"
     rf"(?:\s+(?:an?|one)(?:\s+{_OTHER_THING}[\w'-]+,?){{0,6}}|(?:\s+{_OTHER_THING}[\w-]+){{0,2}})"
     r"\s+titles?\b",
