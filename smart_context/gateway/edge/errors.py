@@ -57,6 +57,11 @@ class GatewayError(Exception):
         return b"data: " + self.body() + b"\n\n"
 
 
+def refused_by_plugin(reason: Exception) -> GatewayError:
+    """The error for a turn that a plugin has stopped."""
+    return GatewayError(422, str(reason), code="aborted_by_plugin")
+
+
 def with_hint(body: bytes, hint: str) -> bytes:
     """A provider's error with a hint after its message; one without a message gets one."""
     try:

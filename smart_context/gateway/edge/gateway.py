@@ -267,6 +267,7 @@ def make_gateway(host: Host, key_of: KeyOf) -> Gateway:
         finder=ChatFinder(host.store),
         emit=host.emit,
         endings=Endings(),
+        turns=host.turns,
     )
     return Gateway(host, parts, key_of)
 

@@ -12,14 +12,14 @@ from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message
 from smart_context.gateway.answers.gathered import Gathered
 from smart_context.gateway.answers.shapes import OwnAnswer
-from smart_context.gateway.edge.errors import GatewayError
+from smart_context.gateway.edge.errors import GatewayError, refused_by_plugin
 from smart_context.gateway.edge.models import EMBEDDED
 from smart_context.gateway.edge.presence import Presence, Unwanted
 from smart_context.gateway.requests.response_items import response_units
 from smart_context.gateway.requests.units import chat_units
 from smart_context.gateway.turns.exchange import Exchange, Headers, answer_headers
 from smart_context.gateway.turns.incoming import Incoming
-from smart_context.gateway.turns.outcome import Outcome, finished
+from smart_context.gateway.turns.outcome import Outcome, TurnAborted, finished
 from smart_context.host.commands.registry import Caller
 from smart_context.host.events.events import CHAT_TOKEN, PIPELINE_START
 from smart_context.host.host import Host
@@ -42,21 +42,21 @@ class OwnAnswers:
         self, exchange: Exchange, incoming: Incoming, presence: Presence, send: Send
     ) -> None:
         """Answer with the embedded responder, as a turn of the request's chat."""
-        sent = await exchange.begin()
-        if exchange.turn is not None:
-            exchange.turn.is_extracted = True
-        prompt = _prompt(incoming, [*sent.values()])
         gathered = Gathered()
         is_stopped, error = False, ""
         own = OwnAnswer(kind=incoming.kind, model=EMBEDDED, created=int(time.time()))
         gathered.response, gathered.model = own.id, EMBEDDED
-        pieces = self._pieces(prompt, gathered, exchange)
-        asked = sum(count_tokens(str(message["content"])) for message in prompt)
         try:
+            sent = await exchange.begin()
+            prompt = _prompt(incoming, [*sent.values()])
+            pieces = self._pieces(prompt, gathered, exchange)
+            asked = sum(count_tokens(str(message["content"])) for message in prompt)
             await presence.during(_give(own, pieces, incoming, asked, send, exchange.headers))
             said = count_tokens(gathered.first.text)
             gathered.usage = Usage(prompt_tokens=asked, completion_tokens=said)
             gathered.is_whole = True
+        except TurnAborted as aborted:
+            raise refused_by_plugin(aborted) from None
         except ModelFailed as failed:
             error = str(failed)
             raise GatewayError(502, error) from None
@@ -70,6 +70,14 @@ class OwnAnswers:
     async def _pieces(
         self, prompt: list[PromptMessage], gathered: Gathered, exchange: Exchange
     ) -> AsyncIterator[str]:
+        turn = exchange.turn
+        if turn is not None and turn.response is not None:
+            gathered.first.texts.append(turn.response)
+            exchange.ends()
+            yield turn.response
+            return
+        if turn is not None:
+            turn.is_extracted = True
         async for piece in self._host.models.chat.stream(prompt):
             if piece.text:
                 gathered.first.texts.append(piece.text)

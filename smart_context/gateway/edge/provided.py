@@ -7,7 +7,7 @@ from starlette.types import Send
 
 from smart_context.base.config import EndpointSettings
 from smart_context.gateway.answers.gathered import Gathered
-from smart_context.gateway.edge.errors import GatewayError, with_hint
+from smart_context.gateway.edge.errors import GatewayError, refused_by_plugin, with_hint
 from smart_context.gateway.edge.own_answers import give_text
 from smart_context.gateway.edge.presence import Presence, Unwanted
 from smart_context.gateway.edge.relay import Relay, end, read_all
@@ -20,7 +20,7 @@ MAX_SHORT_BYTES = 8 << 20
 SAVED_WITHIN_S = 1.0
 """Longest time that the end of a body waits for the answer to be saved."""
 
-_ERROR, _NOT_FOUND, _ABORTED = 400, 404, 422
+_ERROR, _NOT_FOUND = 400, 404
 _OF_THE_BODY = (b"content-type", b"content-length", b"content-encoding")
 _NO_RESPONSES = (
     "This provider may not know the Responses API; set the client to chat completions, or use "
@@ -80,7 +80,7 @@ async def provide(
         )
         await _ask(upstream, call, exchange, incoming, presence, send, ending)
     except TurnAborted as aborted:
-        refused = GatewayError(_ABORTED, str(aborted), code="aborted_by_plugin")
+        refused = refused_by_plugin(aborted)
         await send_whole(send, refused.status, refused.body(), exchange.headers())
     except GatewayError as refused:
         ending.error, ending.status = str(refused), refused.status

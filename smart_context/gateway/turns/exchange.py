@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from smart_context.base.errors import SmartContextError
@@ -28,6 +29,7 @@ from smart_context.host.request.client_request import ClientRequest, ReceiptKind
 from smart_context.host.request.request import Request
 from smart_context.host.turn import Turn
 from smart_context.host.turns.pipeline import Pipeline
+from smart_context.host.turns.turns import Turns
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -50,6 +52,7 @@ class ExchangeParts:
         finder: Finds the chats of requests.
         emit: Sends events to pages.
         endings: Answers that are being saved.
+        turns: Is told of chats that are being answered.
     """
 
     store: ChatStore
@@ -58,6 +61,7 @@ class ExchangeParts:
     finder: ChatFinder
     emit: Emit
     endings: Endings
+    turns: Turns
 
 
 class Exchange:
@@ -95,6 +99,7 @@ class Exchange:
         self._sent: Outgoing | None = None
         self._out = incoming.item_count
         self._ending: asyncio.Future[None] | None = None
+        self._answering = ExitStack()
         self.turn: Turn | None = None
 
     async def begin(self) -> Outgoing:
@@ -121,6 +126,7 @@ class Exchange:
     async def _taken_up(self, chat: FoundChat) -> Outgoing:
         """The body to send; all of the client's if there is no question."""
         incoming = self._incoming
+        self._answering.enter_context(self._parts.turns.answering_client(ChatId(chat.id)))
         plan = await self._parts.chats.plan(incoming, chat, self._model)
         if plan.goes_on:
             followed = self._followed = plan.foreseen()
@@ -183,6 +189,7 @@ class Exchange:
         try:
             turn = await self._saved(outcome)
         finally:
+            self._answering.close()
             if self._ending is not None:
                 self._ending.set_result(None)
         if turn is not None:

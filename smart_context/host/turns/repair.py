@@ -61,7 +61,7 @@ class Repair:
     async def _try(self, chat_id: ChatId) -> None:
         try:
             async with self._repairing:  # opening a chat waits for the repair at start
-                if self._turns.under_way(chat_id) is None:
+                if not self._turns.is_answered(chat_id):
                     await self._turns.save_unsaved(chat_id)
                     await self._end_unfinished(chat_id)
         except (SmartContextError, OSError) as error:

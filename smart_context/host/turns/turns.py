@@ -1,7 +1,9 @@
 """The turns under way: at most one per chat."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from smart_context.base.errors import ChatBusy
 from smart_context.base.values import JsonObject
@@ -23,11 +25,27 @@ class Turns:
     def __init__(self, parts: TurnParts) -> None:
         self._parts = parts
         self._under_way: dict[ChatId, tuple[Answering, asyncio.Task[None]]] = {}
+        self._for_clients: Counter[ChatId] = Counter()
 
     def under_way(self, chat_id: ChatId) -> Answering | None:
         """The turn of a chat; `None` if it has none now."""
         found = self._under_way.get(chat_id)
         return found and found[0]
+
+    def is_answered(self, chat_id: ChatId) -> bool:
+        """True while an answer is being written in a chat, by a turn or for a client."""
+        return chat_id in self._under_way or chat_id in self._for_clients
+
+    @contextmanager
+    def answering_client(self, chat_id: ChatId) -> Iterator[None]:
+        """Mark a chat as answered by something else than a turn; several may answer at once."""
+        self._for_clients[chat_id] += 1
+        try:
+            yield
+        finally:
+            self._for_clients[chat_id] -= 1
+            if not self._for_clients[chat_id]:
+                del self._for_clients[chat_id]
 
     async def save_unsaved(self, chat_id: ChatId) -> None:
         """Save the chat's last answer, if the disk has refused it.

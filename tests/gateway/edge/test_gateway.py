@@ -6,6 +6,7 @@ import socket
 import struct
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -84,6 +85,23 @@ def test_the_first_piece_comes_before_the_last_is_there(server, provider):
             seen += raw.recv(65536)
         assert not gate.is_set()
         gate.set()
+
+
+def test_a_chat_that_is_opened_while_its_client_is_answered_is_left_alone(client, server, provider):
+    gate = threading.Event()
+    provider.reply_with(held("one two three", gate, after=1))
+    named = {"X-Smart-Context-Chat": "looked-at"}
+    with ThreadPoolExecutor(1) as asking:
+        answered = asking.submit(client.chat, user("Count"), headers=named, stream=True)
+        begun = stored_when(server, "looked-at", lambda m: len(m) > 1)
+        assert begun[-1]["generating"]
+        for command in ("chat.open", "memory.load_chat"):
+            server.ask(command, chat_id="looked-at")
+            assert server.ask("memory.load_chat", chat_id="looked-at")["messages"][1:] == begun[1:]
+        gate.set()
+        answered.result(PATIENCE_S)
+    whole = stored_when(server, "looked-at", lambda m: not m[-1].get("generating"))
+    assert "error" not in whole[-1]
 
 
 def test_a_client_that_goes_away_ends_the_providers_request(server, provider):

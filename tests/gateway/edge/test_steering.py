@@ -225,7 +225,8 @@ class Plugin:
 """
 
 
-def test_plugins_can_end_or_answer_a_clients_turn(tmp_path):
+@pytest.mark.parametrize("is_offline", [False, True], ids=["a provider", "without one"])
+def test_plugins_can_end_or_answer_a_clients_turn(tmp_path, is_offline):
     def settings(text):
         folder = tmp_path / "vault" / "plugins" / "guard"
         folder.mkdir(parents=True)
@@ -234,6 +235,7 @@ def test_plugins_can_end_or_answer_a_clients_turn(tmp_path):
         manifest += 'description = "x"\nentry = "main:Plugin"\n'
         manifest += 'subscribes = ["pipeline.input", "pipeline.llm"]\ncommands = []\n'
         (folder / "plugin.toml").write_text(manifest, encoding="utf-8")
+        text = "" if is_offline else text
         return f"{text}\n[plugins.guard]\nenabled = true\n"
 
     with provided_vault(tmp_path, settings=settings) as (server, provider):
@@ -241,8 +243,12 @@ def test_plugins_can_end_or_answer_a_clients_turn(tmp_path):
         refused = client.chat(user("My secret"))
         assert refused.status == 422
         assert "Secrets stay here." in refused.json["error"]["message"]
-        assert client.chat(user("ping")).text == "pong"
+        answered = client.chat(user("ping"))
+        assert answered.text == "pong"
         assert not provider.chat_requests
+        chat = answered.headers["x-smart-context-chat"]
+        [_, answer] = server.ask("memory.load_chat", chat_id=chat)["messages"]
+        assert "extracted" not in answer
 
 
 def test_the_panel_says_that_the_provider_holds_the_history(server, provider):
