@@ -30,7 +30,11 @@ _NO_RESPONSES = (
 
 @dataclass(slots=True)
 class _Ending:
-    """How the answer ended, as far as is known."""
+    """How the answer ended, as far as is known.
+
+    Attributes:
+        whole: Status, body and headers of an answer that is not relayed.
+    """
 
     gathered: Gathered
     error: str = ""
@@ -38,6 +42,7 @@ class _Ending:
     is_stopped: bool = False
     needs_end: bool = False
     text: str = ""
+    whole: tuple[int, bytes, Headers] | None = None
 
     def outcome(self) -> Outcome:
         if self.text:
@@ -81,10 +86,10 @@ async def provide(
         await _ask(upstream, call, exchange, incoming, presence, send, ending)
     except TurnAborted as aborted:
         refused = refused_by_plugin(aborted)
-        await send_whole(send, refused.status, refused.body(), exchange.headers())
+        ending.whole = (refused.status, refused.body(), exchange.headers())
     except GatewayError as refused:
         ending.error, ending.status = str(refused), refused.status
-        await send_whole(send, refused.status, refused.body(), exchange.headers())
+        ending.whole = (refused.status, refused.body(), exchange.headers())
     except Unwanted:
         ending.is_stopped = True
     except asyncio.CancelledError:
@@ -101,7 +106,9 @@ async def _finish(exchange: Exchange, ending: _Ending, send: Send) -> None:
     """
     saving = asyncio.ensure_future(exchange.finish(ending.outcome()))
     await asyncio.wait([saving], timeout=SAVED_WITHIN_S)
-    if ending.needs_end:
+    if ending.whole is not None:
+        await send_whole(send, *ending.whole)
+    elif ending.needs_end:
         await end(send)
     await finished(saving)
 
@@ -121,7 +128,7 @@ async def _ask(
         body = await read_all(answer, MAX_SHORT_BYTES)
         theirs = [pair for pair in answer.headers if pair[0] not in _OF_THE_BODY]
         headers = [*theirs, *exchange.headers()]
-        await send_whole(send, _NOT_FOUND, with_hint(body, _NO_RESPONSES), headers)
+        ending.whole = (_NOT_FOUND, with_hint(body, _NO_RESPONSES), headers)
         return
     relay = Relay(answer, exchange.headers(), exchange.arrived, exchange.ends)
     ending.gathered = relay.gathered
