@@ -1,11 +1,11 @@
 """Full-text search: reads note after note and keeps nothing."""
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from smart_context.base.text.normal_forms import normalized
 from smart_context.vault.guarded.files import FileText, VaultFiles
 
 _TERM = re.compile(r'(-?)(?:"([^"]+)"|(\S+))')
@@ -110,5 +110,5 @@ def _best_line(text: str, query: Query) -> tuple[int, str]:
 
 
 def _folded(text: str, *, is_exact: bool) -> str:
-    composed = text if text.isascii() else unicodedata.normalize("NFC", text)
+    composed = normalized("NFC", text)
     return composed if is_exact else composed.casefold()

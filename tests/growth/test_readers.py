@@ -231,6 +231,7 @@ SPEECH = (
         "1",
         "\u0301",
         "a\u0301",
+        "\u0315\u0300",
     ),
     *(
         "\u202e",
@@ -291,7 +292,7 @@ JSON = (
         *cases(split_thoughts, "<think>", "</think", "<", repeated("</", before="<think>")),
         *cases(tokens_of_model, "a", "é", " ", "a ", "你", longest=1 << 15),
         *cases(paragraphs_of, "a", " ", "\n", "\n \n", "a\n\n", longest=1 << 16),
-        *cases(found_in, "é", "e\u0301", "a", "\u1160", repeated("é", after="zz")),
+        *cases(found_in, "é", "e\u0301", "\u0315\u0300", "a", "\u1160", repeated("é", after="zz")),
         *cases(
             chat,
             *JSON,
@@ -340,7 +341,7 @@ JSON = (
             "a\n=\n",
             longest=1 << 16,
         ),
-        *cases(hit, "a", "a b ", "\n", "z\n", "é", "ab\n"),
+        *cases(hit, "a", "a b ", "\n", "z\n", "é", "\u0315\u0300", "ab\n"),
         *cases(hits_by_a_long_query, "a ", '"', '"a" ', "-", '-"', longest=1 << 15),
         *cases(passages, "a", "\n\n", "# a\n", "\n# ", "a\n\n", longest=1 << 16),
         *cases(replaced_history, "x", longest=1 << 14),

@@ -1,9 +1,10 @@
 """Splits texts into normalised words for matching."""
 
 import re
-import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 
+from smart_context.base.text.normal_forms import normalized
 from smart_context.base.text.stopwords import FUNCTION_CHARACTERS, PARTICLES, STOP_WORDS
 
 _UNSPACED = (
@@ -57,28 +58,30 @@ def stem(word: str) -> str:
     return _without_e(_without_verb_ending(_without_plural(plain)))
 
 
-def spelled_words(text: str) -> list[str]:
+def spelled_words(text: str) -> Iterator[str]:
     """As `words`, lower-cased and NFKC-normalised, but not stemmed."""
     if text.isascii():
-        return [word for token in _TOKEN.findall(text) for word in _parts(token)]
-    spelled: list[str] = []
-    text = unicodedata.normalize("NFKC", text)
+        yield from _spaced(text)
+        return
+    text = normalized("NFKC", text)
     position = 0
     for run in UNSPACED_RUN.finditer(text):
-        _add_spaced(spelled, text[position : run.start()])
-        spelled.extend(_pairs(run.group()))
+        yield from _spaced(text[position : run.start()])
+        yield from _pairs(run.group())
         position = run.end()
-    _add_spaced(spelled, text[position:])
-    return spelled
+    yield from _spaced(text[position:])
 
 
-def _add_spaced(spelled: list[str], text: str) -> None:
-    for token in _TOKEN.findall(text):
-        spelled.extend(_parts(token))
+def _spaced(text: str) -> Iterator[str]:
+    for token in _TOKEN.finditer(text):  # `findall` would stop all other threads
+        yield from _parts(token.group())
 
 
-def _pairs(run: str) -> list[str]:
-    return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
+def _pairs(run: str) -> Iterator[str]:
+    if len(run) == 1:
+        yield run
+    for i in range(len(run) - 1):
+        yield run[i : i + 2]
 
 
 def _parts(token: str) -> list[str]:

@@ -4,6 +4,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from smart_context.base.text.normal_forms import normal_pieces
 from smart_context.chat.documents.document import Version
 from smart_context.chat.listed.rows import title_of, unmarked
 from smart_context.chat.messages import ChatId, MessageId
@@ -41,7 +42,8 @@ def fold(text: str) -> str:
     """The text in the form that is compared: case-folded, compatible characters composed."""
     if text.isascii():
         return text.lower()
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    folded = (piece.casefold() for piece in normal_pieces("NFKC", text))
+    return "".join(unicodedata.normalize("NFKC", piece) for piece in folded)
 
 
 def may_contain(content: bytes, words: Sequence[str]) -> bool:

@@ -6,13 +6,13 @@ chat grows, so the cost of a turn depends only on what is new.
 """
 
 import re
-import unicodedata
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smart_context.base.text.bm25 import MOST_GAIN, gains, rarity
+from smart_context.base.text.normal_forms import normal_pieces
 from smart_context.base.text.words import UNSPACED_RUN, content_words, stem
 from smart_context.chat.messages import Message
 from smart_context.llm.models import Matrix
@@ -158,4 +158,4 @@ def _asks(text: str) -> bool:
 
 def _lowered(text: str) -> str:
     """The text in the form that is searched for stems without their last letter."""
-    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).lower()
+    return "".join(piece.lower() for piece in normal_pieces("NFKC", text))
