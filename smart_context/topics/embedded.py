@@ -17,7 +17,7 @@ from smart_context.topics.naming.naming import Talk, labels_of
 from smart_context.topics.naming.words.languages import grammar_of
 from smart_context.topics.standing.personal import standing_facts
 from smart_context.topics.standing.standing import standing_instructions
-from smart_context.topics.values import MOST_TOPICS, Extraction, Topic
+from smart_context.topics.values import MOST_READ, MOST_TOPICS, Extraction, Topic
 
 _SMALLEST_SHARE, _SMALLEST = 0.03, 3
 _UNSPACED_SHARE = 0.3
@@ -49,10 +49,10 @@ class EmbeddedTopicExtractor:
         spoken = _spoken(messages, frozenset(sticky))
         if not spoken:
             return Extraction(sticky_ids=sticky)
-        texts = [message.text for message in spoken]
+        texts = [message.text[:MOST_READ] for message in spoken]
         is_answer = [message.role == "assistant" for message in spoken]
         try:
-            vectors = await self._embedder.embed(texts)
+            vectors = await self._embedder.embed([message.text for message in spoken])
             facts = await asyncio.to_thread(standing_facts, spoken, vectors)
             sticky = _chronological(messages, {*sticky, *(spoken[place].id for place in facts)})
             goes_on = _goes_on(spoken)

@@ -1,5 +1,6 @@
 """Finds the topics of a chat with a language model."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
@@ -10,7 +11,7 @@ from smart_context.llm.models import ChatModel
 from smart_context.topics.clusters.keywords import keywords_of
 from smart_context.topics.prompting.prompt import extraction_prompt
 from smart_context.topics.prompting.reply import ReplyUnusable, parsed_reply
-from smart_context.topics.values import Extraction, Topic
+from smart_context.topics.values import MOST_READ, Extraction, Topic
 
 MAX_PROMPT_TOKENS = 24_000
 """Fits into the window of current small models, with room for the reply."""
@@ -58,8 +59,11 @@ class LlmTopicExtractor:
         """See `TopicExtractor`; a chat longer than the window is shortened, not cut off."""
         if not any(message.text.strip() for message in messages):
             return Extraction()
-        prompt = extraction_prompt(
-            messages, previous_labels=previous_labels, max_tokens=self._max_prompt_tokens
+        prompt = await asyncio.to_thread(
+            extraction_prompt,
+            messages,
+            previous_labels=previous_labels,
+            max_tokens=self._max_prompt_tokens,
         )
         try:
             reply = await self._model.complete(prompt.messages, json_reply=True)
@@ -68,14 +72,14 @@ class LlmTopicExtractor:
             raise ExtractionFailed(f"{self._model.name} did not answer: {failure}") from failure
         except ReplyUnusable as fault:
             raise ExtractionFailed(f"{self._model.name} gave no usable topics: {fault}") from fault
-        return with_keywords(found, messages)
+        return await asyncio.to_thread(with_keywords, found, messages)
 
 
 def with_keywords(extraction: Extraction, messages: Sequence[Message]) -> Extraction:
     """The same topics with the keywords that set each one's messages apart."""
     places = {message.id: place for place, message in enumerate(messages)}
     groups = [[places[i] for i in topic.message_ids if i in places] for topic in extraction.topics]
-    found = keywords_of([message.text for message in messages], groups)
+    found = keywords_of([message.text[:MOST_READ] for message in messages], groups)
     topics = tuple(
         replace(topic, keywords=keywords)
         for topic, keywords in zip(extraction.topics, found, strict=True)

@@ -9,6 +9,9 @@ STICKY_LABEL = "Instructions & Preferences"
 
 MOST_TOPICS = 8
 
+MOST_READ = 100_000
+"""The characters of a message that are read for topics: a longer one hardly says more of them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:

@@ -37,6 +37,11 @@ SLOW_CHATS = {
     "long-markdown": ["![" * 99_000] * 4,
     "long-plain": ["\u202e![" * 1_600_000],
 }
+HUGE_CHATS = {
+    "lines": "> " * 100 + "x\n" * 2_400_000,
+    "accents": "a" + "\u0315\u0300" * 1_200_000,
+    "ligatures": "\ufdfa" * 1_600_000,
+}
 TABS = {f"tab-{number}": [f"{number}" + "![" * 9_900] * 3 for number in range(4)}
 LOOP = "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}"
 TEMPLATES = {
@@ -60,6 +65,8 @@ def vault(tmp_path_factory):
             for number, text in enumerate(texts)
         ]
         write_chat(vault, chat_id, messages)
+    for chat_id, text in HUGE_CHATS.items():
+        write_chat(vault, chat_id, [{"id": "m0", "role": "user", "content": text}])
     return vault
 
 
@@ -141,6 +148,25 @@ def test_pages_that_cost_much_at_once_hold_up_nobody(server):
     for page in pages:
         page.start()
     assert_answers_others(server, lambda: any(page.is_alive() for page in pages))
+
+
+@pytest.mark.parametrize("chat_id", HUGE_CHATS)
+def test_topics_of_a_message_that_costs_much_hold_up_nobody(server, chat_id):
+    def find_and_pick():
+        for _ in range(2):  # the second time there are labels, which may be kept
+            server.ask("smart_context.refresh_topics", chat_id=chat_id, wait=True)
+        told.append(
+            server.ask("smart_context.add_topic", chat_id=chat_id, label="Bread", select=True)
+        )
+
+    before = peak_bytes(server.process.pid)
+    told = []
+    asking = threading.Thread(target=find_and_pick, daemon=True)
+    asking.start()
+    assert_answers_others(server, asking.is_alive)
+    grown = peak_bytes(server.process.pid) - before
+    assert grown + sum(map(peak_bytes, children(server.process.pid))) < MAX_MEMORY_BYTES
+    assert told[0]["active_topics"] == ["Bread"]
 
 
 @pytest.mark.parametrize(

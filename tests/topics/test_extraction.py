@@ -7,7 +7,7 @@ from smart_context.base.errors import ModelFailed
 from smart_context.chat.messages import Message
 from smart_context.llm.models import Completion
 from smart_context.topics.extraction import ExtractionFailed, LlmTopicExtractor
-from smart_context.topics.values import Extraction
+from smart_context.topics.values import MOST_READ, Extraction
 
 pytestmark = pytest.mark.anyio
 
@@ -47,6 +47,13 @@ async def test_one_request_for_json_gives_topics_members_keywords_and_sticky_ids
     assert json_reply
     assert all(m.id in messages[-1]["content"] for m in MESSAGES)
     assert "Fruit" in messages[-1]["content"]
+
+
+async def test_what_follows_the_beginning_of_a_huge_message_gives_no_keywords():
+    beginning = "prune " * (MOST_READ // 6)
+    huge = replace(MESSAGES[2], content=f"{beginning.ljust(MOST_READ)} zebra")
+    found = await LlmTopicExtractor(Model(json.dumps(REPLY))).extract([MESSAGES[0], huge])
+    assert found.topics[0].keywords == ("prune",)
 
 
 @pytest.mark.parametrize(

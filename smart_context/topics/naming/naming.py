@@ -1,7 +1,7 @@
 """Gives each group of messages a label that a person might choose."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
@@ -76,13 +76,25 @@ async def labels_of(
     labels = dict[int, str]()
     if free:
         close = await embedder.embed(free) @ centres.T
-        labels = reused_labels(free, close, texts, groups)
+        labels = await asyncio.to_thread(reused_labels, free, close, texts, groups)
     unnamed = [number for number in range(len(groups)) if number not in labels]
     ranked = await _ranked(talk, groups, unnamed, centres, embedder)
-    for number, candidates in zip(unnamed, ranked, strict=True):
-        said = [texts[place] for place in groups[number]]
-        others = (*labels.values(), *taken)
-        labels[number] = _label(candidates, said, others, talk)
+    new = dict(zip(unnamed, ranked, strict=True))
+    return await asyncio.to_thread(_all_labels, talk, groups, new, labels, taken)
+
+
+def _all_labels(
+    talk: Talk,
+    groups: Sequence[Sequence[int]],
+    ranked: Mapping[int, Sequence[Candidate]],
+    reused: Mapping[int, str],
+    taken: Sequence[str],
+) -> list[str]:
+    """The label of each group: the reused one, or the best of its candidates."""
+    labels = dict(reused)
+    for number, candidates in ranked.items():
+        said = [talk.texts[place] for place in groups[number]]
+        labels[number] = _label(candidates, said, (*labels.values(), *taken), talk)
     return [labels[number] for number in range(len(groups))]
 
 

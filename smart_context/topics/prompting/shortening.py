@@ -9,6 +9,7 @@ from smart_context.chat.messages import Message
 LINE_TOKENS = 14
 """The tokens of a message's line without its text and its id."""
 
+_CHARACTERS_PER_TOKEN = 3
 _SHORTEST, _SAMPLED = 40, 120
 _LOOKED_AT = 500
 """The approximate number of messages that the average length is taken from."""
@@ -52,7 +53,8 @@ def overhead(messages: Sequence[Message], shown: Sequence[int]) -> int:
 
 def most_characters(texts: Sequence[str], room: int) -> int:
     """The maximum length of a text so that all texts fit into `room` tokens."""
-    low, high = _SHORTEST, max(map(len, texts), default=_SHORTEST)
+    longest = max(map(len, texts), default=_SHORTEST)
+    low, high = _SHORTEST, min(longest, _CHARACTERS_PER_TOKEN * room)  # more than that never fits
     every = _Texts(texts)
     while low < high:
         middle = (low + high + 1) // 2
@@ -73,7 +75,7 @@ class _Texts:
     def tokens(self, limit: int) -> int:
         """Their tokens when they are cut to a limit."""
         is_cut = self._lengths > limit
-        kept = int((self._lengths[~is_cut] // 3 + 1).sum())
+        kept = int((self._lengths[~is_cut] // _CHARACTERS_PER_TOKEN + 1).sum())
         shortened = int(is_cut.sum()) * tokens(cut("x" * (limit + 1), limit))
         return kept + shortened + sum(tokens(cut(text, limit)) for text in self._others)
 
@@ -89,4 +91,4 @@ def cut(text: str, limit: int) -> str:
 def tokens(text: str) -> int:
     """A cautious estimate: English has 4 characters per token, Chinese 1 or 2."""
     others = 0 if text.isascii() else sum(character > "\x7f" for character in text)
-    return (len(text) - others) // 3 + others + 1
+    return (len(text) - others) // _CHARACTERS_PER_TOKEN + others + 1

@@ -9,6 +9,7 @@ from itertools import islice
 from smart_context.base.text.words import UNSPACED_RUN, content_words
 from smart_context.chat.messages import Message
 from smart_context.topics.standing.standing import is_standing
+from smart_context.topics.values import MOST_READ
 
 MOST_SENTENCES = 14
 _LOOKED_AT = 4_000
@@ -28,7 +29,7 @@ def quoted(messages: Sequence[Message]) -> str:
     Args:
         messages: The messages to summarise, oldest first.
     """
-    standing = [m.text for m in messages if m.role == "user" and is_standing(m.text)]
+    standing = [m.text[:MOST_READ] for m in messages if m.role == "user" and is_standing(m.text)]
     asked = [s for m in messages[-_LATEST:] for s in _sentences(m.text) if s.endswith(("?", "？"))]  # noqa: RUF001 - East Asian mark
     blocks: list[str] = []
     for title, lines in (
@@ -69,7 +70,8 @@ def _weight(fresh: Iterable[str], words: frozenset[str], counts: Counter[str]) -
 
 def _sentences(text: str) -> Iterable[str]:
     """The sentences of medium length, without those that the message quotes."""
-    found = (" ".join(piece.split()) for piece in _END.split(_QUOTED.sub("", text)))
+    read = _QUOTED.sub("", text[:MOST_READ])
+    found = (" ".join(piece.split()) for piece in _END.split(read))
     return (sentence for sentence in found if _shortest(sentence) <= len(sentence) <= _LONGEST)
 
 

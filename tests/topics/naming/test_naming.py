@@ -1,3 +1,5 @@
+import threading
+
 import numpy as np
 import pytest
 
@@ -137,3 +139,27 @@ async def test_a_former_label_that_fits_is_kept_without_asking_for_others():
     )
     assert labels == ["Good Bread"]
     assert embedder.batches[1:] == [["Good Bread"]]
+
+
+class Watched(list):
+    """Texts that know which threads have read them."""
+
+    readers = frozenset()
+
+    def __getitem__(self, place):
+        self.readers |= {threading.current_thread()}
+        return super().__getitem__(place)
+
+    def __iter__(self):
+        self.readers |= {threading.current_thread()}
+        return super().__iter__()
+
+
+@pytest.mark.parametrize("previous", [[], ["Good Bread"], ["Something Else"]])
+async def test_only_other_threads_read_the_texts(previous):
+    embedder = FakeEmbedder(dimensions=8)
+    texts = Watched(["the bread", "some bread"])
+    vectors = await embedder.embed(["Good Bread"] * 2)
+    await labels_of(Talk(texts=texts, vectors=vectors), [[0, 1]], embedder, previous=previous)
+    assert texts.readers
+    assert threading.current_thread() not in texts.readers

@@ -101,3 +101,9 @@ def test_a_single_message_without_room_is_shown_shortened():
     prompt = prompt_of([message(1, "word " * 9_000)], max_tokens=100)
     assert len(shown(prompt)) == 1
     assert prompt.shown_share == 1
+
+
+def test_a_message_that_fits_is_shown_whole_in_any_script():
+    texts = ["word " * 2_000, "数据库" * 2_000]
+    prompt = prompt_of([message(n, text) for n, text in enumerate(texts)], max_tokens=24_000)
+    assert all(text.strip() in prompt.messages[1]["content"] for text in texts)

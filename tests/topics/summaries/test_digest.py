@@ -14,6 +14,7 @@ from smart_context.llm.offline.scripted import Scripted, ScriptedChatModel
 from smart_context.llm.tokens import estimate
 from smart_context.topics.summaries.digest import MAX_PARTS, PART_TOKENS, DigestLimits, digest
 from smart_context.topics.summaries.quotes import MOST_SENTENCES, quoted
+from smart_context.topics.values import MOST_READ
 
 pytestmark = pytest.mark.anyio
 
@@ -152,6 +153,11 @@ def test_a_point_within_a_word_or_a_number_ends_no_sentence():
     text = quoted([said("Please use Python 3.11 here. Then call `asyncio.timeout(5)` around it!")])
     assert "- You: Please use Python 3.11 here.\n" in text
     assert "- You: Then call `asyncio.timeout(5)` around it!" in text
+
+
+def test_sentences_are_quoted_from_the_beginning_of_a_huge_message():
+    beginning = "The boat is ready. ".ljust(MOST_READ, "\n")
+    assert quoted([said(f"{beginning}Is it raining on the lake?")]).endswith("The boat is ready.")
 
 
 def test_what_a_message_only_quotes_is_not_quoted_again():
