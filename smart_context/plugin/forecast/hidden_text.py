@@ -82,13 +82,17 @@ def find_hidden_text(text: str) -> tuple[HiddenText, ...]:
     """
     if text.isascii() and _COMMENT not in text:
         return ()
+    counts: Counter[str] = Counter()
+    places: dict[str, int] = {}
+    for place in (place for span in hidden_spans(text) for place in range(*span)):
+        counts[text[place]] += 1
+        places.setdefault(text[place], place)
     found: dict[HiddenKind, Counter[str]] = {}
     first: dict[HiddenKind, int] = {}
-    for start, end in hidden_spans(text):
-        for character, count in Counter(text[start:end]).items():
-            kind: HiddenKind = "direction" if character in DIRECTION else "invisible"
-            found.setdefault(kind, Counter())[character] += count
-            first.setdefault(kind, text.index(character, start))
+    for character, place in places.items():
+        kind: HiddenKind = "direction" if character in DIRECTION else "invisible"
+        found.setdefault(kind, Counter())[character] = counts[character]
+        first.setdefault(kind, place)
     if comments := text.count(_COMMENT):
         found["comment"], first["comment"] = Counter({_COMMENT: comments}), text.index(_COMMENT)
     return tuple(
