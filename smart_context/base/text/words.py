@@ -1,7 +1,7 @@
 """Splits texts into normalised words for matching."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 
 from smart_context.base.text.normal_forms import normalized
@@ -20,6 +20,8 @@ _CAMEL = re.compile(r"[a-z0-9](?=[A-Z])|[A-Z](?=[A-Z][a-z])")
 _VOWEL = re.compile("[aeiouyäöüáéíóúàèìòùâêîôûåæø]")
 _CLITIC = re.compile("^(?:[ldjmnstc]|qu|un|all|dell|nell|sull)['\u2019](?=..)")
 _MIN_STEM = 3
+_AT_ONCE = 100_000
+"""The most characters that are split in one go, in which no other thread runs."""
 
 
 def words(text: str) -> list[str]:
@@ -58,30 +60,34 @@ def stem(word: str) -> str:
     return _without_e(_without_verb_ending(_without_plural(plain)))
 
 
-def spelled_words(text: str) -> Iterator[str]:
+def spelled_words(text: str) -> list[str]:
     """As `words`, lower-cased and NFKC-normalised, but not stemmed."""
     if text.isascii():
-        yield from _spaced(text)
-        return
+        return [word for token in _tokens(text) for word in _parts(token)]
+    spelled: list[str] = []
     text = normalized("NFKC", text)
     position = 0
     for run in UNSPACED_RUN.finditer(text):
-        yield from _spaced(text[position : run.start()])
-        yield from _pairs(run.group())
+        _add_spaced(spelled, text[position : run.start()])
+        spelled.extend(_pairs(run.group()))
         position = run.end()
-    yield from _spaced(text[position:])
+    _add_spaced(spelled, text[position:])
+    return spelled
 
 
-def _spaced(text: str) -> Iterator[str]:
-    for token in _TOKEN.finditer(text):  # `findall` would stop all other threads
-        yield from _parts(token.group())
+def _add_spaced(spelled: list[str], text: str) -> None:
+    for token in _tokens(text):
+        spelled.extend(_parts(token))
 
 
-def _pairs(run: str) -> Iterator[str]:
-    if len(run) == 1:
-        yield run
-    for i in range(len(run) - 1):
-        yield run[i : i + 2]
+def _tokens(text: str) -> Iterable[str]:
+    if len(text) <= _AT_ONCE:
+        return _TOKEN.findall(text)
+    return (found.group() for found in _TOKEN.finditer(text))
+
+
+def _pairs(run: str) -> list[str]:
+    return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
 
 
 def _parts(token: str) -> list[str]:
