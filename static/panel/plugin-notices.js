@@ -6,16 +6,31 @@ import { toast } from "../lib/toasts.js";
 
 /** @param {import("../wire.js").Wire} wire */
 export function startNotices(wire) {
-  wire.on("system.plugins_changed", ({ plugins }) => showFailed(plugins ?? []));
+  const tell = tellerOfSwitch();
+  wire.on("system.plugins_changed", ({ plugins }) => {
+    showFailed(plugins ?? []);
+    tell(plugins ?? []);
+  });
   wire.on("system.config_read", ({ faults }) => {
     if (faults?.length) toast(`The settings file has errors, so the old settings still apply: ${faults.join("; ")}`);
   });
-  wire.on("ui.register_panel", ({ id }) => {
-    if (id === "smart_context" && document.querySelector(".turned-off")) offerReload("Smart Context was turned on.");
-  });
-  wire.on("ui.remove_panel", ({ id }) => {
-    if (id === "smart_context" && document.querySelector(".topics")) offerReload("Smart Context was turned off.");
-  });
+}
+
+/** Tells when Smart Context is turned on or off; other settings only restart it. */
+function tellerOfSwitch() {
+  let wasOn = document.querySelector(".topics") !== null;
+  /** @param {readonly { id: string, state: string }[]} plugins */
+  return (plugins) => {
+    if (isOn(plugins) === wasOn || !document.querySelector(".topics, .turned-off")) return;
+    wasOn = !wasOn;
+    const act = () => location.reload();
+    toast(`Smart Context was turned ${wasOn ? "on" : "off"}.`, { label: "Reload", act });
+  };
+}
+
+/** Whether Smart Context is among the plugins that run. @param {readonly { id: string, state: string }[]} plugins */
+export function isOn(plugins) {
+  return plugins.some(({ id, state }) => id === "smart_context" && state === "running");
 }
 
 /** @param {readonly { id: string, name?: string, state: string, reason?: string }[]} plugins */
@@ -33,9 +48,4 @@ function showFailed(plugins) {
       return line;
     }),
   );
-}
-
-/** @param {string} words */
-function offerReload(words) {
-  toast(words, { label: "Reload", act: () => location.reload() });
 }

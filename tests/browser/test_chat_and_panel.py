@@ -294,3 +294,17 @@ def test_chats_are_listed_by_date_with_their_last_words_and_colours(new_page, co
     page.get_by_role("textbox", name="Name of the chat").fill("A new name")
     page.keyboard.press("Enter")
     expect(page.locator('[data-chat-id="old"] .chat-title')).to_have_text("A new name")
+
+
+def test_being_turned_off_and_on_is_told_and_new_settings_are_not(new_page, server, configured):
+    page = open_chat(new_page, server)
+    toasts = page.locator(".toast")
+    pick(page, "cats sleep")
+    expect(status(page)).to_have_text("3 of 6 messages in context")
+    configured(recent_messages="2")
+    expect(status(page)).to_have_text("4 of 6 messages in context")
+    configured(enabled="false")
+    expect(toasts).to_have_text([re.compile("Smart Context was turned off")])
+    expect(page.locator(".topics .reason")).to_be_hidden()
+    configured()
+    expect(toasts.last).to_contain_text("Smart Context was turned on")

@@ -4,6 +4,7 @@
 import { bubblesOf, inputOf, showCloud } from "../../cloud/cloud-view.js";
 import { messagesCounted, reasonOf } from "../../lib/text.js";
 import { inside, isFiltered, NOTHING_KNOWN, withNews } from "../../cloud/topic-state.js";
+import { isOn } from "../plugin-notices.js";
 import { Waiting } from "./waiting.js";
 
 export class TopicsPanel {
@@ -33,13 +34,13 @@ export class TopicsPanel {
   start() {
     this.#apply(JSON.parse(this.#root.dataset.state || "{}"));
     this.#listenToUser();
-    const wire = this.#wire;
     for (const event of ["smart_context.topics_updated", "smart_context.filter_changed"]) {
-      wire.on(event, (news) => this.#isOurs(news) && this.#hear(news));
+      this.#wire.on(event, (news) => this.#isOurs(news) && this.#hear(news));
     }
-    wire.on("smart_context.extraction", (news) => this.#isOurs(news) && this.#showExtraction(news));
-    wire.on("chat.finished", (news) => this.#isOurs(news) && this.refresh());
-    wire.onStatus((status) => {
+    this.#wire.on("smart_context.extraction", (news) => this.#isOurs(news) && this.#showExtraction(news));
+    this.#wire.on("chat.finished", (news) => this.#isOurs(news) && this.refresh());
+    this.#wire.on("system.plugins_changed", ({ plugins }) => isOn(plugins) && this.refresh());
+    this.#wire.onStatus((status) => {
       this.#root.toggleAttribute("data-offline", status !== "open");
       if (status === "open") this.refresh();
     });
