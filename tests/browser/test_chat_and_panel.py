@@ -168,6 +168,7 @@ def test_what_saves_an_edited_message_is_in_view(new_page, configured, serve):
     edit = question.get_by_role("button", name="Edit")
     question.hover()
     edit.click()
+    expect(question.get_by_role("textbox")).to_be_visible()
     question.evaluate(PUT_BOX_AT_THE_END)
     page.keyboard.press("Escape")
     edit.press("Enter")
