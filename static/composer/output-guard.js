@@ -1,5 +1,5 @@
 // @ts-check
-/** Asks before something unusually large leaves the page. */
+/** Asks before something unusually large leaves the page, and takes back what has not left it. */
 
 import { counted } from "../contexts/context-draft.js";
 import { recall, remember } from "../lib/memory.js";
@@ -47,6 +47,7 @@ function button(label, value) {
 export class OutputGuard {
   #wire;
   #chatId;
+  #isTakenBack = false;
 
   /** @param {import("../wire.js").Wire} wire @param {string} chatId */
   constructor(wire, chatId) {
@@ -55,11 +56,23 @@ export class OutputGuard {
   }
 
   /**
-   * True if a message may be sent; asks first if it is unusually large.
+   * True if a message may be sent; asks first if it is unusually large. Stopping meanwhile takes it back.
    * @param {string} message
    * @param {Record<string, unknown>} attached  What goes with it, as `chat.send` takes it.
    */
   async allows(message, attached) {
+    this.#isTakenBack = false;
+    return (await this.#isWanted(message, attached)) && !this.#isTakenBack;
+  }
+
+  /** Stops the answer, or the message if it is not sent yet. */
+  stop() {
+    this.#isTakenBack = true;
+    return this.#wire.call("chat.stop", { chat_id: this.#chatId });
+  }
+
+  /** @param {string} message @param {Record<string, unknown>} attached */
+  async #isWanted(message, attached) {
     const preview = await this.#preview({ message, ...attached });
     if (!preview || !preview.ask_above || preview.tokens <= preview.ask_above) return true;
     const key = `sent-large:${this.#chatId}`;

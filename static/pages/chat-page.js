@@ -70,7 +70,7 @@ const form = /** @type {HTMLFormElement} */ (find(".composer"));
 const attachments = new Attachments(form, chatId, announce);
 const composer = new Composer(form, chatId, attachments, {
   send,
-  stop: () => wire.call("chat.stop", { chat_id: chatId }),
+  stop: () => guard.stop(),
   run: (command) => compaction.run(command),
 });
 

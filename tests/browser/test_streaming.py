@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.browser.frames import FRAME
 from tests.browser.steps import open_chat, pick, send, status
-from tests.fake_openai import Reply, held
+from tests.fake_openai import EMBEDDINGS, Reply, held
 from tests.product.test_filter_over_the_wire import MIXED, TOPICS
 from tests.vaults import read_chat, write_chat
 
@@ -145,9 +145,21 @@ def test_an_answer_stopped_before_it_came_keeps_its_notice(new_page, server, end
     endpoint.reply_with(Reply(gate=gate))
     page = open_chat(new_page, server)
     send(page, "How do I tie a knot?")
+    endpoint.wait_for_requests(1)
     page.get_by_role("button", name="Stop the answer").click()
     for _ in range(2):
         expect(status(page)).to_contain_text("7 of 8 messages in context")
         expect(answer(page)).to_contain_text("Stopped before an answer came.")
         expect(answer(page)).to_be_visible()
         page.reload()
+
+
+def test_stopping_before_a_message_is_sent_takes_it_back(new_page, server, endpoint, gate):
+    endpoint.reply_with(Reply(gate=gate), path=EMBEDDINGS)  # the page waits for its preview
+    page = open_chat(new_page, server)
+    pick(page, "cats sleep")
+    send(page, "How do I tie a knot?")
+    page.get_by_role("button", name="Stop the answer").click()
+    expect(page.locator(".composer-problem")).to_have_text("Not sent.")
+    expect(page.get_by_role("textbox", name="Message")).to_have_value("How do I tie a knot?")
+    assert not endpoint.chat_requests
