@@ -209,7 +209,7 @@ def _note_restriction(config: VaultConfig) -> None:
 
 
 def _is_side_car(path: Path) -> bool:
-    """Whether it is a file next to a chat, as `.memory/*.json` matches both."""
+    """Whether it belongs to a chat next to it: `.memory/*.json` matches chats and these."""
     chat = path.with_name(path.name.partition(".")[0] + ".json")
     return path.name != chat.name and chat.is_file()
 

@@ -75,10 +75,7 @@ def _things(part: Part) -> list[tuple[int, str]]:
     if part.pin.kind == "roles":
         names = [*(part.files.files if part.files else ()), *part.refused]
         templates = sum(name.startswith(TEMPLATES_FOLDER) for name in names)
-        return [
-            _amount(len(names) - templates, "role"),
-            _amount(templates, "template"),
-        ]
+        return [_amount(len(names) - templates, "role"), _amount(templates, "template")]
     return []
 
 
