@@ -16,6 +16,7 @@ from tests.walled import walled
 
 pytestmark = pytest.mark.slow
 ELSEWHERE = ("203.0.113.9", 80)
+SAID = "How do I make leek soup?"
 OWN = {".cache/smart-context", ".config/smart-context", ".local/state/smart-context"}
 
 
@@ -29,22 +30,24 @@ def everyday(folder):
     """Everything that a user does in a day; gives the ports that were theirs."""
     env = {"HOME": str(folder / "home"), "TMPDIR": str(folder / "tmp"), **KEY}
     os.environ.update(env)
-    for name in ("home", "tmp", "asked"):
-        (folder / name).mkdir()
+    asked = folder / "asked"
+    for new in (folder / "home", folder / "tmp", asked):
+        new.mkdir()
     write(folder / "talk.json", SEGMENTS)
     with FakeOpenAI() as endpoint, demo_vault() as demo:
         text = settings_text(endpoint.base_url, relevance='"enriched"')
-        (folder / "asked" / ".vault.toml").write_text(text, encoding="utf-8")
-        codes = [run_to_end(["doctor", demo])[0]]  # begins what the others are forked from, once
+        (asked / ".vault.toml").write_text(text, encoding="utf-8")
+        # The first line begins what the others are forked from, once.
+        codes = [run_to_end(line)[0] for line in (("doctor", demo), ("trust", asked, "--yes"))]
         with ThreadPoolExecutor() as threads:
-            served = [threads.submit(chats, vault) for vault in (folder / "asked", demo)]
-            lines = [("doctor", folder / "asked"), ("eval", folder / "talk.json")]
+            served = [threads.submit(chats, vault) for vault in (asked, demo)]
+            lines = [("doctor", asked), ("eval", folder / "talk.json")]
             ended = [threads.submit(run_to_end, line) for line in lines]
             ports = [future.result() for future in served]
             codes += [future.result()[0] for future in ended]
-    assert codes == [0, 0, 0]
-    assert endpoint.chat_requests
-    assert endpoint.embedding_requests
+    assert codes == [0, 0, 0, 0]
+    assert [SAID] in [[m["content"] for m in r.messages] for r in endpoint.chat_requests]
+    assert SAID in [text for r in endpoint.embedding_requests for text in r.body["input"]]
     return [endpoint.port, *ports]
 
 
@@ -52,12 +55,13 @@ def chats(vault):
     """Serve a vault and use it as a person does; gives the port."""
     with serving(vault) as server:
         with server.connect() as client:
-            said = client.call("chat.send", message="How do I make leek soup?")
+            said = client.call("chat.send", message=SAID)
             chat_id = said["chat_id"]
             client.wait_for("smart_context.extraction", chat_id=chat_id)
             topics = client.call("smart_context.get_topics", chat_id=chat_id)["topics"]
             labels = [topic["label"] for topic in topics if not topic.get("sticky")]
-            client.call("smart_context.set_filter", chat_id=chat_id, topics=labels[:1])
+            chosen = labels[:1] or ["soup"]  # the fake endpoint finds no topics
+            client.call("smart_context.set_filter", chat_id=chat_id, topics=chosen)
             client.call("chat.send", chat_id=chat_id, message="And for six people?")
         assert server.request("GET", "/")[0] == 200
         return int(server.origin.rpartition(":")[2])
