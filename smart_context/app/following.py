@@ -7,6 +7,7 @@ show a changed part as off, not only the ones that try to use it.
 
 import asyncio
 import logging
+import time
 from collections.abc import Iterable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -24,6 +25,8 @@ from smart_context.vault.trust.views import review_view
 LOOK_EACH_S = 1.0
 PARTS_EACH = 4
 """Checks of the settings per check of the pinned files."""
+
+_FRESH_NS = 1_000_000_000
 
 Stamps = tuple[tuple[int, int, int] | None, ...]
 
@@ -75,28 +78,18 @@ class Follower:
     async def take_up(self) -> None:
         """Load the current settings and trust."""
         async with self._changing:
-            self._stamps = await asyncio.to_thread(stamps_of, settings_files(self._root))
-            config, faults = await self._read()
-            # A change while plugins start is seen by the next check.
-            self._seen = await self._view_under(config)
-            if _ask_the_same(config, self._host.config):
-                await self._host.reload(config)
-            else:
-                models = models_of(config, self._host.notes)
-                await self._host.reload(config, await self._replaced.enter_async_context(models))
-            if faults:  # last, since a reload says that the settings were read
-                self._host.report_faults(faults)
-            else:
-                _logger.info("settings loaded from %s", config.path or config.root)
-            self._host.emit(TRUST_CHANGED, await self.view())
+            await self._load(await self._stamps_now())
 
     async def _look(self, *, at_parts: bool) -> None:
-        if await asyncio.to_thread(stamps_of, settings_files(self._root)) != self._stamps:
-            await self.take_up()
-        elif at_parts:
-            await self._look_at_parts()
+        async with self._changing:
+            stamps = await self._stamps_now()
+            if stamps == self._stamps:
+                if at_parts:
+                    await self._look_at_parts(stamps)
+            elif not _is_being_written(stamps):
+                await self._load(stamps)
 
-    async def _look_at_parts(self) -> None:
+    async def _look_at_parts(self, stamps: Stamps) -> None:
         view, seen = await self.view(), self._seen
         self._seen = view
         if seen is None or view == seen:
@@ -104,7 +97,26 @@ class Follower:
         if view["digest"] == seen["digest"]:
             self._host.emit(TRUST_CHANGED, view)
         else:
-            await self.take_up()
+            await self._load(stamps)
+
+    async def _load(self, stamps: Stamps) -> None:
+        self._stamps = stamps
+        config, faults = await self._read()
+        # A change while plugins start is seen by the next check.
+        self._seen = await self._view_under(config)
+        if _ask_the_same(config, self._host.config):
+            await self._host.reload(config)
+        else:
+            models = models_of(config, self._host.notes)
+            await self._host.reload(config, await self._replaced.enter_async_context(models))
+        if faults:  # last, since a reload says that the settings were read
+            self._host.report_faults(faults)
+        else:
+            _logger.info("settings loaded from %s", config.path or config.root)
+        self._host.emit(TRUST_CHANGED, await self.view())
+
+    async def _stamps_now(self) -> Stamps:
+        return await asyncio.to_thread(stamps_of, settings_files(self._root))
 
     async def _read(self) -> tuple[VaultConfig, Sequence[Fault]]:
         """The current settings; if they have faults, the previous ones as far as trusted."""
@@ -133,6 +145,12 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
     except OSError:
         return None
     return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def _is_being_written(stamps: Stamps) -> bool:
+    """True if a file was emptied just now, as some editors do before they write it."""
+    just_now = time.time_ns() - _FRESH_NS
+    return any(stamp is not None and stamp[0] > just_now and not stamp[1] for stamp in stamps)
 
 
 def _ask_the_same(one: VaultConfig, other: VaultConfig) -> bool:
