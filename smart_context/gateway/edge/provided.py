@@ -17,7 +17,7 @@ from smart_context.gateway.turns.incoming import PATHS, Incoming
 from smart_context.gateway.turns.outcome import Outcome, TurnAborted, finished
 
 MAX_SHORT_BYTES = 8 << 20
-SAVED_WITHIN_S = 1.0
+SAVED_WITHIN_S = 5.0
 """Longest time that the end of a body waits for the answer to be saved."""
 
 _ERROR, _NOT_FOUND = 400, 404
