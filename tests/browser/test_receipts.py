@@ -116,7 +116,10 @@ def test_nothing_shifts_while_the_page_loads(new_page, server):
     )
     page.reload()
     expect(page.locator(".sends-total")).to_contain_text("less")
+    expect(page.locator(".sends-window")).to_contain_text("128,000")
+    page.locator(".panel-options").evaluate(AT_REST)
     shifts = page.evaluate("shifts")
+    assert "panel-options-row" not in [name for _, names in shifts for name in names]
     assert sum(value for value, _ in shifts) <= 0.01, shifts
 
 
