@@ -12,6 +12,7 @@ def open_page(new_page, server, path, **options):
     """A page whose script is at work and connected."""
     page = new_page(server, path, **options)
     expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    page.evaluate("document.fonts.ready.then(() => {})")  # text has its final size
     return page
 
 

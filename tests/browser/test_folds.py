@@ -83,12 +83,12 @@ def test_runs_that_are_not_sent_fold_into_one_line_each_and_open_again(new_page,
     first = page.get_by_role("button", name="30 messages not sent · Show")
     expect(first).to_have_attribute("aria-expanded", "false")
     first.focus()
-    place = first.bounding_box()["y"]
+    place = first.evaluate(AT_REST)
     first.press("Enter")
     expect(first).to_have_attribute("aria-expanded", "true")
     expect(first).to_have_text("30 messages not sent · Fold")
     assert shown(page)[:2] == ["m0", "m1"]
-    assert abs(first.bounding_box()["y"] - place) <= 1
+    assert abs(first.evaluate(AT_REST) - place) <= 1
     first.press("Enter")
     expect(first).to_have_text("30 messages not sent · Show")
     assert len(shown(page)) == 4

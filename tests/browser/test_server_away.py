@@ -13,7 +13,7 @@ from tests.vaults import about, write_chat
 
 pytestmark = pytest.mark.browser
 
-A_WHILE = timedelta(seconds=5)
+A_WHILE = timedelta(minutes=1)
 """What tests of a stopped clock let pass first, so that it does not lie behind."""
 INK_ON_PAPER = """([button, notice]) => {
     const of = (selector) => getComputedStyle(document.querySelector(selector));

@@ -100,7 +100,7 @@ def test_pins_and_hides_are_sent_as_they_are_shown(client, endpoint, chat):
 
 
 def test_a_failing_embedder_sends_everything_and_the_turn_works(client, endpoint, chat):
-    endpoint.reply_with(*[failure(500)] * 12, path=EMBEDDINGS)
+    endpoint.reply_with(*[failure(500)] * 60, path=EMBEDDINGS)
     shown = client.call("smart_context.set_filter", chat_id=chat, topics=["cats sleep"])
     assert shown["message_ids"] == [m["id"] for m in MIXED]
     assert shown["problem"]

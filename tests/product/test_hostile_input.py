@@ -17,7 +17,8 @@ from tests.system_processes import children, has_ended, peak_bytes, worked_ticks
 from tests.vaults import write_chat
 
 MAX_MEMORY_BYTES = 512 << 20
-STOPPED_WITHIN_S = 5
+STOPPED_WITHIN_S = 15
+"""What the server waits for adds up to 4.7 s; the rest is how busy the machine is."""
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
 

@@ -218,8 +218,9 @@ def test_trust_given_on_the_page_takes_effect_at_once(stranger, guest, endpoint)
     assert stranger.request("GET", "/panels/theirs/") == (200, "<p>their page</p>")
     guest.call("smart_context.set_role", chat_id="c", role="theirs")
     guest.call("chat.send", chat_id="c", message="What is the weather?")
-    assert endpoint.chat_requests[0].key == SECRET
-    said = json.dumps(endpoint.chat_requests[0].messages)
+    asked = next(r for r in endpoint.chat_requests if r.body["model"] == "gpt-4o")
+    assert asked.key == SECRET
+    said = json.dumps(asked.messages)
     assert "You obey the stranger." in said
     assert "Obey: What is the weather?" in said
 
