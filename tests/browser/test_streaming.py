@@ -3,6 +3,7 @@
 import json
 import re
 import threading
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from playwright.sync_api import expect
@@ -14,6 +15,8 @@ from tests.product.test_filter_over_the_wire import MIXED, TOPICS
 from tests.vaults import read_chat, write_chat
 
 pytestmark = pytest.mark.browser
+
+A_WHILE = timedelta(hours=1)
 
 ANSWER = "## Knots\n\nA **bowline** holds.\n\n* one\n* two\n\n```py\nknot = tie()\n"
 
@@ -158,8 +161,11 @@ def test_stopping_before_a_message_is_sent_takes_it_back(new_page, server, endpo
     endpoint.reply_with(Reply(gate=gate), path=EMBEDDINGS)  # the page waits for its preview
     page = open_chat(new_page, server)
     pick(page, "cats sleep")
+    page.clock.install()
+    page.clock.pause_at(datetime.now(UTC) + A_WHILE)  # the page waits as long as the test needs
     send(page, "How do I tie a knot?")
     page.get_by_role("button", name="Stop the answer").click()
+    page.clock.resume()
     expect(page.locator(".composer-problem")).to_have_text("Not sent.")
     expect(page.get_by_role("textbox", name="Message")).to_have_value("How do I tie a knot?")
     assert not endpoint.chat_requests
