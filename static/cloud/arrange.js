@@ -5,7 +5,8 @@ import { cloud, sizesAt } from "./pack.js";
 import { settle } from "./settle.js";
 
 /** @typedef {{ id: string, count: number, least: number }} Bubble  `least`: the radius that its label needs. */
-/** @typedef {{ width: number, scale: number, at: Record<string, [number, number]> }} Places  Centres by topic, from the upper left corner. */
+/** @typedef {{ width: number, height: number }} Room  In CSS pixels; a cloud may be higher if it must. */
+/** @typedef {Room & { scale: number, at: Record<string, [number, number]> }} Places  Centres by topic, from the upper left corner. */
 /** @typedef {{ r: number, x: number, y: number }} Placed */
 
 const GAP = 6;
@@ -15,46 +16,51 @@ const SLACK = 0.15;
 const FURTHEST = 0.27;
 const SMALLER = 0.96;
 const SMALLEST = 0.7;
-/** Beyond this change of width, a cloud is arranged from scratch. */
-const SAME_WIDTH = 0.7;
+/** Beyond this change of the room, a cloud is arranged from scratch. */
+const SAME_ROOM = 0.75;
 
 /**
  * @param {readonly Bubble[]} bubbles
- * @param {number} width
+ * @param {Room} room
  * @param {Places | null} before
  * @param {boolean} [isHeld]  Nothing that is there moves: the pointer is over it.
  * @returns {{ placed: Placed[], places: Places }}
  */
-export function arrange(bubbles, width, before, isHeld = false) {
-  const known = before && Math.min(before.width / width, width / before.width) >= SAME_WIDTH ? before : null;
-  const { placed, scale } = known && bubbles.some(({ id }) => known.at[id]) ? rearranged(bubbles, width, known, isHeld) : fresh(bubbles, width);
+export function arrange(bubbles, room, before, isHeld = false) {
+  const known = before && isAlike(before.width, room.width) && isAlike(before.height, room.height) ? before : null;
+  const { placed, scale } = known && bubbles.some(({ id }) => known.at[id]) ? rearranged(bubbles, room, known, isHeld) : fresh(bubbles, room);
   const at = Object.fromEntries(bubbles.map(({ id }, i) => [id, /** @type {[number, number]} */ ([round(placed[i].x), round(placed[i].y)])]));
-  return { placed, places: { width, scale, at } };
+  return { placed, places: { ...room, scale, at } };
 }
 
-/** @param {readonly Bubble[]} bubbles @param {number} width */
-function fresh(bubbles, width) {
-  const { sizes, places, scale } = cloud(countsOf(bubbles), width, GAP, leastOf(bubbles));
+/** @param {number} before @param {number} now */
+function isAlike(before, now) {
+  return Math.min(before / now, now / before) >= SAME_ROOM;
+}
+
+/** @param {readonly Bubble[]} bubbles @param {Room} room */
+function fresh(bubbles, { width, height }) {
+  const { sizes, places, scale } = cloud(countsOf(bubbles), width, GAP, leastOf(bubbles), height);
   const left = Math.min(...places.map(({ x }, i) => x - sizes[i]));
   const right = Math.max(...places.map(({ x }, i) => x + sizes[i]));
   const top = Math.min(...places.map(({ y }, i) => y - sizes[i]));
   const bottom = Math.max(...places.map(({ y }, i) => y + sizes[i]));
-  const above = Math.max(0, (width - (bottom - top)) / 2);
+  const above = Math.max(0, (Math.min(width, height) - (bottom - top)) / 2);
   const placed = places.map(({ x, y }, i) => ({ x: x + (width - left - right) / 2, y: y - top + above, r: sizes[i] }));
   return { placed, scale };
 }
 
-/** @param {readonly Bubble[]} bubbles @param {number} width @param {Places} before @param {boolean} isHeld */
-function rearranged(bubbles, width, before, isHeld) {
+/** @param {readonly Bubble[]} bubbles @param {Room} room @param {Places} before @param {boolean} isHeld */
+function rearranged(bubbles, { width, height }, before, isHeld) {
   const ratio = width / before.width;
   const counts = countsOf(bubbles);
-  const ideal = cloud(counts, width, GAP, leastOf(bubbles)).scale;
+  const ideal = cloud(counts, width, GAP, leastOf(bubbles), height).scale;
   const was = before.scale * ratio;
   const isNear = Math.abs(ideal / was - 1) <= SLACK;
   const hasLeft = Object.keys(before.at).some((id) => !bubbles.some((bubble) => bubble.id === id));
   let scale = isHeld || isNear ? was : Math.min(was * (1 + SLACK), Math.max(was * (1 - SLACK), ideal));
   for (;;) {
-    const sizes = sizesAt(scale, counts, width, leastOf(bubbles));
+    const sizes = sizesAt(scale, counts, width, leastOf(bubbles), height);
     const circles = bubbles.map(({ id }, i) => ({ r: sizes[i], at: scaled(before.at[id], ratio) }));
     const spots = settle(circles, width, GAP, !isHeld && (hasLeft || scale < was));
     const moved = circles.map(({ r, at }, i) => (at ? Math.hypot(at.x - spots[i].x, at.y - spots[i].y) / (2 * r) : 0));
@@ -86,9 +92,9 @@ function round(length) {
 /** The places in a stored text; null if it is not valid. @param {string} text @returns {Places | null} */
 export function placesIn(text) {
   try {
-    const { width, scale, at } = JSON.parse(text);
-    const isSound = [width, scale, ...Object.values(at).flat()].every((value) => Number.isFinite(value));
-    return isSound && width > 0 && scale > 0 ? { width, scale, at } : null;
+    const { width, height = width, scale, at } = JSON.parse(text);
+    const isSound = [width, height, scale, ...Object.values(at).flat()].every((value) => Number.isFinite(value));
+    return isSound && Math.min(width, height, scale) > 0 ? { width, height, scale, at } : null;
   } catch {
     return null;
   }

@@ -5,6 +5,8 @@ import { fit, roomFor, widthInEms } from "./fit.js";
 
 const USUAL_TYPE_PX = 16;
 const SMALLEST_RADIUS = 30;
+/** Small type is up to so much wider than large type where letters are rounded to whole pixels. */
+const ROUNDED = 1.05;
 
 /**
  * Places and sizes the labels that it contains, by their `data-topic` and `data-count`; the page
@@ -57,11 +59,12 @@ export class BubbleCloud extends HTMLElement {
   layout() {
     const zoom = parseFloat(getComputedStyle(document.documentElement).fontSize) / USUAL_TYPE_PX;
     const width = Math.round(this.clientWidth / zoom);
+    const height = Math.round(parseFloat(getComputedStyle(this).minHeight) / zoom);
     if (!width) return;
     const elements = /** @type {HTMLElement[]} */ ([...this.querySelectorAll(".bubble:not([data-leaving])")]);
     const labels = elements.map((bubble) => bubble.querySelector(".bubble-label")?.textContent ?? "");
     const topics = elements.map(({ dataset }) => [dataset.topic ?? "", Number(dataset.count)]);
-    const shown = JSON.stringify([width, zoom, this.#isOver, topics, labels]);
+    const shown = JSON.stringify([width, height, zoom, this.#isOver, topics, labels]);
     if (shown === this.#shown) return;
     this.#shown = shown;
     const bubbles = elements.map(({ dataset }, i) => ({
@@ -69,7 +72,7 @@ export class BubbleCloud extends HTMLElement {
       count: Number(dataset.count),
       least: roomFor(labels[i], SMALLEST_RADIUS, this.#widthOf),
     }));
-    const { placed, places } = arrange(bubbles, width, this.#places, this.#isOver);
+    const { placed, places } = arrange(bubbles, { width, height }, this.#places, this.#isOver);
     if (bubbles.length) this.#keep(places);
     for (const [i, { x, y, r }] of placed.entries()) {
       const { size, width: room, lines } = fit(labels[i], 2 * r, this.#widthOf);
@@ -77,8 +80,8 @@ export class BubbleCloud extends HTMLElement {
       for (const [name, length] of Object.entries(lengths)) elements[i].style.setProperty(name, `${(length * zoom).toFixed(1)}px`);
       elements[i].style.setProperty("--lines", String(lines));
     }
-    const height = Math.max(0, ...placed.map(({ y, r }) => y + r));
-    this.style.setProperty("--cloud-height", `${Math.ceil(height * zoom)}px`);
+    const lowest = Math.max(0, ...placed.map(({ y, r }) => y + r));
+    this.style.setProperty("--cloud-height", `${Math.ceil(lowest * zoom)}px`);
   }
 
   /** @param {import("./arrange.js").Places} places */
@@ -93,7 +96,7 @@ export class BubbleCloud extends HTMLElement {
     if (known !== undefined) return known;
     if (!this.#ruler) this.#ruler = document.createElement("canvas").getContext("2d");
     if (this.#ruler) this.#ruler.font = `600 100px ${getComputedStyle(this).fontFamily}`;
-    const width = this.#ruler ? this.#ruler.measureText(text).width / 100 : widthInEms(text);
+    const width = this.#ruler ? (ROUNDED * this.#ruler.measureText(text).width) / 100 : widthInEms(text);
     this.#widths.set(text, width);
     return width;
   };

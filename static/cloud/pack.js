@@ -11,21 +11,22 @@ const SMALLEST = 30;
 const LARGEST = 92;
 
 /**
- * A cloud of these counts: as large as it can be without becoming taller than it is wide, nearly.
+ * A cloud of these counts: as large as it can be without becoming taller than its room, or nearly than its width.
  * @param {readonly number[]} counts
  * @param {number} width
  * @param {number} gap
  * @param {readonly number[]} [least]  The radius that each needs for its label.
+ * @param {number} [room]  The height that there is for it.
  * @returns {{ sizes: number[], places: Point[], scale: number }}  Radii, centres, and the radius for a count of 1.
  */
-export function cloud(counts, width, gap, least = []) {
+export function cloud(counts, width, gap, least = [], room = TALLEST * width) {
   /** @type {ReturnType<typeof cloud>} */
   let found = { sizes: [], places: [], scale: 1 };
   for (const limits of [{}, ...EVER_SMALLER]) {
-    const scale = scaleOf(counts, width, limits);
-    const sizes = sizesAt(scale, counts, width, least);
+    const scale = scaleOf(counts, width, limits, room);
+    const sizes = sizesAt(scale, counts, width, least, room);
     found = { sizes, places: pack(sizes, gap, width), scale };
-    if (height(found.places, sizes) <= TALLEST * width) break;
+    if (height(found.places, sizes) <= Math.min(TALLEST * width, room)) break;
   }
   return found;
 }
@@ -36,9 +37,10 @@ export function cloud(counts, width, gap, least = []) {
  * @param {readonly number[]} counts
  * @param {number} width
  * @param {readonly number[]} [least]
+ * @param {number} [room]
  */
-export function sizesAt(scale, counts, width, least = []) {
-  const largest = Math.min(LARGEST, width / 2);
+export function sizesAt(scale, counts, width, least = [], room = Infinity) {
+  const largest = largestIn(width, room);
   return counts.map((count, i) => Math.min(largest, Math.max(least[i] ?? SMALLEST, scale * Math.sqrt(Math.max(1, count)))));
 }
 
@@ -57,13 +59,18 @@ export function radii(counts, width, limits = {}) {
   return sizesAt(scaleOf(counts, width, limits), counts, width, counts.map(() => min));
 }
 
-/** @param {readonly number[]} counts @param {number} width @param {{ min?: number, max?: number, fill?: number }} [limits] */
-function scaleOf(counts, width, { min = 34, max = LARGEST, fill = 0.5 } = {}) {
+/** The largest radius, so that others have room above or below. @param {number} width @param {number} room */
+function largestIn(width, room) {
+  return Math.min(LARGEST, width / 2, room / 3);
+}
+
+/** @param {readonly number[]} counts @param {number} width @param {{ min?: number, max?: number, fill?: number }} [limits] @param {number} [room] */
+function scaleOf(counts, width, { min = 34, max = LARGEST, fill = 0.5 } = {}, room = Infinity) {
   const known = counts.length ? counts.map((count) => Math.max(1, count)) : [1];
   const sum = known.reduce((total, count) => total + count, 0);
   const ideal = Math.sqrt((fill * width * width) / (Math.PI * sum));
   const floor = min / Math.sqrt(Math.min(...known));
-  const ceiling = Math.min(max, width / 2) / Math.sqrt(Math.max(...known));
+  const ceiling = Math.min(max, largestIn(width, room)) / Math.sqrt(Math.max(...known));
   return Math.min(ceiling, Math.max(floor, ideal));
 }
 

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from tests.browser.checker import STILL, assert_accessible
 from tests.browser.frames import AT_REST
-from tests.browser.steps import bubble, open_chat, pick
+from tests.browser.steps import bubble, open_chat, pick, status
 from tests.product.test_filter_over_the_wire import MIXED
 from tests.vaults import write_chat
 
@@ -132,6 +132,19 @@ def test_labels_stay_within_their_bubbles(new_page, server):
             page.locator("[data-toggle=side]").click()
         at_rest(page)
         assert page.evaluate(OUTSIDE) == []
+
+
+def test_in_a_low_window_the_cloud_leaves_room_for_what_follows_it(new_page, server):
+    page = open_chat(new_page, server, viewport={"width": 1366, "height": 640})
+    for below in (status(page), page.get_by_role("switch", name="Filter by similarity")):
+        expect(below).to_be_in_viewport()
+    at_rest(page)
+    assert page.evaluate(OUTSIDE) == []
+    low = page.locator("bubble-cloud").bounding_box()["height"]
+    page.set_viewport_size({"width": 1366, "height": 900})
+    expect(page.locator("bubble-cloud")).not_to_have_css("height", f"{low}px")
+    at_rest(page)
+    assert page.evaluate(OUTSIDE) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

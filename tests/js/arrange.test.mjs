@@ -3,6 +3,8 @@ import { test } from "node:test";
 import { arrange, placesIn } from "../../static/cloud/arrange.js";
 
 const WIDTH = 320;
+const ROOM = { width: WIDTH, height: WIDTH };
+const LOW = { width: WIDTH, height: 224 };
 
 /** Numbers in [0, 1), the same on each run. */
 function randoms(seed) {
@@ -36,9 +38,9 @@ test("a topic that comes moves no other by more than .6 of its diameter", () => 
   const random = randoms(3);
   for (let i = 0; i < 400; i++) {
     const topics = randomTopics(random);
-    const before = arrange(topics, WIDTH, null);
+    const before = arrange(topics, ROOM, null);
     const newcomer = { id: "new", count: 1 + Math.floor(random() * 20), least: 34 };
-    const after = arrange([...topics, newcomer], WIDTH, before.places);
+    const after = arrange([...topics, newcomer], ROOM, before.places);
     assertApart(after.placed);
     const moved = furthest(before.placed, after.placed, topics.length);
     assert.ok(moved <= 0.6, `${moved}: ${JSON.stringify([topics, newcomer])}`);
@@ -49,11 +51,11 @@ test("a topic that gets another name or a little larger moves no other by more t
   const random = randoms(5);
   for (let i = 0; i < 400; i++) {
     const topics = randomTopics(random, 2);
-    const before = arrange(topics, WIDTH, null);
-    const after = arrange(topics.map((topic, j) => (j ? topic : { ...topic, count: topic.count + 1 })), WIDTH, before.places);
+    const before = arrange(topics, ROOM, null);
+    const after = arrange(topics.map((topic, j) => (j ? topic : { ...topic, count: topic.count + 1 })), ROOM, before.places);
     assertApart(after.placed);
     assert.ok(furthest(before.placed, after.placed, topics.length) <= 0.3);
-    assert.deepEqual(arrange(topics, WIDTH, before.places).placed.map(({ r }) => r), before.placed.map(({ r }) => r));
+    assert.deepEqual(arrange(topics, ROOM, before.places).placed.map(({ r }) => r), before.placed.map(({ r }) => r));
   }
 });
 
@@ -61,8 +63,8 @@ test("what is arranged is not arranged again", () => {
   const random = randoms(7);
   for (let i = 0; i < 100; i++) {
     const topics = randomTopics(random);
-    const once = arrange(topics, WIDTH, null);
-    const twice = arrange(topics, WIDTH, once.places);
+    const once = arrange(topics, ROOM, null);
+    const twice = arrange(topics, ROOM, once.places);
     assert.ok(furthest(once.placed, twice.placed, topics.length) < 0.01);
   }
 });
@@ -71,8 +73,8 @@ test("a topic that goes leaves the others near where they were", () => {
   const random = randoms(11);
   for (let i = 0; i < 200; i++) {
     const topics = randomTopics(random, 3);
-    const before = arrange(topics, WIDTH, null);
-    const after = arrange(topics.slice(0, -1), WIDTH, before.places);
+    const before = arrange(topics, ROOM, null);
+    const after = arrange(topics.slice(0, -1), ROOM, before.places);
     assertApart(after.placed);
     assert.ok(furthest(before.placed, after.placed, topics.length - 1) <= 0.6);
   }
@@ -82,8 +84,8 @@ test("nothing that is there moves while it is held", () => {
   const random = randoms(13);
   for (let i = 0; i < 200; i++) {
     const topics = randomTopics(random, 2);
-    const before = arrange(topics, WIDTH, null);
-    const after = arrange([...topics.slice(1), { id: "new", count: 3, least: 30 }], WIDTH, before.places, true);
+    const before = arrange(topics, ROOM, null);
+    const after = arrange([...topics.slice(1), { id: "new", count: 3, least: 30 }], ROOM, before.places, true);
     for (const [j, { x, y, r }] of after.placed.slice(0, -1).entries()) {
       const was = before.placed[j + 1];
       assert.ok(Math.hypot(x - was.x, y - was.y) <= 0.2 && Math.abs(r - was.r) < 0.01);
@@ -94,14 +96,36 @@ test("nothing that is there moves while it is held", () => {
 
 test("another width keeps the picture", () => {
   const topics = randomTopics(randoms(17), 5);
-  const before = arrange(topics, WIDTH, null);
-  const after = arrange(topics, 300, before.places);
+  const before = arrange(topics, ROOM, null);
+  const after = arrange(topics, { ...ROOM, width: 300 }, before.places);
   assert.ok(after.placed.every(({ x, r }) => x - r >= -0.2 && x + r <= 300.2));
 });
 
+function height(placed) {
+  return Math.max(...placed.map(({ y, r }) => y + r));
+}
+
+test("a low room has a low cloud, made anew where it was a high one", () => {
+  const random = randoms(23);
+  let lower = 0;
+  for (let i = 0; i < 100; i++) {
+    const topics = randomTopics(random, 2).slice(0, 6);
+    const low = arrange(topics, LOW, null);
+    assertApart(low.placed);
+    const high = arrange(topics, ROOM, null);
+    const [now, before] = [height(low.placed), height(high.placed)];
+    assert.ok(now <= before);
+    lower += Number(now <= LOW.height || now < 0.9 * before);
+    assert.deepEqual(arrange(topics, LOW, high.places), low);
+    assert.deepEqual(arrange(topics, ROOM, low.places), high);
+  }
+  assert.ok(lower >= 90, `only ${lower} of 100 are low`);
+});
+
 test("only places that make sense are remembered", () => {
-  const places = { width: 320, scale: 20, at: { t1: [10, 20] } };
+  const places = { width: 320, height: 300, scale: 20, at: { t1: [10, 20] } };
   assert.deepEqual(placesIn(JSON.stringify(places)), places);
+  assert.equal(placesIn('{"width":320,"scale":20,"at":{}}')?.height, 320);
   for (const text of ["", "null", "{}", "[]", '{"width":0,"scale":1,"at":{}}', '{"width":1,"scale":1,"at":{"a":["x",1]}}']) {
     assert.equal(placesIn(text), null);
   }
