@@ -16,8 +16,9 @@ const SLACK = 0.15;
 const FURTHEST = 0.27;
 const SMALLER = 0.96;
 const SMALLEST = 0.7;
-/** Beyond this change of the room, a cloud is arranged from scratch. */
+/** Beyond these changes of the room, a cloud is arranged from scratch; a lower room would not hold it as it is. */
 const SAME_ROOM = 0.75;
+const NO_LOWER = 0.9;
 
 /**
  * @param {readonly Bubble[]} bubbles
@@ -27,15 +28,16 @@ const SAME_ROOM = 0.75;
  * @returns {{ placed: Placed[], places: Places }}
  */
 export function arrange(bubbles, room, before, isHeld = false) {
-  const known = before && isAlike(before.width, room.width) && isAlike(before.height, room.height) ? before : null;
+  const known = before && isSame(before, room) ? before : null;
   const { placed, scale } = known && bubbles.some(({ id }) => known.at[id]) ? rearranged(bubbles, room, known, isHeld) : fresh(bubbles, room);
   const at = Object.fromEntries(bubbles.map(({ id }, i) => [id, /** @type {[number, number]} */ ([round(placed[i].x), round(placed[i].y)])]));
   return { placed, places: { ...room, scale, at } };
 }
 
-/** @param {number} before @param {number} now */
-function isAlike(before, now) {
-  return Math.min(before / now, now / before) >= SAME_ROOM;
+/** @param {Room} before @param {Room} now */
+function isSame(before, now) {
+  const [wider, higher] = [now.width / before.width, now.height / before.height];
+  return Math.min(wider, 1 / wider, 1 / higher) >= SAME_ROOM && higher >= NO_LOWER;
 }
 
 /** @param {readonly Bubble[]} bubbles @param {Room} room */

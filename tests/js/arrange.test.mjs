@@ -118,6 +118,7 @@ test("a low room has a low cloud, made anew where it was a high one", () => {
     lower += Number(now <= LOW.height || now < 0.9 * before);
     assert.deepEqual(arrange(topics, LOW, high.places), low);
     assert.deepEqual(arrange(topics, ROOM, low.places), high);
+    assert.deepEqual(arrange(topics, LOW, arrange(topics, { ...LOW, height: 260 }, null).places), low);
   }
   assert.ok(lower >= 90, `only ${lower} of 100 are low`);
 });
