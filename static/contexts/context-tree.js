@@ -52,9 +52,11 @@ export class ContextTree {
     const page = await this.#call("list_notes", query ? { query, limit: PAGE } : { limit: PAGE });
     if (wish !== this.#wish) return null;
     const list = this.#root.querySelector(":scope > ul");
-    const fresh = this.#list("", page, list);
-    if (list) list.replaceWith(fresh);
-    else this.#root.replaceChildren(fresh);
+    keepFocus(() => {
+      const fresh = this.#list("", page, list);
+      if (list) list.replaceWith(fresh);
+      else this.#root.replaceChildren(fresh);
+    });
     this.#settle();
     return { total: page.total, files: page.files };
   }
@@ -92,9 +94,11 @@ export class ContextTree {
         ? await this.#call("list_notes", { folder: key, limit: PAGE })
         : { entries: partsOf(await this.#call("outline", { path: key })), next_offset: null };
       const former = row.querySelector(":scope > ul");
-      const fresh = this.#list(key, page, former);
-      if (former) former.replaceWith(fresh);
-      else row.append(fresh);
+      keepFocus(() => {
+        const fresh = this.#list(key, page, former);
+        if (former) former.replaceWith(fresh);
+        else row.append(fresh);
+      });
     } catch (error) {
       row.querySelector(".row-more")?.replaceChildren(reasonOf(error));
     } finally {
@@ -183,4 +187,11 @@ export class ContextTree {
   #boxes() {
     return /** @type {HTMLInputElement[]} */ ([...this.#root.querySelectorAll("input")]).filter((box) => !box.closest("ul[hidden]"));
   }
+}
+
+/** What has the focus keeps it while rows are moved. @param {() => void} move */
+function keepFocus(move) {
+  const focused = document.activeElement;
+  move();
+  if (focused instanceof HTMLElement && focused !== document.activeElement) focused.focus({ preventScroll: true });
 }

@@ -221,6 +221,7 @@ def test_what_is_missing_cut_or_left_out_is_said_with_its_reason(new_page, serve
 
 def test_the_keyboard_does_it_all(new_page, server):
     page = open_builder(new_page, server)
+    expect(tick(page, "Home/")).to_be_visible()
     page.get_by_role("searchbox", name="Search notes").focus()
     page.keyboard.press("Tab")
     expect(tick(page, "Home/")).to_be_focused()
@@ -237,6 +238,14 @@ def test_the_keyboard_does_it_all(new_page, server):
     page.get_by_role("button", name="Remove Inverter").press("Enter")
     expect(page.get_by_text("Nothing selected yet.")).to_be_visible()
     expect(page.get_by_role("searchbox", name="Search notes")).to_be_focused()
+
+
+def test_what_has_the_focus_keeps_it_when_a_file_comes(new_page, server):
+    page = open_builder(new_page, server)
+    tick(page, "Home/").focus()
+    (server.vault / "Another note.md").write_text("# New")
+    expect(tick(page, "Another note.md")).to_be_visible()
+    expect(tick(page, "Home/")).to_be_focused()
 
 
 def test_a_name_that_is_taken_is_not_overwritten_unasked(new_page, server):
