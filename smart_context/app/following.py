@@ -149,8 +149,8 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
 
 def _is_being_written(stamps: Stamps) -> bool:
     """True if a file was emptied just now, as some editors do before they write it."""
-    just_now = time.time_ns() - _FRESH_NS
-    return any(stamp is not None and stamp[0] > just_now and not stamp[1] for stamp in stamps)
+    now = time.time_ns()
+    return any(stamp and not stamp[1] and 0 <= now - stamp[0] < _FRESH_NS for stamp in stamps)
 
 
 def _ask_the_same(one: VaultConfig, other: VaultConfig) -> bool:

@@ -51,12 +51,7 @@ export class ContextTree {
     const wish = ++this.#wish;
     const page = await this.#call("list_notes", query ? { query, limit: PAGE } : { limit: PAGE });
     if (wish !== this.#wish) return null;
-    const list = this.#root.querySelector(":scope > ul");
-    keepFocus(() => {
-      const fresh = this.#list("", page, list);
-      if (list) list.replaceWith(fresh);
-      else this.#root.replaceChildren(fresh);
-    });
+    this.#put(this.#root, "", page);
     this.#settle();
     return { total: page.total, files: page.files };
   }
@@ -93,12 +88,7 @@ export class ContextTree {
       const page = isFolder
         ? await this.#call("list_notes", { folder: key, limit: PAGE })
         : { entries: partsOf(await this.#call("outline", { path: key })), next_offset: null };
-      const former = row.querySelector(":scope > ul");
-      keepFocus(() => {
-        const fresh = this.#list(key, page, former);
-        if (former) former.replaceWith(fresh);
-        else row.append(fresh);
-      });
+      this.#put(row, key, page);
     } catch (error) {
       row.querySelector(".row-more")?.replaceChildren(reasonOf(error));
     } finally {
@@ -117,6 +107,21 @@ export class ContextTree {
     item.replaceWith(...rows);
     /** @type {HTMLElement | null | undefined} */ (rows[0]?.querySelector("input"))?.focus();
     this.#settle();
+  }
+
+  /**
+   * Shows the rows of a folder; what has the focus keeps it, though rows are moved.
+   * @param {HTMLElement} parent
+   * @param {string} folder
+   * @param {{ entries: Entry[], next_offset: number | null }} page
+   */
+  #put(parent, folder, page) {
+    const focused = document.activeElement;
+    const former = parent.querySelector(":scope > ul");
+    const fresh = this.#list(folder, page, former);
+    if (former) former.replaceWith(fresh);
+    else parent.append(fresh);
+    if (focused instanceof HTMLElement && fresh.contains(focused)) focused.focus({ preventScroll: true });
   }
 
   /**
@@ -187,11 +192,4 @@ export class ContextTree {
   #boxes() {
     return /** @type {HTMLInputElement[]} */ ([...this.#root.querySelectorAll("input")]).filter((box) => !box.closest("ul[hidden]"));
   }
-}
-
-/** What has the focus keeps it while rows are moved. @param {() => void} move */
-function keepFocus(move) {
-  const focused = document.activeElement;
-  move();
-  if (focused instanceof HTMLElement && focused !== document.activeElement) focused.focus({ preventScroll: true });
 }

@@ -1,8 +1,6 @@
 """What a served vault's settings and trust say is taken up, whatever goes wrong on the way."""
 
 import asyncio
-import os
-import time
 from contextlib import AsyncExitStack, asynccontextmanager
 from types import SimpleNamespace
 
@@ -70,9 +68,9 @@ async def test_settings_that_an_editor_empties_before_it_writes_them_are_not_tak
         return stamps_of(paths)
 
     monkeypatch.setattr(following, "stamps_of", noted)
+    monkeypatch.setattr(following, "_FRESH_NS", 1e9 * PATIENCE_S)
     async with followed(vault_host(tmp_path, reload), tmp_path):
         settings.write_text("")
-        os.utime(settings, (later := time.time() + 3_600, later))
         for _ in range(3):
             await looks.get()
         settings.write_text('[vault]\nname = "after"\n')
