@@ -145,6 +145,10 @@ def _orders_marks(base: _Neighbours) -> bool:
     return bool(base.after) and _category(base.after) == "Mn" and bool(base.letter)
 
 
+def _is_in_braille(base: _Neighbours) -> bool:
+    return "\u2800" < base.before <= "\u28ff" or "\u2800" < base.after <= "\u28ff"
+
+
 def _shapes_mongolian(base: _Neighbours) -> bool:
     return _is_in(table.MONGOLIAN_LETTERS, base.before)
 
@@ -154,6 +158,7 @@ _USES: Mapping[str, Callable[[_Neighbours], bool]] = {
     _NON_JOINER: _separates,
     "\u200b": _breaks_a_line,
     "\u034f": _orders_marks,
+    "\u2800": _is_in_braille,
     **dict.fromkeys("\u180b\u180c\u180d\u180e\u180f", _shapes_mongolian),
 }
 

@@ -18,9 +18,9 @@ def _one_of(ranges: str) -> str:
 UNSEEN = _characters(
     "ad 34f 61c 115f-1160 17b4-17b5 180b-180f 200b-200f 202a-202e 2060-206f 3164 fe00-fe0f feff"
     " ffa0 fff0-fff8 1bca0-1bca3 1d173-1d17a e0000-e0fff"
-    " fff9-fffb"
+    " fff9-fffb 2800"
 )
-"""DerivedCoreProperties: Default_Ignorable_Code_Point, and the marks of annotations."""
+"""DerivedCoreProperties: Default_Ignorable_Code_Point, marks of annotations, the braille blank."""
 
 PICTOGRAPHS = _one_of(
     "a9 ae 203c 2049 2122 2139 2194-2199 21a9-21aa 231a-231b 2328 23cf 23e9-23f3 23f8-23fa 24c2"

@@ -10,6 +10,9 @@ from smart_context.gateway.requests.outgoing import Kind
 
 DONE = b"data: [DONE]\n\n"
 
+_LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
+"""What JSON leaves as it is, and some clients split lines at."""
+
 
 @dataclass(slots=True, kw_only=True)
 class OwnAnswer:
@@ -142,7 +145,8 @@ def _response_usage(usage: tuple[int, int]) -> dict[str, Any]:
 
 
 def _json(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")  # half characters
+    text = json.dumps(value, ensure_ascii=False).translate(_LINE_ENDS)
+    return text.encode("utf-8", "replace")  # half characters
 
 
 def _data(value: Any) -> bytes:

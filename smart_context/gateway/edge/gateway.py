@@ -2,10 +2,8 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
-from urllib.parse import quote
 
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -15,12 +13,13 @@ from smart_context.base.errors import ChatIdInvalid, SmartContextError
 from smart_context.gateway.activity import Activity
 from smart_context.gateway.edge.embeddings import embedded_vectors
 from smart_context.gateway.edge.errors import GatewayError
-from smart_context.gateway.edge.models import endpoint_for, known_models, model_view, models_view
+from smart_context.gateway.edge.models import MODELS_S, KnownModels, endpoint_for
 from smart_context.gateway.edge.own_answers import OwnAnswers
+from smart_context.gateway.edge.paths import of_a_response, path_of
 from smart_context.gateway.edge.presence import Presence, Unwanted
-from smart_context.gateway.edge.provided import MAX_SHORT_BYTES, provide
+from smart_context.gateway.edge.provided import provide
 from smart_context.gateway.edge.reading import ClientGone, headers_of, read_bytes
-from smart_context.gateway.edge.relay import Relay, end, read_all
+from smart_context.gateway.edge.relay import Relay, end
 from smart_context.gateway.edge.upstream import Call, Upstream
 from smart_context.gateway.requests.body import BodyRefused, read_body
 from smart_context.gateway.requests.outgoing import Kind
@@ -33,14 +32,10 @@ from smart_context.host.host import Host
 from smart_context.host.turns.pipeline import Pipeline
 
 STOP_S = 1.0
-MODELS_S = 5.0
-"""Longest wait for the provider's models. Clients ask while they start, and we know some."""
-
 OWN_CHAT = "chat:"
 
 _IN_THREAD_BYTES = 64 << 10
-_ERROR, _NOT_FOUND, _NOT_ALLOWED = 400, 404, 405
-_STEPS = frozenset({".", ".."})
+_NOT_FOUND, _NOT_ALLOWED = 404, 405
 
 _logger = logging.getLogger(__name__)
 
@@ -74,7 +69,7 @@ class Gateway:
         self._parts = parts
         self._key_of = key_of
         self._upstream = upstream or Upstream()
-        self._models_s = models_s
+        self._models = KnownModels(lambda: host.config, self._upstream, models_s)
         self._own = OwnAnswers(host)
         self._recent = RecentLists()
         self.activity = Activity()
@@ -110,20 +105,20 @@ class Gateway:
             await answer(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> Response | None:
-        method, path, headers = scope["method"], _path_of(scope), headers_of(scope)
+        method, path, headers = scope["method"], path_of(scope), headers_of(scope)
         for kind, known in PATHS.items():
             if path == known and method == "POST":
                 raw = await read_bytes(receive)
                 await self._exchange(kind, raw, headers, self._key_of(scope), receive, send)
                 return None
         if path == "/models" and method == "GET":
-            return await self._models()
+            return await self._models.all()
         if path.startswith("/models/") and method == "GET":
-            return await self._model(path.removeprefix("/models/"))
+            return await self._models.one(path.removeprefix("/models/"))
         if path == "/embeddings" and method == "POST":
             return await self._embeddings(headers, receive, send)
-        if path.startswith("/responses/") and method in {"GET", "POST", "DELETE"}:
-            await self._pass_on(scope, headers, receive, send)
+        if of_a_response(path) and method in {"GET", "POST", "DELETE"}:
+            await self._pass_on(scope, path, headers, receive, send)
             return None
         if path in {*PATHS.values(), "/models", "/embeddings"}:
             raise GatewayError(_NOT_ALLOWED, f"{method} is not possible at /v1{path}.")
@@ -182,35 +177,6 @@ class Gateway:
         await self._parts.endings.settled(incoming.key)
         return await self._parts.finder.chat_of(incoming)
 
-    async def _models(self) -> Response:
-        theirs = await self._asked("/models")
-        return theirs or models_view(known_models(self._host.config), int(time.time()))
-
-    async def _model(self, name: str) -> Response:
-        if theirs := await self._asked(f"/models/{quote(name)}"):
-            return theirs
-        if name in known_models(self._host.config):
-            return model_view(name, int(time.time()))
-        raise GatewayError(
-            _NOT_FOUND, f"There is no model {name!r}.", param="model", code="model_not_found"
-        )
-
-    async def _asked(self, path: str) -> Response | None:
-        """The provider's answer; `None` without one, or if it fails, refuses or takes too long."""
-        endpoint = self._host.config.chat
-        if endpoint is None:
-            return None
-        call = Call(endpoint=endpoint, method="GET", path=path, headers={})
-        try:
-            async with asyncio.timeout(self._models_s):
-                answer = await self._upstream.send(call)
-                body = await read_all(answer, MAX_SHORT_BYTES)
-        except (GatewayError, TimeoutError):
-            return None
-        if not body or answer.status >= _ERROR:
-            return None
-        return Response(body, media_type="application/json")
-
     async def _embeddings(
         self, headers: Mapping[str, str], receive: Receive, send: Send
     ) -> Response | None:
@@ -230,13 +196,12 @@ class Gateway:
         return None
 
     async def _pass_on(
-        self, scope: Scope, headers: Mapping[str, str], receive: Receive, send: Send
+        self, scope: Scope, path: str, headers: Mapping[str, str], receive: Receive, send: Send
     ) -> None:
         endpoint = self._host.config.chat
         if endpoint is None:
             raise GatewayError(_NOT_FOUND, "No provider is configured that could hold responses.")
         query = scope.get("query_string", b"").decode("latin-1")
-        path = scope["raw_path"].decode("latin-1").partition("?")[0].removeprefix("/v1")
         call = Call(
             endpoint=endpoint,
             method=scope["method"],
@@ -270,18 +235,6 @@ def make_gateway(host: Host, key_of: KeyOf) -> Gateway:
         turns=host.turns,
     )
     return Gateway(host, parts, key_of)
-
-
-def _path_of(scope: Scope) -> str:
-    """The path below `/v1`, decoded.
-
-    Raises:
-        GatewayError: If it climbs, and so would lead to another part of the provider.
-    """
-    path: str = scope["path"].removeprefix("/v1").rstrip("/")
-    if not _STEPS.isdisjoint(path.split("/")):
-        raise GatewayError(_NOT_FOUND, f"A path can't hold '.' or '..': /v1{path}.")
-    return path
 
 
 def _explained(error: Exception) -> GatewayError:

@@ -1,12 +1,30 @@
 """The models that clients may request, and the endpoint of each."""
 
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
 from typing import Any
+from urllib.parse import quote
 
 from starlette.responses import JSONResponse, Response
 
 from smart_context.base.config import EndpointSettings, VaultConfig
+from smart_context.base.values import JsonObject
+from smart_context.gateway.edge.errors import GatewayError
+from smart_context.gateway.edge.paths import is_model_path
+from smart_context.gateway.edge.relay import read_all
+from smart_context.gateway.edge.upstream import Call, Upstream
+from smart_context.gateway.requests.body import read_value
 
 EMBEDDED = "embedded/passages"
+
+MODELS_S = 5.0
+"""Longest wait for the provider's models. Clients ask while they start, and we know some."""
+
+MAX_MODELS_BYTES = 4 << 20
+"""The longest list of a provider that is read; one of 500 models has 1 MiB."""
+
+_ERROR, _NOT_FOUND = 400, 404
 
 
 def endpoint_for(config: VaultConfig, model: str) -> EndpointSettings | None:
@@ -16,21 +34,109 @@ def endpoint_for(config: VaultConfig, model: str) -> EndpointSettings | None:
     return found or config.chat
 
 
-def known_models(config: VaultConfig) -> list[str]:
+class KnownModels:
+    """Answers which models there are: the provider's or, without an answer of it, our settings'.
+
+    Args:
+        config: Gives the settings.
+        upstream: The connections to providers.
+        patience_s: Longest wait for the provider.
+    """
+
+    def __init__(
+        self, config: Callable[[], VaultConfig], upstream: Upstream, patience_s: float
+    ) -> None:
+        self._config = config
+        self._upstream = upstream
+        self._patience_s = patience_s
+
+    async def all(self) -> Response:
+        """The list of models."""
+        return await self._in_time(self._listed()) or JSONResponse(
+            {"object": "list", "data": [_view(name) for name in _named(self._config())]}
+        )
+
+    async def one(self, name: str) -> Response:
+        """One model.
+
+        Raises:
+            GatewayError: If neither the provider nor the settings know it.
+        """
+        if theirs := await self._in_time(self._described(name)):
+            return theirs
+        if name in _named(self._config()):
+            return JSONResponse(_view(name))
+        raise GatewayError(
+            _NOT_FOUND, f"There is no model {name!r}.", param="model", code="model_not_found"
+        )
+
+    async def _in_time(self, asking: Coroutine[Any, Any, Response | None]) -> Response | None:
+        try:
+            async with asyncio.timeout(self._patience_s):
+                return await asking
+        except (GatewayError, TimeoutError):
+            return None
+
+    async def _listed(self) -> Response | None:
+        body = await self._asked("/models")
+        return None if _entries(body) is None else _json(body)
+
+    async def _described(self, name: str) -> Response | None:
+        if is_model_path(name):
+            body = await self._asked(f"/models/{quote(name)}")
+            if _is_model(_read(body)):
+                return _json(body)
+        # Some providers list names with a slash, but know no such path.
+        listed = _entries(await self._asked("/models")) or []
+        found = next((entry for entry in listed if _is_model(entry) and entry["id"] == name), None)
+        return None if found is None else JSONResponse(found)
+
+    async def _asked(self, path: str) -> bytes:
+        """The provider's answer; empty if there is none.
+
+        Raises:
+            GatewayError: If the provider can't be reached.
+        """
+        endpoint = self._config().chat
+        if endpoint is None:
+            return b""
+        call = Call(endpoint=endpoint, method="GET", path=path, headers={})
+        answer = await self._upstream.send(call)
+        body = await read_all(answer, MAX_MODELS_BYTES)
+        return body if answer.status < _ERROR else b""
+
+
+def _named(config: VaultConfig) -> list[str]:
     """The models that the settings name; the embedded one if they name none."""
     named = (config.chat, config.fast, config.embedding)
     return [*dict.fromkeys(e.model for e in named if e)] or [EMBEDDED]
 
 
-def models_view(names: list[str], created: int) -> Response:
-    """A list of models."""
-    return JSONResponse({"object": "list", "data": [_view(name, created) for name in names]})
+def _view(name: str) -> JsonObject:
+    made = {"created": int(time.time()), "owned_by": "smart-context"}
+    return {"id": name, "object": "model", **made}
 
 
-def model_view(name: str, created: int) -> Response:
-    """One model."""
-    return JSONResponse(_view(name, created))
+def _json(body: bytes) -> Response:
+    return Response(body, media_type="application/json")
 
 
-def _view(name: str, created: int) -> dict[str, Any]:
-    return {"id": name, "object": "model", "created": created, "owned_by": "smart-context"}
+def _entries(body: bytes) -> list[Any] | None:
+    """The models of a provider's list; `None` if it is no list, such as a page for people.
+
+    A few providers send the list without an object around it.
+    """
+    found = _read(body)
+    entries = found.get("data") if isinstance(found, dict) else found
+    return entries if isinstance(entries, list) else None
+
+
+def _is_model(found: object) -> bool:
+    return isinstance(found, dict) and isinstance(found.get("id"), str)
+
+
+def _read(body: bytes) -> Any:
+    try:
+        return read_value(body)
+    except (ValueError, RecursionError):
+        return None

@@ -5,6 +5,7 @@ from contextlib import aclosing
 
 from starlette.types import Send
 
+from smart_context.gateway.answers.event_lines import EventLines
 from smart_context.gateway.answers.events import decoder
 from smart_context.gateway.answers.gathered import BodyGatherer, Gathered, StreamGatherer
 from smart_context.gateway.edge.errors import GatewayError
@@ -38,6 +39,9 @@ class Relay:
         self._on_text = on_text
         self._on_end = on_end
         self._decode = decoder(answer.encoding)
+        # Nothing of ours can follow half a compressed body.
+        is_plain = answer.encoding.strip().lower() in {"", "identity"}
+        self._lines = EventLines() if answer.is_stream and is_plain else None
         self._gatherer = StreamGatherer() if answer.is_stream else BodyGatherer()
         self.error = ""
 
@@ -69,13 +73,18 @@ class Relay:
             async with aclosing(together(self._answer.chunks())) as chunks:
                 async for chunk in chunks:
                     text = self._read(chunk)
-                    await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                    passed = chunk if self._lines is None else self._lines.passed(chunk)
+                    await send({"type": "http.response.body", "body": passed, "more_body": True})
                     self._note(text)
         except GatewayError as error:
             self.error = str(error)
-            if not self._answer.is_stream:
+            if self._lines is None:
                 return False
-            await send({"type": "http.response.body", "body": error.event(), "more_body": True})
+            last = self._lines.ended() + error.event()
+            await send({"type": "http.response.body", "body": last, "more_body": True})
+        else:
+            if self._lines is not None and (rest := self._lines.rest):
+                await send({"type": "http.response.body", "body": rest, "more_body": True})
         return True
 
     def _read(self, chunk: bytes) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from smart_context import __version__
 from smart_context.base.config import EndpointSettings
 from smart_context.gateway.edge.errors import GatewayError
+from smart_context.gateway.edge.passed_headers import passed_headers
 from smart_context.llm.failures import EndpointFailure, ModelKind, explained, is_address
 from smart_context.llm.openai.connection import CONNECT_S, interrupted, is_loopback, verification
 from smart_context.llm.openai.retries import retry_after_s, wait_s
@@ -21,13 +22,6 @@ if TYPE_CHECKING:
     import httpx
 
 _FORWARDED = ("accept", "content-type", "openai-beta", "idempotency-key")
-_NOT_RETURNED = frozenset(
-    (
-        *("connection", "keep-alive", "transfer-encoding", "trailer", "upgrade"),
-        *("proxy-authenticate", "proxy-authorization", "set-cookie", "server", "date", "alt-svc"),
-        *("strict-transport-security", "content-security-policy", "x-frame-options"),
-    )
-)
 _ERROR = 400
 _REDIRECTS = range(300, 400)
 
@@ -61,17 +55,15 @@ class Answer:
     Attributes:
         status: The HTTP status.
         headers: The headers to pass on, in order.
+        failure: Why it counts as failed; `None` if it does not.
         encoding: How the body is compressed; empty if it is not.
         is_stream: Its body is server-sent events.
     """
 
     def __init__(self, call: Call, response: "httpx.Response", closing: AsyncExitStack) -> None:
         self.status: int = response.status_code
-        self.headers = [
-            (name.lower(), value)
-            for name, value in response.headers.raw
-            if _is_returned(name.decode("latin-1").lower())
-        ]
+        self.headers = passed_headers(response.headers.raw, call.endpoint.api_key)
+        self.failure = _failure_of(response.status_code, response.headers)
         self.encoding: str = response.headers.get("content-encoding", "")
         self.is_stream = "text/event-stream" in response.headers.get("content-type", "")
         self._call = call
@@ -154,7 +146,7 @@ class Upstream:
             answer = await self._asked(call)
         except _http_error() as error:
             return None, interrupted(error, has_begun=False)
-        return answer, _failure_of(answer)
+        return answer, answer.failure
 
     async def _asked(self, call: Call) -> Answer:
         endpoint = call.endpoint
@@ -215,21 +207,15 @@ def _headers(call: Call) -> dict[str, str]:
     return headers
 
 
-def _is_returned(name: str) -> bool:
-    return name not in _NOT_RETURNED and not name.startswith("access-control-")
-
-
-def _failure_of(answer: Answer) -> EndpointFailure | None:
+def _failure_of(status: int, headers: Mapping[str, str]) -> EndpointFailure | None:
     """Why an answer counts as failed; `None` if it does not."""
-    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in answer.headers}
-    if answer.status in _REDIRECTS:
-        return EndpointFailure(
-            trouble="redirected", words=headers.get("location", ""), status=answer.status
-        )
-    if answer.status < _ERROR:
+    if status in _REDIRECTS:
+        words = headers.get("location", "")
+        return EndpointFailure(trouble="redirected", words=words, status=status)
+    if status < _ERROR:
         return None
     wait = retry_after_s(headers, datetime.now(UTC))
-    return EndpointFailure(trouble="refused", status=answer.status, retry_after_s=wait)
+    return EndpointFailure(trouble="refused", status=status, retry_after_s=wait)
 
 
 def _refused(call: Call, failure: EndpointFailure) -> GatewayError:

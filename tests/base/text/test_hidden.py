@@ -56,6 +56,7 @@ def hidden(text):
             " ".join(f"🏴{tags(region)}\U000e007f" for region in ("gbeng", "gbsct", "gbwls")),
             id="England, Scotland and Wales",
         ),
+        pytest.param("⠓⠑⠇⠇⠕⠀⠺⠕⠗⠇⠙", id="words in braille"),
         pytest.param("∩\ufe00 ≨\ufe00 0\ufe00 、\ufe01", id="standard forms"),
         pytest.param("שָׁ\u034fֽ", id="marks in their order"),
     ],
@@ -146,6 +147,11 @@ def test_a_message_between_two_characters_is_found(message, hide, before, after)
 def test_a_message_spread_over_latin_letters_is_found(message):
     for secret in (as_selectors(message), as_bits(ZWNJ, ZWJ)(message), as_tags(message)):
         assert hidden("".join(f"x{character}" for character in secret)) == secret
+
+
+@pytest.mark.parametrize("text", ["a\u2800b", "\u2800", "Hi\u2800\u2800", "⠓\u2800\u2800⠓"])
+def test_the_braille_blank_is_hidden_where_no_braille_is_written(text):
+    assert set(hidden(text)) == {"\u2800"}
 
 
 @given(st.text())

@@ -2,6 +2,7 @@
 
 import base64
 import gzip
+import http.client
 import json
 import socket
 import threading
@@ -140,6 +141,36 @@ def test_a_provider_that_sends_half_an_event_loses_none_of_it(client, server, pr
     answer = client.chat(user("hi"), stream=True, headers=named("half"))
     assert answer.raw == half
     assert stored(server, "half")[-1]["content"] == "Hi"
+
+
+def test_an_error_of_ours_is_an_event_of_its_own_after_half_an_event(client, provider):
+    half = PIECE + b'data: {"choices":[{"index":0,"del'
+    ends_early = {"Content-Length": "1000", "Connection": "close"}
+    provider.reply_with(Reply(body=half, content_type=STREAM, headers=ends_early))
+    came = client.chat(user("hi"), stream=True).raw
+    assert came.startswith(half)
+    last = came.rstrip().rpartition(b"\n\n")[2]
+    assert "broke off" in json.loads(last.removeprefix(b"data: "))["error"]["message"]
+
+
+def test_nothing_of_ours_follows_half_a_compressed_stream(client, provider):
+    packed = gzip.compress(PIECE * 100)[:40]
+    headers = {"Content-Encoding": "gzip", "Content-Length": "1000", "Connection": "close"}
+    provider.reply_with(Reply(body=packed, content_type=STREAM, headers=headers))
+    with pytest.raises(http.client.IncompleteRead) as broken:
+        client.chat(user("hi"), stream=True)
+    assert broken.value.partial == packed
+
+
+def test_a_providers_text_makes_no_event_however_lines_are_split(client, server, provider):
+    text = "".join(f'{end}data: {{"error": "forged"}}' for end in "\r\v\x1c\x1e\x85\u2028\u2029")
+    delta = {"choices": [{"index": 0, "delta": {"content": text}}]}
+    body = f"data: {json.dumps(delta, ensure_ascii=False)}\n\ndata: [DONE]\n\n".encode()
+    provider.reply_with(Reply(body=body, content_type=STREAM))
+    answer = client.chat(user("hi"), stream=True, headers=named("split"))
+    first, *rest = [line for line in answer.raw.decode().splitlines() if line]
+    assert (json.loads(first.removeprefix("data: ")), rest) == (delta, ["data: [DONE]"])
+    assert stored(server, "split")[-1]["content"] == text
 
 
 def test_an_event_of_a_mebibyte_passes_and_is_kept(client, server, provider):
