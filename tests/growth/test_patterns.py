@@ -10,12 +10,13 @@ import pytest
 from tests.growth.clock import MOST_GROWTH, growth, seconds
 from tests.growth.patterns_in_use import calls_within_functions, used_patterns
 from tests.growth.worst_cases import worst_cases
+from tests.yardstick import yardstick_s
 
 SHORT, LONG = 1 << 12, 1 << 16
-FAST_S = 0.001
-"""What a short text takes at most without a closer look: 250 ns a character."""
-SLOW_S = 0.008
-"""What it takes at most in any case, or a text of the only length that a pattern sees."""
+FAST = 0.15
+"""How many times as long as the yardstick a short text takes at most without a closer look."""
+SLOW = 1.2
+"""And at most in any case, or a text of the only length that a pattern sees."""
 
 PASSED_ON = {
     "base.config.lines": "match",
@@ -68,23 +69,29 @@ def run_of(used, way):
     return run
 
 
-def is_slow(run, make, most):
+@pytest.fixture(scope="module")
+def yardstick():
+    return yardstick_s()
+
+
+def is_slow(run, make, most, yardstick):
     text = make(most or SHORT)
     least = seconds(run, text)
-    if least < FAST_S:
+    if least < FAST * yardstick:
         return False
-    if most is not None or least > SLOW_S:
-        return min(least, *(seconds(run, text) for _ in range(3))) > SLOW_S
+    slow_s = SLOW * yardstick_s()
+    if most is not None or least > slow_s:
+        return min(least, *(seconds(run, text) for _ in range(3))) > slow_s
     return growth(run, make, longest=LONG) >= MOST_GROWTH
 
 
 @pytest.mark.parametrize("used", [pytest.param(used, id=used.name) for used in used_patterns()])
-def test_no_text_is_slow_for(used):
+def test_no_text_is_slow_for(used, yardstick):
     slow = (
         (way, case)
         for case, make in worst_cases(used.pattern).items()
         for way in ways_of(used)
-        if is_slow(run_of(used, way), make, most_characters(used))
+        if is_slow(run_of(used, way), make, most_characters(used), yardstick)
     )
     assert next(slow, None) is None
 

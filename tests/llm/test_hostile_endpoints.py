@@ -26,12 +26,13 @@ from tests.hostile_endpoint import (
     once,
 )
 from tests.patience import PATIENCE_S
+from tests.yardstick import yardstick_s
 
 pytestmark = pytest.mark.anyio
 
 IMPATIENT_S = 0.4
 VERY_IMPATIENT_S = 0.1  # where ten times as long is waited
-MOST_CPU_S = 0.25
+MOST_YARDSTICKS = 40
 MOST_MEMORY = 100 * MIB
 OK = b"HTTP/1.1 200 OK\r\n"
 REFUSED = b"HTTP/1.1 400 No\r\n"
@@ -143,7 +144,7 @@ async def unhindered(streams=1):
         yield
     finally:
         looking.cancel()
-    assert longest < MOST_CPU_S * streams
+    assert longest < MOST_YARDSTICKS * yardstick_s() * streams
 
 
 async def streamed(settings, name):

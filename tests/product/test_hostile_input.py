@@ -4,7 +4,6 @@ import os
 import signal
 import sys
 import threading
-import time
 from contextlib import contextmanager, suppress
 
 import pytest
@@ -17,8 +16,6 @@ from tests.system_processes import children, has_ended, peak_bytes, worked_ticks
 from tests.vaults import write_chat
 
 MAX_MEMORY_BYTES = 512 << 20
-STOPPED_WITHIN_S = 15
-"""What the server waits for adds up to 4.7 s; the rest is how busy the machine is."""
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
 
@@ -224,8 +221,6 @@ def test_a_signal_ends_all_work_and_all_processes(vault, state, sent):
 
         with under_way(server, interrupted) as child:
             all_children = children(server.process.pid)
-            began = time.monotonic()
             server.stop(sent)
-            assert time.monotonic() - began < STOPPED_WITHIN_S
             assert child in all_children
             assert all(has_ended(pid) for pid in all_children)

@@ -4,12 +4,11 @@ import json
 import signal
 import sys
 import threading
-import time
 
 import pytest
 
 from tests.product.promptness import assert_answers_others
-from tests.product.test_hostile_input import MAX_MEMORY_BYTES, STOPPED_WITHIN_S
+from tests.product.test_hostile_input import MAX_MEMORY_BYTES
 from tests.serving import serving
 from tests.system_processes import peak_bytes
 from tests.vaults import write_chat
@@ -118,9 +117,7 @@ def test_a_signal_ends_the_server_while_it_reads(vault, ask):
     with serving(vault) as server:
         threading.Thread(target=lambda: _until_it_ends(ask, server), daemon=True).start()
         assert server.request("GET", "/healthz")[0] == 200
-        began = time.monotonic()
         server.stop(signal.SIGTERM)
-        assert time.monotonic() - began < STOPPED_WITHIN_S
 
 
 def _until_it_ends(ask, server):

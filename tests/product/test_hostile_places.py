@@ -3,7 +3,6 @@
 import json
 import shutil
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 
@@ -13,7 +12,7 @@ from tests.hostile_places import KINDS, SECRET, lay, make_outside, print_of
 from tests.patience import PATIENCE_S
 from tests.preloaded import run_to_end
 from tests.product.promptness import assert_answers_others
-from tests.product.test_hostile_input import MAX_MEMORY_BYTES, STOPPED_WITHIN_S
+from tests.product.test_hostile_input import MAX_MEMORY_BYTES
 from tests.serving import serving
 from tests.system_processes import peak_bytes
 from tests.vaults import about, write_chat
@@ -122,9 +121,7 @@ def serve_and_use(vault, outside, chats):
         using.result(PATIENCE_S)
         assert send(server, "plain")[0] == 200
         assert peak_bytes(server.process.pid) < MAX_MEMORY_BYTES
-        begun = time.monotonic()
         assert server.stop() == 0
-        assert time.monotonic() - begun < STOPPED_WITHIN_S
     assert print_of(outside) == before
     assert "Traceback" not in "".join(server.errors)
 

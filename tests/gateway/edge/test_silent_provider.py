@@ -8,6 +8,7 @@ import pytest
 
 from smart_context.base.config import EndpointSettings
 from smart_context.gateway.edge.gateway import Gateway
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -48,7 +49,7 @@ async def asked(path, upstream):
         sent.append(message)
 
     scope = {"type": "http", "method": "GET", "path": path, "headers": []}
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         await gateway(scope, None, send)
     return sent[0]["status"], json.loads(sent[1]["body"])
 

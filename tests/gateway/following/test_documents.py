@@ -1,7 +1,5 @@
 """What becomes of a chat when its client sends another list."""
 
-import time
-
 import pytest
 
 from smart_context.chat.messages import messages_of
@@ -9,6 +7,7 @@ from smart_context.gateway.following.documents import append_answer, put_answer
 from smart_context.gateway.following.matching import keys_of, matched
 from smart_context.gateway.requests.units import chat_units
 from tests.gateway.saying import FollowedChat, assistant, system, user
+from tests.growth.clock import MOST_GROWTH, growth
 
 FILES = "*I have added these files to the chat* so you can go ahead and edit them.\n"
 LONG = "An answer that is long enough to be known again by itself"
@@ -207,20 +206,15 @@ def test_a_message_is_no_branch_of_itself_when_a_summary_stands_in_the_chat():
     assert chat.texts == ["s", "q0", "a0", "In short", "q1", "a1", "q2"]
 
 
-def test_ten_thousand_messages_and_one_new_one_are_matched_quickly():
-    texts = [f"message {number}" for number in range(10_000)]
-    units = tuple(chat_units([user(text) for text in texts]))
+def grown(count):
+    """What a list of so many messages and a new one is matched with."""
+    units = tuple(chat_units([user(f"message {number}") for number in range(count)]))
     stored = messages_of({"messages": [unit.stored(f"m{at}", "") for at, unit in enumerate(units)]})
-    keys = keys_of(stored)
-    more = (*units, *chat_units([user("new")], first=10_000))
-    fastest = min(_seconds(lambda: matched(more, stored, keys)) for _ in range(5))
-    assert fastest < 0.05
+    return (*units, *chat_units([user("new")], first=count)), stored, keys_of(stored)
 
 
-def _seconds(work):
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began
+def test_the_work_of_matching_grows_with_the_messages_and_no_faster():
+    assert growth(lambda given: matched(*given), grown, longest=20_000) < MOST_GROWTH
 
 
 def test_a_message_of_a_branch_without_an_id_gets_one_when_the_client_goes_back():

@@ -11,7 +11,7 @@ from smart_context.base.errors import ModelFailed
 from smart_context.llm.minilm import files
 from smart_context.llm.offline import embedded
 from smart_context.llm.offline.embedded import EmbeddedEmbedder, TokenWindow, batched, cut, padded
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, settled
 
 pytestmark = pytest.mark.anyio
 
@@ -168,9 +168,13 @@ async def test_a_question_does_not_wait_for_the_end_of_a_long_import(loaded):
     job = asyncio.create_task(gated.embed(["hello"] * 160))
     await asyncio.to_thread(gated.begun.acquire, timeout=PATIENCE_S)
     question = asyncio.create_task(gated.embed(["a question of some length"]))
-    gated.gate.release(11)
-    await question
+    await settled()
+    while not question.done():
+        gated.gate.release()
+        await asyncio.to_thread(gated.begun.acquire, timeout=PATIENCE_S)
+        await settled()
     assert not job.done()
+    gated.gate.release(11)
     await job
     await gated.aclose()
 
