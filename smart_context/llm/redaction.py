@@ -68,11 +68,17 @@ def _plain(key: str) -> tuple[str, ...]:
 def _encoded(key: str) -> Iterator[str]:
     """The key in the encodings that programs write."""
     content = key.encode("utf-8", "surrogatepass")
+    yield from in_base64(key)
+    yield from ("".join(f"{mark}{byte:02x}" for byte in content) for mark in ("", "x", "0x", "u00"))
+    yield "".join(map(str, content))
+
+
+def in_base64(key: str) -> Iterator[str]:
+    """The letters that the key alone decides, wherever it is in an encoded text."""
+    content = key.encode("utf-8", "surrogatepass")
     for offset in range(3):  # after other bytes, the key may begin at any place of a group
         encoded = base64.b64encode(b"\0" * offset + content).decode()
         yield encoded[-(-offset * 4 // 3) : (offset + len(content)) * 4 // 3]
-    yield from ("".join(f"{mark}{byte:02x}" for byte in content) for mark in ("", "x", "0x", "u00"))
-    yield "".join(map(str, content))
 
 
 def _counts(letter: str) -> bool:

@@ -10,6 +10,7 @@ from smart_context.gateway.answers.events import EventReader
 from smart_context.gateway.requests.body import read_value
 from smart_context.gateway.requests.response_items import response_units
 from smart_context.gateway.requests.units import call_part, content_parts
+from smart_context.llm.echoes import Echoes
 from smart_context.llm.models import Usage
 
 LARGEST_BODY = 64 << 20
@@ -75,6 +76,16 @@ class Gathered:
     def first(self) -> Choice:
         """The choice that continues the chat."""
         return self.choices[min(self.choices, default=0)]
+
+    def clean(self, echoes: Echoes) -> None:
+        """Remove our keys, in case the provider has repeated them."""
+        self.response, self.model = echoes.text(self.response), echoes.text(self.model)
+        self.error = echoes.error(self.error)
+        for choice in self.choices.values():
+            choice.texts = [echoes.text(choice.text)]
+            choice.thoughts = [echoes.text("".join(choice.thoughts))]
+            choice.calls = echoes.value(choice.calls)
+            choice.parts = echoes.value(choice.parts)
 
     def take(self, event: object) -> str:
         """Add an event's object, or a whole answer; returns the first choice's new text."""

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from starlette.responses import Response
@@ -30,6 +31,7 @@ from smart_context.gateway.turns.exchange import Exchange, ExchangeParts
 from smart_context.gateway.turns.incoming import PATHS, Incoming, RecentLists, read_incoming
 from smart_context.host.host import Host
 from smart_context.host.turns.pipeline import Pipeline
+from smart_context.llm.echoes import Echoes
 
 STOP_S = 1.0
 OWN_CHAT = "chat:"
@@ -135,7 +137,8 @@ class Gateway:
         receive: Receive,
         send: Send,
     ) -> None:
-        incoming = await self._read(kind, raw, headers, key)
+        echoes = self._echoes()
+        incoming = await self._read(kind, raw, headers, key, echoes)
         presence = Presence(receive, self._stopping)
         try:
             if incoming.model.startswith(OWN_CHAT):
@@ -151,6 +154,7 @@ class Gateway:
                 endpoint=endpoint.base_url if endpoint else "",
                 model=incoming.model
                 or (endpoint.model if endpoint else self._host.models.chat.name),
+                echoes=echoes,
             )
             if endpoint is None:
                 await self._own.offline(exchange, incoming, presence, send)
@@ -161,12 +165,17 @@ class Gateway:
         finally:
             presence.close()
 
-    async def _read(self, kind: Kind, raw: bytes, headers: Mapping[str, str], key: str) -> Incoming:
-        if len(raw) > _IN_THREAD_BYTES:
-            read = asyncio.to_thread(read_incoming, kind, raw, headers, key, self._recent)
-            incoming = await read
-        else:
-            incoming = read_incoming(kind, raw, headers, key, self._recent)
+    def _echoes(self) -> Echoes:
+        """The keys that providers are sent."""
+        config = self._host.config
+        endpoints = (config.chat, config.fast, config.embedding)
+        return Echoes(endpoint.api_key for endpoint in endpoints if endpoint)
+
+    async def _read(
+        self, kind: Kind, raw: bytes, headers: Mapping[str, str], key: str, echoes: Echoes
+    ) -> Incoming:
+        read = partial(read_incoming, kind, raw, headers, key, self._recent, echoes)
+        incoming = await asyncio.to_thread(read) if len(raw) > _IN_THREAD_BYTES else read()
         self._recent.remember(incoming)
         return incoming
 

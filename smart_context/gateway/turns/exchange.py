@@ -30,6 +30,7 @@ from smart_context.host.request.request import Request
 from smart_context.host.turn import Turn
 from smart_context.host.turns.pipeline import Pipeline
 from smart_context.host.turns.turns import Turns
+from smart_context.llm.echoes import Echoes, EchoStream
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -73,6 +74,7 @@ class Exchange:
         chat: Its chat; `None` for an aside without one.
         endpoint: The provider's address, for the receipt; empty if we answer.
         model: The model that is asked.
+        echoes: Our keys, which are not stored or shown if the provider repeats them.
 
     Attributes:
         turn: The pipeline's turn.
@@ -86,8 +88,11 @@ class Exchange:
         *,
         endpoint: str,
         model: str,
+        echoes: Echoes,
     ) -> None:
         self._parts = parts
+        self._echoes = echoes
+        self._live = EchoStream(echoes)
         self._incoming = incoming
         self._chat = chat
         self._model = model
@@ -177,7 +182,7 @@ class Exchange:
     def arrived(self, text: str) -> None:
         """Send new text of the answer to pages."""
         if self._news is not None:
-            self._news.arrived(text)
+            self._news.arrived(self._live.feed(text))
 
     def ends(self) -> None:
         """The client sees the end now, and may send its next request before it is saved."""
@@ -195,6 +200,7 @@ class Exchange:
         if turn is not None:
             await self._parts.pipeline.conclude(turn)
             if self._news is not None:
+                self._news.arrived(self._live.last())
                 self._news.end(turn)
 
     async def _saved(self, outcome: Outcome) -> Turn | None:
@@ -202,10 +208,12 @@ class Exchange:
         turn, gathered = self.turn, outcome.gathered
         if turn is None:
             return None
+        gathered.clean(self._echoes)
         if self._sent is not None:
-            turn.sent = await asyncio.to_thread(values_of, self._sent)
+            turn.sent = await asyncio.to_thread(values_of, self._sent, self._echoes)
         turn.usage = gathered.usage
-        turn.error, turn.error_code = outcome.error or gathered.error, outcome.error_code
+        turn.error = self._echoes.error(outcome.error) or gathered.error
+        turn.error_code = outcome.error_code
         turn.stopped = outcome.is_stopped
         if self._followed is None:
             await self._parts.pipeline.publish(PIPELINE_END, turn)

@@ -11,6 +11,7 @@ from smart_context.gateway.requests.body import Body, BodyRefused, ItemList, rea
 from smart_context.gateway.requests.outgoing import Kind, last_question
 from smart_context.gateway.requests.response_items import response_units
 from smart_context.gateway.requests.units import Unit, chat_units, unit_of
+from smart_context.llm.echoes import NO_KEYS, Echoes
 
 OFF_HEADER = "x-smart-context"
 PATHS: Mapping[Kind, str] = {"chat": "/chat/completions", "responses": "/responses"}
@@ -124,7 +125,12 @@ class RecentLists:
 
 
 def read_incoming(
-    kind: Kind, raw: bytes, headers: Mapping[str, str], key: str, recent: RecentLists
+    kind: Kind,
+    raw: bytes,
+    headers: Mapping[str, str],
+    key: str,
+    recent: RecentLists,
+    echoes: Echoes = NO_KEYS,
 ) -> Incoming:
     """Read a request.
 
@@ -134,6 +140,7 @@ def read_incoming(
         headers: By names in lower case.
         key: The name of its key.
         recent: Lists that were read lately.
+        echoes: Our keys, which units don't hold if the client sends back an answer with one.
 
     Raises:
         BodyRefused: If it can't be read, or has no list.
@@ -146,26 +153,29 @@ def read_incoming(
         client=client_of(headers, key),
         headers=headers,
         body=body,
-        units=tuple(_units(kind, body, known)),
+        units=tuple(_units(kind, body, known, echoes)),
         given=given_id(headers, body),
     )
 
 
-def _units(kind: Kind, body: Body, known: Sequence[Unit]) -> Sequence[Unit]:
+def _units(kind: Kind, body: Body, known: Sequence[Unit], echoes: Echoes) -> Sequence[Unit]:
     if body.listed is None:
-        return _without_list(kind, body)
+        return _without_list(kind, body, echoes)
     settled = known[:-1] if kind == "responses" else known  # the last answer may continue
     first = settled[-1].first + settled[-1].size if settled else 0
-    values = [item.value for item in body.listed.items[first:]]
+    new = body.listed.items[first:]
+    values = [item.value for item in new]
+    if new and echoes.are_in(body.listed.text, new[0].start):
+        values = echoes.value(values)
     read = chat_units if kind == "chat" else response_units
     return [*settled, *read(values, first=first)]
 
 
-def _without_list(kind: Kind, body: Body) -> Sequence[Unit]:
+def _without_list(kind: Kind, body: Body, echoes: Echoes) -> Sequence[Unit]:
     name = LIST_NAMES[kind]
     given = body.get(name)
     if kind == "responses" and isinstance(given, str):
-        return (unit_of("user", given, first=0),)
+        return (unit_of("user", echoes.text(given), first=0),)
     if kind == "responses" and given is None:
         return ()
     raise BodyRefused(f"{name}: expected a list of messages.", name)

@@ -9,6 +9,7 @@ from smart_context.base.values import JsonObject
 from smart_context.chat.messages import Message
 from smart_context.gateway.answers.gathered import Gathered
 from smart_context.gateway.requests.outgoing import Outgoing
+from smart_context.llm.echoes import Echoes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,9 +51,10 @@ def brought_back(
     return back
 
 
-def values_of(sent: Outgoing) -> tuple[JsonObject, ...]:
-    """The messages or items as values, for the receipt."""
-    return tuple([value for value in sent.values() if isinstance(value, dict)])
+def values_of(sent: Outgoing, echoes: Echoes) -> tuple[JsonObject, ...]:
+    """The messages or items as values, for the receipt; without our keys."""
+    values = [value for value in sent.values() if isinstance(value, dict)]
+    return tuple(echoes.value(values) if echoes.are_in(sent.text) else values)
 
 
 async def finished(work: Any) -> None:

@@ -2,20 +2,29 @@
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from smart_context.base.config import EndpointSettings
 from smart_context.base.text.names import storable
+from smart_context.llm.echoes import Echoes, EchoStream
 from smart_context.llm.failures import (
     AnswerNotUnderstood,
     EndpointFailure,
     RequestFailed,
     shown_url,
 )
-from smart_context.llm.models import Completion, Matrix, Piece, PromptMessage, unit_rows
+from smart_context.llm.models import (
+    Completion,
+    Matrix,
+    Piece,
+    PromptMessage,
+    ToolCall,
+    unit_rows,
+)
 from smart_context.llm.openai.endpoint import LARGEST_BODY, Endpoint, Sleep
 from smart_context.llm.openai.replies import StreamReader, read_completion, read_vectors
 from smart_context.llm.openai.silence import Silence
@@ -50,6 +59,7 @@ class OpenAIChatModel:
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self._endpoint = Endpoint(endpoint, "chat model", sleep=sleep, jitter=jitter)
+        self._echoes = Echoes([endpoint.api_key])
 
     @property
     def name(self) -> str:
@@ -66,18 +76,22 @@ class OpenAIChatModel:
         """
         body = {**self._body(messages, tools), "stream": True}
         body["stream_options"] = {"include_usage": True}
-        reader = StreamReader()
+        reader, clean = StreamReader(), _CleanPieces(self._echoes)
         silence = Silence(self._endpoint.patience_s, asyncio.get_running_loop().time)
         try:
             async with self._endpoint.stream(body) as chunks:
                 async for chunk in chunks:
-                    for piece in reader.feed(chunk):
+                    for piece in clean.of(reader.feed(chunk)):
                         yield piece
                     silence.check(reader.characters)
-                for piece in reader.last():
+                for piece in clean.of(reader.last()):
+                    yield piece
+                for piece in clean.last():
                     yield piece
                 _check_ended(reader)
         except RequestFailed as error:
+            for piece in clean.last():
+                yield piece
             raise self._endpoint.explained(error.failure) from None
 
     async def complete(
@@ -96,9 +110,15 @@ class OpenAIChatModel:
         if json_reply:
             body["response_format"] = {"type": "json_object"}
         try:
-            return read_completion(await self._endpoint.fetch("chat", body))
+            reply = read_completion(await self._endpoint.fetch("chat", body))
         except RequestFailed as error:
             raise self._endpoint.explained(error.failure) from None
+        return replace(
+            reply,
+            text=self._echoes.text(reply.text),
+            reasoning=self._echoes.text(reply.reasoning),
+            tool_calls=_clean_calls(reply.tool_calls, self._echoes),
+        )
 
     async def aclose(self) -> None:
         """Close idle connections."""
@@ -114,6 +134,43 @@ class OpenAIChatModel:
         if tools:
             body["tools"] = [encodable(tool) for tool in tools]
         return body
+
+
+class _CleanPieces:
+    """Removes our key from the pieces of an answer."""
+
+    def __init__(self, echoes: Echoes) -> None:
+        self._echoes = echoes
+        self._text, self._reasoning = EchoStream(echoes), EchoStream(echoes)
+
+    def of(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
+        """The pieces as far as they can be shown."""
+        for piece in pieces:
+            clean = replace(
+                piece,
+                text=self._text.feed(piece.text),
+                reasoning=self._reasoning.feed(piece.reasoning),
+                tool_calls=_clean_calls(piece.tool_calls, self._echoes),
+            )
+            if clean != Piece():
+                yield clean
+
+    def last(self) -> Iterator[Piece]:
+        """What was held back."""
+        rest = Piece(text=self._text.last(), reasoning=self._reasoning.last())
+        if rest != Piece():
+            yield rest
+
+
+def _clean_calls(calls: Sequence[ToolCall], echoes: Echoes) -> tuple[ToolCall, ...]:
+    return tuple(
+        ToolCall(
+            id=echoes.text(call.id),
+            name=echoes.text(call.name),
+            arguments=echoes.text(call.arguments),
+        )
+        for call in calls
+    )
 
 
 class OpenAIEmbedder:

@@ -1,0 +1,171 @@
+"""Removes our keys from what a model says, before it is stored or shown.
+
+Unlike an error's words, an answer may be any text, so only the whole key counts, in the spellings
+that programs give a text: as it is, or escaped for JSON, web addresses or HTML, or encoded.
+"""
+
+import html
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from smart_context.llm.redaction import IN_PLACE_OF_A_KEY, in_base64, redacted
+
+_LEAST = 6
+_LEAST_WITHOUT_DIGITS = 12
+"""Shorter keys are words, such as `ollama` or `lm-studio`, that open nothing."""
+
+_AT_ONCE = 256 << 10
+_LONGEST = 16 << 10
+"""Characters that are searched in one call, which nothing interrupts, and of a spelled key."""
+
+_HALF_ESCAPE = re.compile(
+    r"(?:\\{1,8}(?:u[0-9a-f]{0,3}|x[0-9a-f]?)?|%(?:25)?[0-9a-f]?|&(?:#?x?[0-9a-f]{0,8}|[a-z]{0,6}))\Z",
+    re.IGNORECASE,
+)
+
+_Letter = tuple[re.Pattern[str], ...]
+"""The ways to write a letter."""
+
+_Spelling = tuple[_Letter, ...]
+
+
+class Echoes:
+    """Finds keys in texts.
+
+    Args:
+        keys: Keys that were sent; those that are just words don't count.
+    """
+
+    def __init__(self, keys: Iterable[str | None]) -> None:
+        self._keys = tuple(sorted({key for key in keys if key}, key=len))
+        wanted = tuple(filter(_is_secret, self._keys))
+        self._spellings = tuple(form for key in wanted for form in _spellings(key))
+        self._pattern = _pattern(wanted) if wanted else None
+
+    def text(self, text: str) -> str:
+        """The text with `[key]` in place of each key."""
+        return text if self._pattern is None else self._pattern.sub(IN_PLACE_OF_A_KEY, text)
+
+    def error(self, words: str) -> str:
+        """The words of an error, in which parts of a key count, too."""
+        words = self.text(words)
+        for key in self._keys:
+            words = redacted(words, key)
+        return words
+
+    def are_in(self, text: str, start: int = 0) -> bool:
+        """Whether a text holds a key from a place on; others run meanwhile if it is long."""
+        if self._pattern is None:
+            return False
+        starts = range(start, len(text), _AT_ONCE)
+        return any(self._pattern.search(text, at, at + _AT_ONCE + _LONGEST) for at in starts)
+
+    def value(self, value: Any) -> Any:
+        """As `text`, for all texts of a JSON value, with the names of its fields."""
+        if self._pattern is None:
+            return value
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Mapping):
+            return {self.value(name): self.value(inner) for name, inner in value.items()}
+        if isinstance(value, list | tuple):
+            return type(value)([self.value(inner) for inner in value])
+        return value
+
+    def split(self, text: str) -> tuple[str, str]:
+        """The text without keys up to where a key may have begun, and the rest."""
+        if self._pattern is None:
+            return text, ""
+        last = 0
+        for found in self._pattern.finditer(text):
+            last = found.end()
+        start = next((at for at in range(last, len(text)) if self._may_begin(text, at)), len(text))
+        return self.text(text[:start]), text[start:]
+
+    def _may_begin(self, text: str, place: int) -> bool:
+        return any(_is_beginning(spelling, text, place) for spelling in self._spellings)
+
+
+class EchoStream:
+    """Removes keys from a text that arrives in pieces."""
+
+    def __init__(self, echoes: Echoes) -> None:
+        self._echoes = echoes
+        self._rest = ""
+
+    def feed(self, piece: str) -> str:
+        """The text that can be shown by now."""
+        shown, self._rest = self._echoes.split(self._rest + piece)
+        return shown
+
+    def last(self) -> str:
+        """What is left at the end."""
+        rest, self._rest = self._rest, ""
+        return self._echoes.text(rest)
+
+
+def _is_secret(key: str) -> bool:
+    has_digit = any(map(str.isdigit, key))
+    return len(key) >= (_LEAST if has_digit else _LEAST_WITHOUT_DIGITS)
+
+
+def _is_beginning(spelling: _Spelling, text: str, place: int) -> bool:
+    """Whether the rest of a text is the beginning of a spelled key."""
+    places = {place}
+    for letter in spelling:
+        if len(text) in places or any(_HALF_ESCAPE.match(text, at) for at in places):
+            return True
+        found = [form.match(text, at) for form in letter for at in places]
+        places = {match.end() for match in found if match is not None}
+    return False
+
+
+@lru_cache(16)
+def _pattern(keys: tuple[str, ...]) -> re.Pattern[str]:
+    """All spellings of the keys, the longest key first."""
+    forms = (form for key in reversed(keys) for form in _spellings(key))
+    return re.compile("|".join("".join(map(_any_of, form)) for form in forms))
+
+
+def _any_of(letter: _Letter) -> str:
+    return f"(?:{'|'.join(form.pattern for form in letter)})"
+
+
+@lru_cache(16)
+def _spellings(key: str) -> tuple[_Spelling, ...]:
+    """The ways to write a key, letter by letter."""
+    hexadecimal = key.encode("utf-8", "surrogatepass").hex()
+    encoded = (*in_base64(key), hexadecimal, hexadecimal.upper())
+    return tuple(map(_letter, key)), *(tuple((_plain(c),) for c in form) for form in encoded)
+
+
+@lru_cache(256)
+def _letter(letter: str) -> _Letter:
+    """A letter as it is, or escaped, perhaps more than once."""
+    code = ord(letter)
+    two = _digits(f"{code:02x}")
+    forms = [
+        rf"\\{{1,8}}(?:u00|x){two}",
+        f"%(?:25)?{two}",
+        f"&#(?:0{{0,4}}{code}|[xX]0{{0,4}}{two});",
+    ]
+    if (entity := html.escape(letter)) != letter:
+        forms.append(entity)
+    return (_plain(letter), *map(re.compile, forms))
+
+
+@lru_cache(256)
+def _plain(letter: str) -> re.Pattern[str]:
+    escape = "" if letter.isalnum() else r"\\{0,8}"
+    return re.compile(f"{escape}{re.escape(letter)}")
+
+
+def _digits(text: str) -> str:
+    """The pattern of hexadecimal digits in either case."""
+    return "".join(f"[{d}{d.upper()}]" if d.isalpha() else d for d in text)
+
+
+NO_KEYS = Echoes(())
+"""For texts that no provider has seen."""
