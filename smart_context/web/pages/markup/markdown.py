@@ -22,6 +22,7 @@ from markdown_it.utils import OptionsDict
 from smart_context.web.pages.markup import note_markup
 from smart_context.web.pages.markup.highlighting import highlight
 from smart_context.web.pages.markup.note_markup import enable_note_markup
+from smart_context.web.pages.markup.tables import TooManyCells, enable_bounded_tables
 
 MAX_MARKDOWN_CHARS = 200_000
 """Longest text that is rendered; longer ones are shown as written, so any page opens."""
@@ -30,6 +31,7 @@ MAX_COLOURED_CHARS = 60_000
 """Most characters of code in a message that are highlighted."""
 
 TOO_LONG = "Shown as plain text: too long to format."
+TOO_MANY_CELLS = "Shown as plain text: its tables have too many empty cells to format."
 
 Colour = Callable[[str, str], str]
 """Makes safe HTML of code in a language."""
@@ -86,7 +88,8 @@ class Markdown:
 
     def __init__(self, colour: Colour = highlight) -> None:
         parser = _Parser("commonmark", {"html": False})
-        parser.enable(["table", "strikethrough"])
+        parser.enable("strikethrough")
+        enable_bounded_tables(parser)
         parser.inline.ruler.before("escape", "formula", _formula)
         parser.block.ruler.before("fence", "formula_lines", _formula_lines, {"alt": ["paragraph"]})
         enable_note_markup(parser)
@@ -107,8 +110,11 @@ class Markdown:
         return clean(self.unsafe(shown))
 
     def unsafe(self, text: str) -> str:
-        """HTML that must still go through `clean`."""
-        return str(self._parser.render(text))
+        """HTML that must still go through `clean`; with too many cells, of the text as written."""
+        try:
+            return str(self._parser.render(text))
+        except TooManyCells:
+            return plain(text, TOO_MANY_CELLS)
 
 
 class _Parser(MarkdownIt):

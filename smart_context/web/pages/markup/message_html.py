@@ -30,7 +30,10 @@ PAGE_S = 5.0
 """Time to render the messages of a page; the rest is plain text until asked again."""
 
 QUICK_CHARS = 20_000
-"""Longest message rendered here: 0.25 s for the slowest Markdown, 25 ms for usual text."""
+"""Longest message rendered here: 0.25 s for the slowest Markdown, 25 ms for usual text.
+
+`tables` bounds the cells that nobody wrote; the rest is in proportion to the characters.
+"""
 
 _FENCES = ("```", "~~~")
 _LEAST_S = 0.5
