@@ -68,7 +68,11 @@ class ClientCommands:
     async def copy_chat(self, chat_id: str) -> JsonObject:
         """Copy a client's chat into a chat of your own, to continue it here."""
         document = await self._host.store.load(check_chat_id(chat_id))
-        entries = [entry for entry in document["messages"] if not entry.get("generating")]
+        entries = [
+            entry
+            for entry in document["messages"]
+            if isinstance(entry, dict) and not entry.get("generating")
+        ]
         if not entries:
             raise CommandFailed(f"chat {chat_id!r} has no messages to continue from")
         copy = {name: value for name, value in document.items() if name not in _NOT_COPIED}

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from smart_context.base.errors import InvalidParams
 from smart_context.chat.messages import MessageId
 from smart_context.plugin.choices.topic_edits import MAX_LABEL_LENGTH, TopicEdits
 
@@ -202,6 +203,18 @@ def _added(before: Iterable[T], after: Iterable[T]) -> list[T]:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+def check_threshold(threshold: float | None) -> None:
+    """Refuse a threshold that a chat could not have.
+
+    Raises:
+        InvalidParams: If it is not from -1 to 1.
+    """
+    try:
+        FilterState().set_threshold(threshold)
+    except ValueError as error:
+        raise InvalidParams(str(error)) from error
 
 
 def _threshold(value: object) -> float | None:

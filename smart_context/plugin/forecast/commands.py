@@ -12,6 +12,7 @@ from smart_context.host.commands.registry import CommandHandler
 from smart_context.host.request.request import Request, attached_to
 from smart_context.llm.models import PromptMessage
 from smart_context.plugin.briefing.briefing import Briefing, Briefings
+from smart_context.plugin.choices.state import check_threshold
 from smart_context.plugin.forecast.costs import PART_NAMES
 from smart_context.plugin.forecast.forecasts import Forecast, Forecasts, difference
 from smart_context.plugin.forecast.plans import RequestPlanner
@@ -76,6 +77,7 @@ class PreviewCommands:
         Files and links are those of the message, as `chat.send` takes them.
         """
         checked = check_chat_id(chat_id)
+        check_threshold(threshold)
         forecast = await self.forecasts.forecast(checked, topics, threshold)
         draft = await self.draft_of(message, files or (), links or ())
         attached = attached_to(draft, message)
@@ -104,6 +106,7 @@ class PreviewCommands:
         threshold: float | None = None,
     ) -> JsonObject:
         """Why each of these messages is in or out, in words, with its score and tokens."""
+        check_threshold(threshold)
         forecast = await self.forecasts.forecast(check_chat_id(chat_id), topics, threshold)
         asked = frozenset(message_ids[:MAX_ASKED])
         return {

@@ -6,7 +6,6 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Literal
 
 from smart_context.base.values import JsonObject
@@ -85,7 +84,7 @@ class NoteTree:
             return [], 0
         folders = sorted(found.folders, key=_by_name)
         files = sorted(found.files, key=_by_name)
-        rows = islice((*folders, *files), offset, offset + limit)
+        rows = (*folders, *files)[offset : offset + limit]
         return [self._entry(path) for path in rows], len(folders) + len(files)
 
     def search(self, query: str, offset: int, limit: int) -> tuple[list[TreeRow], int]:

@@ -10,6 +10,7 @@ from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId
 from smart_context.chat.store import ChatStore
 from smart_context.host.commands.registry import CommandHandler
+from smart_context.plugin.choices.state import check_threshold
 from smart_context.plugin.receipts.documents import (
     difference_document,
     one_line_texts,
@@ -151,9 +152,7 @@ def _named(receipts: Sequence[Receipt], name: str | None) -> Receipt:
 
 
 def _check(changes: JsonObject) -> None:
-    threshold = changes.get("threshold", 0)
-    if not -1 <= threshold <= 1:
-        raise InvalidParams(f"threshold: expected a number from -1 to 1, found {threshold}")
+    check_threshold(changes.get("threshold"))
     for name in ("recent_messages", "context_budget_tokens"):
         if changes.get(name, 0) < 0:
             raise InvalidParams(f"{name}: expected 0 or more, found {changes[name]}")
