@@ -6,7 +6,7 @@ that programs give a text: as it is, or escaped for JSON, web addresses or HTML,
 
 import html
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -19,6 +19,9 @@ _LEAST_WITHOUT_DIGITS = 12
 _AT_ONCE = 256 << 10
 _LONGEST = 16 << 10
 """Characters that are searched in one call, which nothing interrupts, and of a spelled key."""
+
+_LONGEST_LETTER = 16
+"""Characters of a spelled letter: eight backslashes and `u0041`, or `&#x00041;`."""
 
 _HALF_ESCAPE = re.compile(
     r"(?:\\{1,8}(?:u[0-9a-f]{0,3}|x[0-9a-f]?)?|%(?:25)?[0-9a-f]?|&(?:#?x?[0-9a-f]{0,8}|[a-z]{0,6}))\Z",
@@ -42,11 +45,16 @@ class Echoes:
         self._keys = tuple(sorted({key for key in keys if key}, key=len))
         wanted = tuple(filter(_is_secret, self._keys))
         self._spellings = tuple(form for key in wanted for form in _spellings(key))
+        self._longest = _LONGEST_LETTER * max(map(len, wanted), default=0)
         self._pattern = _pattern(wanted) if wanted else None
+        self._first = _first(wanted)
+        self._marks = ("\\", "%", "&", *(form for key in wanted for form in (key, *_encoded(key))))
 
     def text(self, text: str) -> str:
         """The text with `[key]` in place of each key."""
-        return text if self._pattern is None else self._pattern.sub(IN_PLACE_OF_A_KEY, text)
+        if self._pattern is None or not self.are_in(text):
+            return text
+        return self._pattern.sub(IN_PLACE_OF_A_KEY, text)
 
     def error(self, words: str) -> str:
         """The words of an error, in which parts of a key count, too."""
@@ -57,10 +65,14 @@ class Echoes:
 
     def are_in(self, text: str, start: int = 0) -> bool:
         """Whether a text holds a key from a place on; others run meanwhile if it is long."""
-        if self._pattern is None:
+        if self._pattern is None or not self._may_be_in(text, start):
             return False
         starts = range(start, len(text), _AT_ONCE)
         return any(self._pattern.search(text, at, at + _AT_ONCE + _LONGEST) for at in starts)
+
+    def _may_be_in(self, text: str, start: int) -> bool:
+        """Looks for what nearly every text lacks, a hundred times as fast."""
+        return any(text.find(mark, start) >= 0 for mark in self._marks)
 
     def value(self, value: Any) -> Any:
         """As `text`, for all texts of a JSON value, with the names of its fields."""
@@ -79,13 +91,16 @@ class Echoes:
         if self._pattern is None:
             return text, ""
         last = 0
-        for found in self._pattern.finditer(text):
-            last = found.end()
-        start = next((at for at in range(last, len(text)) if self._may_begin(text, at)), len(text))
+        if self.are_in(text):
+            last = max(found.end() for found in self._pattern.finditer(text))
+        start = next(self._beginnings(text, max(last, len(text) - self._longest)), len(text))
         return self.text(text[:start]), text[start:]
 
-    def _may_begin(self, text: str, place: int) -> bool:
-        return any(_is_beginning(spelling, text, place) for spelling in self._spellings)
+    def _beginnings(self, text: str, start: int) -> Iterator[int]:
+        """The places from which the rest of a text may be the beginning of a key."""
+        for found in self._first.finditer(text, start):
+            if any(_is_beginning(form, text, found.start()) for form in self._spellings):
+                yield found.start()
 
 
 class EchoStream:
@@ -129,6 +144,13 @@ def _pattern(keys: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join("".join(map(_any_of, form)) for form in forms))
 
 
+@lru_cache(16)
+def _first(keys: tuple[str, ...]) -> re.Pattern[str]:
+    """A place at which a spelled key may begin."""
+    letters = (_any_of(form[0]) for key in keys for form in _spellings(key))
+    return re.compile(f"(?={'|'.join((*letters, _HALF_ESCAPE.pattern))})", re.IGNORECASE)
+
+
 def _any_of(letter: _Letter) -> str:
     return f"(?:{'|'.join(form.pattern for form in letter)})"
 
@@ -136,9 +158,13 @@ def _any_of(letter: _Letter) -> str:
 @lru_cache(16)
 def _spellings(key: str) -> tuple[_Spelling, ...]:
     """The ways to write a key, letter by letter."""
+    encoded = (tuple((_plain(letter),) for letter in form) for form in _encoded(key))
+    return tuple(map(_letter, key)), *encoded
+
+
+def _encoded(key: str) -> tuple[str, ...]:
     hexadecimal = key.encode("utf-8", "surrogatepass").hex()
-    encoded = (*in_base64(key), hexadecimal, hexadecimal.upper())
-    return tuple(map(_letter, key)), *(tuple((_plain(c),) for c in form) for form in encoded)
+    return *in_base64(key), hexadecimal, hexadecimal.upper()
 
 
 @lru_cache(256)

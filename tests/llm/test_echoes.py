@@ -144,6 +144,8 @@ def test_a_key_that_never_ends_costs_no_more_than_its_length(piece):
     text = piece * 200_000
     assert echoes.text(text) == text
     assert not echoes.are_in(text)
+    stream = EchoStream(echoes)
+    assert stream.feed(text) + stream.last() == text
 
 
 def test_a_key_across_the_parts_that_are_searched_at_once_is_found():

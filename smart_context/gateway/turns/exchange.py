@@ -39,6 +39,9 @@ _ASIDE_TEXT = "An aside of the client."
 _FIRST_S = 0.01
 """How long storing waits for sending, since both need the processor."""
 
+_LIVE_CHARACTERS = 64 << 10
+"""Longest piece of an answer that is shown before the answer is saved."""
+
 _logger = logging.getLogger(__name__)
 
 
@@ -93,6 +96,7 @@ class Exchange:
         self._parts = parts
         self._echoes = echoes
         self._live = EchoStream(echoes)
+        self._is_live = True
         self._incoming = incoming
         self._chat = chat
         self._model = model
@@ -180,8 +184,9 @@ class Exchange:
         return answer_headers(chat_id, self.turn, self._incoming.item_count, str(self._out))
 
     def arrived(self, text: str) -> None:
-        """Send new text of the answer to pages."""
-        if self._news is not None:
+        """Send new text of the answer to pages; after a huge piece they get the rest at the end."""
+        self._is_live = self._is_live and len(text) <= _LIVE_CHARACTERS
+        if self._news is not None and self._is_live:
             self._news.arrived(self._live.feed(text))
 
     def ends(self) -> None:
@@ -200,7 +205,7 @@ class Exchange:
         if turn is not None:
             await self._parts.pipeline.conclude(turn)
             if self._news is not None:
-                self._news.arrived(self._live.last())
+                self._news.arrived(self._live.last() if self._is_live else "")
                 self._news.end(turn)
 
     async def _saved(self, outcome: Outcome) -> Turn | None:
@@ -208,7 +213,7 @@ class Exchange:
         turn, gathered = self.turn, outcome.gathered
         if turn is None:
             return None
-        gathered.clean(self._echoes)
+        await asyncio.to_thread(gathered.clean, self._echoes)
         if self._sent is not None:
             turn.sent = await asyncio.to_thread(values_of, self._sent, self._echoes)
         turn.usage = gathered.usage
