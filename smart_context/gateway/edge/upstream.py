@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Any
 
 from smart_context import __version__
@@ -186,6 +187,7 @@ def _make_client(base_url: str) -> "httpx.AsyncClient":
         verify=verification(base_url),
         limits=library.Limits(max_connections=None, max_keepalive_connections=20),
         headers={"User-Agent": f"smart-context/{__version__}"},
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),  # keeps none
     )
     return client
 

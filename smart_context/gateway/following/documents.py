@@ -82,8 +82,16 @@ def follow(
 def _known(entry: JsonObject, unit: Unit, *, is_rewritten: bool) -> JsonObject:
     entry.pop(CUT, None)
     if is_rewritten:
-        entry["content"] = unit.stored(entry["id"], "")["content"]
+        entry["content"] = _rewritten(entry.get("content"), unit)
     return entry
+
+
+def _rewritten(content: Any, unit: Unit) -> Any:
+    """What the client has now, with thoughts that no client sends back."""
+    if not isinstance(unit.content, str) or not isinstance(content, list):
+        return unit.stored("", "")["content"]
+    thoughts = [p for p in content if isinstance(p, dict) and p.get("type") == "reasoning"]
+    return [*thoughts, {"type": "text", "text": unit.content}] if thoughts else unit.content
 
 
 def append_answer(document: JsonObject, answer: JsonObject) -> None:

@@ -4,6 +4,7 @@ from bisect import bisect_right
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from smart_context.chat.messages import CUT, Message
 from smart_context.gateway.requests.units import Unit, key_of, spoken_text
@@ -86,6 +87,7 @@ class _Rest:
         missing = [index for index in range(self.same, len(self.messages)) if index not in taken]
         if missing:
             missing = self._shortened_answers(missing)
+            missing = self._shortened_questions(missing)
             missing = self._rewritten(missing)
             self._leave(missing)
 
@@ -109,19 +111,41 @@ class _Rest:
         for index, unit in enumerate(self.units[self.same :]):
             place = self.places[index]
             if place is None and previous is not None and unit.role == "assistant":
-                place = self._answer_like(unit, previous + 1)
-                if place in left:
-                    self.places[index] = place
+                following = previous + 1
+                if following in left and self._is_alike(unit, following):
+                    self.places[index] = place = following
                     left.remove(place)
+                    self._follow_stopped(index, place)
             previous = place
         return [place for place in missing if place in left]
 
-    def _answer_like(self, unit: Unit, place: int) -> int:
-        if place >= len(self.messages) or self.messages[place].role != "assistant":
-            return -1
+    def _follow_stopped(self, index: int, place: int) -> None:
+        """Of a stopped answer the chat holds what the client has kept."""
+        if self.messages[place].extra.get("stopped"):
+            self.rewritten.add(self.same + index)
+
+    def _shortened_questions(self, missing: list[int]) -> list[int]:
+        """Match questions before a known answer, to which the client had added its own words.
+
+        Aider adds a reminder to the last message, and sends the next time without.
+        """
+        left = set(missing)
+        units = self.units[self.same :]
+        for index, (place, answer) in enumerate(pairwise(self.places)):
+            if place is None and answer is not None and units[index].role == "user":
+                asked = answer - 1
+                is_ours = ISSUED in self.messages[answer].extra
+                if is_ours and asked in left and self._is_alike(units[index], asked):
+                    self.places[index] = asked
+                    self.rewritten.add(self.same + index)
+                    left.remove(asked)
+        return [place for place in missing if place in left]
+
+    def _is_alike(self, unit: Unit, place: int) -> bool:
+        """Whether a unit and a message of the same role begin alike, one of them shorter."""
         text = spoken_text(self.messages[place])
         is_alike = text.startswith(unit.text) or unit.text.startswith(text)
-        return place if text and unit.text and is_alike else -1
+        return self.messages[place].role == unit.role and bool(text and unit.text) and is_alike
 
     def _rewritten(self, missing: list[int]) -> list[int]:
         """Match messages with files and the like whose contents the client changed."""

@@ -134,13 +134,13 @@ class Issued:
         self._places_in: dict[str, dict[str | int, int]] = defaultdict(dict)
         self._newest_of: dict[str, int] = {}
         self._by_digest: dict[str, list[int]] = defaultdict(list)
-        self._openings: dict[str, list[Opening]] = defaultdict(list)
+        self._newest: Opening | None = None
         self._seen: set[str] = set()
 
     def note(self, row: IssuedAnswer | Opening) -> None:
         """Add an answer, or how a chat began."""
         if isinstance(row, Opening):
-            self._openings[row.first].append(row)
+            self._newest = row
             return
         index = len(self._answers)
         self._answers.append(row)
@@ -187,20 +187,17 @@ class Issued:
         return max(certain, key=lambda chat: self._rank(chat, certain[chat]))
 
     def retried(self, units: Sequence[Unit], program: str, now: float) -> str | None:
-        """The newest chat with the same first message and no answer sent back yet.
+        """The newest chat, if it has the same first message and no answer was sent back yet.
 
-        A chat counts for ten minutes, and only for a request without an answer after that
-        message.
+        It counts for ten minutes, and only for a request without an answer after that message.
         """
-        asked = first_question(units)
+        asked, newest = first_question(units), self._newest
         if asked is None or any(u.role == "assistant" for u in units[asked.first :]):
             return None
-        openings = self._openings.get(digest(asked.text), ())
-        for opening in reversed(openings):
-            is_recent = now - opening.at < RETRY_S
-            if is_recent and opening.program == program and opening.chat not in self._seen:
-                return opening.chat
-        return None
+        if newest is None or newest.chat in self._seen or now - newest.at >= RETRY_S:
+            return None
+        is_same = (newest.first, newest.program) == (digest(asked.text), program)
+        return newest.chat if is_same else None
 
     async def _matching(self, unit: Unit, text_of: TextOf) -> tuple[dict[str, list[int]], bool]:
         """The answers that a unit may be, by chat, and whether that alone is certain."""

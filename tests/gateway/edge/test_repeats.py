@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from tests.fake_openai import failure, held
+from tests.fake_openai import Reply, failure, held
 from tests.gateway.asking import ApiClient
 from tests.gateway.edge.test_gateway import http_request, server_port
 from tests.gateway.saying import assistant, user
@@ -71,3 +71,59 @@ def test_a_repeat_that_the_client_left_leaves_the_delivered_answer_current(
     assert said(stored) == before
     assert "branches" not in stored
     assert started["message_id"] not in [message["id"] for message in stored["messages"]]
+
+
+def test_a_question_whose_end_the_client_strips_is_stored_once(client, server, provider):
+    reminder = "\n\nAnswer with SEARCH/REPLACE blocks, and nothing else!"
+    chat = {"X-Smart-Context-Chat": "stripped"}
+    sent = []
+    for question in ("Fix the lamp.", "Fix the bell.", "Fix the boat."):
+        answer = client.chat(*sent, user(question + reminder), headers=chat).text
+        sent += [user(question), assistant(answer)]
+    stored = document(server, "stripped")
+    texts = [m["content"].removesuffix(reminder) for m in stored["messages"][::2]]
+    assert texts == ["Fix the lamp.", "Fix the bell.", "Fix the boat."]
+    assert len(stored["messages"]) == 6
+    assert "branches" not in stored
+
+
+def test_a_first_question_of_an_older_chat_founds_a_new_one(client):
+    older = client.chat(user("What is the tide?"))
+    client.chat(user("What is the moon?"))
+    assert client.chat(user("What is the tide?")).chat != older.chat
+
+
+@pytest.mark.parametrize("thought", [(), ("Let me see",)])
+def test_of_a_stopped_answer_the_chat_holds_what_the_client_kept(client, server, provider, thought):
+    chat = f"stopped-{len(thought)}"
+    gate = threading.Event()
+    gone = provider.hung_up
+    provider.reply_with(
+        Reply(text="one two three", reasoning=thought, gate=gate, hold_after=2 + len(thought))
+    )
+    body = {"messages": [user("Count")], "stream": True}
+    with server.connect() as wire:
+        with socket.create_connection((client.address.hostname, server_port(server))) as raw:
+            raw.settimeout(PATIENCE_S)
+            raw.sendall(http_request(server, body, f"X-Smart-Context-Chat: {chat}"))
+            seen = b""
+            while b'" two"' not in seen:
+                seen += raw.recv(65536)
+        provider.wait_for_hang_up(gone + 1)
+        wire.wait_for("chat.finished", chat_id=chat)
+    gate.set()
+    sent = [user("Count"), assistant("one"), user("Go on")]
+    client.chat(*sent, headers={"X-Smart-Context-Chat": chat})
+    stored = document(server, chat)
+    parts = [{"type": "reasoning", "text": "Let me see"}, {"type": "text", "text": "one"}]
+    assert stored["messages"][1]["content"] == (parts if thought else "one")
+    assert [m["role"] for m in stored["messages"]] == ["user", "assistant"] * 2
+    assert "branches" not in stored
+
+
+def test_a_providers_cookies_are_neither_kept_nor_passed(client, provider):
+    provider.reply_with(Reply(text="Hi", headers={"Set-Cookie": "who=you; Path=/"}))
+    answer = client.chat(user("hi"))
+    assert "set-cookie" not in answer.headers
+    client.chat(user("hi again"))
+    assert "cookie" not in provider.chat_requests[-1].headers

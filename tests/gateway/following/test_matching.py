@@ -107,6 +107,20 @@ def test_each_entry_is_the_message_that_says_the_same(chat, sent, places):
         (["q 0", f"q {FILES} v1", "b ok"], ["q 0", f"q {FILES} v2", "b ok"], (0, 1, 2), {1}),
         ([f"q {FILES}", "b ok"], [f"q {FILES} v2", "b ok"], (0, 1), {0}),
         pytest.param(
+            ["q Fix it. Answer in diffs!", "a done", "q 1"],
+            ["q Fix it.", "a done", "q 1"],
+            (0, 1, 2),
+            {0},
+            id="a question whose end the client strips",
+        ),
+        pytest.param(
+            ["q Fix it. Answer in diffs!", "a done"],
+            ["q Fix it."],
+            (None,),
+            set(),
+            id="a question that was made shorter and asked again",
+        ),
+        pytest.param(
             [f"q {FILES[:-1]}", "b ok"],
             [f"q {FILES[:-1]}, too", "b ok"],
             (None, 1),

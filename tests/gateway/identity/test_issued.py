@@ -162,6 +162,17 @@ def test_a_first_message_is_a_retry_only_while_its_answer_was_not_seen(found, ch
     assert found == chat
 
 
+def test_only_the_newest_chat_of_a_key_can_be_tried_again():
+    issued = Issued()
+    for chat, first in (("old", "Hello"), ("new", "Something else")):
+        issued.note(Opening(chat=chat, first=digest(first), program="p", at=1000.0))
+    found = [
+        issued.retried(list(chat_units([user(text)])), "p", 1001.0)
+        for text in ("Hello", "Something else")
+    ]
+    assert found == [None, "new"]
+
+
 def test_programs_that_open_alike_are_told_apart():
     units = [list(chat_units([system(text), user("hi")])) for text in ("You are A", "You are B")]
     assert program_of("x", units[0], None) != program_of("x", units[1], None)
