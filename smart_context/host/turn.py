@@ -4,9 +4,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.request.client_request import ClientRequest
 from smart_context.host.request.request import Request
+from smart_context.host.request.sent import AddedTexts
 from smart_context.host.request.tools import Tool
 from smart_context.host.request.window import Window
 from smart_context.llm.models import PromptMessage, Usage
@@ -30,7 +32,9 @@ class Turn:
 
     Attributes:
         window: The model's window; `None` when it is unknown, or the model was not asked.
-        sent: The last request as the model received it; empty before that.
+        sent: The messages of the last request as the model received it; empty before that.
+        bodies: The whole body of each request so far, oldest first.
+        added: What tools added to the last of them.
         usage: The tokens of that request as the endpoint counted them.
         left_out: Messages that were chosen and did not fit into the window.
         lacks_optional_prompt: The optional part of the system prompt did not fit either.
@@ -60,6 +64,8 @@ class Turn:
         self.streaming = streaming
         self.window: Window | None = None
         self.sent: tuple[PromptMessage, ...] = ()
+        self.bodies: tuple[JsonObject, ...] = ()
+        self.added = AddedTexts()
         self.usage: Usage | None = None
         self.left_out: frozenset[MessageId] = frozenset()
         self.lacks_optional_prompt = False

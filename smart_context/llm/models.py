@@ -83,6 +83,9 @@ class ChatModel(Protocol):
     def name(self) -> str:
         """The model's id, as shown to the user."""
 
+    def parameters(self, tools: Sequence[dict[str, Any]] = (), *, streamed: bool) -> dict[str, Any]:
+        """All fields of a request's body but `messages`, as `stream` or `complete` sends them."""
+
     def stream(
         self, messages: Sequence[PromptMessage], *, tools: Sequence[dict[str, Any]] = ()
     ) -> AsyncIterator[Piece]:

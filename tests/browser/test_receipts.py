@@ -155,11 +155,14 @@ def test_the_bar_follows_what_is_typed_and_shows_the_exact_text(new_page, server
     page.get_by_role("button", name="Show the exact text").click()
     dialog = page.get_by_role("dialog", name="The exact text")
     expect(dialog).to_be_visible()
-    shown = dialog.locator("pre").all_inner_texts()
+    shown = dialog.locator("[data-role] pre").all_inner_texts()
+    tools, others = map(json.loads, dialog.locator("[data-field] pre").all_inner_texts())
     dialog.get_by_role("button", name="Close").click()
     page.get_by_role("textbox", name="Message").press("Enter")
     expect(page.locator(".message").last).to_contain_text("You said")
     assert asked(endpoint) == shown
+    sent = [r.body for r in endpoint.chat_requests if r.body["model"] == "gpt-4o"][-1]
+    assert {**others, "messages": sent["messages"], "tools": tools} == sent
 
 
 def test_an_exact_text_that_is_too_long_to_show_says_so(new_page, server):

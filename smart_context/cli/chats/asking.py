@@ -1,6 +1,7 @@
 """Asks a plugin about one chat from the command line, and words its prompt."""
 
 import asyncio
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -43,9 +44,32 @@ async def existing_chat(store: ChatStore, chat: str) -> ChatId:
     return chat_id
 
 
-def prompt_as_text(prompt: Sequence[Mapping[str, Any]]) -> str:
-    """The messages of a request, each below its role."""
-    return "\n\n".join(f"[{entry['role']}]\n{entry.get('content')}" for entry in prompt)
+def body_as_text(body: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
+    """A request for people: all fields but the messages as JSON, then each message below its role.
+
+    Args:
+        body: The whole body, or only its messages.
+    """
+    if not isinstance(body, Mapping):
+        return "\n\n".join(map(_message_as_text, body))
+    lists = [name for name in ("messages", "input") if isinstance(body.get(name), list)]
+    messages = body[lists[0]] if lists else ()
+    others = {name: value for name, value in body.items() if name not in lists[:1]}
+    fields = [f"[request]\n{_json(others)}"] if others else []
+    return "\n\n".join((*fields, *map(_message_as_text, messages)))
+
+
+def _message_as_text(message: Mapping[str, Any]) -> str:
+    """A message below its role; what is neither is JSON, such as tool calls."""
+    content = message.get("content")
+    others = {name: value for name, value in message.items() if name not in {"role", "content"}}
+    texts = [content if isinstance(content, str) else _json(content)] if content else []
+    texts += [_json(others)] if others else []
+    return "\n".join((f"[{message.get('role') or message.get('type')}]", *texts))
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)
 
 
 async def _ask(

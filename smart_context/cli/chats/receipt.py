@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from smart_context.base.text.names import one_line
-from smart_context.cli.chats.asking import ask_about_chat, prompt_as_text
+from smart_context.cli.chats.asking import ask_about_chat, body_as_text
 from smart_context.cli.terminal.output import json_format, show, table
 from smart_context.cli.terminal.vault import vault_option, vault_root
 
@@ -40,7 +40,7 @@ _TAKES: Mapping[str, str] = {
     metavar="KEY=VALUE",
     help="Show the turn with other settings: threshold=0.5, topics=A,B and so on; repeatable.",
 )
-@click.option("--show-prompt", is_flag=True, help="Print the exact messages of the request.")
+@click.option("--show-prompt", is_flag=True, help="Print the exact body of the request.")
 @vault_option
 @json_format
 def receipt(  # noqa: PLR0913, PLR0917 - click gives each option
@@ -74,12 +74,12 @@ def receipt(  # noqa: PLR0913, PLR0917 - click gives each option
         compared: dict[str, Any] = {"diff": diff} if diff else {}
         result = ask_about_chat(root, "smart_context.receipt", chat, **named, **compared)
     if show_prompt:
-        prompt = result["prompt"]
-        if prompt is None:
+        body = result["body"] or result["prompt"]  # receipts of older versions have no body
+        if body is None:
             raise click.ClickException(
                 "This request was too long to store, and the chat or notes have changed since."
             )
-        show(prompt, output, lambda: prompt_as_text(prompt))
+        show(body, output, lambda: body_as_text(body))
     elif "diff" in result:
         show(result, output, lambda: _difference_as_text(result["diff"]))
     else:

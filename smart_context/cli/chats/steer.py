@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from smart_context.base.text.names import shown
-from smart_context.cli.chats.asking import ask_about_chat, prompt_as_text
+from smart_context.cli.chats.asking import ask_about_chat, body_as_text
 from smart_context.cli.terminal.output import json_format, show, table
 from smart_context.cli.terminal.vault import vault_option, vault_root
 
@@ -32,7 +32,7 @@ def topics(chat: str, refresh: bool, vault: Path | None, output: str) -> None:
 )
 @click.option("--role", help="A role, as `smart-context role CHAT` lists them.")
 @click.option("--message", "-m", default="", help="The message that would be sent.")
-@click.option("--show-prompt", is_flag=True, help="Print the exact messages of the request.")
+@click.option("--show-prompt", is_flag=True, help="Print the exact body of the request.")
 @vault_option
 @json_format
 def filter_(  # noqa: PLR0913, PLR0917 - click gives each option
@@ -60,8 +60,8 @@ def filter_(  # noqa: PLR0913, PLR0917 - click gives each option
         vault_root(vault), "smart_context.preview", chat, may_be_new=bool(message), **wanted
     )
     if show_prompt:
-        prompt = result["prompt"]
-        show(prompt, output, lambda: prompt_as_text(prompt))
+        body = result["body"]
+        show(body, output, lambda: body_as_text(body))
     else:
         show(result, output, lambda: _preview_as_text(result))
 

@@ -24,11 +24,15 @@ class Outgoing:
         text: The body.
         count: The number of messages or items in it.
         values: Gives them as values; unchanged ones are not parsed again.
+        fields: All other fields of the body.
+        list_name: The field that holds them; empty if it is a text among `fields`.
     """
 
     text: str
     count: int
     values: Callable[[], Sequence[Any]]
+    fields: dict[str, Any]
+    list_name: str
 
 
 def kept_units(units: Sequence[Unit], ids: Sequence[str], kept: set[str]) -> list[int]:
@@ -100,9 +104,10 @@ def outgoing(
         brought_back: Messages that the client no longer sends, by the unit that they precede.
         system: The text of the role and the contexts; may be empty.
     """
+    name = "messages" if kind == "chat" else "input"
     if len(kept) == len(units) and not (brought_back or system):
         size = sum(unit.size for unit in units)
-        return Outgoing(text=body.text, count=size, values=lambda: _values(body, _every(body)))
+        return _outgoing(body, body.text, size, _every(body), name, {})
     every = _every(body)
     items = [*_items(kind, units, every, kept, brought_back)]
     changes: dict[str, str] = {}
@@ -111,9 +116,31 @@ def outgoing(
     elif system:
         changes["instructions"] = _instructions(body, system)
     if items != every:
-        changes["messages" if kind == "chat" else "input"] = f"[{','.join(_texts(body, items))}]"
-    text = body.spliced(changes)
-    return Outgoing(text=text, count=len(items), values=lambda: _values(body, items))
+        changes[name] = f"[{','.join(_texts(body, items))}]"
+    return _outgoing(body, body.spliced(changes), len(items), items, name, changes)
+
+
+def _outgoing(
+    body: Body,
+    text: str,
+    count: int,
+    items: Sequence[Item],
+    name: str,
+    changes: Mapping[str, str],
+) -> Outgoing:
+    has_list = body.listed is not None or name in changes
+    fields = {field: span.value for field, span in body.fields.items()}
+    if "instructions" in changes:
+        fields["instructions"] = json.loads(changes["instructions"])
+    if has_list:
+        fields.pop(name, None)
+    return Outgoing(
+        text=text,
+        count=count,
+        values=lambda: _values(body, items),
+        fields=fields,
+        list_name=name if has_list else "",
+    )
 
 
 def _every(body: Body) -> list[Item]:

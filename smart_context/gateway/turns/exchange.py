@@ -21,7 +21,7 @@ from smart_context.gateway.turns.outcome import (
     Outcome,
     TurnAborted,
     brought_back,
-    values_of,
+    note_sent,
 )
 from smart_context.gateway.turns.stored_answers import answers_of, issued_answers, put_answers
 from smart_context.host.events.events import PIPELINE_END, Emit
@@ -215,7 +215,7 @@ class Exchange:
             return None
         await asyncio.to_thread(gathered.clean, self._echoes)
         if self._sent is not None:
-            turn.sent = await asyncio.to_thread(values_of, self._sent, self._echoes)
+            await asyncio.to_thread(note_sent, turn, self._sent, self._echoes)
         turn.usage = gathered.usage
         turn.error = self._echoes.error(outcome.error) or gathered.error
         turn.error_code = outcome.error_code

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from smart_context.base.values import JsonObject
 from smart_context.chat.messages import Message
 from smart_context.gateway.answers.gathered import Gathered
 from smart_context.gateway.requests.outgoing import Outgoing
+from smart_context.host.request.sent import AddedTexts, request_body, schemas_text
+from smart_context.host.turn import Turn
 from smart_context.llm.echoes import Echoes
 
 
@@ -51,10 +52,15 @@ def brought_back(
     return back
 
 
-def values_of(sent: Outgoing, echoes: Echoes) -> tuple[JsonObject, ...]:
-    """The messages or items as values, for the receipt; without our keys."""
-    values = [value for value in sent.values() if isinstance(value, dict)]
-    return tuple(echoes.value(values) if echoes.are_in(sent.text) else values)
+def note_sent(turn: Turn, sent: Outgoing, echoes: Echoes) -> None:
+    """Note in a turn what was sent, for the receipt; without our keys."""
+    values, fields = sent.values(), sent.fields
+    if echoes.are_in(sent.text):
+        values, fields = echoes.value(list(values)), echoes.value(fields)
+    turn.sent = tuple([value for value in values if isinstance(value, dict)])
+    turn.bodies = (request_body(fields, values, sent.list_name) if sent.list_name else fields,)
+    tools = fields.get("tools")
+    turn.added = AddedTexts(tools=schemas_text(tools) if isinstance(tools, list) else "")
 
 
 async def finished(work: Any) -> None:

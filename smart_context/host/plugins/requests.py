@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from smart_context.base.values import JsonObject
 from smart_context.chat.messages import Message, MessageId
 from smart_context.host.commands.files import attached_files, described_links
 from smart_context.host.request.request import Request
+from smart_context.host.request.sent import request_body
 from smart_context.host.request.window import Window
 from smart_context.host.services import Services
 
@@ -62,3 +64,9 @@ class Requests:
             RequestTooLong: If it would be refused.
         """
         return await self._services.completion.completed(request)
+
+    def body(self, request: Request, *, streamed: bool = True) -> JsonObject:
+        """The whole body of a completed request, as the endpoint would get it."""
+        model = self._services.current.models.chat
+        parameters = model.parameters(request.offered(), streamed=streamed)
+        return request_body(parameters, request.messages())

@@ -4,7 +4,6 @@ Plugins choose what goes to the model. When that is too much, because of a long 
 of tools, or what plugins added, parts go in the order of `_STEPS` until the rest fits.
 """
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -14,6 +13,7 @@ from smart_context.chat.compaction import within_budget
 from smart_context.chat.messages import Message, Part
 from smart_context.host.request.request import Request
 from smart_context.host.request.results import RESULT_LEFT_OUT, cut_result
+from smart_context.host.request.sent import schemas_text
 from smart_context.host.request.tokens import message_tokens, prompt_tokens, texts_of
 from smart_context.host.request.window import NEWEST_RESULTS_SHARE, Window
 from smart_context.llm.tally import counting, weight
@@ -61,9 +61,8 @@ class _Meter:
 
 
 def _total(request: Request, count: CountTokens) -> int:
-    tools = request.offered()
-    schemas = count(json.dumps(tools, ensure_ascii=False)) if tools else 0
-    return schemas + prompt_tokens(request.messages(), count)
+    schemas = schemas_text(request.offered())
+    return (count(schemas) if schemas else 0) + prompt_tokens(request.messages(), count)
 
 
 def _without_old_results(request: Request, meter: _Meter) -> Request:

@@ -4,9 +4,8 @@ Only counts that were too low are corrected: a request that is too long fails, w
 too short could merely have been longer.
 """
 
-import json
-
 from smart_context.base.values import CountTokens
+from smart_context.host.request.sent import schemas_text
 from smart_context.host.turn import Turn
 from smart_context.llm.tokens import TokenCounter, count_tokens
 
@@ -36,8 +35,7 @@ class TokenCounts:
             return
         model = turn.window.model
         counter = self._counters.get(model) or TokenCounter(model)
-        schemas = turn.request.offered()
-        tools = {"role": "system", "content": json.dumps(schemas) if schemas else ""}
+        tools = {"role": "system", "content": schemas_text(turn.request.offered())}
         prompt = [*turn.sent, tools]
         if counter.is_exact or counter.count_prompt(prompt) < LEAST_COUNTED:
             return

@@ -14,6 +14,7 @@ from smart_context.chat.messages import Part
 from smart_context.host.request.completion import within
 from smart_context.host.request.fenced_tools import requests_in
 from smart_context.host.request.request import Request
+from smart_context.host.request.sent import added_texts, request_body
 from smart_context.host.request.tools import Tool, ToolSupport, answered, part_of
 from smart_context.host.turn import Turn
 from smart_context.llm.models import ChatModel, Completion, Piece, ToolCall
@@ -89,7 +90,12 @@ class Rounds:
         if request is not whole:
             self._take_over(request)
         turn.sent, offered = request.messages(), request.offered()
-        said = await (self._streamed(offered) if turn.streaming else self._whole(offered))
+        turn.added = added_texts(request)
+        try:
+            said = await (self._streamed(offered) if turn.streaming else self._whole(offered))
+        finally:  # only now is it known which parameters the endpoint has refused
+            parameters = self._model.parameters(offered, streamed=turn.streaming)
+            turn.bodies = (*turn.bodies, request_body(parameters, turn.sent))
         if as_text and tools:
             text, requests = requests_in(said.text, tools)
             calls = [ToolCall(id="", name=name, arguments=given) for name, given in requests]

@@ -101,6 +101,11 @@ class PassageResponder:
         """`embedded/passages`."""
         return NAME
 
+    def parameters(self, tools: Sequence[dict[str, Any]] = (), *, streamed: bool) -> dict[str, Any]:
+        """The name alone: nothing is sent anywhere."""
+        del tools, streamed
+        return {"model": self.name}
+
     async def stream(
         self, messages: Sequence[PromptMessage], *, tools: Sequence[dict[str, Any]] = ()
     ) -> AsyncGenerator[Piece]:

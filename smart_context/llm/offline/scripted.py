@@ -84,6 +84,11 @@ class ScriptedChatModel:
         """The id that was given."""
         return self._name
 
+    def parameters(self, tools: Sequence[dict[str, Any]] = (), *, streamed: bool) -> dict[str, Any]:
+        """All fields of a request's body but `messages`, as an endpoint would get them."""
+        offered = {"tools": list(tools)} if tools else {}
+        return {"model": self.name, **offered, **({"stream": True} if streamed else {})}
+
     async def stream(
         self, messages: Sequence[PromptMessage], *, tools: Sequence[dict[str, Any]] = ()
     ) -> AsyncGenerator[Piece]:

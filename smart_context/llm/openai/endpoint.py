@@ -136,7 +136,7 @@ class Endpoint:
     ) -> T:
         retries = 0
         while True:
-            sent = self._accepted(body)
+            sent = self.accepted(body)
             try:
                 return await attempt(stack, sent)
             except RequestFailed as error:
@@ -156,7 +156,8 @@ class Endpoint:
             await self._sleep(wait)
             retries += 1
 
-    def _accepted(self, body: Body) -> Body:
+    def accepted(self, body: Body) -> Body:
+        """A body without the optional fields that the endpoint has refused."""
         known = {key: body[key] for key in body if key not in self._refused_fields}
         refused = body.keys() & self._refused_fields & _INSTEAD.keys()
         return known | {key: _INSTEAD[key] for key in refused}

@@ -66,6 +66,15 @@ class OpenAIChatModel:
         """The model's id at its endpoint."""
         return self._endpoint.settings.model
 
+    def parameters(self, tools: Sequence[dict[str, Any]] = (), *, streamed: bool) -> dict[str, Any]:
+        """All fields of a request's body but `messages`; those that were refused are left out."""
+        fields: dict[str, Any] = {"model": self._endpoint.settings.model}
+        if tools:
+            fields["tools"] = [encodable(tool) for tool in tools]
+        if streamed:
+            fields |= {"stream": True, "stream_options": {"include_usage": True}}
+        return dict(self._endpoint.accepted(fields))
+
     async def stream(
         self, messages: Sequence[PromptMessage], *, tools: Sequence[dict[str, Any]] = ()
     ) -> AsyncGenerator[Piece]:
@@ -74,8 +83,7 @@ class OpenAIChatModel:
         Raises:
             ModelFailed: While iterating; the pieces before it stay valid.
         """
-        body = {**self._body(messages, tools), "stream": True}
-        body["stream_options"] = {"include_usage": True}
+        body = self._body(messages, self.parameters(tools, streamed=True))
         reader, clean = StreamReader(), _CleanPieces(self._echoes)
         silence = Silence(self._endpoint.patience_s, asyncio.get_running_loop().time)
         try:
@@ -106,7 +114,7 @@ class OpenAIChatModel:
         Raises:
             ModelFailed: If the endpoint does not answer, refuses, or its answer is invalid.
         """
-        body = self._body(messages, tools)
+        body = self._body(messages, self.parameters(tools, streamed=False))
         if json_reply:
             body["response_format"] = {"type": "json_object"}
         try:
@@ -125,15 +133,9 @@ class OpenAIChatModel:
         await self._endpoint.aclose()
 
     def _body(
-        self, messages: Sequence[PromptMessage], tools: Sequence[dict[str, Any]]
+        self, messages: Sequence[PromptMessage], parameters: dict[str, Any]
     ) -> dict[str, Any]:
-        body: dict[str, Any] = {
-            "model": self._endpoint.settings.model,
-            "messages": [encodable(message) for message in messages],
-        }
-        if tools:
-            body["tools"] = [encodable(tool) for tool in tools]
-        return body
+        return {**parameters, "messages": [encodable(message) for message in messages]}
 
 
 class _CleanPieces:

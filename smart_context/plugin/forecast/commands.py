@@ -10,6 +10,7 @@ from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message
 from smart_context.host.commands.registry import CommandHandler
 from smart_context.host.request.request import Request, attached_to
+from smart_context.host.request.sent import AddedTexts, added_texts
 from smart_context.llm.models import PromptMessage
 from smart_context.plugin.briefing.briefing import Briefing, Briefings
 from smart_context.plugin.choices.state import check_threshold
@@ -71,10 +72,11 @@ class PreviewCommands:
         brief: bool = False,
         files: list[dict[str, Any]] | None = None,
         links: list[dict[str, Any]] | None = None,
+        stream: bool = True,
     ) -> JsonObject:
         """What would be sent, and why, under the chat's choices or others; changes nothing.
 
-        Files and links are those of the message, as `chat.send` takes them.
+        Files, links and `stream` are those of the message, as `chat.send` takes them.
         """
         checked = check_chat_id(chat_id)
         check_threshold(threshold)
@@ -82,12 +84,15 @@ class PreviewCommands:
         draft = await self.draft_of(message, files or (), links or ())
         attached = attached_to(draft, message)
         briefing = await self._briefing(checked, draft.text, role, brief=brief)
+        request = _request(forecast, briefing, draft, attached)
+        added = added_texts(self.planner.with_tools(request))
         planned = None
-        if not brief or self._is_near_the_window(forecast, briefing, attached):
-            planned = await self.planner.plan(_request(forecast, briefing, draft, attached))
+        if not brief or self._is_near_the_window(forecast, briefing, attached, added):
+            planned = await self.planner.plan(request, streamed=stream)
             forecast = forecast.without(planned.left_out, self.model.count_tokens)
             briefing = briefing.without_contexts() if planned.lacks_contexts else briefing
-        result = self._result(forecast, briefing, attached)
+            added = planned.added
+        result = self._result(forecast, briefing, attached, added)
         if planned and planned.problem:
             result["problem"] = planned.problem
         if topics is not None or threshold is not None:
@@ -95,7 +100,8 @@ class PreviewCommands:
             result["change"] = difference(own, forecast)
         if planned and not brief:
             result["messages"] = await asyncio.to_thread(candidate_rows, forecast)
-            result["prompt"] = await asyncio.to_thread(without_image_data, planned.prompt)
+            result["body"] = await asyncio.to_thread(body_without_image_data, planned.body)
+            result["prompt"] = result["body"]["messages"]
         return result
 
     async def reasons(
@@ -122,9 +128,11 @@ class PreviewCommands:
         """The forecast of a chat under its own choices."""
         forecast = await self.forecasts.forecast(chat_id)
         briefing = await self.forecasts.briefing(chat_id, draft.text)
-        if not self._is_near_the_window(forecast, briefing, attached):
+        request = _request(forecast, briefing, draft, attached)
+        added = added_texts(self.planner.with_tools(request))
+        if not self._is_near_the_window(forecast, briefing, attached, added):
             return forecast
-        planned = await self.planner.plan(_request(forecast, briefing, draft, attached))
+        planned = await self.planner.plan(request)
         return forecast.without(planned.left_out, self.model.count_tokens)
 
     async def _briefing(
@@ -134,15 +142,19 @@ class PreviewCommands:
             return await self.forecasts.briefing(chat_id, message)
         return await self.briefings.of(chat_id, message, role)
 
-    def _is_near_the_window(self, forecast: Forecast, briefing: Briefing, attached: str) -> bool:
+    def _is_near_the_window(
+        self, forecast: Forecast, briefing: Briefing, attached: str, added: AddedTexts
+    ) -> bool:
         window = self.model.window()
         if window is None:
             return False
-        tokens = forecast.with_briefing(briefing, self.model.count_tokens, attached)
+        tokens = forecast.with_briefing(briefing, self.model.count_tokens, attached, added)
         return tokens.total > window.tokens * _NEAR
 
-    def _result(self, forecast: Forecast, briefing: Briefing, attached: str) -> JsonObject:
-        tokens = forecast.with_briefing(briefing, self.model.count_tokens, attached)
+    def _result(
+        self, forecast: Forecast, briefing: Briefing, attached: str, added: AddedTexts
+    ) -> JsonObject:
+        tokens = forecast.with_briefing(briefing, self.model.count_tokens, attached, added)
         hidden = forecast.hidden_places(briefing.system_prompt(""), briefing.message)
         decision = forecast.decision
         window = self.model.window()
@@ -178,6 +190,11 @@ def _request(forecast: Forecast, briefing: Briefing, draft: Message, attached: s
         optional_prompt=briefing.contexts.prompt.text,
         attached_text=attached,
     )
+
+
+def body_without_image_data(body: JsonObject) -> JsonObject:
+    """The body of a chat request, its messages as `without_image_data` gives them."""
+    return {**body, "messages": without_image_data(body["messages"])}
 
 
 def without_image_data(prompt: Iterable[PromptMessage]) -> list[PromptMessage]:

@@ -25,10 +25,12 @@ PART_NAMES: Mapping[str, str] = {
     "system": "System prompt",
     "role": "Role",
     "contexts": "Notes",
+    "tools": "Tools",
     "attachments": "Attachments",
     "summary": "Summary",
     "history": "Messages",
     "message": "This message",
+    "results": "Tool results",
 }
 """The names that people read for the parts of a request, in the order in which they are sent."""
 
@@ -43,19 +45,23 @@ class TokensByPart:
         system: The system prompt without role and contexts, and system messages of the chat.
         role: The chat's role with its files.
         contexts: The named contexts.
+        tools: What the model may call.
         attachments: Files and links of messages.
         summary: Summaries of older messages.
         history: All other messages.
         message: The question.
+        results: What the model called in this turn, with the results.
     """
 
     system: int = 0
     role: int = 0
     contexts: int = 0
+    tools: int = 0
     attachments: int = 0
     summary: int = 0
     history: int = 0
     message: int = 0
+    results: int = 0
 
     @property
     def total(self) -> int:
@@ -65,6 +71,9 @@ class TokensByPart:
     def to_dict(self) -> dict[str, int]:
         """The parts as clients get them."""
         return asdict(self)
+
+
+NO_TOKENS = TokensByPart()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

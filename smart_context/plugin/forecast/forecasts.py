@@ -15,6 +15,7 @@ from cachetools import LRUCache
 from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.chat.store import ChatStore
+from smart_context.host.request.sent import NOTHING_ADDED, AddedTexts
 from smart_context.plugin.briefing.briefing import Briefing, Briefings
 from smart_context.plugin.choices.sidecar_files import ChatSidecar
 from smart_context.plugin.choices.sidecars import Sidecars
@@ -91,7 +92,11 @@ class Forecast:
         return replace(self, decision=decision, tokens=tokens)
 
     def with_briefing(
-        self, briefing: Briefing, count_tokens: CountTokens, attached: str = ""
+        self,
+        briefing: Briefing,
+        count_tokens: CountTokens,
+        attached: str = "",
+        added: AddedTexts = NOTHING_ADDED,
     ) -> TokensByPart:
         """The tokens of the whole request.
 
@@ -99,15 +104,18 @@ class Forecast:
             briefing: What goes with the message, and the message itself.
             count_tokens: Counts for the model that is asked.
             attached: The part of the message that holds attached texts.
+            added: What tools add to the request.
         """
         message = count_tokens(briefing.message) if briefing.message else 0
-        added = count_tokens(attached) if attached and attached in briefing.message else 0
+        files = count_tokens(attached) if attached and attached in briefing.message else 0
         return replace(
             self.tokens,
             role=briefing.role.tokens,
             contexts=briefing.contexts.tokens,
-            attachments=self.tokens.attachments + added,
-            message=max(message - added, 0),
+            tools=count_tokens(added.tools) if added.tools else 0,
+            attachments=self.tokens.attachments + files,
+            message=max(message - files, 0),
+            results=sum(map(count_tokens, added.steps)),
         )
 
     def hidden_places(self, system_prompt: str, message: str) -> list[HiddenPlace]:

@@ -4,9 +4,11 @@ import asyncio
 from dataclasses import dataclass, replace
 
 from smart_context.base.errors import RequestTooLong
+from smart_context.base.values import JsonObject
 from smart_context.chat.messages import MessageId
 from smart_context.host.plugins.api import PluginContext
 from smart_context.host.request.request import Request
+from smart_context.host.request.sent import NOTHING_ADDED, AddedTexts, added_texts, request_body
 from smart_context.llm.models import PromptMessage
 from smart_context.plugin.notes.file_offer import FileOffer
 
@@ -16,16 +18,23 @@ class PlannedRequest:
     """A request as it would be sent.
 
     Attributes:
-        prompt: What the model would receive.
+        body: What the endpoint would receive.
+        added: What tools add to it.
         left_out: Messages that do not fit into its window.
         lacks_contexts: The attached contexts do not fit.
         problem: Why it can't be sent, for people; empty if it can.
     """
 
-    prompt: tuple[PromptMessage, ...]
+    body: JsonObject
+    added: AddedTexts = NOTHING_ADDED
     left_out: frozenset[MessageId] = frozenset()
     lacks_contexts: bool = False
     problem: str = ""
+
+    @property
+    def prompt(self) -> tuple[PromptMessage, ...]:
+        """The messages of the body."""
+        return tuple(self.body["messages"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,25 +49,33 @@ class RequestPlanner:
     context: PluginContext
     offer: FileOffer
 
-    async def plan(self, request: Request) -> PlannedRequest:
+    def with_tools(self, request: Request) -> Request:
+        """The request with the tools that a turn would offer; a client's has its own."""
+        if request.is_of_client:
+            return request
+        as_text = self.offer.is_fenced or not self.context.requests.takes_tools
+        return replace(request, tools=tuple(self.offer.tools()), as_text=as_text)
+
+    async def plan(self, request: Request, *, streamed: bool = True) -> PlannedRequest:
         """The request that a turn would send; `request` has no tools and images yet."""
         if request.is_of_client:  # we add no tools, no limit and no images
-            return PlannedRequest(prompt=await asyncio.to_thread(request.messages))
-        as_text = self.offer.is_fenced or not self.context.requests.takes_tools
-        whole = replace(request, tools=tuple(self.offer.tools()), as_text=as_text)
+            messages = await asyncio.to_thread(request.messages)
+            return PlannedRequest(body=request_body({}, messages))
+        whole, problem = self.with_tools(request), ""
         try:
             made = await self.context.requests.completed(whole)
         except RequestTooLong as error:
-            return PlannedRequest(
-                prompt=await asyncio.to_thread(whole.messages), problem=str(error)
-            )
-        return await asyncio.to_thread(_planned, request, made)
+            made, problem = whole, str(error)
+        body = await asyncio.to_thread(self.context.requests.body, made, streamed=streamed)
+        return _planned(request, made, body, problem)
 
 
-def _planned(request: Request, made: Request) -> PlannedRequest:
+def _planned(request: Request, made: Request, body: JsonObject, problem: str) -> PlannedRequest:
     had = {message.id for message in request.history}
     return PlannedRequest(
-        prompt=made.messages(),
+        body=body,
+        added=added_texts(made),
         left_out=frozenset(had - {message.id for message in made.history}),
         lacks_contexts=made.optional_prompt != request.optional_prompt,
+        problem=problem,
     )

@@ -20,6 +20,7 @@ from smart_context.plugin.receipts.documents import (
 from smart_context.plugin.receipts.files import ReceiptFiles
 from smart_context.plugin.receipts.receipt import Receipt
 from smart_context.plugin.receipts.replay import Replays
+from smart_context.plugin.receipts.requests import shown_body
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +78,7 @@ class ReceiptCommands:
         shown = receipt_document(found, texts)
         if found.sent and not found.prompt:
             shown["prompt"] = await self._rebuilt_prompt(checked, found)
+            shown["body"] = shown_body(found, shown["prompt"])
         if diff is not None:
             shown["diff"] = difference_document(_named(known, diff), found, texts)
         return shown

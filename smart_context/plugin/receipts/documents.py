@@ -9,6 +9,7 @@ from smart_context.chat.messages import Message
 from smart_context.chat.tool_pairs import called_tools
 from smart_context.plugin.forecast.costs import PART_NAMES
 from smart_context.plugin.receipts.receipt import TOOL, Receipt, ReceiptRow
+from smart_context.plugin.receipts.requests import shown_body, shown_rounds
 
 ONE_LINE = 200
 
@@ -52,6 +53,8 @@ def receipt_document(receipt: Receipt, texts: Mapping[str, str]) -> JsonObject:
         "tool_results": tool_results(receipt.rows),
         "sent": dict(receipt.sent),
         "prompt": list(receipt.prompt) or None,
+        "body": shown_body(receipt, receipt.prompt or None),
+        "rounds": shown_rounds(receipt),
         "unseen": list(receipt.hidden_places),
     }
 
@@ -87,7 +90,7 @@ def difference_document(before: Receipt, after: Receipt, texts: Mapping[str, str
             and str(old[i].reason) != str(new[i].reason)
         ],
         "sections": _changed(_sections(before), _sections(after)),
-        "same_request": bool(before.sent) and before.sent.get("digest") == after.sent.get("digest"),
+        "same_request": _is_same_request(before, after),
     }
 
 
@@ -154,6 +157,13 @@ def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, l
         for name in names
         if before.get(name) != after.get(name)
     }
+
+
+def _is_same_request(before: Receipt, after: Receipt) -> bool:
+    known = before.parameters and after.parameters
+    if known and before.parameters != after.parameters:
+        return False
+    return bool(before.sent) and before.sent.get("digest") == after.sent.get("digest")
 
 
 def _sections(receipt: Receipt) -> dict[str, list[Any]]:

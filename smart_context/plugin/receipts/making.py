@@ -5,11 +5,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from smart_context.base.values import CountTokens
+from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.compaction import sent_text
 from smart_context.chat.messages import Message, MessageId
+from smart_context.host.request.sent import AddedTexts
 from smart_context.host.turn import Turn
-from smart_context.llm.models import PromptMessage
 from smart_context.plugin.briefing.briefing import Briefing
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.forecast.forecasts import Forecast
@@ -20,6 +20,7 @@ from smart_context.plugin.receipts.receipt import (
     ReceiptRow,
     sent_digest,
 )
+from smart_context.plugin.receipts.requests import list_name, parameters_of, stored_rounds
 from smart_context.plugin.receipts.sections import sections_of
 from smart_context.plugin.selection.absences import absences
 from smart_context.plugin.selection.selector import ChatView, Decision
@@ -41,6 +42,7 @@ class PendingReceipt:
         briefing: What goes with the message.
         system: The system prompt before role and contexts.
         attached: The part of the message that holds attached texts.
+        added: What tools add to the request.
     """
 
     view: ChatView
@@ -49,6 +51,7 @@ class PendingReceipt:
     briefing: Briefing = field(default_factory=Briefing)
     system: str = ""
     attached: str = ""
+    added: AddedTexts = field(default_factory=AddedTexts)
 
 
 def settings_document(state: FilterState, settings: FilterSettings) -> dict[str, Any]:
@@ -141,7 +144,10 @@ def receipt_of_passed_on(
         outcome="",
         settings=settings_document(FilterState(), FilterSettings()),
         models={},
-        parts={"history": sum(requests[1].tokens)},
+        parts={
+            "tools": count_tokens(turn.added.tools) if turn.added.tools else 0,
+            "history": sum(requests[1].tokens),
+        },
     )
     return _ended(made, turn, requests, at=at, models=models, count_tokens=count_tokens)
 
@@ -171,6 +177,9 @@ def _ended(
         else {},
         sent=sent.digest,
         prompt=sent.stored,
+        parameters=parameters_of(turn.bodies[-1]) if turn.bodies else {},
+        list_name=list_name(turn.bodies[-1]) if turn.bodies else "",
+        rounds=stored_rounds(turn.bodies) if sent.stored else (),
         repeated_tokens=shared_prefix_tokens(before, sent, count_tokens),
         client=client.client if client else "",
         endpoint=client.endpoint if client else "",
@@ -181,7 +190,7 @@ def _ended(
 def receipt_of_replay(
     pending: PendingReceipt,
     forecast: Forecast,
-    prompt: Sequence[PromptMessage],
+    body: JsonObject,
     *,
     original: Receipt,
     count_tokens: CountTokens,
@@ -200,8 +209,10 @@ def receipt_of_replay(
         at=original.at,
         outcome="replayed",
         models=original.models,
-        sent=sent_digest(prompt),
-        prompt=tuple(prompt),
+        sent=sent_digest(body["messages"]),
+        prompt=tuple(body["messages"]),
+        parameters=parameters_of(body),
+        list_name=list_name(body),
     )
 
 
@@ -216,7 +227,7 @@ def _made(
     briefing = pending.briefing
     rows = _rows(forecast, history, count_tokens)
     said = replace(briefing, message=message)
-    decided = forecast.with_briefing(said, count_tokens, pending.attached)
+    decided = forecast.with_briefing(said, count_tokens, pending.attached, pending.added)
     system = max(count_tokens(system_prompt) - count_tokens(briefing.system_prompt("")), 0)
     parts = replace(decided, system=decided.system + system).to_dict()
     parts["history"] = max(parts["history"] + _by_plugins(rows), 0)
@@ -230,7 +241,7 @@ def _made(
         models={},
         parts=parts,
         rows=rows,
-        sections=sections_of(briefing, system),
+        sections=sections_of(briefing, system, decided),
         fell_back=forecast.decision.selection.fell_back,
         problem="\n".join(filter(None, (forecast.decision.problem, briefing.problems))),
         system=pending.system[:MAX_SYSTEM_CHARACTERS],

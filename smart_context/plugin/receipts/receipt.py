@@ -92,7 +92,10 @@ class Receipt:
         problem: Why the filter could not be applied; empty when it was.
         system: The system prompt before role and contexts.
         sent: Digest, number and size of the request's messages; empty if none was sent.
-        prompt: The request itself; empty if it was too long to store.
+        prompt: The messages of the last request; empty if they were too long to store.
+        parameters: The other fields of its body; empty if unknown or too large to store.
+        list_name: The field that held the messages; empty if they were a text among `parameters`.
+        rounds: The requests before it, by how they differ; see `stored_rounds`.
         hidden_places: Where it held text that people don't see, as stored.
         repeated_tokens: Tokens at its beginning that it shares with the chat's previous request;
             `None` if that request is unknown.
@@ -117,6 +120,9 @@ class Receipt:
     system: str = ""
     sent: Mapping[str, Any] = field(default_factory=dict)
     prompt: tuple[PromptMessage, ...] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    list_name: str = "messages"
+    rounds: tuple[Mapping[str, Any], ...] = ()
     hidden_places: tuple[JsonObject, ...] = ()
     repeated_tokens: int | None = None
     client: str = ""
@@ -145,6 +151,7 @@ class Receipt:
             **{name: getattr(self, name) for name in _PLAIN},
             "sections": [section.to_dict() for section in self.sections],
             "prompt": list(self.prompt),
+            "rounds": list(self.rounds),
             "unseen": list(self.hidden_places),
             "unchanged": self.repeated_tokens,
         }
@@ -170,6 +177,7 @@ class Receipt:
                 rows=tuple(_row(entry, threshold, recent) for entry in document["rows"]),
                 sections=tuple(_section(entry) for entry in document["sections"]),
                 prompt=tuple(document.get("prompt") or ()),
+                rounds=tuple(document.get("rounds") or ()),
                 hidden_places=tuple(document.get("unseen") or ()),
                 repeated_tokens=document.get("unchanged"),
             )
@@ -179,7 +187,8 @@ class Receipt:
 
 _PLAIN = (
     *("turn", "question", "answer", "at", "outcome", "settings", "models", "usage", "parts"),
-    *("fell_back", "problem", "system", "sent", "client", "endpoint", "kind"),
+    *("fell_back", "problem", "system", "sent", "parameters", "list_name"),
+    *("client", "endpoint", "kind"),
 )
 
 

@@ -130,7 +130,7 @@ class ReceiptRecorder:
         if pending is None:
             return partial(receipt_of_passed_on, turn)
         pending.decision = pending.decision.without(turn.left_out)
-        pending.attached = turn.request.attached_text
+        pending.attached, pending.added = turn.request.attached_text, turn.added
         if turn.lacks_optional_prompt:
             pending.briefing = pending.briefing.without_contexts()
         forecast = await self.forecasts.with_costs(pending.view, pending.decision)

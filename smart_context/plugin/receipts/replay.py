@@ -93,7 +93,8 @@ class Replays:
                 protected=protected_ids(view),
                 optional_prompt=briefing.contexts.prompt.text,
                 attached_text=attached,
-            )
+            ),
+            streamed="stream" in receipt.parameters or not receipt.parameters,
         )
         pending = PendingReceipt(
             view=view,
@@ -102,10 +103,11 @@ class Replays:
             briefing=briefing.without_contexts() if planned.lacks_contexts else briefing,
             system=receipt.system,
             attached=attached,
+            added=planned.added,
         )
         forecast = await with_costs(TokenLedger(count), view, pending.decision, count)
         made = receipt_of_replay(
-            pending, forecast, planned.prompt, original=receipt, count_tokens=count
+            pending, forecast, planned.body, original=receipt, count_tokens=count
         )
         problem = planned.problem or made.problem
         return replace(made, models={**receipt.models, "chat": model}, problem=problem)

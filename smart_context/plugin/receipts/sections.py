@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from smart_context.plugin.briefing.briefing import Briefing
 from smart_context.plugin.briefing.role_part import RolePart
+from smart_context.plugin.forecast.costs import NO_TOKENS, TokensByPart
 from smart_context.plugin.notes.context_prompt import ContextShare
 from smart_context.plugin.receipts.receipt import ReceiptSection
 
@@ -11,12 +12,22 @@ MAX_PATHS = 200
 """The maximum number of a role's files that a receipt names."""
 
 
-def sections_of(briefing: Briefing, system_tokens: int) -> tuple[ReceiptSection, ...]:
-    """The system prompt, the role and the contexts, in the order in which they are sent."""
-    return tuple(_sections(briefing, system_tokens))
+def sections_of(
+    briefing: Briefing, system_tokens: int, tokens: TokensByPart = NO_TOKENS
+) -> tuple[ReceiptSection, ...]:
+    """The parts of a request in the order in which they are sent.
+
+    Args:
+        briefing: The role and the contexts.
+        system_tokens: The tokens of the system prompt without role and contexts.
+        tokens: The tokens of the request, for its tools and their results.
+    """
+    return tuple(_sections(briefing, system_tokens, tokens))
 
 
-def _sections(briefing: Briefing, system_tokens: int) -> Iterator[ReceiptSection]:
+def _sections(
+    briefing: Briefing, system_tokens: int, tokens: TokensByPart
+) -> Iterator[ReceiptSection]:
     if system_tokens:
         yield ReceiptSection(name="System prompt", is_in=True, why="always", tokens=system_tokens)
     if briefing.role.name:
@@ -24,6 +35,12 @@ def _sections(briefing: Briefing, system_tokens: int) -> Iterator[ReceiptSection
     problems = dict(briefing.contexts.problems)
     for share in briefing.contexts.prompt.shares:
         yield _context_section(share, problems.get(share.key, ""))
+    for name, why, count in (
+        ("Tools", "the model can ask for more", tokens.tools),
+        ("Tool results", "the model asked for them", tokens.results),
+    ):
+        if count:
+            yield ReceiptSection(name=name, is_in=True, why=why, tokens=count)
 
 
 def _role_section(role: RolePart, *, is_shaped: bool) -> ReceiptSection:

@@ -9,30 +9,31 @@ import { toast } from "../../lib/toasts.js";
 const SHOWN_CHARACTERS = 200_000;
 
 /** @typedef {{ role: string, content: unknown, tool_calls?: unknown }} PromptMessage */
+/** @typedef {{ messages: PromptMessage[], tools?: unknown } & Record<string, unknown>} Body */
 
 export class ExactText {
   #dialog;
-  /** @type {readonly PromptMessage[]} */
-  #prompt = [];
+  /** @type {Body} */
+  #body = { messages: [] };
 
   /** @param {HTMLDialogElement} dialog */
   constructor(dialog) {
     this.#dialog = dialog;
     const copy = /** @type {HTMLElement | null} */ (dialog.querySelector("[data-copy]"));
     copy?.addEventListener("click", () => {
-      copied(copy, JSON.stringify(this.#prompt, null, 2)).catch((error) => toast(reasonOf(error)));
+      copied(copy, JSON.stringify(this.#body, null, 2)).catch((error) => toast(reasonOf(error)));
     });
   }
 
-  /** @param {() => Promise<{ prompt: PromptMessage[] }>} ask */
+  /** @param {() => Promise<{ body: Body }>} ask */
   async open(ask) {
     try {
-      this.#prompt = (await ask()).prompt;
+      this.#body = (await ask()).body;
     } catch (error) {
       toast(`Couldn’t load the text: ${reasonOf(error)}`);
       return;
     }
-    this.#dialog.querySelector(".exact-body")?.replaceChildren(...shown(this.#prompt));
+    this.#dialog.querySelector(".exact-body")?.replaceChildren(...shown(this.#body.messages), ...fieldsOf(this.#body));
     this.#dialog.showModal();
   }
 }
@@ -61,6 +62,26 @@ function shown(prompt) {
     room -= text.length;
   }
   return blocks;
+}
+
+/**
+ * What goes with the messages: the tools, then all other fields.
+ * @param {Body} body
+ */
+function fieldsOf({ messages: _, tools, ...others }) {
+  return [
+    ...(tools ? [field("tools", "Tools", tools)] : []),
+    ...(Object.keys(others).length ? [field("others", "Other fields", others)] : []),
+  ];
+}
+
+/** @param {string} name @param {string} title @param {unknown} value */
+function field(name, title, value) {
+  const block = element("section", "");
+  block.className = "exact-message";
+  block.dataset.field = name;
+  block.append(element("h3", title), element("pre", visible(JSON.stringify(value, null, 2).slice(0, SHOWN_CHARACTERS))));
+  return block;
 }
 
 /** @param {PromptMessage} message */

@@ -192,6 +192,9 @@ class OneStream:
     async def _close(self):
         self.closed += 1
 
+    def parameters(self, tools=(), *, streamed):
+        return {"model": self.name}
+
     def stream(self, messages, *, tools=()):
         return self
 

@@ -112,7 +112,7 @@ async def test_a_brief_preview_says_the_same_without_the_text(served, vault):
     async with served() as here:
         whole = await here.call("preview", chat_id=CHAT, message="And now?")
         brief = await here.call("preview", chat_id=CHAT, message="And now?", brief=True)
-    assert whole.pop("prompt")
+    assert whole.pop("prompt") == whole.pop("body")["messages"]
     assert whole.pop("messages")
     assert brief == whole
 

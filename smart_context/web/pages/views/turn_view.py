@@ -1,5 +1,6 @@
 """What the page of one turn shows, from what the plugin's commands say."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -72,6 +73,7 @@ class TurnView:
     Attributes:
         turn: What the command says.
         parts: The bar.
+        fields: What went with the messages: the tools, then all other fields, as JSON.
         settings: Names and values in words.
         kept: Messages that were sent, by topic.
         left_out: Messages that were left out, by topic.
@@ -86,6 +88,7 @@ class TurnView:
 
     turn: JsonObject
     parts: tuple[BarPart, ...]
+    fields: tuple[tuple[str, str], ...]
     settings: tuple[tuple[str, str], ...]
     kept: tuple[TopicRows, ...]
     left_out: tuple[TopicRows, ...]
@@ -108,6 +111,7 @@ def turn_view(turn: JsonObject, chat: ChatOfTurn, *, is_replay: bool) -> TurnVie
     return TurnView(
         turn=turn,
         parts=_parts(turn["parts"], turn["part_names"], kept),
+        fields=_fields(turn.get("body") or {}),
         settings=tuple(
             (name, _setting_in_words(key, turn["settings"][key]))
             for key, name in SETTING_NAMES.items()
@@ -149,6 +153,14 @@ def replay_settings(asked: QueryParams) -> JsonObject | None:
     if model := asked.get("model", "").strip()[:200]:
         wanted["model"] = model
     return wanted
+
+
+def _fields(body: JsonObject) -> tuple[tuple[str, str], ...]:
+    tools = body.get("tools")
+    names = {"tools", *(name for name in ("messages", "input") if isinstance(body.get(name), list))}
+    others = {name: value for name, value in body.items() if name not in names}
+    shown = (("Tools", tools), ("Other fields", others))
+    return tuple((name, json.dumps(v, ensure_ascii=False, indent=2)) for name, v in shown if v)
 
 
 def _parts(
