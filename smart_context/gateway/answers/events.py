@@ -5,7 +5,7 @@ import zlib
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 
-LARGEST_EVENT = 32 << 20
+LARGEST_EVENT = 16 << 20
 """Larger events are passed on, but not read."""
 
 _LINE_END = re.compile(rb"\r\n|\n|\r(?!\Z)")
@@ -70,8 +70,13 @@ class EventReader:
                 self._data.append(line[5:].removeprefix(b" "))
 
 
-Decoder = Callable[[bytes], bytes]
-"""Decompresses a provider's answer, chunk by chunk."""
+MAX_UNPACKED = 64 << 20
+"""What a compressed answer unpacks to is read up to here; all of it is passed on."""
+
+_UNPACKED_AT_ONCE = 64 << 10
+
+Decoder = Callable[[bytes], Iterator[bytes]]
+"""Decompresses a provider's answer, chunk by chunk, in small pieces."""
 
 
 def decoder(encoding: str) -> Decoder | None:
@@ -80,19 +85,28 @@ def decoder(encoding: str) -> Decoder | None:
     if name in {"", "identity"}:
         return _as_it_is
     if name in {"gzip", "x-gzip", "deflate"}:
-        unzip = zlib.decompressobj(
-            wbits=zlib.MAX_WBITS | 32 if name != "deflate" else zlib.MAX_WBITS
-        )
-
-        def read(chunk: bytes) -> bytes:
-            try:
-                return unzip.decompress(chunk, LARGEST_EVENT)
-            except zlib.error:
-                return b""
-
-        return read
+        return _Unpacked(zlib.MAX_WBITS | 32 if name != "deflate" else zlib.MAX_WBITS)
     return None
 
 
-def _as_it_is(chunk: bytes) -> bytes:
-    return chunk
+class _Unpacked:
+    """Unpacks chunks; gives nothing more after `MAX_UNPACKED` bytes, or where they are damaged."""
+
+    def __init__(self, wbits: int) -> None:
+        self._unzip = zlib.decompressobj(wbits=wbits)
+        self._left = MAX_UNPACKED
+
+    def __call__(self, chunk: bytes) -> Iterator[bytes]:
+        while chunk and self._left > 0:
+            try:
+                piece = self._unzip.decompress(chunk, _UNPACKED_AT_ONCE)
+            except zlib.error:
+                self._left = 0
+                return
+            chunk = self._unzip.unconsumed_tail
+            self._left -= len(piece)
+            yield piece
+
+
+def _as_it_is(chunk: bytes) -> Iterator[bytes]:
+    yield chunk

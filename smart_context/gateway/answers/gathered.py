@@ -7,13 +7,13 @@ from typing import Any
 
 from smart_context.chat.messages import Part
 from smart_context.gateway.answers.events import EventReader
-from smart_context.gateway.requests.body import read_value
+from smart_context.gateway.requests.body import MAX_ANSWER_VALUES, has_more_values, read_value
 from smart_context.gateway.requests.response_items import response_units
 from smart_context.gateway.requests.units import call_part, content_parts
 from smart_context.llm.echoes import Echoes
 from smart_context.llm.models import Usage
 
-LARGEST_BODY = 64 << 20
+LARGEST_BODY = 16 << 20
 """Larger JSON answers are passed on, but not read."""
 
 
@@ -221,6 +221,8 @@ class BodyGatherer:
 
     def close(self) -> str:
         """End the body; returns the first choice's text."""
+        if len(self._body) > LARGEST_BODY:
+            return ""
         return self.answer.take(_parsed(bytes(self._body)))
 
 
@@ -261,6 +263,8 @@ def _parts(content: str | tuple[Part, ...]) -> Iterator[Part]:
 
 
 def _parsed(data: bytes) -> object:
+    if has_more_values(data, MAX_ANSWER_VALUES):
+        return None
     try:
         return read_value(data)
     except (ValueError, RecursionError):

@@ -22,7 +22,7 @@ from smart_context.gateway.edge.provided import provide
 from smart_context.gateway.edge.reading import ClientGone, headers_of, read_bytes
 from smart_context.gateway.edge.relay import Relay, end
 from smart_context.gateway.edge.upstream import Call, Upstream
-from smart_context.gateway.requests.body import BodyRefused, read_body
+from smart_context.gateway.requests.body import BodyRefused, BodyTooLong, read_body
 from smart_context.gateway.requests.outgoing import Kind
 from smart_context.gateway.turns.chats import ChatFinder, FoundChat
 from smart_context.gateway.turns.document import ChatsTakenUp
@@ -37,7 +37,7 @@ STOP_S = 1.0
 OWN_CHAT = "chat:"
 
 _IN_THREAD_BYTES = 64 << 10
-_NOT_FOUND, _NOT_ALLOWED = 404, 405
+_NOT_FOUND, _NOT_ALLOWED, _TOO_LARGE = 404, 405, 413
 
 _logger = logging.getLogger(__name__)
 
@@ -251,7 +251,8 @@ def _explained(error: Exception) -> GatewayError:
     if isinstance(error, GatewayError):
         return error
     if isinstance(error, BodyRefused):
-        return GatewayError(400, str(error), param=error.param or None)
+        status = _TOO_LARGE if isinstance(error, BodyTooLong) else 400
+        return GatewayError(status, str(error), param=error.param or None)
     if isinstance(error, ChatIdInvalid):
         return GatewayError(400, str(error), param="X-Smart-Context-Chat")
     return GatewayError(500, str(error))

@@ -1,5 +1,6 @@
 """Passes a provider's answer on to the client, and reads it in passing."""
 
+import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
 
@@ -72,7 +73,7 @@ class Relay:
         try:
             async with aclosing(together(self._answer.chunks())) as chunks:
                 async for chunk in chunks:
-                    text = self._read(chunk)
+                    text = await self._read(chunk)
                     passed = chunk if self._lines is None else self._lines.passed(chunk)
                     await send({"type": "http.response.body", "body": passed, "more_body": True})
                     self._note(text)
@@ -87,13 +88,16 @@ class Relay:
                 await send({"type": "http.response.body", "body": rest, "more_body": True})
         return True
 
-    def _read(self, chunk: bytes) -> str:
-        if self._decode is None:
-            return ""
-        text = self._gatherer.feed(self._decode(chunk))
+    async def _read(self, chunk: bytes) -> str:
+        """Read a chunk, with pauses for others; returns the answer's new text."""
+        texts: list[str] = []
+        for number, piece in enumerate(self._decode(chunk) if self._decode else ()):
+            if number:
+                await asyncio.sleep(0)
+            texts.append(self._gatherer.feed(piece))
         if self.gathered.is_whole:
             self._on_end()
-        return text
+        return "".join(texts)
 
     def _note(self, text: str) -> None:
         if text:
@@ -111,9 +115,10 @@ async def read_all(answer: Answer, most_bytes: int) -> bytes:
     body = bytearray()
     try:
         async for chunk in answer.chunks():
-            body += chunk if decode is None else decode(chunk)
-            if len(body) > most_bytes:
-                return b""
+            for piece in [chunk] if decode is None else decode(chunk):
+                body += piece
+                if len(body) > most_bytes:
+                    return b""
     except GatewayError:
         return b""
     finally:

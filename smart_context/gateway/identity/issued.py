@@ -4,6 +4,7 @@ A client that sends no id sends its history, which has the answers it got. Only 
 kept; where a client has shortened an answer, the chat's own text decides.
 """
 
+import asyncio
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -21,6 +22,8 @@ RETRY_S = 600.0
 
 NEWEST = 32
 """The newest answers of a request nearly always decide; else the others are compared."""
+
+_AT_ONCE = 256
 
 TextOf = Callable[[str, str], Awaitable[str]]
 """The text of a chat's message, with single spaces; empty if it is gone."""
@@ -171,6 +174,8 @@ class Issued:
     async def _best(self, heard: Sequence[tuple[Unit, str]], text_of: TextOf) -> str | None:
         found: dict[str, _Found] = defaultdict(_Found)
         for number, (unit, question) in enumerate(heard):
+            if number % _AT_ONCE == 0:
+                await asyncio.sleep(0)  # other requests
             rows, is_sure = await self._matching(unit, text_of)
             for chat, indexes in rows.items():
                 held = found[chat]

@@ -21,6 +21,15 @@ READ_FIELDS = frozenset(
 )
 """The fields that we decide by or change. Two of one of them could mean two things."""
 
+MAX_ITEMS = 20_000
+MAX_VALUES = 200_000
+"""Most items of a list, and most JSON values of a request: reading them takes a second."""
+
+MAX_ANSWER_VALUES = 500_000
+"""Of an answer, which may hold the probabilities of each of its tokens."""
+
+_MARKS = (b"[", b"{", b",")
+_QUOTES_FOR_A_VALUE = 4
 _SPACE = re.compile(r"[ \t\n\r]*")
 _LONGEST_INTEGER = 18
 
@@ -35,6 +44,10 @@ class BodyRefused(ValueError):
     def __init__(self, message: str, param: str = "") -> None:
         super().__init__(message)
         self.param = param
+
+
+class BodyTooLong(BodyRefused):
+    """A body that holds more than is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +146,16 @@ def read_body(
     Raises:
         BodyRefused: If it is not one JSON object in UTF-8, is nested too deep, or has one of
             `once` twice.
+        BodyTooLong: If its list has too many items, or it has too many values.
     """
     try:
-        return _Reader(raw, raw.decode("utf-8"), list_name, known, once).body()
+        text = raw.decode("utf-8")
+        if has_more_values(raw, MAX_VALUES):
+            raise BodyTooLong(
+                f"The body holds more than {MAX_VALUES:,} JSON values, or is nested too deep."
+                " Send fewer."
+            )
+        return _Reader(raw, text, list_name, known, once).body()
     except UnicodeDecodeError as error:
         raise BodyRefused(f"The body is not UTF-8 at byte {error.start}.") from None
     except RecursionError:
@@ -207,6 +227,12 @@ class _Reader:
             self.reused = len(items)
             position = self._after_item(start + len(known.text))
         while text[position : position + 1] != "]":
+            if len(items) == MAX_ITEMS:
+                raise BodyTooLong(
+                    f"{self.list_name}: more than {MAX_ITEMS:,} items; start a new chat, or send"
+                    " fewer.",
+                    self.list_name,
+                )
             value, end = _scan(text, position)
             items.append(Span(value, position - start, end - start))
             position = self._after_item(end)
@@ -260,6 +286,17 @@ def _fraction(text: str) -> float | str:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise BodyRefused(f"The body is not JSON: {name} is no value.")
+
+
+def has_more_values(written: bytes, most: int) -> bool:
+    """Whether a JSON text holds more than so many values, found out without reading them."""
+    if sum(map(written.count, _MARKS)) <= most:
+        return False
+    bare = written.replace(b"\\\\", b"").replace(b'\\"', b"")
+    if bare.count(b'"') > _QUOTES_FOR_A_VALUE * most:
+        return True
+    outside = b"".join(bare.split(b'"')[::2])
+    return sum(map(outside.count, _MARKS)) > most
 
 
 def read_value(written: str | bytes) -> Any:

@@ -11,6 +11,7 @@ from smart_context.gateway.requests.units import (
     attachment,
     call_part,
     content_parts,
+    name_of,
     unit_of,
 )
 
@@ -32,25 +33,28 @@ def response_units(items: Sequence[Any], *, first: int = 0) -> Iterator[Unit]:
 
     Raises:
         BodyRefused: If one is not an object.
+        BodyTooLong: If one has too many parts.
     """
-    answer: list[Mapping[str, Any]] = []
+    answer = _Answer()
     for index, item in enumerate(items, first):
         if not isinstance(item, Mapping):
             raise BodyRefused(f"input[{index}]: expected an object.", f"input[{index}]")
-        if _is_of_answer(item) and _goes_on(answer, item):
-            answer.append(item)
+        if _is_of_answer(item) and answer.goes_on(item):
+            answer.add(item)
             continue
-        if answer:
-            yield _answer_unit(answer, index - len(answer))
-        answer = [item] if _is_of_answer(item) else []
-        if not answer:
+        if answer.items:
+            yield _answer_unit(answer.items, index - len(answer.items))
+        answer = _Answer()
+        if _is_of_answer(item):
+            answer.add(item)
+        else:
             yield _single(item, index)
-    if answer:
-        yield _answer_unit(answer, first + len(items) - len(answer))
+    if answer.items:
+        yield _answer_unit(answer.items, first + len(items) - len(answer.items))
 
 
 def _kind(item: Mapping[str, Any]) -> str:
-    return str(item.get("type") or ("message" if "role" in item else ""))
+    return name_of(item.get("type")) or ("message" if "role" in item else "")
 
 
 def _is_of_answer(item: Mapping[str, Any]) -> bool:
@@ -61,16 +65,28 @@ def _is_of_answer(item: Mapping[str, Any]) -> bool:
     return kind not in _RESULTS
 
 
-def _goes_on(answer: Sequence[Mapping[str, Any]], item: Mapping[str, Any]) -> bool:
-    """Whether an item belongs to the answer before it."""
-    if not answer:
+class _Answer:
+    """The items of one answer so far."""
+
+    def __init__(self) -> None:
+        self.items: list[Mapping[str, Any]] = []
+        self._kinds: set[str] = set()
+
+    def add(self, item: Mapping[str, Any]) -> None:
+        self.items.append(item)
+        self._kinds.add(_kind(item))
+
+    def goes_on(self, item: Mapping[str, Any]) -> bool:
+        """Whether an item belongs to the answer before it."""
+        if not self.items:
+            return True
+        kind = _kind(item)
+        if kind == "reasoning":
+            return _kind(self.items[-1]) == "reasoning"
+        if kind == "message":
+            is_led_to = "reasoning" in self._kinds or not _CALLS & self._kinds
+            return "message" not in self._kinds and is_led_to
         return True
-    kinds = [_kind(said) for said in answer]
-    if _kind(item) == "reasoning":
-        return kinds[-1] == "reasoning"
-    if _kind(item) == "message":
-        return "message" not in kinds and ("reasoning" in kinds or not _CALLS.intersection(kinds))
-    return True
 
 
 def _answer_unit(answer: Sequence[Mapping[str, Any]], first: int) -> Unit:
@@ -114,7 +130,7 @@ def _single(item: Mapping[str, Any], index: int) -> Unit:
             first=index,
             result_of=str(item.get("call_id") or ""),
         )
-    role = ROLES.get(str(item.get("role")), "user")
+    role = ROLES.get(name_of(item.get("role")), "user")
     content = item.get("content")
     return unit_of(
         role,

@@ -7,7 +7,7 @@ from typing import Any
 
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import STAYS, Message, Part, Role
-from smart_context.gateway.requests.body import BodyRefused
+from smart_context.gateway.requests.body import BodyRefused, BodyTooLong
 
 ROLES: Mapping[str, Role] = {
     "system": "system",
@@ -19,7 +19,11 @@ ROLES: Mapping[str, Role] = {
 }
 """How a client's roles are stored; an unknown one becomes the user's."""
 
+MAX_PARTS = 2_048
+"""Most parts of a message."""
+
 _DIGEST_BYTES = 16
+_LONGEST_NAME = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,11 +109,12 @@ def chat_units(messages: Sequence[Any], *, first: int = 0) -> Iterator[Unit]:
 
     Raises:
         BodyRefused: If one is not an object.
+        BodyTooLong: If one has too many parts.
     """
     for index, message in enumerate(messages, first):
         if not isinstance(message, Mapping):
             raise BodyRefused(f"messages[{index}]: expected an object.", f"messages[{index}]")
-        named = str(message.get("role"))
+        named = name_of(message.get("role"))
         role = ROLES.get(named, "user")
         result_of = message.get("tool_call_id")
         yield unit_of(
@@ -119,6 +124,11 @@ def chat_units(messages: Sequence[Any], *, first: int = 0) -> Iterator[Unit]:
             result_of=result_of if role == "tool" and type(result_of) is str else "",
             stays=named not in ROLES,
         )
+
+
+def name_of(value: object) -> str:
+    """A role or a type; empty for what can be no name that we know, whatever its size."""
+    return value if isinstance(value, str) and len(value) <= _LONGEST_NAME else ""
 
 
 def _chat_content(message: Mapping[str, Any]) -> str | tuple[Part, ...]:
@@ -139,7 +149,10 @@ def content_parts(content: Any) -> Iterator[Part]:
         if content:
             yield {"type": "text", "text": content}
         return
-    for part in content if isinstance(content, list) else ():
+    parts = content if isinstance(content, list) else ()
+    if len(parts) > MAX_PARTS:
+        raise BodyTooLong(f"content: more than {MAX_PARTS:,} parts in a message; send fewer.")
+    for part in parts:
         text = part.get("text") if isinstance(part, Mapping) else part
         if isinstance(text, str):
             yield {"type": "text", "text": text}
@@ -151,7 +164,7 @@ def content_parts(content: Any) -> Iterator[Part]:
 
 def attachment(part: Any) -> Part:
     """The stored form of an image, a file or something unknown: its name and a digest."""
-    kind = str(part.get("type") or "part") if isinstance(part, Mapping) else type(part).__name__
+    kind = name_of(part.get("type")) or "part" if isinstance(part, Mapping) else type(part).__name__
     name = kind.removeprefix("input_").removesuffix("_url").replace("_", " ")
     return {"type": "info", "text": f"[{name}, kept by the client]", "digest": _digest_of(part)}
 

@@ -1,11 +1,12 @@
 import gzip
 import itertools
+import zlib
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.gateway.answers.events import LARGEST_EVENT, EventReader, decoder
+from smart_context.gateway.answers.events import LARGEST_EVENT, MAX_UNPACKED, EventReader, decoder
 
 
 def read(*chunks):
@@ -63,6 +64,23 @@ def test_an_endless_line_is_not_kept():
 def test_compressed_streams_are_read_on_the_side():
     unzip = decoder("gzip")
     packed = gzip.compress(b"data: a\n\n")
-    assert unzip(packed[:5]) + unzip(packed[5:]) == b"data: a\n\n"
+    assert b"".join([*unzip(packed[:5]), *unzip(packed[5:])]) == b"data: a\n\n"
     assert decoder("br") is None
-    assert decoder("identity")(b"x") == b"x"
+    assert [*decoder("identity")(b"x")] == [b"x"]
+
+
+@pytest.mark.parametrize("name", ["gzip", "deflate"])
+def test_a_bomb_is_unpacked_in_small_pieces_and_not_to_its_end(name):
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31 if name == "gzip" else 15)
+    piece = bytes(1 << 20)
+    packed = b"".join(packer.compress(piece) for _ in range((MAX_UNPACKED >> 20) + 8))
+    unpack = decoder(name)
+    sizes = [len(part) for part in unpack(packed + packer.flush())]
+    assert max(sizes) <= 64 << 10
+    assert sum(sizes) == MAX_UNPACKED
+    assert [*unpack(b"more")] == []
+
+
+def test_what_is_damaged_gives_nothing_more():
+    unpack = decoder("gzip")
+    assert [*unpack(b"no gzip"), *unpack(gzip.compress(b"x"))] == []

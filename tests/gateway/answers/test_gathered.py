@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.gateway.answers.gathered import BodyGatherer, StreamGatherer
+from smart_context.gateway.answers.gathered import LARGEST_BODY, BodyGatherer, StreamGatherer
 from smart_context.gateway.answers.shapes import OwnAnswer
 from smart_context.llm.models import Usage
 
@@ -157,3 +157,19 @@ def test_nothing_that_a_provider_says_breaks_its_answer_off(kind, outer, inner):
 def test_a_status_that_is_no_word_is_passed_over():
     _, answer = stream({"object": "response", "status": {"of": "nothing"}}, done=False)
     assert answer.is_whole
+
+
+@pytest.mark.parametrize("inside", [b"[]", b"{}", b'""', b"1"])
+def test_an_answer_of_too_many_values_passes_unread(inside):
+    gatherer = BodyGatherer()
+    said = b'{"role":"assistant","content":"Hi"}'
+    many = b",".join([inside] * 500_001)
+    gatherer.feed(b'{"choices":[{"index":0,"message":' + said + b'}],"x":[' + many + b"]}")
+    assert gatherer.close() == ""
+
+
+def test_a_body_that_is_too_large_passes_unread():
+    gatherer = BodyGatherer()
+    for piece in (b'{"choices":[],"x":"', b"x" * LARGEST_BODY, b"y", b'"}'):
+        gatherer.feed(piece)
+    assert gatherer.close() == ""

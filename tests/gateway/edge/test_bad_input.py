@@ -6,6 +6,7 @@ import http.client
 import json
 import socket
 import threading
+import zlib
 from contextlib import contextmanager
 
 import pytest
@@ -73,6 +74,44 @@ def test_bodies_that_cannot_be_read_are_refused_in_the_apis_words(client, provid
     assert answer.json["error"]["type"] == "invalid_request_error"
     assert "body" in answer.json["error"]["message"] or "field" in answer.json["error"]["message"]
     assert len(provider.chat_requests) == before
+
+
+def many(inside, count):
+    return b'{"model":"m","messages":[' + b",".join([inside] * count) + b"]}"
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        pytest.param(many(b'{"role":"user","content":"x"}', 20_001), "20,000 items", id="messages"),
+        pytest.param(many(b"[]", 200_001), "200,000 JSON values", id="empty lists"),
+        pytest.param(
+            many(b'{"role":"user","content":[' + b",".join([b'"x"'] * 2_049) + b"]}", 1),
+            "2,048 parts",
+            id="parts",
+        ),
+        pytest.param(
+            many(b'{"role":' + b"[" * 900 + b",".join([b"1"] * 200_001) + b"]" * 900 + b"}", 1),
+            "200,000 JSON values",
+            id="a role of many values",
+        ),
+    ],
+)
+def test_bodies_of_too_much_are_413_and_never_reach_the_provider(client, provider, body, words):
+    before = len(provider.chat_requests)
+    answer = client.request("POST", COMPLETIONS, body)
+    assert answer.status == 413
+    assert words in answer.json["error"]["message"]
+    assert len(provider.chat_requests) == before
+
+
+def test_a_bomb_of_a_provider_passes_as_it_is_and_others_are_answered(client, server, provider):
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    packed = b"".join(packer.compress(bytes(1 << 20)) for _ in range(200)) + packer.flush()
+    headers = {"Content-Encoding": "gzip"}
+    provider.reply_with(Reply(body=packed, content_type=STREAM, headers=headers))
+    assert client.chat(user("hi"), stream=True, headers=named("bomb")).raw == packed
+    assert stored(server, "bomb")[-1]["role"] == "assistant"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smart_context import gateway
-from smart_context.gateway.requests.body import READ_FIELDS, BodyRefused, read_body
+from smart_context.gateway.requests.body import (
+    READ_FIELDS,
+    BodyRefused,
+    BodyTooLong,
+    has_more_values,
+    read_body,
+)
 from smart_context.gateway.turns.incoming import LIST_NAMES
 
 GATEWAY = Path(gateway.__file__).parent
@@ -116,3 +122,36 @@ def test_the_fields_that_may_be_there_once_are_those_that_are_read():
 def test_a_number_of_thousands_of_digits_is_read():
     digits = "9" * 100_000
     assert digits in body_of(f'{{"n":{digits},"messages":[]}}').spliced({"messages": "[1]"})
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"[" + b",".join([b"[]"] * 200) + b"]", id="lists"),
+        pytest.param(b"[" + b",".join([b"{}"] * 200) + b"]", id="objects"),
+        pytest.param(b"[" + b",".join([b'"\\""'] * 200) + b"]", id="texts"),
+        pytest.param(b"[" + b",".join([b"1"] * 200) + b"]", id="numbers"),
+        pytest.param(b'"\\\\",' * 200, id="texts that end in a backslash"),
+        pytest.param(b'"",' * 1000, id="empty texts"),
+    ],
+)
+def test_values_are_counted_without_reading_them(body):
+    assert has_more_values(body, 100)
+    assert not has_more_values(body, 10_000)
+
+
+@pytest.mark.parametrize("text", ["[{," * 500, "\\" * 500 + ",[" * 500, '"' * 999 + "," * 999])
+def test_what_is_within_a_text_is_no_value(text):
+    assert not has_more_values(json.dumps([text, text]).encode(), 10)
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        (b'{"messages":[' + b",".join([b"{}"] * 20_001) + b"]}", "messages: more than 20,000"),
+        (b'{"messages":[{"x":[' + b",".join([b"1"] * 200_001) + b"]}]}", "200,000 JSON values"),
+    ],
+)
+def test_a_body_of_too_much_is_refused(raw, words):
+    with pytest.raises(BodyTooLong, match=words):
+        read_body(raw, "messages")

@@ -150,3 +150,26 @@ def test_places_count_from_the_first_item_that_is_given():
     with pytest.raises(BodyRefused, match=r"input\[8\]: expected an object") as refused:
         list(response_units([QUESTION, "hello"], first=7))
     assert refused.value.param == "input[8]"
+
+
+class Counted(dict):
+    """An item that counts how often it is looked at."""
+
+    looks = 0
+
+    def get(self, *given):
+        Counted.looks += 1
+        return super().get(*given)
+
+
+@pytest.mark.parametrize(
+    "kind", ["reasoning", "function_call", "function_call_output", "message", "x" * 100_000]
+)
+def test_work_grows_with_the_number_of_items_and_no_faster(kind):
+    looks = []
+    for count in (500, 1000):
+        Counted.looks = 0
+        items = [Counted(type=kind, role="assistant", content="x", call_id="c")] * count
+        list(response_units(items))
+        looks.append(Counted.looks)
+    assert looks[1] <= 2.2 * looks[0]
