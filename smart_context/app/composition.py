@@ -29,7 +29,7 @@ from smart_context.host.host import Host, HostOptions
 from smart_context.host.models import Models
 from smart_context.host.plugins.loader import declared_settings
 from smart_context.llm.models import ChatModel, Embedder
-from smart_context.llm.offline.embedded import EmbeddedEmbedder
+from smart_context.llm.offline.every_language import EveryLanguageEmbedder
 from smart_context.llm.offline.responder import PassageResponder
 from smart_context.llm.openai.models import OpenAIChatModel, OpenAIEmbedder
 from smart_context.vault.followed import FollowedVault
@@ -202,6 +202,6 @@ def _chat_model(endpoint: EndpointSettings, closing: AsyncExitStack) -> ChatMode
 
 
 def _embedder(endpoint: EndpointSettings | None, closing: AsyncExitStack) -> Embedder:
-    embedder = EmbeddedEmbedder() if endpoint is None else OpenAIEmbedder(endpoint)
+    embedder = EveryLanguageEmbedder() if endpoint is None else OpenAIEmbedder(endpoint)
     closing.push_async_callback(embedder.aclose)
     return embedder

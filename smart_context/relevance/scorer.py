@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from smart_context.base.text.languages import main_language
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.llm.models import Matrix
 from smart_context.relevance.evidence.background import Background, BackgroundMaker, author_of
@@ -122,7 +123,9 @@ class RelevanceScorer:
             ModelFailed: If the embedder fails.
         """
         labels = tuple(topic.label for topic in topics)
-        label_vectors = await self._cache.queries(labels)  # first: they tell the model's dimension
+        language = main_language([message.text for message in messages])
+        # first: they tell the model's dimension
+        label_vectors = await self._cache.queries(labels, language=language)
         vectors = await self._cache.vectors(
             chat_id, messages, more_follow=more_follow, on_progress=on_progress
         )

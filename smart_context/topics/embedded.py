@@ -1,26 +1,27 @@
 """Finds topics without a language model: embedding clusters, named by phrases of the chat."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from smart_context.base.errors import ModelFailed
+from smart_context.base.text.languages import language_of
 from smart_context.base.text.references import refers_back
-from smart_context.base.text.words import UNSPACED_RUN, spelled_words
+from smart_context.base.text.words import spelled_words
 from smart_context.chat.messages import Message, MessageId
 from smart_context.llm.models import Embedder, Matrix
+from smart_context.llm.multilingual.languages import KNOWN, MULTILINGUAL
 from smart_context.topics.clusters.grouping import Subject, ordinary_direction, subjects_of
 from smart_context.topics.clusters.word_vectors import word_vectors
 from smart_context.topics.extraction import ExtractionFailed, with_keywords
 from smart_context.topics.naming.acceptance import is_courtesy
 from smart_context.topics.naming.naming import Talk, labels_of
-from smart_context.topics.naming.words.languages import grammar_of
 from smart_context.topics.standing.personal import standing_facts
 from smart_context.topics.standing.standing import standing_instructions
 from smart_context.topics.values import MOST_READ, MOST_TOPICS, Extraction, Topic
 
 _SMALLEST_SHARE, _SMALLEST = 0.03, 3
-_UNSPACED_SHARE = 0.3
 _READ_FOR_LANGUAGE, _MOST_READ = 300, 200
 _SPEAKERS = frozenset({"user", "assistant"})
 
@@ -133,7 +134,7 @@ def _subjects(
         most=MOST_TOPICS,
         refers_back=[refers_back(text) for text in texts],
         ordinary=ordinary_direction(model),
-        is_read=_is_read(texts),
+        is_read=_is_read(texts, model),
     )
     smallest = max(1, min(round(len(texts) * _SMALLEST_SHARE), _SMALLEST))
     large = [subject for subject in subjects if len(subject.places) >= smallest]
@@ -159,13 +160,13 @@ def _without_crumbs(subject: Subject) -> Subject:
     return Subject(places=subject.places, parts=parts if len(parts) > 1 else ())
 
 
-def _is_read(texts: Sequence[str]) -> bool:
-    """True if the embedded model knows the language of the texts: English."""
-    unspaced = sum(len(run) for text in texts for run in UNSPACED_RUN.findall(text))
-    if unspaced >= _UNSPACED_SHARE * sum(map(len, texts)):
-        return False
-    beginnings = " ".join(text[:_READ_FOR_LANGUAGE] for text in texts[:_MOST_READ])
-    return grammar_of(beginnings.lower().replace("'", "' ").split()).code == "en"
+def _is_read(texts: Sequence[str], model: str) -> bool:
+    """True if the embedding model knows the language of most of the texts."""
+    known = Counter(language_of(text[:_READ_FOR_LANGUAGE]) for text in texts[:_MOST_READ])
+    unknown = sum(known.values()) - known[""]
+    for code in KNOWN if MULTILINGUAL in model else ("en",):
+        unknown -= known[code]
+    return 2 * unknown <= sum(known.values()) - known[""]
 
 
 def _speakers(spoken: Sequence[Message]) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Stop words of seven languages and of Chinese and Japanese."""
+"""Stop words of fifteen languages and of Chinese and Japanese."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,7 +8,10 @@ from smart_context.base.text.word_lists import word_lists
 STOP_WORDS_OF: Mapping[str, frozenset[str]] = word_lists(Path(__file__).with_name("stop_words.txt"))
 """The stop words of each language by its ISO 639-1 code."""
 
-STOP_WORDS: frozenset[str] = frozenset().union(*STOP_WORDS_OF.values())
+_ENGLISH_TOO = frozenset(["var", "bile", "ten", "pod", "sam", "ale", "hem", "sen", "mam"])
+"""Stop words of Polish and Turkish that are content words of English."""
+
+STOP_WORDS: frozenset[str] = frozenset().union(*STOP_WORDS_OF.values()) - _ENGLISH_TOO
 
 PARTICLES: frozenset[str] = frozenset("的了吗嗎呢吧啊呀哦们們这這那哪么麼はがをにへ")
 """Characters that serve grammar only: a pair that holds one of them is no content word."""

@@ -15,7 +15,18 @@ _UNSPACED = (
 UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 """Characters of scripts that put no spaces between words."""
 
-_TOKEN = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*(?:\+\+|#(?!\w))?(?:_+[^\W_]+)*")
+MARKS = (
+    "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f"
+    "\u0670\u0900-\u0903\u093a-\u093c\u093e-\u094f\u0951-\u0957\u0962\u0963\u0981-\u0983"
+    "\u09bc\u09be-\u09cd\u0a01-\u0a03\u0a3c-\u0a51\u0a81-\u0a83\u0abc-\u0acd\u0b82"
+    "\u0bbe-\u0bcd\u0c00-\u0c04\u0c3e-\u0c56\u0cbc-\u0cd6\u0d3b-\u0d4d\u200c\u200d"
+)
+"""Marks inside words: vowel signs, accents, joiners."""
+
+_LETTERS = f"(?:[^\\W_]|[{MARKS}])+"
+_TOKEN = re.compile(
+    rf"[^\W_]{_LETTERS[:-1]}*(?:['\u2019]{_LETTERS})*(?:\+\+|#(?!\w))?(?:_+{_LETTERS})*"
+)
 _CAMEL = re.compile(r"[a-z0-9](?=[A-Z])|[A-Z](?=[A-Z][a-z])")
 _VOWEL = re.compile("[aeiouyäöüáéíóúàèìòùâêîôûåæø]")
 _CLITIC = re.compile("^(?:[ldjmnstc]|qu|un|all|dell|nell|sull)['\u2019](?=..)")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from smart_context.base.errors import SmartContextError
+from smart_context.base.text.languages import main_language
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId, Message, messages_of
 from smart_context.chat.store import ChatStore
@@ -52,7 +53,8 @@ class ChatEmbedder:
         """Shape (len(texts), d), unit rows; see `Embedder`."""
         said = {message.text for message in self._messages}
         others = [text for text in texts if text not in said]
-        rows = iter(await self._cache.queries(others)) if others else iter(())
+        language = main_language([message.text for message in self._messages])
+        rows = iter(await self._cache.queries(others, language=language)) if others else iter(())
         vectors = await self._cache.vectors(self._chat_id, self._messages)
         known = {message.text: row for message, row in zip(self._messages, vectors, strict=True)}
         found = [known[text] if text in known else next(rows) for text in texts]

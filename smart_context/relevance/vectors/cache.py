@@ -17,8 +17,10 @@ import numpy as np
 
 from smart_context.base.disk.places import Place
 from smart_context.base.errors import ModelFailed, StoreFailed
+from smart_context.base.text.languages import with_language
 from smart_context.chat.messages import ChatId, Message
 from smart_context.llm.models import Embedder, Matrix
+from smart_context.llm.multilingual.languages import MULTILINGUAL
 from smart_context.relevance.vectors.cosines import unit
 from smart_context.relevance.vectors.sidecar import Sidecar, nothing_stored
 from smart_context.relevance.vectors.warm import WarmChat
@@ -110,12 +112,19 @@ class EmbeddingCache:
             await self._place(entry.chat, asked, more_follow, on_progress)
             return entry.chat.matrix()
 
-    async def queries(self, texts: Sequence[str]) -> Matrix:
+    async def queries(self, texts: Sequence[str], *, language: str = "") -> Matrix:
         """Shape (len(texts), d): unit rows of labels and other queries; cached in memory only.
+
+        Args:
+            texts: The queries.
+            language: The main language of the chat, in which a short label is understood if the
+                model tells languages apart.
 
         Raises:
             ModelFailed: If the embedder fails.
         """
+        if language not in {"", "en"} and self.model.startswith(MULTILINGUAL):
+            texts = [with_language(text, language) if text.strip() else text for text in texts]
         async with self._query_lock:
             wanted = [text for text in dict.fromkeys(texts) if text.strip()]
             for _ in range(2):  # again if the model's dimension changed under its name

