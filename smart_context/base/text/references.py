@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 -- words of many scripts; those of one language are easier to check on one line
 """Recognises messages that refer to an earlier one: "and the second one?"."""
 
 import re
@@ -8,16 +9,19 @@ _OPENING = re.compile(
     r"\W*(?:(?:and|or|but|what about|how about|why(?: not)?\W*$|how so|like what|which (?:one|of)"
     r"|such as|for example|tell me more|more|others?|anything else|what else|und|oder|aber"
     r"|was ist mit|wie wäre|welche[rs]? davon|warum\W*$|et|ou|mais|pourquoi\W*$|qu'en est-il"
-    r"|y|pero|qué tal|por qué\W*$)(?!\w)"
-    r"|那么?|还有|還有|为什么\W*$|其他|それ|その|では|그럼|그리고)",
+    r"|y|pero|qué tal|por qué\W*$|ma|perché\W*$|mas|por quê\W*$|maar|waarom\W*$|ale|a co z"
+    r"|dlaczego\W*$|и|а|но|почему\W*$|ve|peki|neden\W*$|و|لماذا\W*$|ו|אבל|למה\W*$|और|लेकिन)(?!\w)"
+    r"|那么?|还有|還有|为什么\W*$|其他|それ|その|では|그럼|그리고|그러면|でも|じゃあ|なぜ)",
     re.IGNORECASE,
 )
 _POINTING = re.compile(
     r"\b(?:it|its|they|them|their|theirs|this|that|those|these|he|she|him|her|his|hers|one|ones"
     r"|the (?:first|second|third|last|latter|former|other|others|same|next|previous|two|both)"
-    r"|es|ihn|ihm|ihnen|sein[es]?|diese[rsnm]?|jene[rsnm]?|dessen|deren|davon|dafür|damit|dazu"
+    r"|das|dies|es|ihn|ihm|ihnen|sein[es]?|diese[rsnm]?|jene[rsnm]?|dessen|deren|davon|dafür|damit|dazu"
     r"|da(?:ran|rauf|rüber|gegen)|ça|cela|celui|celle|ceux|celles|ils|elles|leur|ello|ellos|ellas"
-    r"|eso|esto|esos|estos|aquello)\b"
+    r"|eso|esto|esos|estos|aquello|quello|questo|lo stesso|isso|isto|aquilo|daarvan|daarmee|ervan"
+    r"|hiervan|tego|tym|temu|tego samego|это|этого|этому|этим|этом|его|её|их|bunu|bunun|bunlar|onu"
+    r"|onun|ذلك|هذا|هذه|منه|منها|זה|זאת|אותו|אותה|यह|इसे|इसका|इसकी|उसका|इसमें)\b"
     r"|它|他们|她们|它们|這個|这个|那个|那個|这些|那些|これ|それ|あれ|그것|이것|저것",
     re.IGNORECASE,
 )

@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001, E501 -- words of many scripts; those of one language are easier to check on one line
 """Phrases of standing instructions, by language.
 
 Regular expressions for a lower-cased message; a space matches any white space.
@@ -165,8 +166,50 @@ OTHERS = (
     r"\bseja (?:breve|conciso|concisa)\b",
     r"\b(?:vanaf nu|voortaan)\b",
     r"\bantwoord (?:altijd|alleen|in het|kort)\b",
-    r"\b(?:отныне|впредь|с этого момента)\b",  # noqa: RUF001 -- Russian
+    r"\b(?:parli|scrivi|scriva) (?:sempre|solo|in (?:italiano|inglese))\b",
+    r"\brispond(?:i|imi|a|ere) (?:per favore )?(?:sempre|solo|in|brevemente)\b",
+    r"\b(?:responde|responda|responder|escreve|escreva)(?:-me)? (?:sempre|só|apenas|em português)\b",
+    r"\b(?:antwoord|schrijf|reageer) (?:mij |me )?(?:alsjeblieft |a\.u\.b\. )?(?:voortaan|altijd|alleen|steeds|in het)\b",
+    r"\b(?:repond|réponds|répondez)(?:-moi)?,? (?:s'il (?:te|vous) plaît,? )?(?:toujours|en français)\b",
+    r"\b(?:od teraz|odtąd|na przyszłość|w tej rozmowie)\b",
+    (
+        r"\b(?:odpowiadaj|odpisuj|pisz|mów|odpowiadajcie|proszę odpowiadać)(?: mi)? "
+        r"(?:proszę )?(?:zawsze|tylko|wyłącznie|po \w+|krótko|zwięźle|na przyszłość)\b"
+    ),
+    r"\b(?:zawsze|nigdy nie) (?:odpowiadaj|pisz|używaj|podawaj|dodawaj)\b",
+    r"\bbundan (?:sonra|böyle)\b",
+    (
+        r"\b(?:her zaman|daima|hep|sadece|yalnızca) (?:türkçe |ingilizce |kısa |bana )*"
+        r"(?:cevap|yanıt|yaz|konuş|kullan)"
+    ),
+    r"\b(?:türkçe|ingilizce) (?:olarak )?(?:cevap ver|yanıt ver|yaz|yanıtla|cevapla)",
+    r"\b(?:cevapları|yanıtları|cevaplarını|yanıtlarını) (?:hep |her zaman )?(?:kısa|türkçe)",
+    r"\b(?:отныне|впредь|с этого момента|с этой минуты)\b",
+    (
+        r"\b(?:всегда|только) (?:отвечай|отвечайте|пиши|пишите|используй|используйте|указывай"
+        r"|указывайте|давай ответы)\b"
+    ),
+    r"\bобращайся ко мне\b|\b(?:никогда не) (?:используй|пиши|предлагай)(?:те)?\b",
     r"\b(?:отвечай|отвечайте|пиши|пишите) (?:мне )?(?:всегда|только|кратко|на \w+ языке|по-)",
+    r"\b(?:من الآن فصاعدا|من الان فصاعدا|في هذه المحادثة|طوال المحادثة)",
+    (
+        r"\b(?:أجب|اجب|أجبني|اجبني|جاوب|جاوبني|رد|اكتب|أكتب|تحدث|تكلم)(?: (?:علي|لي|معي))? "
+        r"(?:(?:من فضلك|رجاء) )?(?:دائما|دائمًا|فقط|باختصار|باللغة|بالعربية|بالعربي|بإيجاز)"
+    ),
+    r"\b(?:دائما|دائمًا) (?:أجب|اجب|اكتب|استخدم|جاوب)|\bلا تستخدم (?:أبدا|أبدًا|ابدا)",
+    r"\b(?:أريد|اريد|أفضل) (?:إجابات|اجابات|ردود)",
+    r"\b(?:מעכשיו|מכאן והלאה|מהיום|בשיחה הזאת|לאורך השיחה)\b",
+    (
+        r"\b(?:תענה|תעני|ענה|עני|השב|השיבי|תכתוב|כתוב|תכתבי)(?: לי)?(?: בבקשה,?)? "
+        r"(?:תמיד|רק|בקצרה|בעברית)"
+    ),
+    r"\b(?:תמיד|אף פעם אל) (?:תענה|תעני|ענה|תכתוב|כתוב|תשתמש)",
+    r"(?:अब से|आगे से|इस बातचीत में|पूरी बातचीत)",
+    (
+        r"(?:हमेशा|सदा|केवल|सिर्फ|सिर्फ़) (?:मुझे |संक्षेप में )?(?:हिंदी|हिन्दी|अंग्रेज़ी|संक्षेप|छोटे)?"
+        r"(?: में)? ?(?:ही )?(?:जवाब|उत्तर|लिख)"
+    ),
+    r"(?:हिंदी|हिन्दी) में (?:ही )?(?:जवाब|उत्तर|लिख|बात)|(?:जवाब|उत्तर) (?:हमेशा|संक्षेप|छोटे)",
 )
 EAST_ASIAN = (
     "从现在起|从现在开始|從現在起|從現在開始|今后都|以后都|以後都",
@@ -181,6 +224,9 @@ EAST_ASIAN = (
     "我(?:对|對).{1,8}过敏|我是素食",
     "今後は|これからは|この会話では|(?:常に|必ず|いつも).{0,12}(?:答えて|回答|書いて)",
     "日本語で(?:答えて|回答|お願い)|簡潔に(?:答えて|お願い)",
+    "(?:用|以)(?:中文|英文|汉语|漢語)(?:跟我|和我)?(?:说|說|聊|写|寫)|(?:只|都)用(?:中文|英文)",
+    "(?:返事|回答|返答)は(?:いつも|常に|必ず|短く|日本語)|(?:短く|簡潔に|敬語で)(?:答えて|回答)",
+    "(?:짧게|간단히|존댓말로|반말로) (?:답|대답|말해)|이 대화에서는|답변은 (?:항상|짧게|한국어)",
     "앞으로|(?:항상|언제나).{0,12}(?:답|대답)|한국어로 (?:답|대답)",
 )
 

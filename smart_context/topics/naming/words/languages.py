@@ -51,7 +51,7 @@ def _grammar(code: str, table: Mapping[str, str | bool]) -> Grammar:
     }
     fields["before_verbs"] |= fields["auxiliaries"]
     functions = STOP_WORDS_OF[code].union(*(words[name] for name in _SETS))
-    weak_words = weak_words_of()[code] - functions
+    weak_words = weak_words_of().get(code, frozenset()) - functions
     return Grammar(code=code, stop_words=functions | weak_words, weak_words=weak_words, **fields)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from smart_context.base.text.words import UNSPACED_RUN
+from smart_context.base.text.words import MARKS, UNSPACED_RUN
 from smart_context.topics.naming.words.grammar import Grammar
 
 NUMBER = "0"
@@ -14,7 +14,7 @@ NUMBER = "0"
 _SHORTEST_WORD = 2
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+|www\.\S+", re.DOTALL)
 _TOKEN = re.compile(
-    r"(?P<word>[^\W_](?:[\w'-]|[.#](?=\w))*(?:\+\+|#)?)|(?P<comma>[,;/&+])|(?P<break>[^\w\s]|\n)"
+    rf"(?P<word>[^\W_](?:[\w'{MARKS}-]|[.#](?=\w))*(?:\+\+|#)?)|(?P<comma>[,;/&+])|(?P<break>[^\w\s]|\n)"
 )
 _UNPARTED = re.compile(r"(?<=[a-z][.!?])(?=[A-Z][a-z])")
 """Between two sentences without a space: `booked.Your`."""
