@@ -1,4 +1,3 @@
-# ruff: noqa: RUF001 -- words of many scripts
 """Standing instructions in many languages, and messages that only look like one."""
 
 import json

@@ -82,7 +82,8 @@ def test_units_are_what_mostly_stands_after_a_number():
         ("posso congelare la pasta con le uova", "it"),
         ("quando você vai para a praia com os amigos", "pt"),
         ("hoe lang moet het deeg in de koelkast", "nl"),
-        ("jak długo trwa podróż do krakowa", ""),
+        ("jak długo trwa podróż do krakowa", "pl"),
+        ("kuinka kauan matka rovaniemelle kestää", ""),
         ("", ""),
     ],
 )
@@ -94,11 +95,15 @@ def test_in_a_language_that_is_not_known_every_word_may_be_a_noun():
     assert NounEvidence().share("podróż", unknown_grammar()) > 0.4
 
 
+WITHOUT_SOME = {"hi", "pl", "ru", "tr"}
+"""Languages that have no articles, or no words for what prepositions say."""
+
+
 @pytest.mark.parametrize("code", sorted(grammars()))
 def test_what_serves_grammar_is_no_part_of_a_name(code):
     grammar = grammars()[code]
     for words in (grammar.articles, grammar.prepositions, grammar.before_verbs):
-        assert words
+        assert words or code in WITHOUT_SOME
         assert words <= grammar.stop_words
 
 
