@@ -73,7 +73,10 @@ class Hooks:
 
     async def offer_files(self, turn: Turn) -> None:
         """Let the model ask for files of the vault."""
-        if turn.client is None and (tools := self.offer.tools()):
+        if turn.client is not None:
+            return
+        state = (await self.sidecars.of(turn.chat_id)).state
+        if tools := self.offer.tools(state):
             turn.tools.extend(tools)
             turn.request = replace(turn.request, as_text=self.offer.is_fenced)
 

@@ -165,6 +165,30 @@ def test_the_bar_follows_what_is_typed_and_shows_the_exact_text(new_page, server
     assert {**others, "messages": sent["messages"], "tools": tools} == sent
 
 
+def test_the_tools_have_a_line_with_a_switch(new_page, server, endpoint):
+    page = open_chat(new_page, server)
+    box = page.get_by_role("checkbox", name="Let the model read files of the vault")
+    expect(box).to_be_checked()
+    before = total(page)
+    box.focus()
+    page.keyboard.press("Space")
+    expect(page.locator(".sends-parts [data-part=tools]")).to_have_text(re.compile(r"Tools\s*0"))
+    expect(box).not_to_be_checked()
+    expect(box).to_be_focused()
+    assert total(page) < before - 300
+    page.get_by_role("button", name="Show the exact text").click()
+    dialog = page.get_by_role("dialog", name="The exact text")
+    expect(dialog.locator("[data-field=others]")).to_be_visible()
+    expect(dialog.locator("[data-field=tools]")).to_have_count(0)
+    dialog.get_by_role("button", name="Close").click()
+    page.get_by_role("textbox", name="Message").fill("And kittens?")
+    page.get_by_role("textbox", name="Message").press("Enter")
+    expect(page.locator(".message").last).to_contain_text("You said")
+    assert (
+        "tools" not in [r.body for r in endpoint.chat_requests if r.body["model"] == "gpt-4o"][-1]
+    )
+
+
 def test_an_exact_text_that_is_too_long_to_show_says_so(new_page, server):
     write_chat(server.vault, "long", about("The beginning.", "x" * 200_000))
     page = open_chat(new_page, server, "long")

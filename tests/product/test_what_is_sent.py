@@ -215,8 +215,28 @@ def test_more_tools_calls_than_are_answered(page, endpoint):
     assert ["tools" in body for body in bodies] == [True] * 5 + [False]
 
 
+def test_tools_that_are_switched_off_in_a_chat(page, server):
+    page.call("smart_context.set_file_tools", on=False)
+    shown = page.call("smart_context.preview", message="Hi")
+    assert (shown["file_tools"], shown["parts"]["tools"]) == (False, 0)
+    (body,) = page.send()
+    assert "tools" not in body
+    turn = page.call("smart_context.receipt")["turn"]
+    write_chat(server.vault, "other", MESSAGES)
+    other = page.client.call("smart_context.preview", chat_id="other", message="Hi")
+    assert (other["file_tools"], "tools" in other["body"]) == (True, True)
+
+    page.call("smart_context.set_file_tools", on=True)
+    (body,) = page.send()
+    assert "tools" in body
+    replayed = page.call("smart_context.replay", turn=turn)
+    assert "tools" not in replayed["body"]
+    assert replayed["diff"]["same_request"]
+
+
 @pytest.mark.parametrize("vault_settings", [{"file_tools": '"off"'}])
 def test_no_tools_at_all(page):
+    assert page.call("smart_context.preview", message="Hi")["file_tools"] is None
     (body,) = page.send()
     assert "tools" not in body
 

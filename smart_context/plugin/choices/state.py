@@ -32,6 +32,7 @@ class FilterState:
         edits: The user's edits of the topics.
         role: The role that shapes the chat's turns; empty if none does.
         role_targets: Files and folders of the vault that its turns are about.
+        file_tools: The model may read files of the vault, where the settings allow it.
     """
 
     active_topics: tuple[str, ...] = ()
@@ -43,6 +44,7 @@ class FilterState:
     edits: TopicEdits = field(default_factory=TopicEdits)
     role: str = ""
     role_targets: tuple[str, ...] = ()
+    file_tools: bool = True
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> "FilterState":
@@ -59,6 +61,7 @@ class FilterState:
             edits=TopicEdits.from_dict(document.get("edits")),
             role=_text(document.get("role")),
             role_targets=_strings(document.get("role_targets"))[:MAX_TARGETS],
+            file_tools=document.get("file_tools") is not False,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -79,6 +82,8 @@ class FilterState:
             written["role"] = self.role
         if self.role_targets:
             written["role_targets"] = list(self.role_targets)
+        if not self.file_tools:
+            written["file_tools"] = False
         return written
 
     def select(self, labels: Iterable[str]) -> "FilterState":
@@ -159,6 +164,10 @@ class FilterState:
             raise ValueError(f"targets: expected at most {MAX_TARGETS}, found {len(unique)}")
         return replace(self, role=name, role_targets=unique if name else ())
 
+    def offer_files(self, *, on: bool) -> "FilterState":
+        """Let the model read files of the vault, or don't."""
+        return replace(self, file_tools=on)
+
 
 def merged(base: FilterState, theirs: FilterState, ours: FilterState) -> FilterState:
     """A state with the changes of both sides, part by part; ours where both changed a part.
@@ -192,6 +201,7 @@ _PARTS = (
     ("threshold",),
     ("edits",),
     ("role", "role_targets"),
+    ("file_tools",),
 )
 """Fields that change together; pins and contexts are merged one by one."""
 

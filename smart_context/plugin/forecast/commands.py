@@ -85,10 +85,10 @@ class PreviewCommands:
         attached = attached_to(draft, message)
         briefing = await self._briefing(checked, draft.text, role, brief=brief)
         request = _request(forecast, briefing, draft, attached)
-        added = added_texts(self.planner.with_tools(request))
+        added = added_texts(self.planner.with_tools(request, forecast.view.sidecar.state))
         planned = None
         if not brief or self._is_near_the_window(forecast, briefing, attached, added):
-            planned = await self.planner.plan(request, streamed=stream)
+            planned = await self.planner.plan(request, forecast.view.sidecar.state, streamed=stream)
             forecast = forecast.without(planned.left_out, self.model.count_tokens)
             briefing = briefing.without_contexts() if planned.lacks_contexts else briefing
             added = planned.added
@@ -129,10 +129,10 @@ class PreviewCommands:
         forecast = await self.forecasts.forecast(chat_id)
         briefing = await self.forecasts.briefing(chat_id, draft.text)
         request = _request(forecast, briefing, draft, attached)
-        added = added_texts(self.planner.with_tools(request))
+        added = added_texts(self.planner.with_tools(request, forecast.view.sidecar.state))
         if not self._is_near_the_window(forecast, briefing, attached, added):
             return forecast
-        planned = await self.planner.plan(request)
+        planned = await self.planner.plan(request, forecast.view.sidecar.state)
         return forecast.without(planned.left_out, self.model.count_tokens)
 
     async def _briefing(
@@ -174,6 +174,11 @@ class PreviewCommands:
             "status": status_line(forecast.view, decision),
             "problem": "\n".join(filter(None, (decision.problem, briefing.problems))),
             "role": briefing.role.name,
+            "file_tools": (
+                forecast.view.sidecar.state.file_tools
+                if self.planner.may_offer_files(forecast.view)
+                else None
+            ),
             "unseen": [place.to_dict() for place in hidden],
         }
 

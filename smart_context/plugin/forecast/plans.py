@@ -10,7 +10,9 @@ from smart_context.host.plugins.api import PluginContext
 from smart_context.host.request.request import Request
 from smart_context.host.request.sent import NOTHING_ADDED, AddedTexts, added_texts, request_body
 from smart_context.llm.models import PromptMessage
+from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.notes.file_offer import FileOffer
+from smart_context.plugin.selection.selector import ChatView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,19 +51,36 @@ class RequestPlanner:
     context: PluginContext
     offer: FileOffer
 
-    def with_tools(self, request: Request) -> Request:
-        """The request with the tools that a turn would offer; a client's has its own."""
+    def may_offer_files(self, view: ChatView) -> bool:
+        """True if the chat's own choice decides about the file tools."""
+        return self.offer.is_open and not view.is_of_client
+
+    def with_tools(self, request: Request, state: FilterState) -> Request:
+        """The request with the tools that a turn would offer; a client's has its own.
+
+        Args:
+            request: Without tools.
+            state: The user's choices for the chat.
+        """
         if request.is_of_client:
             return request
         as_text = self.offer.is_fenced or not self.context.requests.takes_tools
-        return replace(request, tools=tuple(self.offer.tools()), as_text=as_text)
+        return replace(request, tools=tuple(self.offer.tools(state)), as_text=as_text)
 
-    async def plan(self, request: Request, *, streamed: bool = True) -> PlannedRequest:
-        """The request that a turn would send; `request` has no tools and images yet."""
+    async def plan(
+        self, request: Request, state: FilterState, *, streamed: bool = True
+    ) -> PlannedRequest:
+        """The request that a turn would send.
+
+        Args:
+            request: Without tools and images.
+            state: The user's choices for the chat.
+            streamed: The answer would come piece by piece.
+        """
         if request.is_of_client:  # we add no tools, no limit and no images
             messages = await asyncio.to_thread(request.messages)
             return PlannedRequest(body=request_body({}, messages))
-        whole, problem = self.with_tools(request), ""
+        whole, problem = self.with_tools(request, state), ""
         try:
             made = await self.context.requests.completed(whole)
         except RequestTooLong as error:

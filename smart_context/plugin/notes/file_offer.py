@@ -6,6 +6,7 @@ from typing import Literal
 
 from smart_context.host.models import Models
 from smart_context.host.request.tools import Tool
+from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.notes.file_tools import FileTools
 
 
@@ -23,15 +24,16 @@ class FileOffer:
     mode: Literal["auto", "fenced", "off"]
     models: Callable[[], Models]
 
-    def tools(self) -> Sequence[Tool]:
-        """The tools for one turn, which share its limits; none when files are not offered."""
-        return self.files.for_turn() if self._is_on else ()
+    def tools(self, state: FilterState) -> Sequence[Tool]:
+        """The tools for one turn of a chat, which share its limits; none if files are off."""
+        return self.files.for_turn() if self.is_open and state.file_tools else ()
 
     @property
     def is_fenced(self) -> bool:
         """True if the settings want calls and results as plain text."""
-        return self._is_on and self.mode == "fenced"
+        return self.is_open and self.mode == "fenced"
 
     @property
-    def _is_on(self) -> bool:
+    def is_open(self) -> bool:
+        """True if settings and model allow tools; each chat can be without them."""
         return self.mode != "off" and not self.models().chat_is_embedded

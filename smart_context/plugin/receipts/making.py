@@ -69,6 +69,7 @@ def settings_document(state: FilterState, settings: FilterSettings) -> dict[str,
         "contexts": list(state.contexts),
         "role": state.role,
         "role_targets": list(state.role_targets),
+        "file_tools": state.file_tools,
     }
 
 

@@ -94,6 +94,7 @@ class Replays:
                 optional_prompt=briefing.contexts.prompt.text,
                 attached_text=attached,
             ),
+            view.sidecar.state,
             streamed="stream" in receipt.parameters or not receipt.parameters,
         )
         pending = PendingReceipt(

@@ -30,6 +30,7 @@ class FilterCommands:
             "pin": self.pin,
             "hide": self.hide,
             "release": self.release,
+            "set_file_tools": self.set_file_tools,
         }
 
     async def set_filter(self, chat_id: str, topics: list[str]) -> FilterResult:
@@ -60,6 +61,12 @@ class FilterCommands:
         """Let the filter decide about messages again."""
         ids = _ids(message_ids)
         return await self.chat_filter.change(check_chat_id(chat_id), lambda s: s.release(ids))
+
+    async def set_file_tools(self, chat_id: str, on: bool) -> Mapping[str, Any]:
+        """Let the model read files of the vault in a chat, or don't."""
+        checked = check_chat_id(chat_id)
+        shown = await self.chat_filter.change(checked, lambda s: s.offer_files(on=on))
+        return {"file_tools": on, **shown}
 
 
 def _ids(message_ids: Iterable[str]) -> list[MessageId]:

@@ -4,10 +4,13 @@
 import { ExactText } from "./exact-text.js";
 import { newest } from "../../lib/newest.js";
 import { hueOf } from "../../cloud/hues.js";
+import { reasonOf } from "../../lib/text.js";
+import { toast } from "../../lib/toasts.js";
 import { counted, partsOf, totalInWords, windowInWords, withTopics } from "./parts.js";
 
 const TYPING_MS = 120;
 const SHOWN_PLACES = 3;
+const FILES = "Let the model read files of the vault";
 
 export class SendBar {
   #root;
@@ -18,6 +21,7 @@ export class SendBar {
   #wish;
   /** @type {ReadonlyMap<string, string>} */
   #topicIds = new Map();
+  #files = document.createElement("input");
 
   /**
    * @param {HTMLElement} root  The `.sends` section.
@@ -37,6 +41,9 @@ export class SendBar {
 
   start() {
     const refresh = () => this.refresh();
+    this.#files.type = "checkbox";
+    this.#files.setAttribute("aria-label", FILES);
+    this.#files.addEventListener("change", () => this.#storeFiles());
     this.#box?.addEventListener("input", refresh);
     document.addEventListener("attachments-changed", refresh);
     document.addEventListener("panel-changed", (event) => {
@@ -64,7 +71,7 @@ export class SendBar {
   }
 
   /** @param {any} news */
-  #show({ tokens, unfiltered, by_topic: byTopic, parts: byPart, part_names: names, window: room, unseen }) {
+  #show({ tokens, unfiltered, by_topic: byTopic, parts: byPart, part_names: names, window: room, unseen, file_tools: files }) {
     const parts = partsOf(byPart, names, unfiltered);
     const pieces = withTopics(parts, byTopic);
     const total = totalInWords(tokens, unfiltered);
@@ -75,8 +82,38 @@ export class SendBar {
     const bar = this.#find(".sends-bar");
     bar.setAttribute("aria-label", [total, ...pieces.map(({ name, tokens: count }) => `${name} ${counted(count)}`)].join(", "));
     bar.replaceChildren(...pieces.map((piece) => this.#segment(piece)));
-    this.#find(".sends-parts").replaceChildren(...parts.map(row));
+    this.#showParts(parts, files);
     this.#showUnseen(unseen);
+  }
+
+  /**
+   * @param {readonly import("./parts.js").Part[]} parts
+   * @param {boolean | null} files  The model may read files; `null` if there is no choice.
+   */
+  #showParts(parts, files) {
+    const hadFocus = document.activeElement === this.#files;
+    const rows = parts.map((part) => row(part));
+    if (files !== null) {
+      const at = parts.findIndex(({ part }) => part === "tools");
+      const tools = row(parts[at] ?? { part: "tools", name: "Tools", tokens: 0, share: 0 });
+      const label = document.createElement("label");
+      label.title = FILES;
+      this.#files.checked = files;
+      label.append(this.#files, tools.firstElementChild ?? "");
+      tools.prepend(label);
+      rows.splice(at < 0 ? rows.length : at, at < 0 ? 0 : 1, tools);
+    }
+    this.#find(".sends-parts").replaceChildren(...rows);
+    if (hadFocus) this.#files.focus();
+  }
+
+  async #storeFiles() {
+    try {
+      await this.#wire.call("smart_context.set_file_tools", { chat_id: this.#chatId, on: this.#files.checked });
+    } catch (error) {
+      toast(`Couldn’t change the tools: ${reasonOf(error)}`);
+    }
+    this.refresh();
   }
 
   /** @param {readonly { where: string, what: string }[]} places */

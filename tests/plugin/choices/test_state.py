@@ -83,6 +83,7 @@ DOCUMENT = {
     "edits": {"renamed": {"Cats": "Felines"}, "deleted": ["Owls"], "added": ["Piano"]},
     "role": "reviewer",
     "role_targets": ["src/", "a.py"],
+    "file_tools": False,
 }
 
 
@@ -97,6 +98,7 @@ def test_a_file_holds_all_that_was_chosen():
         edits=TopicEdits(renamed={"Cats": "Felines"}, deleted=("Owls",), added=("Piano",)),
         role="reviewer",
         role_targets=("src/", "a.py"),
+        file_tools=False,
     )
     assert state.to_dict() == DOCUMENT
     assert FilterState.from_dict(DOCUMENT) == state

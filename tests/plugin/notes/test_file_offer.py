@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.notes.file_offer import FileOffer
 
 
@@ -25,13 +26,19 @@ class Files:
 def test_files_are_offered_as_settings_and_model_allow(mode, is_embedded, offered, is_fenced):
     models = SimpleNamespace(chat_is_embedded=is_embedded)
     offer = FileOffer(files=Files(), mode=mode, models=lambda: models)
-    assert bool(offer.tools()) == offered
+    assert bool(offer.tools(FilterState())) == offered
     assert offer.is_fenced == is_fenced
 
 
 def test_the_model_is_asked_for_each_time():
     models = SimpleNamespace(chat_is_embedded=True)
     offer = FileOffer(files=Files(), mode="auto", models=lambda: models)
-    assert not offer.tools()
+    assert not offer.tools(FilterState())
     models.chat_is_embedded = False
-    assert offer.tools()
+    assert offer.tools(FilterState())
+
+
+def test_a_chat_can_be_without_them():
+    models = SimpleNamespace(chat_is_embedded=False)
+    offer = FileOffer(files=Files(), mode="auto", models=lambda: models)
+    assert offer.tools(FilterState(file_tools=False)) == ()

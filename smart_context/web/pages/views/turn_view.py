@@ -23,6 +23,7 @@ SETTING_NAMES: Mapping[str, str] = {
     "contexts": "Named contexts",
     "role": "Role",
     "role_targets": "Files of the role",
+    "file_tools": "File tools",
     "pinned": "Pinned",
     "hidden": "Hidden",
     "chat": "Model",
