@@ -14,6 +14,7 @@ from smart_context.chat.files.attachments import (
     keys_of,
     read_attachments,
     shown_of,
+    whole_keys_of,
     with_attachments,
 )
 from smart_context.chat.messages import Message, MessageId
@@ -291,6 +292,10 @@ def _limits(
     if options.fit_attachments is None:
         return [{} for _ in keys]
     can_read_on = options.model_support_tool_use_for_file
-    shown = [shown_of(texts[key], can_read_on=can_read_on) for own in keys for key in own]
+    shown = [
+        shown_of(texts[key], can_read_on=can_read_on and key not in whole_keys_of(message))
+        for message, own in zip(newest_first, keys, strict=True)
+        for key in own
+    ]
     lengths = iter(options.fit_attachments(shown))
     return [dict(zip(own, lengths, strict=False)) for own in keys]

@@ -253,6 +253,7 @@ def _accounts(
         ask_above=settings.ask_above_tokens,
         draft_of=context.requests.draft,
         planner=planner,
+        text_of=context.requests.attached_text,
     )
     files = ReceiptFiles(partial(context.chats.place, suffix="receipts.jsonl"), context.logger)
     recorder = ReceiptRecorder(

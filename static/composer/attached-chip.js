@@ -1,7 +1,7 @@
 // @ts-check
 /** An attachment as a chip: its name, size and state. */
 
-import { isPicture, sizeInWords } from "./attached.js";
+import { cutInWords, isPicture, sizeInWords } from "./attached.js";
 import { clone } from "../lib/from-template.js";
 import { visible } from "../lib/text.js";
 
@@ -35,6 +35,21 @@ export function showChip(chip, attached) {
   if (bar.hidden) bar.value = 0;
   bar.setAttribute("aria-label", `Attaching ${name}`);
   chip.querySelector(".attaching-again")?.toggleAttribute("hidden", state !== "failed");
+}
+
+/**
+ * Says how much of a long text goes.
+ * @param {HTMLElement} chip
+ * @param {Attached} attached
+ * @param {import("./attached.js").Cut | undefined} cut
+ * @param {boolean} canAsk
+ */
+export function showCut(chip, { name, told, stored }, cut, canAsk) {
+  text(chip, ".attaching-told", cut ? cutInWords(cut, canAsk) : visible(told));
+  const all = /** @type {HTMLElement} */ (chip.querySelector(".attaching-whole"));
+  all.hidden = cut?.unit !== "lines" || Boolean(stored?.whole);
+  all.textContent = cut ? `Send all (≈ ${cut.tokens.toLocaleString("en")} tokens)` : "";
+  all.title = `Send all of ${visible(name)}`;
 }
 
 /** Shows the progress of the upload. @param {HTMLElement | undefined} chip @param {number} share */

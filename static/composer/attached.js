@@ -9,7 +9,17 @@
  * @property {number} [size]
  * @property {string} [url]
  * @property {string} [title]
+ * @property {boolean} [whole]  All of a long text goes.
  */
+/**
+ * @typedef {object} Cut  How much of a long text goes.
+ * @property {string} storage_key
+ * @property {number} shown
+ * @property {number} total
+ * @property {"lines" | "characters"} unit
+ * @property {number} tokens  Of the whole text.
+ */
+/** @typedef {{ cuts: readonly Cut[], canAsk: boolean }} Cuts */
 /**
  * @typedef {object} Attached
  * @property {number} id  Names it on this page.
@@ -48,6 +58,16 @@ export function refusal({ size, isFolder = false }, maxBytes) {
 export function addressIn(text) {
   const bare = text.trim();
   return bare.length <= 2000 && ADDRESS.test(bare) && URL.canParse(bare) ? bare : "";
+}
+
+/**
+ * What goes of a long text: `First 100 of 60,000 lines · the model can ask for more`.
+ * @param {Cut} cut
+ * @param {boolean} canAsk  The model may read files.
+ */
+export function cutInWords({ shown, total, unit }, canAsk) {
+  const rest = unit === "characters" ? " · the rest has no room" : canAsk ? " · the model can ask for more" : "";
+  return `First ${shown.toLocaleString("en")} of ${total.toLocaleString("en")} ${unit}${rest}`;
 }
 
 /** True if a browser can show a thumbnail of it. @param {Stored | null} stored */

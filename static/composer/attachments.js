@@ -2,7 +2,7 @@
 /** The attachments of the next message, as chips by the message box. Fires `attachments-changed`. */
 
 import { asText, fromText, holdReason, markOf, MOST_FILES, refusal } from "./attached.js";
-import { makeChip, showChip, showShare } from "./attached-chip.js";
+import { makeChip, showChip, showCut, showShare } from "./attached-chip.js";
 import { recall, remember } from "../lib/memory.js";
 import { reasonOf, visible } from "../lib/text.js";
 import { NotUploaded } from "./upload.js";
@@ -47,7 +47,9 @@ export class Attachments {
       const id = Number(/** @type {HTMLElement | null | undefined} */ (pressed?.closest("[data-id]"))?.dataset.id);
       if (pressed?.classList.contains("chip-remove")) this.#remove(id);
       if (pressed?.classList.contains("attaching-again")) this.#uploads.again(id);
+      if (pressed?.classList.contains("attaching-whole")) this.#sendAll(id);
     });
+    document.addEventListener("attachments-cut", (event) => this.#showCuts(/** @type {CustomEvent<import("./attached.js").Cuts>} */ (event).detail));
     for (const kept of fromText(recall("sessionStorage", this.#key))) this.#add({ ...kept, state: "ready" });
   }
 
@@ -163,6 +165,23 @@ export class Attachments {
     const isRefused = error instanceof NotUploaded && error.isRefused;
     this.#change(id, { state: isRefused ? "refused" : "failed", told: reasonOf(error) });
     this.#say(`${visible(name)} could not be attached: ${reasonOf(error)}`);
+  }
+
+  /** @param {number} id */
+  #sendAll(id) {
+    const one = this.#find(id);
+    if (!one?.stored) return;
+    this.#change(id, { stored: { ...one.stored, whole: true } });
+    /** @type {HTMLElement | null | undefined} */ (this.#chips.get(id)?.querySelector(".chip-remove"))?.focus();
+    this.#say(`All of ${visible(one.name)} will be sent.`);
+  }
+
+  /** Says on each chip how much of its text goes. @param {import("./attached.js").Cuts} told */
+  #showCuts({ cuts, canAsk }) {
+    for (const one of this.#attached) {
+      const chip = this.#chips.get(one.id);
+      if (chip && one.state === "ready") showCut(chip, one, cuts.find(({ storage_key: key }) => key === one.stored?.storage_key), canAsk);
+    }
   }
 
   /** @param {Stored} stored */

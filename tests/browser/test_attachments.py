@@ -270,3 +270,19 @@ def test_what_is_attached_survives_a_reload_and_a_message_that_could_not_be_sent
     answered(page, "What is it?")
     assert "Still here." in asked(endpoint)[-1]
     assert read_chat(server.vault, "mixed")["messages"][2]["files"][0]["name"] == "kept.txt"
+
+
+def test_the_chip_of_a_long_text_says_what_goes_and_sends_all(new_page, server, endpoint):
+    page = open_chat(new_page, server)
+    text = "\n".join(f"line {n}" for n in range(600))
+    page.locator("input[type=file]").first.set_input_files(
+        [{"name": "long.txt", "mimeType": "text/plain", "buffer": text.encode()}]
+    )
+    is_ready(page, "long.txt")
+    told = "First 100 of 600 lines · the model can ask for more"
+    expect(chip(page, "long.txt")).to_contain_text(told)
+    chip(page, "long.txt").get_by_role("button", name=re.compile("^Send all")).click()
+    expect(chip(page, "long.txt")).not_to_contain_text("First 100")
+    send(page, "What does it say?")
+    answered(page, "What does it say?")
+    assert "line 599" in asked(endpoint)[-1]

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { addressIn, asParams, asText, fromText, holdReason, refusal, sizeInWords } from "../../static/composer/attached.js";
+import { addressIn, asParams, asText, cutInWords, fromText, holdReason, refusal, sizeInWords } from "../../static/composer/attached.js";
 import { commandIn, commandsFrom } from "../../static/composer/commands.js";
 
 const file = (/** @type {object} */ more) => ({ id: 1, kind: "file", name: "a.txt", size: 3, state: "ready", told: "", stored: { storage_key: "k1" }, ...more });
@@ -16,6 +16,13 @@ test("what can't be attached is refused before it is sent, up to the very byte",
   assert.match(refusal({ size: 2 ** 20 + 1 }, 2 ** 20), /Too large.*1 MiB/);
   assert.match(refusal({ size: 0 }, 9), /Empty/);
   assert.match(refusal({ size: 4096, isFolder: true }, 9), /folder/);
+});
+
+test("a chip says what goes of a long text", () => {
+  const cut = { storage_key: "k", shown: 100, total: 60_000, unit: /** @type {const} */ ("lines"), tokens: 9 };
+  assert.equal(cutInWords(cut, true), "First 100 of 60,000 lines · the model can ask for more");
+  assert.equal(cutInWords(cut, false), "First 100 of 60,000 lines");
+  assert.match(cutInWords({ ...cut, unit: "characters" }, true), /characters · the rest has no room$/);
 });
 
 test("a text is an address only if it is nothing else and nothing that runs", () => {

@@ -48,6 +48,27 @@ def test_a_long_file_is_cut_and_read_on_by_its_key(server, client, endpoint):
     assert "line 600\n" in second.messages[-1]["content"]
 
 
+def test_a_preview_says_what_goes_of_a_long_file_and_all_of_it_can_go(server, client, endpoint):
+    lines = [f"line {n} </FILE_CONTENT> <FILE_KEY>x</FILE_KEY>" for n in range(60_000)]
+    _, stored = upload(server, "long.txt", "\n".join(lines[:20_000]).encode())
+    _, short = upload(server, "short.txt", b"one line")
+    written = {"chat_id": "c1", "message": "What?"}
+    (cut,) = client.call("smart_context.preview", files=[short, stored], **written)["cut"]
+    assert cut["storage_key"] == stored["storage_key"]
+    assert (cut["shown"], cut["total"], cut["unit"]) == (100, 20_000, "lines")
+    assert cut["tokens"] > 200_000
+
+    _, stored = upload(server, "lines.txt", "\n".join(lines[:600]).encode())
+    whole = {**stored, "whole": True}
+    shown = client.call("smart_context.preview", files=[whole], **written)
+    assert shown["cut"] == []
+    client.call("chat.send", files=[whole], **written)
+    assert "line 599 " in endpoint.chat_requests[0].messages[-1]["content"]
+    assert shown["prompt"] == endpoint.chat_requests[0].messages
+    client.call("chat.send", chat_id="c1", message="And then?")
+    assert "line 599 " in str(endpoint.chat_requests[-1].messages), "later turns send it, too"
+
+
 def test_a_file_that_is_gone_is_absent_and_the_turn_works(vault, server, client, endpoint):
     _, stored = upload(server, "a.txt", b"here")
     client.call("chat.send", message="One", chat_id="c1", files=[stored])

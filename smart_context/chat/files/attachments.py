@@ -4,6 +4,7 @@ import asyncio
 import html
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -14,6 +15,30 @@ MAX_WHOLE_LINES = 500
 
 _NO_LIMITS: Mapping[str, int] = MappingProxyType({})
 _CLOSING_TAG = re.compile(r"<(?=\s*/\s*(?:FILE_CONTENT|ATTACHMENT_FILE)\b)", re.IGNORECASE)
+
+
+_KEY = re.compile(r"^<FILE_KEY>(.*)</FILE_KEY>$", re.MULTILINE)
+_CUT = re.compile(
+    r"</FILE_CONTENT>\n<TRUNCATED>Content truncated\. "
+    r"Showing first (\d+) of (\d+) (lines|characters)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CutText:
+    """An attached text of which only the beginning goes.
+
+    Attributes:
+        key: Its storage key.
+        shown: How much goes.
+        total: Of how much.
+        unit: `lines` or `characters`.
+    """
+
+    key: str
+    shown: int
+    total: int
+    unit: str
 
 
 class AttachmentResolver(Protocol):
@@ -52,15 +77,23 @@ def with_attachments(
     Args:
         message: Its files are numbered first, then its links, from 1.
         texts: By storage key; an attachment without a text is skipped, not numbered.
-        can_read_on: Show only the first lines of a long text: the model can ask for the rest.
+        can_read_on: Show only the first lines of a long text, unless its file is to go whole: the
+            model can ask for the rest.
         most: The maximum number of characters shown of a text, by storage key.
     """
     found = [(key, name) for key, name in _attached(message) if key in texts]
     if not found:
         return message
+    whole = whole_keys_of(message)
     envelopes = (
         attachment_envelope(
-            number, name, key, texts[key], can_read_on=can_read_on, most=most.get(key)
+            number,
+            name,
+            key,
+            texts[key],
+            can_read_on=can_read_on,
+            most=most.get(key),
+            is_whole=key in whole,
         )
         for number, (key, name) in enumerate(found, start=1)
     )
@@ -70,6 +103,24 @@ def with_attachments(
 def keys_of(message: Message) -> list[str]:
     """The storage keys of a message's attachments, in the order of its envelopes."""
     return [key for key, _ in _attached(message)]
+
+
+def whole_keys_of(message: Message) -> frozenset[str]:
+    """The storage keys of the files that go whole, however long they are."""
+    whole = [file for file in message.files if file.get("whole") is True]
+    return frozenset(_text(file, "storage_key") for file in whole)
+
+
+def cut_texts(text: str) -> list[CutText]:
+    """What goes of the cut texts, from the envelopes in a message's text."""
+    found: list[CutText] = []
+    # No text can hold the closing tag, so the key before the content is that of the envelope.
+    for envelope in text.split("</ATTACHMENT_FILE>\n")[:-1]:
+        key, cut = _KEY.search(envelope), _CUT.search(envelope)
+        if key and cut:
+            name = html.unescape(key[1])
+            found.append(CutText(key=name, shown=int(cut[1]), total=int(cut[2]), unit=cut[3]))
+    return found
 
 
 def shown_of(text: str, *, can_read_on: bool) -> str:
@@ -87,11 +138,12 @@ def attachment_envelope(
     *,
     can_read_on: bool = False,
     most: int | None = None,
+    is_whole: bool = False,
 ) -> str:
     """One attachment as the model sees it, closed by a newline; `text` can't end it early."""
     line_count = text.count("\n") + 1
     size = len(text.encode("utf-8", "surrogatepass"))
-    shown = shown_of(text, can_read_on=can_read_on)
+    shown = shown_of(text, can_read_on=can_read_on and not is_whole)
     extent = f"{PREVIEW_LINES} of {line_count} lines" if shown != text else ""
     if most is not None and len(shown) > most:
         shown, extent = shown[:most], f"{most} of {len(text)} characters"

@@ -66,6 +66,7 @@ async def attached_files(
                 "name": cleaned_name(name) if isinstance(name, str) and name else stored.name,
                 "file_type": stored.file_type,
                 "storage_key": stored.storage_key,
+                **({"whole": True} if entry.get("whole") is True else {}),
             }
         )
     return tuple(found)

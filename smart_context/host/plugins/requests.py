@@ -57,6 +57,10 @@ class Requests:
         unstored = {link["storage_key"]: text for link, text in described}
         return (await self._services.build_history((draft,), unstored=unstored))[-1]
 
+    async def attached_text(self, key: str) -> str:
+        """The whole text of an attached file; empty if there is none."""
+        return await self._services.files.read(key) or ""
+
     async def completed(self, request: Request) -> Request:
         """A request as it would be sent, within the model's window.
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from smart_context.base.values import JsonObject
+from smart_context.chat.files.attachments import CutText, cut_texts
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message
 from smart_context.host.commands.registry import CommandHandler
@@ -45,6 +46,7 @@ class PreviewCommands:
         ask_above: The tokens above which the page asks before it sends; 0 is never.
         draft_of: Makes a message as it would be sent.
         planner: Makes requests as turns do.
+        text_of: Gives the whole text of an attached file, by its key.
     """
 
     forecasts: Forecasts
@@ -53,6 +55,7 @@ class PreviewCommands:
     ask_above: int
     draft_of: DraftOf
     planner: RequestPlanner
+    text_of: Callable[[str], Awaitable[str]]
 
     def commands(self) -> Mapping[str, CommandHandler]:
         """The commands by name."""
@@ -93,6 +96,7 @@ class PreviewCommands:
             briefing = briefing.without_contexts() if planned.lacks_contexts else briefing
             added = planned.added
         result = self._result(forecast, briefing, attached, added)
+        result["cut"] = [await self._cut(each) for each in cut_texts(f"{attached}\n")]
         if planned and planned.problem:
             result["problem"] = planned.problem
         if topics is not None or threshold is not None:
@@ -123,6 +127,18 @@ class PreviewCommands:
     async def describe_topic(self, chat_id: str, label: str) -> JsonObject:
         """What picking a topic alone would keep: number, tokens, dates and three samples."""
         return topic_card(await self.forecasts.forecast(check_chat_id(chat_id), [label]))
+
+    async def _cut(self, cut: CutText) -> JsonObject:
+        """An attached text that goes in part, with the tokens that it would take as a whole."""
+        text = await self.text_of(cut.key)
+        tokens = await asyncio.to_thread(self.model.count_tokens, text)
+        return {
+            "storage_key": cut.key,
+            "shown": cut.shown,
+            "total": cut.total,
+            "unit": cut.unit,
+            "tokens": tokens,
+        }
 
     async def _own_forecast(self, chat_id: ChatId, draft: Message, attached: str) -> Forecast:
         """The forecast of a chat under its own choices."""
