@@ -149,7 +149,7 @@ class Host:
         self.turns = Turns(
             TurnParts(
                 store=store,
-                unsaved=UnsavedAnswers(store),
+                unsaved=UnsavedAnswers(store, self.emit),
                 pipeline=Pipeline(
                     bus, lambda: self.models, services.tool_support, services.completion
                 ),

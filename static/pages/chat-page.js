@@ -157,8 +157,16 @@ onOurs("chat.started", async ({ message_id: id }) => {
   messages.begin(id);
 });
 onOurs("chat.token", (piece) => messages.add(piece).catch((error) => toast(reasonOf(error))));
+onOurs("chat.unsaved", ({ problem }) => showUnsaved(problem));
 onOurs("chat.finished", () => endAnswer("The answer is complete."));
 onOurs("chat.failed", ({ error }) => endAnswer(`The answer failed: ${error}`));
+
+/** Says that the disk does not hold what is shown. @param {string} problem  Empty if it does. */
+function showUnsaved(problem) {
+  const notice = find(".unsaved");
+  notice.textContent = problem;
+  notice.hidden = !problem;
+}
 
 /** @param {string} words */
 async function endAnswer(words) {
@@ -173,6 +181,7 @@ wire.onStatus(async (status) => {
   chats.refresh().catch(() => {});
   contexts?.refresh();
   await sync();
+  if (!isDetached) showUnsaved(opened.unsaved ?? "");
   if (!isDetached && opened.answering) messages.add({ offset: 0, ...opened.answering });
 });
 topics?.addEventListener("panel-changed", (event) => {

@@ -20,8 +20,13 @@ def could_not(verb: str, path: Path | Place, error: OSError) -> StoreFailed:
         return StoreFailed(f"{name} {error.strerror}. Move it elsewhere or split it.")
     kept = "What was there before is unchanged." if verb == "written" else "Nothing was changed."
     reason = error.strerror or str(error)
-    advice = _ADVICE.get(error.errno or 0, "Check the folder and try again.")
-    return StoreFailed(f"{name} could not be {verb}: {reason}. {kept} {advice}")
+    return StoreFailed(f"{name} could not be {verb}: {reason}. {kept} {advice(error)}")
+
+
+def advice(error: Exception) -> str:
+    """What the user can do when the disk refuses."""
+    number = error.errno if isinstance(error, OSError) else None
+    return _ADVICE.get(number or 0, "Check the folder and try again.")
 
 
 _ADVICE = {

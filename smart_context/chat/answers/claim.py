@@ -18,8 +18,11 @@ from smart_context.base.disk.places import Place, place_of
 MAX_JOURNAL_BYTES = 32 << 20
 """The most that is read back of an answer after a crash."""
 
+RESERVED_BYTES = 64 << 10
+"""Room on the disk for what follows: twice a usual answer."""
+
 _PAUSE_S = 0.01
-_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND
+_FLAGS = os.O_RDWR | os.O_CREAT
 
 
 class AnswerClaimed(Exception):
@@ -33,6 +36,7 @@ class AnswerClaim:
         self._place = place
         self._descriptor: int | None = descriptor
         self._size = os.fstat(descriptor).st_size
+        self._reserved: int | None = None
 
     def read(self) -> bytes:
         """The file's content.
@@ -43,7 +47,7 @@ class AnswerClaim:
         descriptor = self._held()
         os.lseek(descriptor, 0, os.SEEK_SET)
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return file.read(MAX_JOURNAL_BYTES)
+            return file.read(min(self._size, MAX_JOURNAL_BYTES))
 
     def append(self, content: bytes) -> None:
         """Append all of `content`, or leave the file as it was.
@@ -52,13 +56,33 @@ class AnswerClaim:
             OSError: If the disk refuses, or the claim was released.
         """
         descriptor, rest = self._held(), content
+        end = self._size + len(content)
+        if self._reserved is not None and end + RESERVED_BYTES // 2 > self._reserved:
+            self.reserve(end)
+        os.lseek(descriptor, self._size, os.SEEK_SET)
         try:
             while rest:
                 rest = rest[os.write(descriptor, rest) :]
         except OSError:
-            os.ftruncate(descriptor, self._size)
+            os.ftruncate(descriptor, max(self._size, self._reserved or 0))
             raise
-        self._size += len(content)
+        self._size = end
+
+    def reserve(self, end: int = 0) -> None:
+        """Take room on the disk, so that one that fills up takes the next 64 KiB nevertheless.
+
+        `append` takes more in time. Where there is no room, or the system can't, nothing happens.
+        The file ends in zeros meanwhile; who reads it after a crash passes over them.
+
+        Args:
+            end: How long the content is going to be, if longer than now.
+        """
+        wanted = max(end, self._size) + RESERVED_BYTES
+        self._reserved = self._reserved or 0
+        if sys.platform == "linux":
+            with contextlib.suppress(OSError):
+                os.posix_fallocate(self._held(), 0, wanted)
+                self._reserved = wanted
 
     def clear(self) -> None:
         """Empty the file.
@@ -67,12 +91,15 @@ class AnswerClaim:
             OSError: If the system refuses, or the claim was released.
         """
         os.ftruncate(self._held(), 0)
-        self._size = 0
+        self._size, self._reserved = 0, None
 
     def release(self) -> None:
         """Let others claim the answer; the file stays, unless it is empty."""
         if self._size == 0:
             self.remove()
+        elif self._reserved and self._descriptor is not None:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._descriptor, self._size)
         self._close()
 
     def remove(self) -> None:

@@ -5,6 +5,7 @@ Writing each piece into a long chat would rewrite the whole chat. The pieces are
 
     journal = AnswerJournal(store.place(chat_id, ANSWER_SUFFIX), message_id)
     left = journal.claim()           # from now on no other process answers in this chat
+    journal.reserve()                # once that is stored: a disk that fills up takes the pieces
     journal.append(piece)            # for each piece
     journal.step(parts)              # what led to the answer, such as a tool's result
     await store.update(…)            # the whole answer
@@ -23,6 +24,7 @@ from typing import NamedTuple, Self
 
 from smart_context.base.disk.folders import names_inside
 from smart_context.base.disk.places import Place, folder_of
+from smart_context.base.disk.refusals import advice
 from smart_context.base.errors import ChatIdInvalid
 from smart_context.chat.answers.claim import AnswerClaim, AnswerClaimed, claim_answer, is_claimed
 from smart_context.chat.ids import check_chat_id
@@ -30,6 +32,7 @@ from smart_context.chat.messages import ChatId, MessageId, Part
 
 ANSWER_SUFFIX = "answer.jsonl"
 CLAIM_PATIENCE_S = 1.0
+_IN_MEMORY = "The end of this answer is only in memory: it is lost if the server ends now."
 _log = logging.getLogger(__name__)
 
 
@@ -47,6 +50,9 @@ class AnswerJournal:
     Each piece is passed to the system at once (microseconds, no fsync): kill -9 loses nothing, a
     power cut loses what the system had not written yet. If the disk refuses a piece, a warning is
     logged and the piece is written with the next one; the answer continues.
+
+    Attributes:
+        problem: Why the disk does not hold all that has arrived, for the user; empty if it does.
     """
 
     def __init__(self, path: Path | Place, message_id: MessageId) -> None:
@@ -56,6 +62,7 @@ class AnswerJournal:
         self._has_begun = False
         self._has_warned = False
         self._is_over = False
+        self.problem = ""
 
     def claim(self) -> Arrived | None:
         """Keep other processes from answering in this chat until the journal is closed; blocks.
@@ -72,6 +79,16 @@ class AnswerJournal:
         except OSError as error:
             self._warn(error)
             return None
+
+    def reserve(self) -> None:
+        """Forget what a killed process left, and take room on the disk for the pieces; blocks."""
+        try:
+            if self._claim is not None:
+                self._claim.clear()
+                self._has_begun = True
+                self._claim.reserve()
+        except OSError as error:
+            self._warn(error)
 
     def append(self, text: str) -> None:
         """Write the next piece."""
@@ -95,8 +112,10 @@ class AnswerJournal:
             self._claim.append(b"".join(self._unwritten))
         except (OSError, AnswerClaimed) as error:
             self._warn(error)
+            self.problem = f"{_IN_MEMORY} {advice(error)}"
         else:
             self._unwritten.clear()
+            self.problem = ""
 
     def finish(self) -> None:
         """Remove the journal: the answer is in the chat."""

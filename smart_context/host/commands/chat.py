@@ -55,7 +55,8 @@ class ChatCommands:
         """Make a chat the default of this client's commands.
 
         `answering` in the result is the answer that is under way with its text so far, so a page
-        that missed pieces can go on from there; `null` when there is none.
+        that missed pieces can go on from there; `null` when there is none. `unsaved` says why the
+        disk does not hold all of the last answer, if it does not.
         """
         checked = check_chat_id(chat_id)
         await self._repair(checked)
@@ -64,7 +65,9 @@ class ChatCommands:
         answering = self._turns.under_way(checked)
         answer = answering and answering.answer
         under_way = answer and {"message_id": answer.message_id, "text": answer.text}
-        return {"chat_id": checked, "answering": under_way}
+        opened: JsonObject = {"chat_id": checked, "answering": under_way}
+        problem = self._turns.problem(checked)
+        return {**opened, "unsaved": problem} if problem else opened
 
     async def send(
         self,

@@ -73,6 +73,13 @@ class ChatTool(TypedDict):
     call: dict[str, Any]
 
 
+class ChatUnsaved(TypedDict):
+    """What the disk refused of a chat's last answer; `problem` is empty once it is there."""
+
+    chat_id: str
+    problem: str
+
+
 class ChatFinished(TypedDict):
     """A turn is over; the ids are those of its question and answer."""
 
@@ -132,6 +139,8 @@ CHAT_TOKEN: Event[ChatToken] = Event("chat.token")
 """A piece of an answer."""
 CHAT_TOOL: Event[ChatTool] = Event("chat.tool")
 """The model called a tool and got the result or an error."""
+CHAT_UNSAVED: Event[ChatUnsaved] = Event("chat.unsaved")
+"""The disk refuses an answer that is shown, or has taken it now."""
 CHAT_FINISHED: Event[ChatFinished] = Event("chat.finished")
 """A turn ended well, or was stopped or aborted; all is saved."""
 CHAT_FAILED: Event[ChatFailed] = Event("chat.failed")

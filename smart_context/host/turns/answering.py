@@ -166,6 +166,7 @@ class Answering:
             transcript.append(document, place)
 
         await self._parts.store.update(self.chat_id, write, since=self._since)
+        await to_end(self.answer.journal.reserve)
         question = questions[0]
         turn = Turn(
             id=secrets.token_hex(4),
@@ -240,12 +241,15 @@ class Answering:
             turn.error = turn.error or "The chat was deleted before its answer was complete."
             self.failure = self.failure or gone
             self.answer.journal.finish()
+            self.answer.tell_unsaved("")
         except SmartContextError as error:
             turn.error = turn.error or f"The answer could not be saved: {error} {_KEPT}"
             self.failure = self.failure or error
-            self._parts.unsaved.keep(turn.chat_id, answer, self.answer.journal)
+            self.answer.tell_unsaved(turn.error)
+            self._parts.unsaved.keep(turn.chat_id, answer, self.answer.journal, turn.error)
         else:
             self.answer.journal.finish()
+            self.answer.tell_unsaved("")
 
 
 async def _claimed(journal: AnswerJournal) -> Arrived | None:

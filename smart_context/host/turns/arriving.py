@@ -5,7 +5,7 @@ from typing import Any
 
 from smart_context.chat.answers.journal import AnswerJournal
 from smart_context.chat.messages import ChatId, MessageId, Part
-from smart_context.host.events.events import CHAT_TOKEN, CHAT_TOOL, Emit, Event
+from smart_context.host.events.events import CHAT_TOKEN, CHAT_TOOL, CHAT_UNSAVED, Emit, Event
 
 
 class ArrivingAnswer:
@@ -17,6 +17,9 @@ class ArrivingAnswer:
         journal: Keeps what has arrived through a crash.
         emit: Tells clients.
         streaming: Clients get it piece by piece.
+
+    Attributes:
+        problem: Why the disk does not hold all of it, as clients were told; empty if it does.
     """
 
     def __init__(
@@ -32,6 +35,7 @@ class ArrivingAnswer:
         self.message_id = message_id
         self.journal = journal
         self.length = 0
+        self.problem = ""
         self._emit = emit
         self._streaming = streaming
         self._pieces: list[str] = []
@@ -55,6 +59,7 @@ class ArrivingAnswer:
         if self._streaming:
             self._tell(CHAT_TOKEN, offset=self.length, text=text)
         self.length += len(text)
+        self.tell_unsaved(self.journal.problem)
 
     def add_steps(self, steps: Sequence[Part]) -> None:
         """Take what the model did: all steps of the turn, which include the text so far."""
@@ -65,6 +70,13 @@ class ArrivingAnswer:
         for step in new:
             if step["type"] == "tool_call":
                 self._tell(CHAT_TOOL, call=step)
+        self.tell_unsaved(self.journal.problem)
+
+    def tell_unsaved(self, problem: str) -> None:
+        """Tell clients why the disk does not hold the answer, or that it does, if that is news."""
+        if problem != self.problem:
+            self.problem = problem
+            self._emit(CHAT_UNSAVED, {"chat_id": self.chat_id, "problem": problem})
 
     def _tell(self, event: Event[Any], **news: object) -> None:
         self._emit(event, {"chat_id": self.chat_id, "message_id": self.message_id, **news})

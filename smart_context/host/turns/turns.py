@@ -47,6 +47,11 @@ class Turns:
             if not self._for_clients[chat_id]:
                 del self._for_clients[chat_id]
 
+    def problem(self, chat_id: ChatId) -> str:
+        """Why the disk does not hold all of the chat's last answer; empty if it does."""
+        found = self.under_way(chat_id)
+        return found.answer.problem if found else self._parts.unsaved.problem(chat_id)
+
     async def save_unsaved(self, chat_id: ChatId) -> None:
         """Save the chat's last answer, if the disk has refused it.
 

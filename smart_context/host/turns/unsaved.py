@@ -9,6 +9,7 @@ from smart_context.base.threads import to_end
 from smart_context.chat.answers.journal import AnswerJournal
 from smart_context.chat.messages import ChatId, Message
 from smart_context.chat.store import ChatStore
+from smart_context.host.events.events import CHAT_UNSAVED, Emit
 from smart_context.host.tasks import TaskOwner
 from smart_context.host.turns import transcript
 
@@ -22,18 +23,26 @@ class UnsavedAnswers:
 
     Args:
         store: The chats.
+        emit: Tells clients.
     """
 
-    def __init__(self, store: ChatStore) -> None:
+    def __init__(self, store: ChatStore, emit: Emit) -> None:
         self._store = store
+        self._emit = emit
         self._kept: dict[ChatId, tuple[Message, AnswerJournal]] = {}
+        self._problems: dict[ChatId, str] = {}
         self._tasks = TaskOwner("unsaved answers")
         self._saving = asyncio.Lock()
 
-    def keep(self, chat_id: ChatId, answer: Message, journal: AnswerJournal) -> None:
-        """Keep an answer; its journal stays claimed until it is saved."""
+    def keep(self, chat_id: ChatId, answer: Message, journal: AnswerJournal, problem: str) -> None:
+        """Keep an answer and why; its journal stays claimed until it is saved."""
         self._kept[chat_id] = (answer, journal)
+        self._problems[chat_id] = problem
         self._tasks.latest("retry", self._retry())
+
+    def problem(self, chat_id: ChatId) -> str:
+        """Why the last answer of a chat is not saved; empty if it is."""
+        return self._problems.get(chat_id, "")
 
     async def save(self, chat_id: ChatId) -> None:
         """Save the kept answer of a chat, if any; forget it if the chat was deleted.
@@ -48,7 +57,8 @@ class UnsavedAnswers:
             if await self._store.exists(chat_id):
                 await self._store.update(chat_id, lambda document: transcript.put(document, answer))
             await to_end(journal.finish)
-            del self._kept[chat_id]
+            del self._kept[chat_id], self._problems[chat_id]
+        self._emit(CHAT_UNSAVED, {"chat_id": chat_id, "problem": ""})
         _logger.info("chat %s: the answer is saved now", chat_id)
 
     async def close(self) -> None:

@@ -3,8 +3,14 @@ import os
 import pytest
 
 from smart_context.chat.answers import claim as answer_claim
-from smart_context.chat.answers.claim import AnswerClaimed, claim_answer, is_claimed
+from smart_context.chat.answers.claim import (
+    RESERVED_BYTES,
+    AnswerClaimed,
+    claim_answer,
+    is_claimed,
+)
 from tests.chat.made_documents import full_disk
+from tests.small_disk import fill, small_disk
 
 
 @pytest.fixture
@@ -72,3 +78,28 @@ def test_what_is_no_plain_file_is_no_journal(path, make):
     make(path)
     with pytest.raises(OSError, match="not a plain file"):
         claim_answer(path)
+
+
+def test_room_that_is_taken_beforehand_is_there_on_a_full_disk(path):
+    path.parent.mkdir()
+    with small_disk(path.parent):
+        claim = claim_answer(path)
+        claim.reserve()
+        filler = fill(path.parent)
+        pieces = [b"%6d\n" % number for number in range(RESERVED_BYTES // 7 - 1)]
+        for piece in pieces:
+            claim.append(piece)
+        with pytest.raises(OSError, match="No space left"):
+            claim.append(b"x" * RESERVED_BYTES)
+        assert claim.read() == b"".join(pieces)
+        filler.unlink()
+        claim.append(b"the rest\n")
+        claim.release()
+        assert path.read_bytes() == b"".join([*pieces, b"the rest\n"])
+
+
+def test_a_journal_with_room_of_which_nothing_was_used_leaves_no_file(path):
+    claim = claim_answer(path)
+    claim.reserve()
+    claim.release()
+    assert not path.exists()
