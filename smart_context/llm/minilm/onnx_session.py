@@ -51,4 +51,6 @@ def onnx_forward(tensors: Tensors, *, library: str = "onnxruntime") -> Forward |
 def _session(onnxruntime: Any, model: bytes) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    vars(session).pop("_model_bytes", None)  # a copy of 55 MB, only for another provider
+    return session

@@ -1,6 +1,7 @@
 """The language of a text, by its script and its frequent words."""
 
 import json
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -35,3 +36,14 @@ def test_nothing_to_go_by_gives_nothing():
 def test_a_language_is_put_in_front_and_taken_off():
     assert without_language(with_language("Gitarre", "de")) == ("de", "Gitarre")
     assert without_language("Gitarre") == ("", "Gitarre")
+
+
+def test_long_texts_that_were_read_do_not_fill_the_memory():
+    tracemalloc.start()
+    try:
+        for number in range(50):
+            language_of(f"{number}" + "x" * 1_000_000)
+        kept = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert kept < 5_000_000

@@ -1,6 +1,7 @@
 """The same forward pass as an ONNX model."""
 
 import sys
+import tracemalloc
 from types import ModuleType
 
 import numpy as np
@@ -79,3 +80,16 @@ def test_its_vectors_are_those_of_the_numpy_pass(tensors):
     np.testing.assert_allclose(
         forward(ids, lengths), MiniLM.restored(tensors)(ids, lengths), atol=1e-3
     )
+
+
+def test_no_copy_of_the_model_is_kept_beside_its_session(tensors):
+    pytest.importorskip("onnxruntime", reason="needs the extra [local]")
+    size = len(model_bytes(tensors))
+    tracemalloc.start()
+    try:
+        forward = onnx_forward(tensors)
+        kept = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert forward is not None
+    assert kept < size / 4
