@@ -26,7 +26,8 @@ def test_the_demonstration_guides_through_three_steps_of_the_users_own(new_page,
         assert passed.evaluate("(line) => getComputedStyle(line, '::after').content") == "none"
         expect(status(page)).to_contain_text(" of 60 messages in context")
         page.get_by_role("button", name="Show the exact text").click()
-        expect(page.locator(".exact-message").last).to_have_text("userYour message goes here.")
+        question = page.locator(".exact-message").filter(has_text="Your message goes here.")
+        expect(question).to_have_text("userYour message goes here.")
         page.get_by_role("dialog").get_by_role("button", name="Close").click()
         expect(step).to_contain_text("Ask")
         page.get_by_role("textbox", name="Message").fill("How large should the battery be?")

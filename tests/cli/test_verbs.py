@@ -121,7 +121,8 @@ def test_a_mistyped_chat_is_said_to_be_none(smart_context, vault, command):
 
 def test_what_a_new_chat_would_send_can_be_seen(smart_context, vault):
     code, out, _ = smart_context("filter", "new", "-m", "hello", "--show-prompt", cwd=vault)
-    assert (code, out) == (0, "[user]\nhello\n")
+    assert code == 0
+    assert out.endswith("}\n\n[user]\nhello\n")
 
 
 def test_the_filter_says_for_each_message_whether_and_why_and_changes_nothing(smart_context, vault):
@@ -141,7 +142,7 @@ def test_the_filter_says_for_each_message_whether_and_why_and_changes_nothing(sm
     assert {name: d for name, d in tree(vault).items() if "embeddings" not in name} == before
 
 
-def test_show_prompt_prints_the_very_messages_that_the_endpoint_receives(
+def test_show_prompt_prints_the_very_messages_and_tools_that_the_endpoint_receives(
     smart_context, endpoint_vault
 ):
     vault, endpoint = endpoint_vault
@@ -154,7 +155,9 @@ def test_show_prompt_prints_the_very_messages_that_the_endpoint_receives(
         assert code == 0
         server.ask("chat.send", chat_id="c", message="and now?")
     sent = next(r for r in endpoint.chat_requests if r.body["model"] == "gpt-4o")
-    assert json.loads(out) == sent.messages
+    shown = json.loads(out)
+    assert shown["messages"] == sent.messages
+    assert shown["tools"] == sent.body["tools"]
 
 
 @pytest.fixture

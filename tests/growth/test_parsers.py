@@ -2,6 +2,7 @@
 
 import pytest
 
+from smart_context.llm.echoes import Echoes
 from smart_context.packing.files.secret_scan import find_secret, find_secrets, secret_in
 from smart_context.topics.naming.acceptance import accepted
 from smart_context.vault.guarded.ignore import parse_ignore
@@ -52,6 +53,17 @@ def ignored_deep(text):
     """A path that grows held against hostile patterns."""
     rules = parse_ignore("*a*b*c*d\n**/a/**/b/**/c\n/a/*/b/**\n[!a]*[b-z]*\n")
     return rules.verdict(text)
+
+
+ECHOES = Echoes(("sk-or-v1-0123456789abcdef", "&<aa\\aa%a1"))
+
+
+def without_keys(text):
+    return ECHOES.text(text)
+
+
+def before_a_key(text):
+    return ECHOES.split(text)
 
 
 def label_of(text):
@@ -179,6 +191,15 @@ PROPERTIES = (
             *(repeated("a", before='="'), repeated("sk-", before="1A ")),
         ),
         *cases(label_of, "a ", "ア", "アイ", "漢字", "の", "a & "),
+        *(
+            case
+            for reader in (without_keys, before_a_key)
+            for case in cases(
+                reader,
+                *("s", "sk-", "sk-or-v1-0123456789abcde", "\\", "\\u00", "%", "%25", "%2", "&"),
+                *("&#", "&#x0", "&#0000", "&amp;", "&<aa", "\\\\aa", "a%", "c2st", "736b", "c"),
+            )
+        ),
         *cases(secrets_in_many, "sk-", '="aaaaaaaaaaaaaaaaaaaaaaaa" '),
         *cases(
             secrets_of_environment,

@@ -41,7 +41,7 @@ def test_the_command_line_shows_the_prompt_with_its_contexts_to_the_byte(house, 
     command = ["filter", "c", "--show-prompt", "-m", "sunny?", "--format", "json"]
     _, shown, _ = run_to_end([*command, "--vault", house.vault])
     house.ask("chat.send", chat_id="c", message="sunny?")
-    assert json.loads(shown) == prompt_of(endpoint)
+    assert json.loads(shown)["messages"] == prompt_of(endpoint)
 
 
 def test_other_clients_hear_of_it_and_the_same_notes_give_the_same_request(house, client, endpoint):
