@@ -11,6 +11,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from smart_context.base.config import EndpointSettings
+from smart_context.base.config.addresses import plain_address
 from smart_context.base.errors import ModelFailed
 from smart_context.llm.redaction import redacted
 
@@ -98,12 +99,12 @@ def shortened(words: str, *, secret: str | None = None) -> str:
 
 
 def shown_url(base_url: str) -> str:
-    """The address without user name and password; `its base_url` if it is invalid."""
+    """The address with its host in ASCII; `its base_url` if it is invalid."""
     try:
         parts = urlsplit(base_url)
+        return plain_address(urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])))
     except ValueError:
         return "its base_url"
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
 def is_address(base_url: str) -> bool:

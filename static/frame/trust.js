@@ -130,7 +130,8 @@ class Review {
       (/** @type {HTMLElement} */ (entry.querySelector(selector)).textContent = visible(words));
     entry.dataset.state = part.state;
     box.value = part.id;
-    box.checked = part.state !== "refused";
+    // Consent is given by ticking, never by leaving a box as it was.
+    box.checked = part.state === "trusted";
     box.disabled = part.state === "trusted" || part.state === "refused";
     put(".trust-title", part.title);
     put(".trust-state", STATES[part.state]);

@@ -52,6 +52,13 @@ def review(page):
     expect(dialog(page)).to_be_visible()
 
 
+def tick(page):
+    """Ticks each part that can be trusted; none is ticked beforehand."""
+    for box in dialog(page).get_by_role("checkbox", disabled=False).all():
+        expect(box).not_to_be_checked()
+        box.check()
+
+
 def test_what_is_off_is_reviewed_and_trusted_without_a_reload(new_page, server, endpoint):
     page, other = open_chat(new_page, server, "c1"), open_page(new_page, server, "/contexts")
     expect(bar(page)).to_contain_text(OFF)
@@ -72,6 +79,8 @@ def test_what_is_off_is_reviewed_and_trusted_without_a_reload(new_page, server, 
     assert endpoint.requests == []
 
     review(page)
+    expect(dialog(page).get_by_role("button", name="Trust", exact=True)).to_be_disabled()
+    tick(page)
     dialog(page).get_by_role("button", name="Trust", exact=True).click()
     expect(bar(page)).to_be_hidden()
     expect(bar(other)).to_be_hidden()
@@ -82,9 +91,24 @@ def test_what_is_off_is_reviewed_and_trusted_without_a_reload(new_page, server, 
     expect(page.locator(".message").last).to_contain_text("You said: ")
 
 
+def test_a_host_that_passes_for_another_is_shown_in_ascii_with_a_warning(new_page, server):
+    settings = server.vault / ".vault.toml"
+    text = settings.read_text(encoding="utf-8")
+    foreign = 'base_url = "https://api.open\u0430i.com/v1"'
+    settings.write_text(re.sub('base_url = "[^"]*"', foreign, text), encoding="utf-8")
+    page = open_chat(new_page, server, "c1")
+    review(page)
+    expect(dialog(page)).to_contain_text("Endpoint https://api.xn--openi-7ve.com/v1")
+    expect(dialog(page)).to_contain_text("Warning: its host has letters that can pass for others")
+    expect(dialog(page)).to_contain_text("CYRILLIC SMALL LETTER A")
+    expect(dialog(page)).to_contain_text("gpt-4o")
+    expect(dialog(page)).not_to_contain_text("\u0430")
+
+
 def test_a_part_that_is_not_ticked_stays_off(new_page, server, endpoint):
     page = open_chat(new_page, server, "c1")
     review(page)
+    tick(page)
     dialog(page).get_by_role("checkbox", name=re.compile("^Plugins")).uncheck()
     dialog(page).get_by_role("button", name="Trust", exact=True).click()
     expect(bar(page)).to_contain_text("Restricted: 1 plugin is off until you trust it.")
@@ -108,7 +132,8 @@ def test_an_endpoint_that_is_asked_for_more_says_what_is_new(new_page, server, e
     expect(bar(page)).to_contain_text("Restricted: this vault's endpoint for topics is off")
     review(page)
     box = dialog(page).get_by_role("checkbox", name=re.compile("Endpoint.*more than you trusted"))
-    expect(box).to_be_checked()
+    expect(box).not_to_be_checked()
+    box.check()
     expect(dialog(page)).to_contain_text("answers and embeddings only; topics are new and off.")
     dialog(page).get_by_role("button", name="Trust", exact=True).click()
     expect(bar(page)).to_be_hidden()
@@ -117,11 +142,14 @@ def test_an_endpoint_that_is_asked_for_more_says_what_is_new(new_page, server, e
 def test_what_changed_since_the_review_is_shown_again_and_not_granted(new_page, server, tmp_path):
     page = open_chat(new_page, server, "c1")
     review(page)
+    tick(page)
     (server.vault / "roles/second.toml").write_text("tree = true\n")
-    dialog(page).get_by_role("button", name="Trust", exact=True).click()
+    # By script: a server that was quicker has shown the review again, with nothing ticked.
+    dialog(page).get_by_role("button", name="Trust", exact=True).evaluate("it => it.click()")
     expect(dialog(page).get_by_role("alert")).to_contain_text("changed")
     expect(dialog(page).get_by_text("2 files")).to_be_visible()
     assert server.vault not in record_in(os.environ["XDG_CONFIG_HOME"]).vaults()
+    tick(page)
     dialog(page).get_by_role("button", name="Trust", exact=True).click()
     expect(bar(page)).to_be_hidden()
 
@@ -129,6 +157,7 @@ def test_what_changed_since_the_review_is_shown_again_and_not_granted(new_page, 
 def test_a_lost_connection_while_trusting_is_said_and_can_be_tried_again(new_page, server):
     page = open_chat(new_page, server, "c1")
     review(page)
+    tick(page)
     server.stop(signal.SIGKILL)
     grant = dialog(page).get_by_role("button", name="Trust", exact=True)
     grant.click()

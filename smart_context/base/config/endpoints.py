@@ -3,8 +3,8 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from urllib.parse import urlsplit
 
+from smart_context.base.config.addresses import AddressRefused, plain_address
 from smart_context.base.config.table import Table, found, looks_secret
 
 CATEGORIES = ("chat", "fast", "embedding")
@@ -15,6 +15,7 @@ _ENDPOINT_KEYS = (
     *("context_window", "images"),
 )
 _SECRET_NAMES = frozenset({"api_key", "apikey", "api-key", "key", "token", "secret", "password"})
+_HAS_USER = re.compile("//[^/?#]*@")
 _UNDERSCORES = re.compile("_+")
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _LEAST_WINDOW, _MOST_WINDOW = 1_000, 100_000_000
@@ -25,7 +26,8 @@ class EndpointSettings:
     """One model at one endpoint that speaks the OpenAI API.
 
     Attributes:
-        base_url: With the version and without a slash at the end: `http://127.0.0.1:11434/v1`.
+        base_url: With the version and without a slash at the end: `http://127.0.0.1:11434/v1`. Its
+            host is in ASCII, and not one that passes for another (`plain_address`).
         model: The model's id there.
         api_key: From the environment, by `with_key`; `None` when no variable is named, it is not
             set, or it was not looked up.
@@ -124,19 +126,13 @@ def _read_base_url(table: Table) -> str:
     value = table.text("base_url")
     if not value:
         return ""
-    example = "expected an http or https address such as 'http://127.0.0.1:11434/v1'"
-    try:
-        parts = urlsplit(value)
-        complete = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
-    except ValueError:
-        table.fault("base_url", f"{example}, found a string that is not an address")
-        return ""
-    if "@" in parts.netloc or looks_secret(value):
+    if looks_secret(value) or _HAS_USER.search(value):
         table.fault("base_url", "holds a name, password or key; use api_key_env instead")
-    elif not complete or any(character.isspace() for character in value):
-        table.fault("base_url", f"{example}, found {found(value)}")
-    else:
-        return value.rstrip("/")
+        return ""
+    try:
+        return plain_address(value).rstrip("/")
+    except AddressRefused as refusal:
+        table.fault("base_url", str(refusal))
     return ""
 
 

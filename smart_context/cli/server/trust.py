@@ -114,12 +114,14 @@ def _row(root: Path, grant: "Grant") -> dict[str, Any]:
 
 
 def _part_row(part: "Part") -> dict[str, Any]:
+    from smart_context.base.config.addresses import displayed_address  # noqa: PLC0415 - see above
+
     pin = part.pin
     if pin.kind != "endpoint":
         return {"kind": pin.kind}
     return {
         "kind": pin.kind,
-        "base_url": shown(pin.content),
+        "base_url": shown(displayed_address(pin.content)),
         "api_key_env": shown(pin.api_key_env),
         "used_for": list(part.used_for),
     }

@@ -212,7 +212,7 @@ def _headers(call: Call) -> dict[str, str]:
 def _failure_of(status: int, headers: Mapping[str, str]) -> EndpointFailure | None:
     """Why an answer counts as failed; `None` if it does not."""
     if status in _REDIRECTS:
-        words = headers.get("location", "")
+        words = ascii(headers.get("location", ""))[1:-1]
         return EndpointFailure(trouble="redirected", words=words, status=status)
     if status < _ERROR:
         return None

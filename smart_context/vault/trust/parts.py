@@ -54,12 +54,14 @@ class Part:
     Attributes:
         pin: Its content; of an endpoint, without a category.
         used_for: Of an endpoint, the categories of models; of plugins, those that are turned on.
+        models: Of an endpoint, the model that each category asks for.
         files: Of plugins and roles.
         is_in_use: True if something is missing while it is off.
     """
 
     pin: Pin
     used_for: tuple[str, ...] = ()
+    models: tuple[tuple[str, str], ...] = ()
     files: FileSet | None = None
     is_in_use: bool = True
 
@@ -125,7 +127,7 @@ class Review:
     @property
     def digest(self) -> str:
         """A digest of all parts, so that only what was reviewed is granted."""
-        listed = [[*sorted(part.pins), *part.refused] for part in self.parts]
+        listed = [[*sorted(part.pins), *part.refused, *part.models] for part in self.parts]
         return hashlib.sha256(json.dumps(listed).encode()).hexdigest()
 
     def part(self, kind: Kind) -> Part | None:

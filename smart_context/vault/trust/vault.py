@@ -5,11 +5,11 @@ revoked in another process counts at once.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from smart_context.base.config import VaultConfig
+from smart_context.base.config import Endpoints, VaultConfig
 from smart_context.base.errors import TrustRequired
 from smart_context.base.text.names import shown
 from smart_context.vault.trust.admission import endpoint_pin
@@ -79,11 +79,7 @@ class VaultTrust:
             config: Its settings.
         """
         enabled = {name for name, of in config.plugins.items() if of.get("enabled") is True}
-        parts = parts_of(
-            endpoint_pin(category, endpoint)
-            for category, endpoint in config.named.items()
-            if endpoint is not None
-        )
+        parts = _endpoint_parts(config.named)
         if not (plugins := self._plugin_files()).is_empty:
             parts.append(_plugins_part(plugins, enabled))
         if not (roles := self._role_files().set).is_empty:
@@ -155,6 +151,15 @@ class VaultTrust:
         if self._roles is None or self._roles[0] != found:
             self._roles = found, role_files(found)
         return self._roles[1]
+
+
+def _endpoint_parts(named: Endpoints) -> list[Part]:
+    endpoints = {category: found for category, found in named.items() if found is not None}
+    parts = parts_of(endpoint_pin(category, endpoint) for category, endpoint in endpoints.items())
+    return [
+        replace(part, models=tuple((name, endpoints[name].model) for name in part.used_for))
+        for part in parts
+    ]
 
 
 def _plugins_part(files: FileSet, enabled: set[str]) -> Part:

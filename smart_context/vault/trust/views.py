@@ -6,6 +6,7 @@ All names come from the vault, so each is escaped to one harmless line.
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from smart_context.base.config.addresses import displayed_address, host_warning
 from smart_context.base.text.counts import counted
 from smart_context.base.text.names import shown
 from smart_context.base.values import JsonObject
@@ -102,16 +103,29 @@ def _part_view(part: Part, review: Review) -> JsonObject:
 
 
 def _endpoint_view(part: Part, review: Review) -> JsonObject:
-    base_url, variable = _whole(part.pin.content), _whole(part.pin.api_key_env)
+    base_url = _whole(displayed_address(part.pin.content))
+    variable = _whole(part.pin.api_key_env)
+    before = [host_warning(part.pin.content), _models(part)]
     key = f" with the value of {variable}" if variable else ", without a key"
     return {
         "title": f"Endpoint {base_url}",
-        "does": f"Your chats and notes are sent there for {purposes(part.used_for)}{key}."
+        "does": "".join(f"{words} " for words in before if words)
+        + f"Your chats and notes are sent there for {purposes(part.used_for)}{key}."
         + _widened(part, review),
         "base_url": base_url,
         "api_key_env": variable,
         "used_for": list(part.used_for),
+        "models": {category: _whole(model) for category, model in part.models},
     }
+
+
+def _models(part: Part) -> str:
+    """The models that an endpoint is asked for, in a sentence; empty if none is known."""
+    names = {_whole(model) for _, model in part.models}
+    if len(names) < 2:  # noqa: PLR2004 - one model for all that the next sentence names
+        return f"Model: {names.pop()}." if names else ""
+    listed = [f"{_whole(model)} for {_PURPOSES[category]}" for category, model in part.models]
+    return f"Models: {_joined(listed)}."
 
 
 def _widened(part: Part, review: Review) -> str:

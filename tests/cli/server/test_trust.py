@@ -155,3 +155,22 @@ def test_faults_of_the_users_own_settings_are_bad_usage(smart_context, tmp_path)
     assert code == 2
     assert "config.toml" in err
     assert "line 2: llm.timeout_s" in err
+
+
+def test_a_host_that_passes_for_another_is_shown_in_ascii_or_refused(smart_context, tmp_path):
+    foreign = SETTINGS.replace("127.0.0.1:9", "api.open\u0430i.com")
+    vault = write(tmp_path / "foreign", {".vault.toml": foreign})
+    for verb in ("trust", "doctor"):
+        _, out, err = smart_context(verb, vault)
+        assert "https://api.xn--openi-7ve.com/v1" in (out + err).replace("http:", "https:")
+        assert "CYRILLIC SMALL LETTER A" in out + err
+        assert "Model: m." in out + err
+        assert "\u0430" not in out + err
+    slash = SETTINGS.replace("127.0.0.1:9", "api.openai.com\u2044v1.evil.example")
+    vault = write(tmp_path / "slash", {".vault.toml": slash})
+    for verb in ("trust", "doctor"):
+        code, out, err = smart_context(verb, vault)
+        assert code != 0
+        assert "expected a host" in out + err
+        assert r"\u2044" in out + err
+        assert "\u2044" not in out + err

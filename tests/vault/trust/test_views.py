@@ -8,7 +8,7 @@ import pytest
 
 from smart_context.vault.trust.parts import FileSet, Grant, Part, Pin, Review
 from smart_context.vault.trust.views import review_view, summary
-from tests.vault.trust.conftest import write
+from tests.vault.trust.conftest import SETTINGS, write
 
 
 def plugins(*names):
@@ -148,3 +148,23 @@ def test_what_was_reviewed_has_another_digest_once_it_changes(vault, review):
     second = review(vault).digest
     (vault / "roles/out.toml").symlink_to("/etc/hostname")
     assert len({first, second, review(vault).digest}) == 3
+
+
+def test_the_model_that_an_endpoint_is_asked_for_is_named_and_part_of_the_review(vault, review):
+    first = review(vault)
+    parts = {part["title"]: part for part in review_view(first, vault)["parts"]}
+    assert parts["Endpoint http://127.0.0.1:9/v1"]["does"].startswith("Model: m. Your chats")
+    assert parts["Endpoint http://127.0.0.1:10/v1"]["models"] == {"embedding": "e"}
+    write(vault, {".vault.toml": SETTINGS.replace('fast = "m"', 'fast = "small\\u202e"')})
+    second = review(vault)
+    assert second.digest != first.digest
+    said = next(part["does"] for part in review_view(second, vault)["parts"])
+    assert said.startswith("Models: m for answers and small\\u202e for topics. ")
+
+
+def test_an_address_from_a_record_is_shown_in_ascii_too():
+    part = Part(pin=Pin("endpoint", "https://api.open\u0430i.com"), used_for=("chat",))
+    (view,) = review_view(Review(parts=(part,)), Path("notes"))["parts"]
+    assert view["title"] == "Endpoint https://api.xn--openi-7ve.com"
+    assert view["base_url"] == "https://api.xn--openi-7ve.com"
+    assert view["does"].startswith("Warning: its host has letters that can pass for others: CYR")
