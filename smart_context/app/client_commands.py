@@ -2,17 +2,20 @@
 
 import asyncio
 import secrets
+from collections.abc import Sequence
+from typing import Any
 
 from smart_context.app.client_keys import base_url, key_file
 from smart_context.base.errors import CommandFailed
 from smart_context.base.values import JsonObject
+from smart_context.chat.documents.branches import branches_of, set_branches
 from smart_context.chat.ids import check_chat_id, new_chat_id
-from smart_context.chat.messages import CUT, SOURCE, STAYS
+from smart_context.chat.messages import CUT, SOURCE, STAYS, give_ids
 from smart_context.gateway.activity import Activity
 from smart_context.gateway.connecting import CLIENTS
 from smart_context.host.host import Host
 
-_NOT_COPIED = (SOURCE, "branches", "removed")
+_OF_CLIENT = frozenset({CUT, STAYS})
 
 
 class ClientCommands:
@@ -66,21 +69,26 @@ class ClientCommands:
         return await self.clients()
 
     async def copy_chat(self, chat_id: str) -> JsonObject:
-        """Copy a client's chat into a chat of your own, to continue it here."""
+        """Copy a client's chat with its versions into a chat of your own, to continue it here."""
         document = await self._host.store.load(check_chat_id(chat_id))
-        entries = [
-            entry
-            for entry in document["messages"]
-            if isinstance(entry, dict) and not entry.get("generating")
-        ]
+        give_ids(document)  # which depend on a message's place
+        entries = _copied(document["messages"])
         if not entries:
             raise CommandFailed(f"chat {chat_id!r} has no messages to continue from")
-        copy = {name: value for name, value in document.items() if name not in _NOT_COPIED}
-        copy["messages"] = [
-            {name: value for name, value in entry.items() if name not in {CUT, STAYS}}
-            for entry in entries
-        ]
+        copy = {name: value for name, value in document.items() if name != SOURCE}
+        branches = branches_of(document)
+        set_branches(copy, [{**b, "messages": _copied(b["messages"])} for b in branches])
+        copy["messages"] = entries
         copy["continued_from"] = chat_id
         made = new_chat_id()
         await self._host.store.save(made, copy, reader=secrets.token_hex(4))
         return {"chat_id": made}
+
+
+def _copied(entries: Sequence[Any]) -> list[JsonObject]:
+    """Messages without unfinished ones, and without a client's marks."""
+    return [
+        {name: value for name, value in entry.items() if name not in _OF_CLIENT}
+        for entry in entries
+        if isinstance(entry, dict) and not entry.get("generating")
+    ]

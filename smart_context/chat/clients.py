@@ -15,6 +15,15 @@ def is_of_client(document: Mapping[str, Any]) -> bool:
     return isinstance(document.get(SOURCE), Mapping)
 
 
+def keeps_its_history(document: Mapping[str, Any]) -> bool:
+    """True if the program sends its own list with each request, which the chat follows.
+
+    Not so a chat that was only imported from a program: it has no client key.
+    """
+    source = document.get(SOURCE)
+    return isinstance(source, Mapping) and bool(source.get("key"))
+
+
 async def client_history(messages: Sequence[Message]) -> tuple[Message, ...]:
     """The messages that go into the program's request when no filter is set.
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Literal
 
 from smart_context.base.values import JsonObject
+from smart_context.chat.documents.branches import reattach
 from smart_context.chat.history import CompactionPoint
 from smart_context.chat.messages import Message, MessageId, give_ids
 
@@ -69,8 +70,12 @@ def without_summary(document: JsonObject, summary_id: MessageId) -> bool:
     if not isinstance(entries, list):
         return False
     kept = [e for e in entries if not (isinstance(e, dict) and e.get("id") == summary_id)]
+    if len(kept) == len(entries):
+        return False
+    # What follows the summary, on branches too, then follows the message before it.
+    reattach(document, summary_id)
     document["messages"] = kept
-    return len(kept) < len(entries)
+    return True
 
 
 def newest_summary(messages: Sequence[Message]) -> Message | None:

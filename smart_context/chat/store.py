@@ -18,6 +18,7 @@ from smart_context.base.disk.places import Place, folder_of
 from smart_context.base.errors import ChatUnreadable, CommandFailed, InvalidParams, StoreFailed
 from smart_context.base.threads import to_end
 from smart_context.base.values import JsonObject
+from smart_context.chat.documents.branches import count_in_branches
 from smart_context.chat.documents.document import Version, copy_json
 from smart_context.chat.documents.lineage import ANYBODY, Lineage
 from smart_context.chat.documents.merge import changed, saved
@@ -169,7 +170,7 @@ class ChatStore:
             before = read.version if read else Version()
             first = since(before)
             part = part_since(before, first)
-            is_short = len(part.entries) <= _COPIED_AT_ONCE
+            is_short = len(part.entries) + count_in_branches(part.other) <= _COPIED_AT_ONCE
             document = part.copy() if is_short else await to_end(part.copy)
             change(document)
 

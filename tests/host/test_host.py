@@ -75,6 +75,8 @@ async def test_deleting_a_chat_stops_its_answer_first(bench):
         ("chat.stop", {}),
         ("chat.regenerate", {"message_id": "x"}),
         ("chat.edit", {"message_id": "x", "text": "x"}),
+        ("chat.list_versions", {}),
+        ("chat.show_version", {"message_id": "x"}),
     ],
 )
 async def test_an_id_that_could_not_be_a_file_is_refused(bench, command, params, chat_id):
@@ -100,6 +102,8 @@ async def test_every_command_is_listed_with_its_parameters(bench):
         "chat.stop",
         "chat.regenerate",
         "chat.edit",
+        "chat.list_versions",
+        "chat.show_version",
         "chat.attach_vault_file",
         "chat.compact",
         "chat.clear_context",

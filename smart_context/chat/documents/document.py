@@ -174,7 +174,7 @@ def settle(document: Mapping[str, Any], known: Version) -> Version:
     try:
         entries = known.entries if messages is None else _settled(messages, known)
         other = {**document, "messages": None} if "messages" in document else dict(document)
-        return _version(json.loads(encode(other)), entries, known)
+        return _version(_settled_keys(other, known.other), entries, known)
     except (TypeError, ValueError) as error:
         raise NotJson(f"the document can't be written as JSON: {error}") from error
     except RecursionError:
@@ -242,6 +242,17 @@ def _shared(entries: Sequence[MessageEntry], known: Version | None) -> tuple[Mes
         return tuple(entries)
     shared = [old if old == new else new for old, new in zip(known.entries, entries, strict=False)]
     return (*shared, *entries[len(shared) :])
+
+
+def _settled_keys(other: Mapping[str, Any], known: Mapping[str, Any]) -> JsonObject:
+    """The other keys as the next reader will see them; long equal values are not encoded again."""
+    shared = {
+        key: known[key]
+        for key, value in other.items()
+        if type(value) is list and key in known and value == known[key]
+    }
+    fresh: JsonObject = json.loads(encode({**other, **dict.fromkeys(shared)}))
+    return {**fresh, **shared}
 
 
 def _settled(messages: Sequence[Any], known: Version) -> list[MessageEntry]:

@@ -11,6 +11,7 @@ from typing import Any
 from smart_context.base.errors import InvalidParams
 from smart_context.chat.documents.document import MessageEntry, NotJson, Version, settle
 from smart_context.chat.documents.lineage import Ancestry
+from smart_context.chat.documents.merged_branches import merge_branches
 
 _ABSENT: Any = object()
 _START: Hashable = None
@@ -68,7 +69,8 @@ def merge(base: Version, theirs: Version, ours: Version) -> Version:
         return theirs
     other = merge_keys(base.other, theirs.other, ours.other)
     place = min(ours.place, len(other))
-    return Version(tuple(_merged_entries(base, theirs, ours)), other, place)
+    merged = Version(tuple(_merged_entries(base, theirs, ours)), other, place)
+    return merge_branches(base, (theirs, ours), merged)
 
 
 def merge_keys(

@@ -5,11 +5,11 @@ from types import MappingProxyType
 from typing import Any
 
 from smart_context.base.values import JsonObject
+from smart_context.chat.documents.branches import branches_of, set_branches
 from smart_context.chat.messages import CUT, Message, give_ids, messages_of
 from smart_context.gateway.following.matching import Matching, keys_of, matched, order
 from smart_context.gateway.requests.units import Unit
 
-BRANCHES = "branches"
 MAX_BRANCHES = 20
 
 _NO_NAMES: Mapping[int, str] = MappingProxyType({})
@@ -62,7 +62,9 @@ def follow(
         elif index in names:
             entry = units[index].stored(names[index], now)
         else:
-            entry = _from_branch(branches, units[index]) or units[index].stored(new_id(), now)
+            entry = _from_branch(branches, units[index], new_id) or units[index].stored(
+                new_id(), now
+            )
         made.append(entry)
         ids.append(entry["id"])
     for run in reversed(matching.left):
@@ -75,7 +77,7 @@ def follow(
             now,
         )
     document["messages"] = made
-    _set_branches(document, branches)
+    set_branches(document, branches, MAX_BRANCHES)
     return ids
 
 
@@ -125,7 +127,7 @@ def put_answer(
     if is_last and _is_empty(answer) and not others:
         delivered = _take_delivered(branches, _before(messages, len(messages) - 1))
         messages[-1:] = delivered or [answer]
-        _set_branches(document, branches)
+        set_branches(document, branches, MAX_BRANCHES)
         return
     if _was_delivered(answer):
         branches = [branch for branch in branches if branch.get("id") != answer["id"]]
@@ -136,7 +138,7 @@ def put_answer(
                 entries[index] = answer
                 for other in others:
                     _add(branches, [other], _before(entries, index), new_id, now)
-    _set_branches(document, branches)
+    set_branches(document, branches, MAX_BRANCHES)
 
 
 def _leave(
@@ -179,7 +181,9 @@ def _is_empty(answer: Mapping[str, Any]) -> bool:
 def _take_delivered(branches: list[JsonObject], question: str | None) -> list[JsonObject]:
     """Remove the branch with the newest delivered answer to a question; returns its messages."""
     for branch in branches:
-        first: JsonObject = next(iter(branch["messages"]), {})
+        first = next(iter(branch["messages"]), None)
+        if not isinstance(first, dict):
+            continue
         is_answer = branch.get("after") == question and first.get("role") == "assistant"
         if is_answer and _was_delivered(first) and not _is_empty(first):
             branches.remove(branch)
@@ -188,39 +192,27 @@ def _take_delivered(branches: list[JsonObject], question: str | None) -> list[Js
     return []
 
 
-def _from_branch(branches: list[JsonObject], unit: Unit) -> JsonObject | None:
-    """A message of a branch that the client has returned to."""
-    for branch in branches:
-        messages = messages_of(branch)
-        for index, key in enumerate(keys_of(messages)):
+def _from_branch(branches: list[JsonObject], unit: Unit, new_id: NewId) -> JsonObject | None:
+    """A message of a branch that the client has returned to; what follows it there stays one."""
+    for number, branch in enumerate(branches):
+        give_ids(branch)
+        entries = branch["messages"]
+        places = [place for place, entry in enumerate(entries) if isinstance(entry, dict)]
+        for place, key in zip(places, keys_of(messages_of(branch)), strict=True):
             if key == unit.key:
-                entry: JsonObject = branch["messages"].pop(index)
-                return {**entry, "id": messages[index].id}  # an edited file may have none
+                entry: JsonObject = entries[place]
+                rest = {**branch, "after": entry["id"], "messages": entries[place + 1 :]}
+                branches[number : number + 1] = (
+                    [rest]
+                    if place == 0
+                    else [{**rest, "id": new_id()}, {**branch, "messages": entries[:place]}]
+                )
+                return entry
     return None
 
 
 def _before(entries: Sequence[Mapping[str, Any]], index: int) -> str | None:
     return str(entries[index - 1].get("id")) if index > 0 else None
-
-
-def branches_of(document: Mapping[str, Any]) -> list[JsonObject]:
-    """The branches of a chat's document, without damaged ones."""
-    found = document.get(BRANCHES)
-    return [
-        branch
-        for branch in (found if isinstance(found, list) else [])
-        if isinstance(branch, dict)
-        and isinstance(branch.get("messages"), list)
-        and all(isinstance(entry, dict) for entry in branch["messages"])
-    ]
-
-
-def _set_branches(document: JsonObject, branches: Sequence[JsonObject]) -> None:
-    kept = [branch for branch in branches if branch["messages"]][:MAX_BRANCHES]
-    if kept:
-        document[BRANCHES] = kept
-    else:
-        document.pop(BRANCHES, None)
 
 
 def _entries(document: JsonObject) -> list[JsonObject]:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from smart_context.base.errors import SmartContextError, StoreFailed
+from smart_context.chat.documents.branches import branches_of
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.messages import messages_of
 from smart_context.chat.store import ChatStore
-from smart_context.gateway.following.documents import branches_of
 from smart_context.gateway.identity.given_ids import CHAT_HEADER
 from smart_context.gateway.identity.issued import (
     Issued,

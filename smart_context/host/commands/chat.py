@@ -1,11 +1,14 @@
-"""The commands `chat.*`: new, open, send, stop, regenerate, edit."""
+"""The commands `chat.*`: new, open, send, stop, regenerate, edit, and versions."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from smart_context.base.errors import InvalidParams
+from smart_context.base.errors import ChatBusy, CommandFailed, InvalidParams
 from smart_context.base.text.names import storable
 from smart_context.base.values import JsonObject
+from smart_context.chat.clients import keeps_its_history
+from smart_context.chat.documents import branches
+from smart_context.chat.documents.branches import Versions, versions_of
 from smart_context.chat.documents.parts import since_unfinished
 from smart_context.chat.files.file_store import FileStore
 from smart_context.chat.ids import check_chat_id, new_chat_id
@@ -44,6 +47,8 @@ class ChatCommands:
         commands.register("chat.stop", self.stop)
         commands.register("chat.regenerate", self.regenerate)
         commands.register("chat.edit", self.edit)
+        commands.register("chat.list_versions", self.list_versions)
+        commands.register("chat.show_version", self.show_version)
 
     async def new(self, caller: Caller) -> JsonObject:
         """Open a new chat and give its id; it is stored with its first message."""
@@ -110,26 +115,75 @@ class ChatCommands:
         checked = check_chat_id(chat_id)
         return {"chat_id": checked, "stopped": await self._turns.stop(checked)}
 
-    async def regenerate(self, chat_id: str, message_id: str, stream: bool = True) -> JsonObject:
-        """Answer a question again.
-
-        The previous answer and all that followed it leave the chat; the file keeps them under
-        `removed`.
+    async def regenerate(
+        self, chat_id: str, message_id: str, stream: bool = True, text: str | None = None
+    ) -> JsonObject:
+        """Answer a question again; the former answer stays as a version, with all that followed.
 
         Args:
             chat_id: The chat.
             message_id: The answer, or its question.
             stream: The new answer comes piece by piece.
+            text: Ask this instead, with the same files; the former question stays as a version.
         """
         checked = check_chat_id(chat_id)
+        asked = None if text is None else _checked_text("text", text)
 
         def ask(document: JsonObject) -> Message:
-            question = transcript.question_of(document, message_id)
-            transcript.remove_after(document, question.id, removed_at=self._turns.now())
-            return question
+            return transcript.ask_again(document, message_id, text=asked, now=self._turns.now())
 
         message_ids = await self._turns.take(checked, ask, streaming=stream)
         return {"chat_id": checked, "message_ids": message_ids}
+
+    async def list_versions(self, chat_id: str) -> JsonObject:
+        """List the messages at which a chat has versions, and which version is current.
+
+        A version is the message and all that followed it; `version` counts from 1, the oldest.
+        """
+        checked = check_chat_id(chat_id)
+        found = versions_of(await self._store.load(checked))
+        return {
+            "chat_id": checked,
+            "versions": [
+                _as_object(message_id, versions) for message_id, versions in found.items()
+            ],
+        }
+
+    async def show_version(
+        self, chat_id: str, message_id: str, version: int | None = None
+    ) -> JsonObject:
+        """Make another version current; the one that was stays, with all that followed it.
+
+        Args:
+            chat_id: The chat.
+            message_id: The first message of any of the versions; without `version` any message of
+                the one that you want.
+            version: Its number, from 1, the oldest.
+        """
+        checked = check_chat_id(chat_id)
+        if self._turns.is_answered(checked):
+            raise ChatBusy("this chat is still being answered; stop that first, or wait")
+        await self._repair(checked)
+        shown: list[tuple[str, Versions]] = []
+
+        def show(document: JsonObject) -> None:
+            if keeps_its_history(document):
+                raise CommandFailed(
+                    "another program keeps the history of this chat; "
+                    "choose the version there, or continue in a copy"
+                )
+            shown[:] = [
+                branches.show_version(
+                    document,
+                    message_id,
+                    version,
+                    new_id=transcript.new_message_id,
+                    now=self._turns.now(),
+                )
+            ]
+
+        await self._store.update(checked, show, creates=False)
+        return {"chat_id": checked, **_as_object(*shown[0])}
 
     async def edit(self, chat_id: str, message_id: str, text: str) -> JsonObject:
         """Change what a message says, in place; a changed question is not asked again."""
@@ -139,6 +193,10 @@ class ChatCommands:
             checked, lambda document: transcript.change_text(document, message_id, new_text)
         )
         return {"chat_id": checked, "message_id": message_id}
+
+
+def _as_object(message_id: str, versions: Versions) -> JsonObject:
+    return {"message_id": message_id, "version": versions.current, "versions": versions.count}
 
 
 def _open(caller: Caller, chat_id: ChatId) -> None:

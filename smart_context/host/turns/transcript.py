@@ -7,6 +7,7 @@ from typing import Any
 from smart_context.base.errors import CommandFailed
 from smart_context.base.values import JsonObject
 from smart_context.chat.answers.journal import Arrived
+from smart_context.chat.documents.branches import branches_of, leave
 from smart_context.chat.messages import (
     EXTRACTED,
     Message,
@@ -18,7 +19,8 @@ from smart_context.chat.messages import (
 from smart_context.host.turn import Turn
 
 INTERRUPTED = "The answer was interrupted before it was complete. Ask again or regenerate it."
-KEPT_REMOVALS = 20
+
+_OF_ONE_TURN = ("generating", "error", "error_code", "stopped")
 
 
 def new_message_id() -> MessageId:
@@ -64,12 +66,13 @@ def append(document: JsonObject, *messages: Message) -> None:
 
 
 def put(document: JsonObject, message: Message) -> None:
-    """Replace the message of the same id; add it at the end when it is not there."""
+    """Replace the message of the same id, also on a branch; add it at the end if it is nowhere."""
     entries = _entries(document)
-    for index in reversed(range(len(entries))):  # an answer is among the last
-        if isinstance(entries[index], dict) and entries[index].get("id") == message.id:
-            entries[index] = message.to_dict()
-            return
+    for path in (entries, *(branch["messages"] for branch in branches_of(document))):
+        for index in reversed(range(len(path))):  # an answer is among the last
+            if isinstance(path[index], dict) and path[index].get("id") == message.id:
+                path[index] = message.to_dict()
+                return
     entries.append(message.to_dict())
 
 
@@ -110,23 +113,37 @@ def question_of(document: JsonObject, message_id: str) -> Message:
     raise CommandFailed(f"no question comes before message {message_id!r}")
 
 
-def remove_after(document: JsonObject, message_id: str, *, removed_at: str) -> None:
-    """Move what follows a message to `removed`, newest last.
+def ask_again(
+    document: JsonObject, message_id: str, *, text: str | None = None, now: str
+) -> Message:
+    """Make a question the last message of a chat; what followed it stays as a branch.
+
+    Args:
+        document: Changed in place.
+        message_id: The question, or its answer.
+        text: The question's new text. It makes another question of it, with the same files; the
+            former one stays as a version with its answer.
+        now: When that happens.
+
+    Returns:
+        The question.
 
     Raises:
-        CommandFailed: If there is no such message.
+        CommandFailed: If there is no such message, or no question before it.
     """
     give_ids(document)
-    entries = _entries(document)
-    index = _place(entries, message_id)
-    kept, removed = entries[: index + 1], entries[index + 1 :]
-    if not removed:
-        return
-    document["messages"] = kept
-    earlier = document.get("removed")
-    removals = [*earlier] if isinstance(earlier, list) else []
-    removals.append({"removed_at": removed_at, "messages": removed})
-    document["removed"] = removals[-KEPT_REMOVALS:]
+    question = question_of(document, message_id)
+    place = _place(_entries(document), question.id)
+    if text is None or text == question.text:
+        leave(document, place + 1, branch_id=new_message_id(), now=now)
+        return question
+    entry = _entries(document)[place]
+    asked = {key: value for key, value in entry.items() if key not in _OF_ONE_TURN}
+    asked.update(id=new_message_id(), created_at=now)
+    leave(document, place, branch_id=new_message_id(), now=now)
+    _entries(document).append(asked)
+    change_text(document, asked["id"], text)
+    return question_of(document, asked["id"])
 
 
 def change_text(document: JsonObject, message_id: str, text: str) -> None:

@@ -165,3 +165,86 @@ def test_merging_changes_none_of_the_three():
 
 def test_an_empty_start_deletes_nothing():
     assert ids(merge(Version(), version(said("a")), version(said("b"))).copy()) == ["a", "b"]
+
+
+def in_versions(path, **branches):
+    """A document with a path and branches after its first message, by their names."""
+    document = said(*path)
+    if branches:
+        document["branches"] = [
+            {"id": name, "after": path[0], "created_at": "t", "messages": said(*ids)["messages"]}
+            for name, ids in branches.items()
+        ]
+    return document
+
+
+def versions_in(document):
+    """The path, and the branches."""
+    branches = [ids(branch) for branch in document.get("branches", [])]
+    return "".join(ids(document)), ["".join(branch) for branch in branches]
+
+
+@pytest.mark.parametrize(
+    ("base", "theirs", "ours", "result"),
+    [
+        pytest.param(
+            in_versions("qab"),
+            in_versions("qabcd"),
+            in_versions("qx", n="ab"),
+            ("qx", ["abcd"]),
+            id="they went on in what we left",
+        ),
+        pytest.param(
+            in_versions("qab"),
+            in_versions("qx", n="ab"),
+            in_versions("qabcd"),
+            ("qx", ["abcd"]),
+            id="we went on in what they left",
+        ),
+        pytest.param(
+            in_versions("qa"),
+            in_versions("qx", n="a"),
+            in_versions("qy", m="a"),
+            ("qxy", ["a"]),
+            id="both answered again: what both left is there once",
+        ),
+        pytest.param(
+            in_versions("qa", o="b"),
+            in_versions("qac", o="b"),
+            in_versions("qb", n="a"),
+            ("qb", ["ac"]),
+            id="we showed another version while they went on",
+        ),
+        pytest.param(
+            in_versions("qa"),
+            in_versions("qac", n="x"),
+            in_versions("qad", m="y"),
+            ("qacd", ["y", "x"]),
+            id="both have new branches",
+        ),
+        pytest.param(
+            in_versions("q"),
+            in_versions("qa", o="b"),
+            in_versions("qb", n="a"),
+            ("qb", ["a"]),
+            id="what is current for us is on no branch",
+        ),
+    ],
+)
+def test_each_message_stays_in_its_version(base, theirs, ours, result):
+    assert versions_in(merged(base, theirs, ours)) == result
+
+
+def test_what_they_edited_in_a_version_that_we_left_is_edited_there():
+    theirs = in_versions("qab")
+    theirs["messages"][1]["content"] = "edited"
+    document = merged(in_versions("qab"), theirs, in_versions("qx", n="ab"))
+    assert versions_in(document) == ("qx", ["ab"])
+    assert document["branches"][0]["messages"][0]["content"] == "edited"
+
+
+def test_the_order_of_versions_is_that_of_both_sides():
+    base = said("q")
+    theirs = {**said("q", "a"), "version_order": ["a", "b"]}
+    ours = {**said("q", "c"), "branches": [], "version_order": ["b", "c"]}
+    assert merged(base, theirs, ours)["version_order"] == ["a", "b", "c"]

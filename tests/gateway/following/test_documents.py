@@ -2,6 +2,7 @@
 
 import pytest
 
+from smart_context.chat.documents.branches import versions_of
 from smart_context.chat.messages import messages_of
 from smart_context.gateway.following.documents import append_answer, put_answer
 from smart_context.gateway.following.matching import keys_of, matched
@@ -195,6 +196,16 @@ def test_there_are_at_most_twenty_branches_and_the_newest_comes_first():
         chat.send(*messages[:2], answer=f"version {number}")
     assert len(chat.branches) == 20
     assert chat.branches[0][1] == ["version 23"]
+
+
+def test_what_a_client_does_not_take_up_again_of_a_version_stays_a_version():
+    chat, messages = talk(3)
+    chat.send(*messages[:1], user("other"), answer="o")
+    chat.send(*messages[:3], user("new"), answer="n")
+    assert chat.texts == ["s", "q0", "a0", "new", "n"]
+    a0 = chat.document["messages"][2]["id"]
+    assert (a0, ["q1", "a1", "q2", "a2"]) in chat.branches
+    assert [versions.count for versions in versions_of(chat.document).values()] == [2, 2]
 
 
 def test_a_message_is_no_branch_of_itself_when_a_summary_stands_in_the_chat():

@@ -1,8 +1,6 @@
 """What turns write into a chat document."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from smart_context.base.errors import CommandFailed
 from smart_context.chat.answers.journal import Arrived
@@ -96,20 +94,63 @@ def test_the_question_of_a_message_is_the_nearest_before_it():
     assert transcript.question_of(document, "1").id == "1"
 
 
-def test_removing_keeps_what_was_removed_but_not_without_end():
-    document = {"messages": [user("q", id="q"), answer("0")], "removed": "odd"}
-    for number in range(transcript.KEPT_REMOVALS + 5):
-        transcript.remove_after(document, "q", removed_at=f"t{number}")
+def ask_again(document, message_id, **more):
+    return transcript.ask_again(document, message_id, now="t", **more)
+
+
+def left(document):
+    return [
+        (branch["after"], [entry["content"] for entry in branch["messages"]])
+        for branch in document.get("branches", [])
+    ]
+
+
+def test_what_followed_a_question_that_is_asked_again_stays_as_a_version():
+    document = {"messages": [user("q", id="q"), answer("a"), user("r"), answer("b")]}
+    assert ask_again(document, messages_of(document)[1].id).id == "q"
+    assert texts(document) == ["q"]
+    assert left(document) == [("q", ["a", "r", "b"])]
+
+
+def test_no_version_is_ever_dropped():
+    document = {"messages": [user("q", id="q"), answer("0")]}
+    for number in range(30):
+        ask_again(document, "q")
         document["messages"].append(answer(str(number + 1)))
-    assert texts(document) == ["q", str(transcript.KEPT_REMOVALS + 5)]
-    assert len(document["removed"]) == transcript.KEPT_REMOVALS
-    assert document["removed"][-1]["removed_at"] == f"t{transcript.KEPT_REMOVALS + 4}"
+    assert texts(document) == ["q", "30"]
+    assert left(document) == [("q", [str(number)]) for number in reversed(range(30))]
 
 
-def test_removing_nothing_leaves_no_trace():
+def test_a_question_that_nothing_follows_leaves_no_trace():
     document = {"messages": [user("q", id="q")]}
-    transcript.remove_after(document, "q", removed_at="t")
+    ask_again(document, "q")
     assert document == {"messages": [user("q", id="q")]}
+
+
+def test_another_text_makes_another_question_with_the_same_files():
+    asked = user("q", id="q", files=[{"id": "f"}], mine=2, created_at="before")
+    document = {"messages": [user("p", id="p"), asked, answer("a")]}
+    question = ask_again(document, "q", text="better")
+    assert (question.text, question.created_at) == ("better", "t")
+    assert question.id != "q"
+    assert (question.files, question.extra) == (({"id": "f"},), {"mine": 2})
+    assert texts(document) == ["p", "better"]
+    assert left(document) == [("p", ["q", "a"])]
+    assert document["branches"][0]["messages"][0] == asked
+
+
+def test_the_same_text_is_the_same_question():
+    document = {"messages": [user("q", id="q"), answer("a")]}
+    assert ask_again(document, "q", text="q").id == "q"
+    assert left(document) == [("q", ["a"])]
+
+
+def test_an_answer_that_was_left_meanwhile_is_completed_where_it_is():
+    document = {"messages": [user("q", id="q"), answer("", id="a", generating=True)]}
+    ask_again(document, "q")
+    transcript.put(document, Message(id="a", role="assistant", content="whole"))
+    assert left(document) == [("q", ["whole"])]
+    assert texts(document) == ["q"]
 
 
 @pytest.mark.parametrize(
@@ -153,29 +194,13 @@ def test_a_message_without_an_id_keeps_the_one_it_was_known_by():
     "change",
     [
         lambda document: transcript.change_text(document, "9", "x"),
-        lambda document: transcript.remove_after(document, "9", removed_at="t"),
+        lambda document: ask_again(document, "9"),
         lambda document: transcript.question_of(document, "9"),
     ],
 )
 def test_a_message_that_is_not_there_is_named(change):
     with pytest.raises(CommandFailed, match="no message '9'"):
         change({"messages": [user("a", id="1")]})
-
-
-documents = st.lists(st.sampled_from([user("q"), answer("a"), answer("b", generating=True)]))
-
-
-@given(documents, st.data())
-def test_no_message_is_lost_by_removing(entries, data):
-    document = {"messages": [dict(entry, id=str(at)) for at, entry in enumerate(entries)]}
-    if not entries:
-        return
-    at = data.draw(st.integers(0, len(entries) - 1))
-    before = list(document["messages"])
-    transcript.remove_after(document, str(at), removed_at="t")
-    removed = [m for removal in document.get("removed", []) for m in removal["messages"]]
-    assert document["messages"] + removed == before
-    assert len(document["messages"]) == at + 1
 
 
 def test_entries_that_are_no_messages_stay_where_they_are():
@@ -190,7 +215,7 @@ def test_entries_that_are_no_messages_stay_where_they_are():
         5,
         document["messages"][5],
     ]
-    transcript.remove_after(document, second, removed_at="now")
-    assert texts(document) == ["a", "B"]
-    assert document["messages"][::2] == ["odd", None]
-    assert document["removed"][0]["messages"][0] == 5
+    ask_again(document, second)
+    assert document["messages"] == ["odd", user("a", id=first)]
+    left_as = [None, answer("B", id=second), 5]
+    assert document["branches"][0]["messages"][:3] == left_as

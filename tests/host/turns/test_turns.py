@@ -6,7 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from smart_context.base.errors import CommandFailed, InvalidParams, ModelFailed, StoreFailed
+from smart_context.base.errors import (
+    ChatBusy,
+    CommandFailed,
+    InvalidParams,
+    ModelFailed,
+    StoreFailed,
+)
 from smart_context.chat.answers.journal import ANSWER_SUFFIX, AnswerJournal
 from smart_context.chat.store import ChatStore
 from smart_context.host.turns import unsaved
@@ -636,7 +642,7 @@ async def test_half_a_character_is_replaced_and_whole_ones_stay(bench):
     assert (await bench.messages("c1"))[0].text == "a\ufffdb 🌍 🌍"
 
 
-async def test_regenerating_answers_again_and_keeps_what_followed_in_the_file(bench):
+async def test_regenerating_answers_again_and_keeps_what_followed_as_a_version(bench):
     bench.reply("First", "Second", "Better")
     await send(bench, "One", chat_id="c1")
     await send(bench, "Two", chat_id="c1")
@@ -647,9 +653,84 @@ async def test_regenerating_answers_again_and_keeps_what_followed_in_the_file(be
     assert result["message_ids"] == [before[0].id, after[1].id]
     assert after[1].id != before[1].id
     assert bench.model.asked[-1].messages == ({"role": "user", "content": "One"},)
-    (removal,) = (await bench.host.store.load("c1"))["removed"]
-    assert [m["content"] for m in removal["messages"]] == ["First", "Two", "Second"]
+    (branch,) = (await bench.host.store.load("c1"))["branches"]
+    assert [m["content"] for m in branch["messages"]] == ["First", "Two", "Second"]
+    assert branch["after"] == before[0].id
     assert ends(bench) == ["chat.finished"] * 3
+
+
+async def test_the_former_version_comes_back_as_it_was(bench):
+    bench.reply("First", "Second", "Better")
+    await send(bench, "One", chat_id="c1")
+    await send(bench, "Two", chat_id="c1")
+    before = await bench.messages("c1")
+    await bench.call("chat.regenerate", chat_id="c1", message_id=before[1].id)
+    newer = (await bench.messages("c1"))[1].id
+    listed = await bench.call("chat.list_versions", chat_id="c1")
+    there = {"message_id": newer, "version": 2, "versions": 2}
+    assert listed == {"chat_id": "c1", "versions": [there]}
+    shown = await bench.call("chat.show_version", chat_id="c1", message_id=newer, version=1)
+    assert shown == {"chat_id": "c1", "message_id": before[1].id, "version": 1, "versions": 2}
+    assert await bench.messages("c1") == before
+    await bench.call("chat.show_version", chat_id="c1", message_id=newer)
+    assert [message.text for message in await bench.messages("c1")] == ["One", "Better"]
+
+
+async def test_a_former_answer_of_the_newest_question_stays_too(bench):
+    bench.reply("First", "Better")
+    await send(bench, "One", chat_id="c1")
+    former = await bench.messages("c1")
+    await bench.call("chat.regenerate", chat_id="c1", message_id=former[1].id)
+    await bench.call("chat.show_version", chat_id="c1", message_id=former[1].id)
+    assert await bench.messages("c1") == former
+
+
+async def test_a_question_is_asked_again_in_other_words_as_a_version(bench):
+    bench.reply("First", "Second", "Better")
+    await send(bench, "One", chat_id="c1")
+    await send(bench, "Two", chat_id="c1")
+    before = await bench.messages("c1")
+    call = {"message_id": before[2].id, "text": "Three"}
+    result = await bench.call("chat.regenerate", chat_id="c1", **call)
+    after = await bench.messages("c1")
+    assert [message.text for message in after] == ["One", "First", "Three", "Better"]
+    assert result["message_ids"] == [after[2].id, after[3].id]
+    assert bench.model.asked[-1].messages[-1] == {"role": "user", "content": "Three"}
+    await bench.call("chat.show_version", chat_id="c1", message_id=after[2].id, version=1)
+    assert await bench.messages("c1") == before
+
+
+async def test_a_question_is_not_asked_again_in_no_words(bench):
+    await send(bench, "One", chat_id="c1")
+    question = (await bench.messages("c1"))[0]
+    with pytest.raises(InvalidParams, match="text: expected"):
+        await bench.call("chat.regenerate", chat_id="c1", message_id=question.id, text=" ")
+
+
+async def test_no_other_version_is_shown_while_an_answer_is_written(bench):
+    bench.reply("First", Scripted(gate=asyncio.Event()))
+    await send(bench, "One", chat_id="c1")
+    former = (await bench.messages("c1"))[1].id
+    again = {"chat_id": "c1", "message_id": former}
+    task = asyncio.create_task(bench.call("chat.regenerate", **again))
+    await until(lambda: len(bench.model.asked) == 2)
+    with pytest.raises(ChatBusy, match="still being answered"):
+        await bench.call("chat.show_version", **again)
+    await bench.call("chat.stop", chat_id="c1")
+    await task
+    assert (await bench.call("chat.show_version", **again))["version"] == 1
+
+
+async def test_the_version_of_a_chat_that_a_program_keeps_is_not_chosen_here(bench):
+    source = {"client": "opencode", "id": "x", "key": "k"}
+    branch = {"id": "b", "after": None, "messages": [{"id": "n", "role": "user", "content": "N"}]}
+    document = {"messages": [{"id": "m", "role": "user", "content": "M"}], "source": source}
+    await bench.host.store.save("c1", {**document, "branches": [branch]})
+    with pytest.raises(CommandFailed, match="another program keeps the history"):
+        await bench.call("chat.show_version", chat_id="c1", message_id="n")
+    imported = {**document, "branches": [branch], "source": {"client": "chatgpt", "id": "x"}}
+    await bench.host.store.save("c2", imported)
+    assert (await bench.call("chat.show_version", chat_id="c2", message_id="n"))["version"] == 1
 
 
 async def test_regenerating_a_question_answers_it_again(bench):

@@ -1,0 +1,372 @@
+"""The versions of a chat: what answering again leaves behind stays as a branch. Pure.
+
+A document's `messages` are the current path. A branch is the rest of a former path, `{"id",
+"after", "created_at", "messages"}`, newest first under `branches`. `after` names the message that
+it follows, which may be in a branch itself; `null` is the beginning of the chat. Showing another
+version swaps the rest of the path with a branch, so nothing is lost and every id stays.
+"""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from smart_context.base.errors import CommandFailed
+from smart_context.base.values import JsonObject
+from smart_context.chat.messages import Message, give_ids, messages_of
+
+BRANCHES = "branches"
+"""The key of a document's branches."""
+
+VERSION_ORDER = "version_order"
+"""The key of the first messages of versions, oldest first, so that numbers of versions stay."""
+
+REMOVED = "removed"
+"""Where earlier releases kept what regenerating left, without saying what it followed."""
+
+_DEEPEST = 50
+"""Most branches, one inside another, that are made current in one go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The versions at one message of the current path.
+
+    Attributes:
+        current: The number of the current one, from 1.
+        count: How many there are.
+    """
+
+    current: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """A place where versions begin.
+
+    Attributes:
+        head: The current version's first message.
+        versions: The branches, and `None` for the current path; oldest first.
+    """
+
+    head: str
+    versions: tuple[JsonObject | None, ...]
+
+    @property
+    def current(self) -> int:
+        return self.versions.index(None) + 1
+
+
+def branches_of(document: Mapping[str, Any]) -> list[JsonObject]:
+    """The branches of a document, newest first, without damaged ones.
+
+    They share their messages with the document. What an earlier release kept under `removed`
+    follows; what it came after is found by the times of questions and answers.
+    """
+    found = document.get(BRANCHES)
+    branches = [branch for branch in _listed(found) if _is_branch(branch)]
+    removals = [entry for entry in _listed(document.get(REMOVED)) if _is_removal(entry)]
+    if not removals:
+        return branches
+    paths = [(path, messages_of(path)) for path in (document, *branches, *removals)]
+    return [*branches, *(_from_removal(entry, paths) for entry in reversed(removals))]
+
+
+def set_branches(
+    document: JsonObject, branches: Sequence[JsonObject], at_most: int | None = None
+) -> None:
+    """Store branches, the first `at_most` of them; empty ones go, damaged ones stay."""
+    damaged = [entry for entry in _listed(document.get(BRANCHES)) if not _is_branch(entry)]
+    kept = [*(branch for branch in branches if branch["messages"]), *damaged][:at_most]
+    _set(document, BRANCHES, kept)
+    if isinstance(document.get(REMOVED), list):
+        _set(document, REMOVED, [e for e in document[REMOVED] if not _is_removal(e)])
+
+
+def leave(document: JsonObject, place: int, *, branch_id: str, now: str) -> None:
+    """Make the messages from a place on a branch; does nothing if there are none.
+
+    Args:
+        document: Changed in place.
+        place: The position among the entries of `messages`.
+        branch_id: Names the branch.
+        now: When it is made.
+    """
+    give_ids(document)
+    left = document["messages"][place:]
+    if not left:
+        return
+    _keep_order(document)
+    _set(document, VERSION_ORDER, list(dict.fromkeys([*_order_of(document), _head(left)])))
+    after = _id_before(document["messages"], place)
+    branch = {"id": branch_id, "after": after, "created_at": now, "messages": left}
+    set_branches(document, [branch, *branches_of(document)])
+    document["messages"] = document["messages"][:place]
+
+
+def versions_of(document: Mapping[str, Any]) -> dict[str, Versions]:
+    """The messages of the current path at which there are versions, by their ids."""
+    return {point.head: Versions(point.current, len(point.versions)) for point in _points(document)}
+
+
+def show_version(
+    document: JsonObject,
+    message_id: str,
+    version: int | None = None,
+    *,
+    new_id: Callable[[], str],
+    now: str,
+) -> tuple[str, Versions]:
+    """Make another version current.
+
+    Args:
+        document: Changed in place.
+        message_id: The first message of any of the versions; without `version` any message of
+            the one that is wanted.
+        version: Its number, from 1.
+        new_id: Names branches.
+        now: When they are made.
+
+    Returns:
+        The first message of the version that is current now, and its number.
+
+    Raises:
+        CommandFailed: There is no such message or version, or an answer is being written.
+    """
+    give_ids(document)
+    branches = branches_of(document)
+    for branch in branches:
+        give_ids(branch)
+    set_branches(document, branches)
+    entries = document["messages"]
+    if any(isinstance(entry, dict) and entry.get("generating") is True for entry in entries):
+        raise CommandFailed("this chat is still being answered; stop that first, or wait")
+    holder = next((b for b in branches if message_id in _ids(b["messages"])), None)
+    head = message_id
+    if message_id not in _ids(entries):
+        if holder is None:
+            raise CommandFailed(f"no message {message_id!r} in this chat; it may have been removed")
+        for branch in _way_to(document, holder):
+            _make_current(document, branch, new_id(), now)
+        head = _head(holder["messages"])
+    if version is not None:
+        head = _choose(document, head, version, new_id, now)
+    return head, versions_of(document).get(head, Versions(1, 1))
+
+
+def count_in_branches(document: Mapping[str, Any]) -> int:
+    """The number of messages that are not on the current path."""
+    kept = (*_listed(document.get(BRANCHES)), *_listed(document.get(REMOVED)))
+    return sum(len(branch["messages"]) for branch in kept if _is_branch(branch))
+
+
+def reattach(document: JsonObject, gone: str) -> None:
+    """Let branches that follow a message of the current path follow the one before it."""
+    entries = _listed(document.get("messages"))
+    after = _id_before(entries, _places(entries)[gone])
+    for branch in branches_of(document):
+        if _after(branch) == gone:
+            branch["after"] = after
+
+
+def is_reachable(document: Mapping[str, Any], branch: Mapping[str, Any]) -> bool:
+    """False if the message that a branch follows is nowhere in the document."""
+    after = _after(branch)
+    paths = (document, *branches_of(document))
+    return after is None or any(after in _ids(_listed(path.get("messages"))) for path in paths)
+
+
+def _choose(
+    document: JsonObject, head: str, version: int, new_id: Callable[[], str], now: str
+) -> str:
+    point = next((point for point in _points(document) if point.head == head), None)
+    versions = point.versions if point else (None,)
+    if not 1 <= version <= len(versions):
+        raise CommandFailed(
+            f"version: expected a number from 1 to {len(versions)}, found {version}"
+        )
+    chosen = versions[version - 1]
+    if chosen is None:
+        return head
+    _make_current(document, chosen, new_id(), now)
+    return _head(chosen["messages"])
+
+
+def _make_current(document: JsonObject, branch: JsonObject, branch_id: str, now: str) -> None:
+    """Swap a branch with the rest of the path after the message that it follows."""
+    place = _places(document["messages"])[_after(branch)] + 1
+    leave(document, place, branch_id=branch_id, now=now)
+    set_branches(document, [other for other in branches_of(document) if other is not branch])
+    document["messages"] = [*document["messages"], *branch["messages"]]
+
+
+def _way_to(document: JsonObject, branch: JsonObject) -> list[JsonObject]:
+    """The branches to make current, one after the other, so that this one is."""
+    path, branches = _places(document["messages"]), branches_of(document)
+    way = [branch]
+    while (after := _after(way[0])) not in path:
+        holder = next((b for b in branches if after in _ids(b["messages"])), None)
+        if holder is None:
+            raise CommandFailed("the message that this version follows is no longer in the chat")
+        if any(holder is other for other in way) or len(way) == _DEEPEST:
+            raise CommandFailed("this version is nested too deeply; show an earlier one first")
+        way.insert(0, holder)
+    return way
+
+
+def _points(document: Mapping[str, Any]) -> Iterator[_Point]:
+    """The points of the current path, first ones first."""
+    branches = [branch for branch in branches_of(document) if not _holds_nothing(branch)]
+    if not branches:
+        return
+    entries = _named(document)
+    places = _places(entries)
+    at: dict[int, list[JsonObject]] = defaultdict(list)
+    for branch in reversed(branches):
+        place = places.get(_after(branch))
+        head = None if place is None else _head_place(entries, place + 1)
+        if head is not None:
+            at[head].append(branch)
+    for place, others in sorted(at.items()):
+        yield _point(document, entries[place], others)
+
+
+def _point(
+    document: Mapping[str, Any], head: Mapping[str, Any], branches: Sequence[JsonObject]
+) -> _Point:
+    heads = [*(_head_entry(branch["messages"]) for branch in branches), head]
+    order = {key: rank for rank, key in enumerate(_order_of(document))}
+    times = [entry.get("created_at") for entry in heads if entry.get("id") not in order]
+    by_time = all(isinstance(time, str) and time for time in times)
+
+    def key(number: int) -> tuple[int, str]:
+        entry = heads[number]
+        rank = order.get(str(entry.get("id")), len(order))
+        return rank, str(entry.get("created_at")) if by_time and rank == len(order) else ""
+
+    # Those whose order is unknown come in the order in which they were left, the current one last.
+    versions: list[JsonObject | None] = [*branches, None]
+    ordered = tuple(versions[number] for number in sorted(range(len(heads)), key=key))
+    return _Point(str(head["id"]), ordered)
+
+
+def _keep_order(document: JsonObject) -> None:
+    """Note the order of all versions, which is known only while the current one is current."""
+    order = _order_of(document)
+    for point in _points(document):
+        for branch in point.versions:
+            head = point.head if branch is None else _head(branch["messages"])
+            if head not in order:
+                order.append(head)
+    _set(document, VERSION_ORDER, order)
+
+
+def _order_of(document: Mapping[str, Any]) -> list[str]:
+    return [entry for entry in _listed(document.get(VERSION_ORDER)) if isinstance(entry, str)]
+
+
+def _holds_nothing(branch: Mapping[str, Any]) -> bool:
+    """True for one answer that failed before any of it came: nothing to go back to."""
+    messages = messages_of(branch)
+    if len(messages) != 1:
+        return not messages
+    (answer,) = messages
+    return answer.role == "assistant" and bool(answer.error) and not answer.parts
+
+
+def _head_place(entries: Sequence[Any], start: int = 0) -> int | None:
+    """The place of a version's first message that is not a summary."""
+    places = [place for place in range(start, len(entries)) if isinstance(entries[place], dict)]
+    spoken = (place for place in places if entries[place].get("is_summary") is not True)
+    return next(spoken, places[0] if places else None)
+
+
+def _head_entry(entries: Sequence[Any]) -> Mapping[str, Any]:
+    place = _head_place(entries)
+    entry: Mapping[str, Any] = {} if place is None else entries[place]
+    return entry
+
+
+def _head(entries: Sequence[Any]) -> str:
+    return str(_head_entry(entries).get("id"))
+
+
+def _named(document: Mapping[str, Any]) -> list[Any]:
+    """The entries of `messages`, each message with its id."""
+    entries = _listed(document.get("messages"))
+    if all(isinstance(e, dict) and isinstance(e.get("id"), str) and e["id"] for e in entries):
+        return entries
+    copy = {"messages": [dict(e) if isinstance(e, dict) else e for e in entries]}
+    give_ids(copy)
+    return copy["messages"]
+
+
+def _places(entries: Sequence[Any]) -> dict[Any, int]:
+    """The places of messages by their ids, and that before the first under `None`."""
+    return {None: -1, **{e["id"]: n for n, e in enumerate(entries) if _has_id(e)}}
+
+
+def _ids(entries: Sequence[Any]) -> set[str]:
+    return {entry["id"] for entry in entries if _has_id(entry)}
+
+
+def _has_id(entry: object) -> bool:
+    return isinstance(entry, dict) and isinstance(entry.get("id"), str) and entry["id"] != ""
+
+
+def _after(branch: Mapping[str, Any]) -> str | None:
+    """The message that a branch follows; empty, which no id is, for what is no id."""
+    after = branch.get("after")
+    return after if after is None or isinstance(after, str) else ""
+
+
+def _id_before(entries: Sequence[Any], place: int) -> str | None:
+    return next((e["id"] for e in reversed(entries[:place]) if _has_id(e)), None)
+
+
+def _is_branch(entry: object) -> bool:
+    return isinstance(entry, dict) and isinstance(entry.get("messages"), list)
+
+
+_is_removal = _is_branch
+
+
+def _from_removal(
+    removal: JsonObject, paths: Sequence[tuple[Mapping[str, Any], Sequence[Message]]]
+) -> JsonObject:
+    """What an earlier release removed, as a branch.
+
+    The answer that replaced it was begun at the time of the removal; it answers the question that
+    the removed messages followed.
+    """
+    time = removal.get("removed_at")
+    removed_at = time if isinstance(time, str) else ""
+    first = next(iter(messages_of(removal)), None)
+    best: tuple[str, str | None] = ("", None)
+    for path, messages in paths:
+        for question, answer in pairwise(() if path is removal else messages):
+            if _may_follow(question, first) and best[0] < answer.created_at <= removed_at:
+                best = answer.created_at, question.id
+    name = hashlib.sha256(f"{removed_at}\0{first.id if first else ''}".encode()).hexdigest()[:12]
+    kept = {key: value for key, value in removal.items() if key != "removed_at"}
+    return {**kept, "id": name, "after": best[1], "created_at": removed_at}
+
+
+def _may_follow(question: Message, first: Message | None) -> bool:
+    return question.role == "user" and (
+        first is None or not first.created_at or question.created_at <= first.created_at
+    )
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _set(document: JsonObject, key: str, values: list[Any]) -> None:
+    if values:
+        document[key] = values
+    else:
+        document.pop(key, None)
