@@ -143,6 +143,25 @@ async function sync() {
   }
 }
 
+/**
+ * Gets the messages from the server, and shows one of them.
+ * @param {string} id
+ * @param {number} [top]  Where in the window; usually near its top.
+ */
+async function showMessage(id, top) {
+  if (isDetached) {
+    location.assign(`/chats/${encodeURIComponent(chatId)}?at=${encodeURIComponent(id)}#m-${encodeURIComponent(id)}`);
+    return null;
+  }
+  await sync();
+  await messages.loadUntil(id);
+  const message = document.getElementById(`m-${id}`);
+  if (!message) return null;
+  if (top === undefined || message.hasAttribute("data-folded")) highlight.goTo(message);
+  else scroll.hold(message, top);
+  return message;
+}
+
 /** @param {string} event @param {(news: any) => void} listener */
 function onOurs(event, listener) {
   wire.on(event, (news) => news.chat_id === chatId && !isDetached && listener(news));
@@ -191,7 +210,7 @@ topics?.addEventListener("panel-changed", (event) => {
 
 startFrame();
 equip(messagesIn(measure));
-listen(measure, { wire, chatId, panel });
+listen(measure, { wire, chatId, panel, show: showMessage, announce });
 highlight.start();
 if (topics && panel) {
   const box = /** @type {HTMLTextAreaElement} */ (find("#message-box"));

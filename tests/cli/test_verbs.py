@@ -352,3 +352,26 @@ def test_a_plugin_that_fails_is_one_line_in_the_log_and_a_traceback_only_when_as
     assert code == 0
     assert "failed" in out
     assert "ZeroDivisionError" in err
+
+
+def test_a_chat_says_where_it_has_versions_and_prints_another(smart_context, tmp_path):
+    def said(name, role):
+        return {"id": name, "role": role, "content": f"says {name}"}
+
+    branch = {"id": "b", "after": "q", "created_at": "", "messages": [said("a1", "assistant")]}
+    document = {"messages": [said("q", "user"), said("a2", "assistant")], "branches": [branch]}
+    (tmp_path / ".memory").mkdir()
+    stored = tmp_path / ".memory/chat.json"
+    stored.write_text(json.dumps(document))
+    before = stored.read_bytes()
+    _, out, _ = smart_context("chats", "show", "chat", cwd=tmp_path)
+    assert "> Version 2 of 2; print another with --at: a1\n\nsays a2" in out
+    code, out, _ = smart_context("chats", "show", "chat", "--at", "a1", cwd=tmp_path)
+    assert code == 0
+    assert "says a1" in out
+    assert "says a2" not in out
+    assert "> Version 1 of 2; print another with --at: a2" in out
+    code, _, err = smart_context("chats", "show", "chat", "--at", "none", cwd=tmp_path)
+    assert code == 1
+    assert "no message 'none'" in err
+    assert stored.read_bytes() == before

@@ -181,6 +181,36 @@ def test_regenerate_replaces_an_answer(server, client, endpoint):
     assert contents == ["hello", "second try"]
 
 
+def test_a_version_is_shown_to_all_and_is_what_the_next_turn_sends(server, client, endpoint):
+    write_chat(server.vault, "c", about("one", "first", "two", "second"))
+    client.call("chat.open", chat_id="c")
+    client.call("chat.regenerate", chat_id="c", message_id="m1")
+    former = read_chat(server.vault, "c")["branches"][0]
+    assert [m["id"] for m in former["messages"]] == ["m1", "m2", "m3"]
+    (listed,) = client.call("chat.list_versions", chat_id="c")["versions"]
+    assert (listed["version"], listed["versions"]) == (2, 2)
+    with server.connect() as other:
+        other.call("chat.open", chat_id="c")
+        newer = listed["message_id"]
+        shown = client.call("chat.show_version", chat_id="c", message_id=newer, version=1)
+        assert shown == {"chat_id": "c", "message_id": "m1", "version": 1, "versions": 2}
+        other.wait_for("memory.chat_changed", chat_id="c")
+        assert other.call("smart_context.get_topics", chat_id="c")["total_messages"] == 4
+    client.call("chat.send", chat_id="c", message="three")
+    chats = [r for r in endpoint.chat_requests if r.body["model"] == "gpt-4o"]
+    assert [m["content"] for m in chats[-1].messages] == ["one", "first", "two", "second", "three"]
+
+
+def test_messages_of_other_versions_are_not_listed_nor_found(server, client):
+    write_chat(server.vault, "c", about("one", "an aardvark", "two"))
+    client.call("chat.regenerate", chat_id="c", message_id="m1")
+    (row,) = [row for row in client.call("memory.list_chats")["chats"] if row["id"] == "c"]
+    assert row["message_count"] == 2
+    assert client.call("memory.search", query="aardvark")["results"] == []
+    client.call("smart_context.pin", chat_id="c", message_ids=["m0"])
+    assert client.call("smart_context.get_topics", chat_id="c")["total_messages"] == 2
+
+
 def test_an_edited_message_is_what_the_next_turn_sends(client, endpoint):
     sent = client.call("chat.send", chat_id="c", message="helo")
     client.call("chat.edit", chat_id="c", message_id=sent["message_ids"][0], text="hello")

@@ -36,11 +36,16 @@ class Versions:
 
     Attributes:
         current: The number of the current one, from 1.
-        count: How many there are.
+        heads: The first message of each, oldest first.
     """
 
     current: int
-    count: int
+    heads: tuple[str, ...]
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.heads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +61,9 @@ class _Point:
     versions: tuple[JsonObject | None, ...]
 
     @property
-    def current(self) -> int:
-        return self.versions.index(None) + 1
+    def found(self) -> Versions:
+        heads = (self.head if v is None else _head(v["messages"]) for v in self.versions)
+        return Versions(self.versions.index(None) + 1, tuple(heads))
 
 
 def branches_of(document: Mapping[str, Any]) -> list[JsonObject]:
@@ -109,7 +115,7 @@ def leave(document: JsonObject, place: int, *, branch_id: str, now: str) -> None
 
 def versions_of(document: Mapping[str, Any]) -> dict[str, Versions]:
     """The messages of the current path at which there are versions, by their ids."""
-    return {point.head: Versions(point.current, len(point.versions)) for point in _points(document)}
+    return {point.head: point.found for point in _points(document)}
 
 
 def show_version(
@@ -154,7 +160,7 @@ def show_version(
         head = _head(holder["messages"])
     if version is not None:
         head = _choose(document, head, version, new_id, now)
-    return head, versions_of(document).get(head, Versions(1, 1))
+    return head, versions_of(document).get(head, Versions(1, (head,)))
 
 
 def count_in_branches(document: Mapping[str, Any]) -> int:
@@ -257,11 +263,8 @@ def _keep_order(document: JsonObject) -> None:
     """Note the order of all versions, which is known only while the current one is current."""
     order = _order_of(document)
     for point in _points(document):
-        for branch in point.versions:
-            head = point.head if branch is None else _head(branch["messages"])
-            if head not in order:
-                order.append(head)
-    _set(document, VERSION_ORDER, order)
+        order += point.found.heads
+    _set(document, VERSION_ORDER, list(dict.fromkeys(order)))
 
 
 def _order_of(document: Mapping[str, Any]) -> list[str]:

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -11,6 +13,7 @@ from smart_context.app.composition import open_store
 from smart_context.base.errors import CommandFailed
 from smart_context.base.text.counts import counted
 from smart_context.base.text.names import one_line, shown
+from smart_context.chat.documents.branches import Versions, show_version, versions_of
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.messages import ChatId, messages_of
 from smart_context.chat.store import ChatStore
@@ -57,12 +60,18 @@ def list_(vault: Path | None, output: str) -> None:
 
 @chats.command("show", short_help="Print the messages of a chat.")
 @click.argument("chat")
+@click.option("--at", "message", help="Print the version with this message; it changes nothing.")
 @vault_option
 @json_format
-def show_(chat: str, vault: Path | None, output: str) -> None:
-    """Print the messages of a chat; with --format json, the whole document."""
+def show_(chat: str, message: str | None, vault: Path | None, output: str) -> None:
+    """Print the messages of a chat; with --format json, the whole document.
+
+    Where answering again has left other versions, the ids of their first messages are listed.
+    """
     document = asyncio.run(_existing(open_store(vault_root(vault)), chat))
-    show(document, output, lambda: as_markdown(document))
+    if message is not None:
+        show_version(document, message, new_id=new_chat_id, now="")  # of what was read only
+    show(document, output, lambda: as_markdown(document, versions_of(document)))
 
 
 @chats.command()
@@ -121,8 +130,10 @@ def import_(file: Path, chat_id: str | None, vault: Path | None) -> None:
     say(f"Imported {counted(count, 'message')} as chat {chosen}.")
 
 
-def as_markdown(document: dict[str, Any]) -> str:
-    """A chat as Markdown, with role, id and time of each message."""
+def as_markdown(
+    document: dict[str, Any], versions: Mapping[str, Versions] = MappingProxyType({})
+) -> str:
+    """A chat as Markdown, with role, id and time of each message, and its versions if given."""
     title = document.get("title")
     head = [f"# {one_line(title)}"] if isinstance(title, str) and title else []
     return "\n\n".join(
@@ -131,11 +142,21 @@ def as_markdown(document: dict[str, Any]) -> str:
             *(
                 f"## {one_line(message.role)} · {one_line(message.id)}"
                 f"{' · ' + one_line(message.created_at) if message.created_at else ''}\n\n"
-                f"{message.text}" + (f"\n\n> failed: {message.error}" if message.error else "")
+                f"{_in_words(message.id, versions)}{message.text}"
+                + (f"\n\n> failed: {message.error}" if message.error else "")
                 for message in messages_of(document)
             ),
         ]
     )
+
+
+def _in_words(message_id: str, versions: Mapping[str, Versions]) -> str:
+    """A line about the versions at a message; empty if there are none."""
+    if message_id not in versions:
+        return ""
+    found = versions[message_id]
+    others = ", ".join(one_line(head) for head in found.heads if head != message_id)
+    return f"> Version {found.current} of {found.count}; print another with --at: {others}\n\n"
 
 
 async def _existing(store: ChatStore, chat: str) -> dict[str, Any]:

@@ -138,14 +138,16 @@ class ChatCommands:
     async def list_versions(self, chat_id: str) -> JsonObject:
         """List the messages at which a chat has versions, and which version is current.
 
-        A version is the message and all that followed it; `version` counts from 1, the oldest.
+        A version is a message and all that followed it; `version` counts from 1, the oldest.
+        `message_ids` are the first messages of all of them.
         """
         checked = check_chat_id(chat_id)
         found = versions_of(await self._store.load(checked))
         return {
             "chat_id": checked,
             "versions": [
-                _as_object(message_id, versions) for message_id, versions in found.items()
+                {**_as_object(message_id, versions), "message_ids": [*versions.heads]}
+                for message_id, versions in found.items()
             ],
         }
 

@@ -35,6 +35,8 @@ from smart_context.base.errors import ChatIdInvalid, SmartContextError
 from smart_context.base.processes.child import Child
 from smart_context.base.resources import asset
 from smart_context.base.values import JsonObject
+from smart_context.chat.clients import keeps_its_history
+from smart_context.chat.documents.branches import versions_of
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.listed.rows import ChatRow
 from smart_context.chat.messages import messages_of
@@ -151,7 +153,7 @@ class _Pages:
             title=row.title if row else "",
             chat_groups=_groups(chats),
             panel=panel,
-            versions=other_versions(document),
+            other_versions=other_versions(document),
             client=row.client if row else "",
             has_guide=document.get("guide") is True and panel is not None,
             max_file_bytes=MAX_UPLOAD_BYTES,
@@ -249,6 +251,8 @@ class _Pages:
             "older_digest": message_views.digest(messages[: window.older]),
             "total": len(messages),
             "compaction": compaction_view(messages, window.messages),
+            "versions": versions_of(document),
+            "may_switch": not keeps_its_history(document),
             "file_pass": admitted(request.scope).file_pass,
         }
 

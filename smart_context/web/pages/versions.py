@@ -1,9 +1,11 @@
-"""The other versions of a client's chat, as plain text."""
+"""The other versions of a chat that the page can't switch to, as plain text."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from smart_context.base.values import JsonObject
+from smart_context.chat.clients import keeps_its_history
+from smart_context.chat.documents.branches import branches_of, is_reachable
 from smart_context.chat.messages import messages_of
 from smart_context.web.pages.views.message_views import SPEAKERS
 
@@ -12,9 +14,11 @@ MAX_CHARACTERS = 2_000
 
 
 def other_versions(document: Mapping[str, Any]) -> list[JsonObject]:
-    """The versions that a client left by editing or retrying, newest first, as plain text."""
-    found = document.get("branches")
-    branches = found if isinstance(found, list) else []
+    """The versions that can't be made current, newest first, as plain text.
+
+    Those of a program that keeps its history itself, and those that follow a message that is gone.
+    """
+    is_followed = keeps_its_history(document)
     return [
         {
             "created_at": created if isinstance(created := branch.get("created_at"), str) else "",
@@ -24,6 +28,6 @@ def other_versions(document: Mapping[str, Any]) -> list[JsonObject]:
                 if message.text
             ],
         }
-        for branch in branches
-        if isinstance(branch, Mapping)
+        for branch in branches_of(document)
+        if is_followed or not is_reachable(document, branch)
     ]

@@ -1,15 +1,23 @@
 // @ts-check
-/** The actions of a message: copy, edit, answer again, pin, hide. */
+/** The actions of a message: copy, edit, answer again, show another version, pin, hide. */
 
 import { copied } from "../../lib/copied.js";
 import { fetchText } from "../../lib/fragments.js";
 import { reasonOf } from "../../lib/text.js";
 import { toast } from "../../lib/toasts.js";
 import { makeLinks } from "../note-sheet.js";
+import { answerAgain, questionOf, showVersion } from "./versions.js";
 
 const BUTTONS = ":is(button, a):not([hidden])";
 
-/** @typedef {{ wire: import("../../wire.js").Wire, chatId: string, panel: import("../../panel/topics/topics-panel.js").TopicsPanel | null }} Page */
+/**
+ * @typedef {object} Page
+ * @property {import("../../wire.js").Wire} wire
+ * @property {string} chatId
+ * @property {import("../../panel/topics/topics-panel.js").TopicsPanel | null} panel
+ * @property {(id: string, top?: number) => Promise<HTMLElement | null>} show  Gets the messages from the server and shows one, at that place in the window.
+ * @property {(words: string) => void} announce
+ */
 
 /** Gives messages that are new on the page their buttons. @param {readonly HTMLElement[]} messages */
 export function equip(messages) {
@@ -42,23 +50,30 @@ export function listen(list, page) {
  * @param {HTMLElement} message
  * @param {Page} page
  */
-async function act(action, pressed, message, { wire, chatId, panel }) {
+async function act(action, pressed, message, page) {
+  const { wire, chatId, panel } = page;
   const id = message.dataset.messageId ?? "";
   const isPressed = pressed.getAttribute("aria-pressed") === "true";
   try {
     if (action === "copy") await copied(pressed, await sourceOf(chatId, id));
     if (action === "edit") edit(message, await sourceOf(chatId, id), async (text, asks) => {
-      await wire.call("chat.edit", { chat_id: chatId, message_id: id, text });
-      if (asks) wire.call("chat.regenerate", { chat_id: chatId, message_id: id }).catch(() => {});
+      if (asks) await answerAgain(message, page, text);
+      else await wire.call("chat.edit", { chat_id: chatId, message_id: id, text });
     });
-    if (action === "regenerate") await wire.call("chat.regenerate", { chat_id: chatId, message_id: id });
+    if (action === "regenerate") await answerAgain(message, page, changedText(questionOf(message)));
+    if (action === "version") await showVersion(pressed, message, page);
     if (action === "pin") await panel?.mark(isPressed ? "release" : "pin", [id]);
     if (action === "hide") await panel?.mark(isPressed ? "release" : "hide", [id]);
   } catch (error) {
-    // The chat shows a failed answer as a message.
-    if (!message.isConnected) return;
     toast(reasonOf(error));
   }
+}
+
+/** The text in the form of a message that is being edited, if it was changed. @param {HTMLElement} message */
+function changedText(message) {
+  const box = message.querySelector("textarea");
+  const text = box?.value.trim();
+  return text && text !== box?.defaultValue.trim() ? text : undefined;
 }
 
 /**
@@ -76,16 +91,20 @@ function edit(message, text, save) {
     message.removeAttribute("data-editing");
     /** @type {HTMLElement | null} */ (message.querySelector("[data-action=edit]"))?.focus();
   };
-  box.value = text;
+  box.defaultValue = text;
   message.setAttribute("data-editing", "");
   message.append(form);
   box.focus();
   form.scrollIntoView({ block: "nearest" });
   form.querySelector("[data-cancel]")?.addEventListener("click", close);
   form.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || event.isComposing) return;
+    // While an input method composes, Enter chooses characters.
+    if (event.isComposing || event.keyCode === 229) return;
+    const isEnter = event.key === "Enter" && event.target === box && !event.shiftKey;
+    if (!isEnter && event.key !== "Escape") return;
     event.preventDefault();
-    close();
+    if (isEnter) form.requestSubmit(form.querySelector("[data-ask]"));
+    else close();
   });
   form.addEventListener("submit", async (event) => {
     event.preventDefault();

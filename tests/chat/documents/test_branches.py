@@ -66,10 +66,10 @@ def test_what_followed_stays_with_the_former_version_and_comes_back():
     chat.answer_again("q1", "b1")
     assert chat.path == ["q1", "b1"]
     assert chat.versions == {"b1": (2, 2)}
-    assert chat.show("b1", 1) == ("a1", Versions(1, 2))
+    assert chat.show("b1", 1) == ("a1", Versions(1, ("a1", "b1")))
     assert chat.document["messages"] == former
     assert chat.versions == {"a1": (1, 2)}
-    assert chat.show("a1", 2) == ("b1", Versions(2, 2))
+    assert chat.show("a1", 2) == ("b1", Versions(2, ("a1", "b1")))
     assert chat.path == ["q1", "b1"]
 
 
@@ -261,41 +261,58 @@ DEEDS = st.lists(
 )
 
 
+class Deeds:
+    """Anything that users do with a chat, in any order."""
+
+    def __init__(self):
+        self.chat = Chat("q0", "a0")
+        self.said = ["q0", "a0"]
+        self.numbers = {}
+
+    def say(self, kind):
+        self.said.append(f"{kind}{len(self.said)}")
+        return self.said[-1]
+
+    def append(self, _number):
+        self.chat.append(self.say("q"), self.say("a"))
+
+    def again(self, number):
+        self.chat.answer_again(_one_of(self.chat.path, number), self.say("a"))
+
+    def edit(self, number):
+        chat = self.chat
+        leave(chat.document, number % len(chat.path), branch_id=chat.new_id(), now=NOW)
+        self.append(number)
+
+    def reach(self, number):
+        wanted = _one_of(self.said, number)
+        self.chat.show(wanted)
+        assert wanted in self.chat.path
+
+    def show(self, number):
+        """Show another version, go back and forth."""
+        if not self.chat.versions:
+            return
+        head, (current, count) = _one_of([*self.chat.versions.items()], number)
+        former = list(self.chat.document["messages"])
+        shown, _ = self.chat.show(head, number % count + 1)
+        assert self.chat.versions[shown] == (number % count + 1, count)
+        other = list(self.chat.document["messages"])
+        self.chat.show(shown, current)
+        assert self.chat.document["messages"] == former
+        self.chat.show(head, number % count + 1)
+        assert self.chat.document["messages"] == other
+
+
+def _one_of(values, number):
+    return values[number % len(values)]
+
+
 @given(DEEDS)
 def test_no_message_is_ever_lost_and_going_back_restores_the_chat(deeds):
-    chat = Chat("q0", "a0")
-    names = itertools.count(1)
-    said = {"q0", "a0"}
-    numbers = {}
-
-    def say(kind):
-        name = f"{kind}{next(names)}"
-        said.add(name)
-        return name
-
+    done = Deeds()
     for deed, number in deeds:
-        path = chat.path
-        if deed == "append":
-            chat.append(say("q"), say("a"))
-        elif deed == "again":
-            chat.answer_again(path[number % len(path)], say("a"))
-        elif deed == "edit":
-            leave(chat.document, number % len(path), branch_id=chat.new_id(), now=NOW)
-            chat.append(say("q"), say("a"))
-        elif deed == "reach":
-            wanted = sorted(said)[number % len(said)]
-            chat.show(wanted)
-            assert wanted in chat.path
-        elif chat.versions:
-            head, (current, count) = [*chat.versions.items()][number % len(chat.versions)]
-            former = list(chat.document["messages"])
-            shown, _ = chat.show(head, number % count + 1)
-            assert chat.versions[shown] == (number % count + 1, count)
-            other = list(chat.document["messages"])
-            chat.show(shown, current)
-            assert chat.document["messages"] == former
-            chat.show(head, number % count + 1)
-            assert chat.document["messages"] == other
-        assert chat.all_ids == sorted(said)
-        for head, (current, _) in chat.versions.items():
-            assert numbers.setdefault(head, current) == current
+        getattr(done, deed)(number)
+        assert done.chat.all_ids == sorted(done.said)
+        for head, (current, _) in done.chat.versions.items():
+            assert done.numbers.setdefault(head, current) == current

@@ -7,8 +7,10 @@ import pytest
 
 from smart_context.base.disk.folders import Folder
 from smart_context.base.disk.places import Place
+from smart_context.chat.documents.branches import leave
 from smart_context.chat.files.file_store import FileStore
 from smart_context.chat.files.unused_files import KEPT_S, remove_unused
+from smart_context.chat.store import ChatStore
 from tests.hostile_places import KINDS, lay, make_outside, print_of
 
 pytestmark = pytest.mark.anyio
@@ -52,6 +54,16 @@ async def test_a_file_that_anything_names_stays(tmp_path, place):
     document.write_bytes(b'{"messages": [{"files": [{"storage_key": "%s"}], "con' % used.encode())
     assert remove_unused(tmp_path, now=NOW) == [unused]
     assert names(tmp_path) == {used}
+
+
+async def test_a_file_that_only_another_version_names_stays(tmp_path):
+    used = await stored(tmp_path, "used")
+    question = {"id": "q", "role": "user", "content": "?", "files": [{"storage_key": used}]}
+    document = {"messages": [question, {"id": "a", "role": "assistant", "content": "!"}]}
+    leave(document, 0, branch_id="b", now="")
+    assert document["messages"] == []
+    await ChatStore(tmp_path).save("c1", document)
+    assert remove_unused(tmp_path, now=NOW) == []
 
 
 async def test_a_young_file_stays_and_so_does_one_that_is_used_again(tmp_path):

@@ -1,0 +1,194 @@
+"""Answering again leaves a version, which the page leads back to."""
+
+import re
+import threading
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.steps import asked, open_chat, send, status
+from tests.fake_openai import held
+from tests.gateway.asking import ApiClient, provided_vault
+from tests.gateway.saying import assistant, user
+from tests.vaults import about, read_chat, write_chat
+
+pytestmark = pytest.mark.browser
+
+SAID = [f"{'Question' if n % 2 == 0 else 'Answer'} {n // 2}" for n in range(8)]
+CHINESE = ["你好", "你好！有什么可以帮你？", "东京天气怎么样？", "晴天。", "京都呢？", "下雨。"]
+
+
+@pytest.fixture
+def server(configured, serve):
+    folder = configured()
+    write_chat(folder, "c1", about(*SAID), title="Four questions")
+    write_chat(folder, "zh", about(*CHINESE), title="天气")
+    return serve(folder)
+
+
+def messages(page):
+    return page.locator("main .message")
+
+
+def answer_again(page, number):
+    message = messages(page).nth(number)
+    message.hover()
+    message.get_by_role("button", name="Answer again").click()
+
+
+def switch(page):
+    return page.get_by_role("group", name=re.compile("^Versions of this"))
+
+
+def expect_version(page, current, count):
+    expect(switch(page)).to_contain_text(f"Version {current} of {count}")
+
+
+def edit(page, number, text):
+    message = messages(page).nth(number)
+    message.hover()
+    message.get_by_role("button", name="Edit").click()
+    box = page.get_by_role("textbox", name="Edit the message")
+    box.fill(text)
+    return box
+
+
+def test_answering_an_earlier_message_again_says_what_stays_and_leads_back(new_page, server):
+    page, other = open_chat(new_page, server, "c1"), open_chat(new_page, server, "c1")
+    answer_again(page, 1)
+    said = page.get_by_role("status").filter(has_text="7 messages stay with the former version")
+    expect(said).to_be_visible()
+    for tab in (page, other):
+        expect(messages(tab)).to_have_count(2)
+        expect_version(tab, 2, 2)
+    expect(page.locator(".composer .stop")).to_be_hidden()
+    page.get_by_role("button", name="Previous version").click()
+    for tab in (page, other):
+        expect(messages(tab)).to_have_count(8)
+        expect_version(tab, 1, 2)
+        expect(messages(tab).nth(7)).to_contain_text("Answer 3")
+    expect(status(page)).to_contain_text("All messages in context")
+    page.reload()
+    expect(messages(page)).to_have_count(8)
+    page.get_by_role("button", name="Next version").click()
+    expect(messages(page)).to_have_count(2)
+    expect(messages(page).nth(1)).to_contain_text("You said: Question 0")
+
+
+def test_undo_gives_everything_back_even_in_mid_answer(new_page, server, endpoint):
+    page = open_chat(new_page, server, "zh")
+    gate = threading.Event()
+    endpoint.reply_with(held("我会重新回答 这个 问题", gate, after=1))
+    answer_again(page, 1)
+    expect(messages(page)).to_have_count(2)
+    said = page.get_by_role("status").filter(has_text="5 messages stay with the former version")
+    said.get_by_role("button", name="Undo").click()
+    expect(messages(page)).to_have_count(6)
+    expect(messages(page).last).to_contain_text("下雨。")
+    expect_version(page, 1, 2)
+    gate.set()
+    contents = [message["content"] for message in read_chat(server.vault, "zh")["messages"]]
+    assert contents == CHINESE
+
+
+def test_a_changed_question_is_asked_by_enter_and_the_former_stays(new_page, server, endpoint):
+    page = open_chat(new_page, server, "c1")
+    box = edit(page, 4, "Other")
+    box.press("Shift+Enter")
+    box.press_sequentially("question")
+    box.press("Enter")
+    expect(messages(page)).to_have_count(6)
+    expect(messages(page).last).to_contain_text("You said: Other")
+    assert asked(endpoint)[-1] == "Other\nquestion"
+    expect(page.get_by_role("group", name="Versions of this question")).to_contain_text("2 of 2")
+    expect(page.locator(".composer .stop")).to_be_hidden()
+    page.get_by_role("button", name="Previous version").click()
+    expect(messages(page)).to_have_count(8)
+    expect(messages(page).nth(4)).to_contain_text("Question 2")
+
+
+def test_answering_again_answers_what_the_edit_box_shows(new_page, server, endpoint):
+    page = open_chat(new_page, server, "c1")
+    edit(page, 6, "Quite another question")
+    answer_again(page, 7)
+    expect(messages(page).last).to_contain_text("You said: Quite another question")
+    expect(page.get_by_role("textbox", name="Edit the message")).to_have_count(0)
+    assert asked(endpoint)[-1] == "Quite another question"
+    assert read_chat(server.vault, "c1")["branches"][0]["messages"][0]["content"] == "Question 3"
+
+
+def test_a_text_that_is_only_saved_asks_nothing(new_page, server, endpoint):
+    page = open_chat(new_page, server, "c1")
+    edit(page, 6, "Better words")
+    page.get_by_role("button", name="Save only").click()
+    expect(messages(page).nth(6)).to_contain_text("Better words")
+    expect(messages(page)).to_have_count(8)
+    expect(switch(page)).to_have_count(0)
+    assert endpoint.chat_requests == []
+
+
+def test_the_keyboard_goes_through_versions_and_what_is_read_stays(new_page, server):
+    page = open_chat(new_page, server, "c1")
+    for _ in range(2):
+        answer_again(page, 3)
+        expect(page.locator(".composer .stop")).to_be_hidden()
+    expect_version(page, 3, 3)
+    page.get_by_role("button", name="Previous version").focus()
+    before = messages(page).nth(3).bounding_box()["y"]
+    for current in (2, 1):
+        page.keyboard.press("Enter")
+        expect_version(page, current, 3)
+    # The first version has none before it, so the focus goes to the other button.
+    expect(page.get_by_role("button", name="Next version")).to_be_focused()
+    expect(page.locator("#announcer")).to_have_text("Version 1 of 3")
+    expect(messages(page)).to_have_count(8)
+    assert abs(messages(page).nth(3).bounding_box()["y"] - before) <= 2
+    page.keyboard.press("Space")
+    expect_version(page, 2, 3)
+
+
+def test_no_other_version_is_shown_while_an_answer_is_written(new_page, server, endpoint):
+    page = open_chat(new_page, server, "c1")
+    answer_again(page, 7)
+    expect_version(page, 2, 2)
+    expect(page.locator(".composer .stop")).to_be_hidden()
+    gate = threading.Event()
+    endpoint.reply_with(held("slow answer", gate, after=1))
+    send(page, "And?")
+    expect(messages(page)).to_have_count(10)
+    page.get_by_role("button", name="Previous version").click()
+    expect(page.get_by_role("alert").filter(has_text="still being answered")).to_be_visible()
+    gate.set()
+    expect(messages(page).last).to_contain_text("slow answer")
+    expect_version(page, 2, 2)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    with provided_vault(tmp_path_factory.mktemp("clients")) as found:
+        yield found
+
+
+def test_versions_of_a_clients_chat_are_seen_here_and_switched_in_a_copy(new_page, served):
+    server, _ = served
+    client, named = ApiClient(server), {"X-Smart-Context-Chat": "foreign"}
+    client.chat(user("Count to one"), headers=named)
+    client.chat(user("Count to two"), headers=named)
+    page = open_chat(new_page, server, "foreign")
+    expect(switch(page)).to_have_count(0)
+    page.get_by_role("link", name="1 other version").click()
+    expect(page.locator(".version-text").first).to_have_text("Count to one")
+    expect(page.locator(".version-text").first).to_be_visible()
+    page.get_by_role("button", name="Continue here").click()
+    page.wait_for_url(re.compile(r"/chats/(?!foreign)"))
+    expect_version(page, 2, 2)
+    page.get_by_role("button", name="Previous version").click()
+    expect(messages(page).first).to_contain_text("Count to one")
+    client.chat(
+        user("Count to two"),
+        assistant("You said: Count to two"),
+        user("More"),
+        headers=named,
+    )
+    contents = [m["content"] for m in read_chat(server.vault, "foreign")["messages"]]
+    assert contents[0] == "Count to two"
