@@ -101,7 +101,7 @@ def leave(document: JsonObject, place: int, *, branch_id: str, now: str) -> None
         branch_id: Names the branch.
         now: When it is made.
     """
-    give_ids(document)
+    _name(document)
     left = document["messages"][place:]
     if not left:
         return
@@ -142,10 +142,10 @@ def show_version(
     Raises:
         CommandFailed: There is no such message or version, or an answer is being written.
     """
-    give_ids(document)
+    _name(document)
     branches = branches_of(document)
     for branch in branches:
-        give_ids(branch)
+        _name(branch)
     set_branches(document, branches)
     entries = document["messages"]
     if any(isinstance(entry, dict) and entry.get("generating") is True for entry in entries):
@@ -273,10 +273,11 @@ def _order_of(document: Mapping[str, Any]) -> list[str]:
 
 def _holds_nothing(branch: Mapping[str, Any]) -> bool:
     """True for one answer that failed before any of it came: nothing to go back to."""
-    messages = messages_of(branch)
-    if len(messages) != 1:
-        return not messages
-    (answer,) = messages
+    if len(branch["messages"]) != 1:
+        return not branch["messages"]
+    answer = next(iter(messages_of(branch)), None)
+    if answer is None:
+        return True
     return answer.role == "assistant" and bool(answer.error) and not answer.parts
 
 
@@ -300,11 +301,21 @@ def _head(entries: Sequence[Any]) -> str:
 def _named(document: Mapping[str, Any]) -> list[Any]:
     """The entries of `messages`, each message with its id."""
     entries = _listed(document.get("messages"))
-    if all(isinstance(e, dict) and isinstance(e.get("id"), str) and e["id"] for e in entries):
+    if _are_named(entries):
         return entries
     copy = {"messages": [dict(e) if isinstance(e, dict) else e for e in entries]}
     give_ids(copy)
     return copy["messages"]
+
+
+def _name(document: JsonObject) -> None:
+    """Give ids to messages without; making messages of thousands only to find none takes long."""
+    if not _are_named(document.get("messages")):
+        give_ids(document)
+
+
+def _are_named(entries: object) -> bool:
+    return isinstance(entries, list) and all(map(_has_id, entries))
 
 
 def _places(entries: Sequence[Any]) -> dict[Any, int]:

@@ -84,11 +84,14 @@ class Version:
         entries: The entries of `messages`, in order.
         other: The document's other keys in their order; never handed out, never changed.
         place: The number of other keys before `messages`.
+        encoded: The JSON of long other values, such as branches, with the values; versions of a
+            chat share it.
     """
 
     entries: tuple[MessageEntry, ...] = ()
     other: Mapping[str, Any] = field(default_factory=dict)
     place: int = 0
+    encoded: dict[str, tuple[Any, bytes]] = field(default_factory=dict, repr=False)
 
     def copy(self) -> JsonObject:
         """The document as a deep copy."""
@@ -109,11 +112,20 @@ class Version:
         lines = [entry.line() for entry in self.entries] or [b""]
         lines[0] = b'"messages":[\n' + lines[0]
         lines[-1] += b"\n]"
-        pairs = [encode(key) + b":" + encode(value) for key, value in self.other.items()]
+        pairs = [encode(key) + b":" + self._encoded(key) for key in self.other]
         pairs[self.place : self.place] = lines
         pairs[0] = b"{" + pairs[0]
         pairs[-1] += b"}\n"
         return b",\n".join(pairs)  # all in one go: a long chat is copied once
+
+    def _encoded(self, key: str) -> bytes:
+        value = self.other[key]
+        if type(value) is not list:
+            return encode(value)
+        known = self.encoded.get(key)
+        if known is None or known[0] is not value:
+            known = self.encoded[key] = value, encode(value)
+        return known[1]
 
     @cached_property
     def keys(self) -> tuple[Hashable, ...]:
@@ -230,11 +242,14 @@ def _version(
     document: JsonObject, entries: Sequence[MessageEntry], known: Version | None
 ) -> Version:
     other = {key: value for key, value in document.items() if key != "messages"}
-    for value in other.values():
-        copy_json(value)  # checks the depth
+    before = known.other if known else {}
+    for key, value in other.items():
+        if value is not before.get(key):
+            copy_json(value)  # checks the depth
     keys = list(document)
     place = keys.index("messages") if "messages" in document else len(keys)
-    return Version(_shared(entries, known), other, place)
+    encoded = known.encoded if known else {}
+    return Version(_shared(entries, known), other, place, encoded)
 
 
 def _shared(entries: Sequence[MessageEntry], known: Version | None) -> tuple[MessageEntry, ...]:

@@ -37,12 +37,13 @@ def since_unfinished(version: Version) -> int:
 
 def part_since(version: Version, first: int) -> Version:
     """The document without the messages before position `first`."""
-    return Version(version.entries[first:], version.other, version.place)
+    return Version(version.entries[first:], version.other, version.place, version.encoded)
 
 
 def followed_by(version: Version, first: int, rest: Version) -> Version:
     """The document whose messages from `first` on, and whose other keys, are those of `rest`."""
-    joined = Version((*version.entries[:first], *rest.entries), rest.other, rest.place)
+    entries = (*version.entries[:first], *rest.entries)
+    joined = Version(entries, rest.other, rest.place, rest.encoded)
     if first and len(version.messages) == len(version.entries):
         added = [entry.message(position) for position, entry in enumerate(rest.entries, first)]
         if None not in added:  # the messages before are not parsed again

@@ -103,7 +103,7 @@ function edit(message, text, save) {
     const isEnter = event.key === "Enter" && event.target === box && !event.shiftKey;
     if (!isEnter && event.key !== "Escape") return;
     event.preventDefault();
-    if (isEnter) form.requestSubmit(form.querySelector("[data-ask]"));
+    if (isEnter) form.requestSubmit(/** @type {HTMLElement | null} */ (form.querySelector("[data-ask]")));
     else close();
   });
   form.addEventListener("submit", async (event) => {
