@@ -73,8 +73,9 @@ async def build_context(
 ) -> list[Message]:
     """The messages to send, oldest first, with their attachments written into them.
 
-    Leaves out unfinished and failed messages, messages replaced by a summary, tool calls of old
-    rounds, and what exceeds the limit. A tool result is left out with its call.
+    Leaves out unfinished and failed messages, notices of the program, messages replaced by a
+    summary, tool calls of old rounds, and what exceeds the limit. A tool result is left out with
+    its call.
 
     Args:
         messages: The chat, oldest first; the last one is the current one.
@@ -99,7 +100,7 @@ async def build_context(
     positions = [
         position
         for position in positions
-        if not (messages[position].error or messages[position].error_code)
+        if messages[position].is_complete and not messages[position].is_extracted
     ]
     pairs = find_tool_pairs(messages)
     positions = _keep_pairs(messages, positions, pairs, changed)
@@ -129,7 +130,7 @@ def _newest_if_plain(messages: Sequence[Message], limit: int | None) -> list[Mes
 
 
 def _is_plain(messages: Sequence[Message]) -> bool:
-    """True if no message has tools, attachments or failures, as in most chats; one pass."""
+    """True if no message has tools, attachments or failures, nor is a notice; one pass."""
     return not [
         None
         for message in messages
@@ -141,6 +142,7 @@ def _is_plain(messages: Sequence[Message]) -> bool:
         or message.error_code
         or message.role == "tool"
         or not isinstance(message.content, str)
+        or message.is_extracted
     ]
 
 
@@ -212,7 +214,7 @@ def _oldest_kept_round(messages: Sequence[Message], positions: Sequence[int], ke
     for index in range(len(positions) - 1, -1, -1):
         role = messages[positions[index]].role
         if role == "assistant":
-            answered = True
+            answered = answered or not messages[positions[index]].is_extracted
         elif role == "user" and answered:
             rounds += 1
             answered = False

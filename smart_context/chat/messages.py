@@ -37,7 +37,7 @@ STAYS = "stays"
 """Marks a message that goes with every request: a system message, or one of an unknown kind."""
 
 EXTRACTED = "extracted"
-"""The key of answers that quote passages because no chat model was configured."""
+"""Marks a notice of the program in place of an answer: no model was asked, passages are quoted."""
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _WRITTEN_WHEN_SET = ("created_at", "generating", "error", "error_code", "is_summary")
@@ -150,7 +150,7 @@ class Message:
 
     @property
     def is_extracted(self) -> bool:
-        """True for an answer that only quotes passages: not a subject of the chat."""
+        """True for a notice of the program that only quotes passages: never sent to a model."""
         return self.extra.get(EXTRACTED) is True
 
     def with_content(self, content: str | Iterable[Part]) -> "Message":
@@ -168,6 +168,13 @@ def messages_of(document: Mapping[str, Any]) -> tuple[Message, ...]:
         for position, entry in enumerate(entries)
         if isinstance(entry, Mapping)
     )
+
+
+def without_notices(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The messages that are not notices of the program; the same tuple if there are none."""
+    if True not in [message.is_extracted for message in messages]:  # rare; else no copy is made
+        return tuple(messages)
+    return tuple([message for message in messages if not message.is_extracted])
 
 
 def give_ids(document: JsonObject) -> None:

@@ -50,6 +50,7 @@ from smart_context.host.turns.repair import Repair
 from smart_context.host.turns.turns import Turns
 from smart_context.host.turns.unsaved import UnsavedAnswers
 from smart_context.host.upkeep import clear_up
+from smart_context.llm.tokens import count_tokens
 from smart_context.vault.followed import FollowedVault
 from smart_context.vault.trust.vault import VaultTrust
 
@@ -160,7 +161,12 @@ class Host:
             )
         )
         self.compactions = Compactions(
-            store, self.turns, self._digest, lambda: services.completion.window
+            store,
+            self.turns,
+            self._digest,
+            lambda: services.completion.window,
+            build_history=build_history,
+            count=lambda text: count_tokens(text, self.models.chat.name),
         )
         self._tasks = TaskOwner("host")
         self._changing = asyncio.Lock()

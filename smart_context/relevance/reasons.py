@@ -29,6 +29,7 @@ class ReasonKind(StrEnum):
     ADDED = "added"
     TAKEN_OUT = "taken_out"
     FAILED = "failed"
+    NOTICE = "notice"
     SUMMARISED = "summarised"
     OVER_BUDGET = "over_budget"
     OLD_TOOL = "old_tool"
@@ -40,7 +41,7 @@ OUT = frozenset(
     {
         *(ReasonKind.BELOW, ReasonKind.HIDDEN, ReasonKind.HIDDEN_TOOL, ReasonKind.TAKEN_OUT),
         *(ReasonKind.FAILED, ReasonKind.SUMMARISED, ReasonKind.OVER_BUDGET, ReasonKind.OLD_TOOL),
-        ReasonKind.EMPTY,
+        *(ReasonKind.EMPTY, ReasonKind.NOTICE),
     }
 )
 KINDS: tuple[ReasonKind, ...] = tuple(ReasonKind)
@@ -119,6 +120,7 @@ _SHORT: Mapping[ReasonKind, str] = {
     ReasonKind.ADDED: "added by a plugin",
     ReasonKind.TAKEN_OUT: "taken out by a plugin",
     ReasonKind.FAILED: "failed answer",
+    ReasonKind.NOTICE: "notice of the program",
     ReasonKind.SUMMARISED: "summed up",
     ReasonKind.OVER_BUDGET: "over the window",
     ReasonKind.OLD_TOOL: "part of an old tool call",
@@ -138,6 +140,7 @@ _CAUSES: Mapping[ReasonKind, str] = {
     ReasonKind.ADDED: "added by a plugin",
     ReasonKind.TAKEN_OUT: "taken out by a plugin",
     ReasonKind.FAILED: "this answer failed",
+    ReasonKind.NOTICE: "a notice of the program",
     ReasonKind.SUMMARISED: "before a summary",
     ReasonKind.OVER_BUDGET: "over budget",
     ReasonKind.OLD_TOOL: "part of a tool call that is no longer sent",

@@ -13,7 +13,12 @@ from tests.vaults import about, write_chat
 
 pytestmark = pytest.mark.browser
 
-SAID = ["I like cats", "So do I", "And boats?", "Those too"]
+SAID = [
+    "I like cats, above all the grey one that sleeps on the deck of our boat",
+    "So do I, and grey ones are said to be the calmest of all on the water",
+    "And boats? Ours has two masts and is older than everyone who sails it",
+    "Those too, as long as somebody else paints the hull in the spring",
+]
 NOTES = json.dumps({"overview": "About cats and boats.", "decisions": ["Sail on Sunday."]})
 
 
@@ -127,6 +132,37 @@ def test_what_stands_against_it_is_said_and_nothing_is_lost(new_page, server, en
     expect(card(page, "Context cleared here")).to_be_visible()
     send(page, "/clear")
     expect(page.get_by_role("alert").filter(has_text="Nothing was said")).to_be_visible()
+
+
+def test_a_summary_that_would_be_longer_is_not_made_and_a_summary_can_be_cleared(
+    new_page, server, endpoint
+):
+    write_chat(server.vault, "short", about("Cats?", "Yes."))
+    page = open_chat(new_page, server, "short")
+    endpoint.reply_with(NOTES)
+    send(page, "/compact")
+    expect(page.get_by_role("alert").filter(has_text="Nothing to gain")).to_be_visible()
+    expect(page.locator(".summary-card")).to_have_count(0)
+    ask(page, "Still there?")
+    assert asked(endpoint)[:2] == ["Cats?", "Yes."]
+
+    page = open_chat(new_page, server, "c1")
+    endpoint.reply_with(NOTES)
+    from_menu(page, "Compact this chat")
+    expect(card(page, "Summary of 4 messages")).to_be_visible()
+    send(page, "/clear")
+    expect(card(page, "Context cleared here")).to_be_visible()
+    expect(page.get_by_text("the summary above is no longer sent")).to_be_attached()
+    ask(page, "Who am I?")
+    assert not any("Sail on Sunday" in text for text in asked(endpoint))
+    undo(page).click()
+    expect(undo(page)).to_have_accessible_name("Undo “Summary of 4 messages”")
+    ask(page, "And now?")
+    assert "Sail on Sunday" in asked(endpoint)[0]
+    undo(page).click()
+    expect(page.locator(".summary-card")).to_have_count(0)
+    ask(page, "And then?")
+    assert asked(endpoint)[:4] == SAID
 
 
 def test_what_a_summary_stands_for_is_no_filter_and_a_pin_outlives_it(new_page, server):

@@ -7,6 +7,7 @@ import pytest
 from tests.serving import serving
 from tests.vaults import KEY, about, read_chat, write_chat
 
+SAID = ["I like cats", "So do I", "And boats?", "Those too"]
 NOTES = json.dumps({"overview": "About cats and boats.", "decisions": ["Sail on Sunday."]})
 
 
@@ -19,7 +20,8 @@ def test_a_summary_by_the_fast_model_stands_for_the_chat_until_it_is_undone(
     server, client, endpoint
 ):
     vault = server.vault
-    write_chat(vault, "c1", about("I like cats", "So do I", "And boats?", "Those too"))
+    said = [f"{text}, as I have said more than once this week" for text in SAID]
+    write_chat(vault, "c1", about(*said))
     endpoint.reply_with(NOTES)
     made = client.call("chat.compact", chat_id="c1")
     request = endpoint.chat_requests[-1]
@@ -36,7 +38,7 @@ def test_a_summary_by_the_fast_model_stands_for_the_chat_until_it_is_undone(
 
     client.call("chat.undo_compaction", chat_id="c1")
     client.call("chat.send", chat_id="c1", message="And now?")
-    assert asked(endpoint, "And now?")[:4] == ["I like cats", "So do I", "And boats?", "Those too"]
+    assert asked(endpoint, "And now?")[:4] == said
 
 
 def test_pins_and_standing_instructions_survive_a_summary(server, client, endpoint):

@@ -9,7 +9,11 @@ from tests.gateway.saying import assistant, user
 from tests.serving import serving
 from tests.vaults import read_chat
 
-QUESTION = "When do cats sleep in winter, and why do cats sleep so long?"
+QUESTION = (
+    "When do cats sleep in winter, and why do cats sleep so long? Ours sleeps near the stove from "
+    "noon until the evening, eats once, and is asleep again before the news are over. Last summer "
+    "she hunted all day and hardly slept at all, so we wonder whether cats sleep for the cold."
+)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from smart_context.base.text.counts import counted
 from smart_context.base.text.names import one_line, shown
 from smart_context.chat.documents.branches import Versions, show_version, versions_of
 from smart_context.chat.ids import check_chat_id, new_chat_id
-from smart_context.chat.messages import ChatId, messages_of
+from smart_context.chat.messages import ChatId, Message, messages_of
 from smart_context.chat.store import ChatStore
 from smart_context.cli.chats.asking import existing_chat
 from smart_context.cli.terminal.output import deliver, json_format, say, show, table, write_to
@@ -140,7 +140,7 @@ def as_markdown(
         [
             *head,
             *(
-                f"## {one_line(message.role)} · {one_line(message.id)}"
+                f"## {_speaker(message)} · {one_line(message.id)}"
                 f"{' · ' + one_line(message.created_at) if message.created_at else ''}\n\n"
                 f"{_in_words(message.id, versions)}{message.text}"
                 + (f"\n\n> failed: {message.error}" if message.error else "")
@@ -157,6 +157,10 @@ def _in_words(message_id: str, versions: Mapping[str, Versions]) -> str:
     found = versions[message_id]
     others = ", ".join(one_line(head) for head in found.heads if head != message_id)
     return f"> Version {found.current} of {found.count}; print another with --at: {others}\n\n"
+
+
+def _speaker(message: Message) -> str:
+    return "notice" if message.is_extracted else one_line(message.role)
 
 
 async def _existing(store: ChatStore, chat: str) -> dict[str, Any]:

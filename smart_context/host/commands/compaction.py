@@ -5,13 +5,16 @@ The messages stay in the chat; their summary follows them as a visible message.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
 
 from smart_context.base.errors import ChatBusy, CommandFailed, SmartContextError
 from smart_context.base.values import CountTokens, JsonObject
+from smart_context.chat.clients import client_history, is_of_client
 from smart_context.chat.compaction import (
     Kind,
     insert_after,
+    is_clearing,
     newest_summary,
     sent_text,
     since,
@@ -19,21 +22,28 @@ from smart_context.chat.compaction import (
     without_summary,
 )
 from smart_context.chat.ids import check_chat_id
-from smart_context.chat.messages import ChatId, Message, messages_of
+from smart_context.chat.messages import ChatId, Message, MessageId, messages_of
 from smart_context.chat.store import ChatStore
 from smart_context.host.commands.registry import CommandRegistry
+from smart_context.host.models import HistoryBuilder
+from smart_context.host.request.prompt import prompt_messages
 from smart_context.host.request.tokens import prompt_tokens
 from smart_context.host.request.window import COMPACTION_SHARE, KEPT_SHARE, Window
 from smart_context.host.tasks import TaskOwner
 from smart_context.host.turn import Turn
 from smart_context.host.turns.transcript import new_message_id
 from smart_context.host.turns.turns import Turns
+from smart_context.llm.models import PromptMessage
 from smart_context.llm.tally import counting, weight
 
 _FEWEST = 2
 """Fewest messages that are worth a summary."""
 
+NO_GAIN = "Nothing to gain: the summary would be longer than the messages."
+
 CLEARED = "The messages above this one are no longer part of the context."
+
+_NEXT_MESSAGE = Message(id=MessageId("draft"), role="user", content="…")
 
 _logger = logging.getLogger(__name__)
 
@@ -50,6 +60,8 @@ class Compactions:
         turns: The answers under way.
         digest: Writes summaries.
         window: Returns the chat model's window; `None` when it is unknown.
+        build_history: Makes a history from stored messages.
+        count: Counts the tokens of a text for the chat model.
     """
 
     def __init__(
@@ -58,11 +70,16 @@ class Compactions:
         turns: Turns,
         digest: Digest,
         window: Callable[[], Window | None],
+        *,
+        build_history: HistoryBuilder,
+        count: CountTokens,
     ) -> None:
         self._store = store
         self._turns = turns
         self._digest = digest
         self._window = window
+        self._build_history = build_history
+        self._count = count
         self._tasks = TaskOwner("compaction")
         self._under_way: dict[ChatId, asyncio.Task[JsonObject | SmartContextError]] = {}
 
@@ -75,7 +92,8 @@ class Compactions:
     async def compact(self, chat_id: str) -> JsonObject:
         """Summarize the chat so far; the summary is sent in place of the messages.
 
-        If the chat is being summarized already, this waits for that summary.
+        A summary that is longer than they are is refused, and the chat stays as it is. If the
+        chat is being summarized already, this waits for that summary.
         """
         checked = self._unanswered(chat_id)
         task = self._under_way.get(checked) or self._begin(checked, lambda: self._whole(checked))
@@ -85,11 +103,15 @@ class Compactions:
         return done
 
     async def clear_context(self, chat_id: str) -> JsonObject:
-        """Stop sending what was said so far; it stays in the chat."""
+        """Stop sending what was said so far, and its summary; all stays in the chat."""
         checked = self._quiet(chat_id)
         messages = await self._store.messages(checked)
         previous = newest_summary(messages)
-        return await self._put(checked, previous, since(messages, previous), CLEARED, "cleared")
+        said = since(messages, previous)
+        is_summary_sent = previous is not None and not said and not is_clearing(previous)
+        boundary = previous if previous and is_summary_sent else _last(said)
+        clearing = self._summary(CLEARED, boundary, "cleared")
+        return await self._put(checked, previous, boundary, said, clearing)
 
     async def undo_compaction(self, chat_id: str, message_id: str | None = None) -> JsonObject:
         """Remove a summary, the newest by default; its messages are sent again."""
@@ -145,33 +167,53 @@ class Compactions:
     ) -> JsonObject:
         known = previous.text if previous and previous.text != CLEARED else ""
         own = [message for message in said if not message.is_extracted]
-        text = await self._digest(own, known) if said else ""
-        return await self._put(chat_id, previous, said, text, "compacted")
+        boundary = _last(said)
+        text = await self._digest(own, known)
+        summary = self._summary(text, boundary, "compacted")
+        if not await self._is_gain(chat_id, boundary, summary):
+            raise CommandFailed(NO_GAIN)
+        return await self._put(chat_id, previous, boundary, said, summary)
+
+    def _summary(self, text: str, boundary: Message, kind: Kind) -> Message:
+        return summary_message(
+            new_message_id(), text, boundary=boundary.id, created_at=self._turns.now(), kind=kind
+        )
+
+    async def _is_gain(self, chat_id: ChatId, boundary: Message, summary: Message) -> bool:
+        """True if less is sent with the summary than without it."""
+        messages, others = await self._store.snapshot(chat_id)
+        place = next((at for at, m in enumerate(messages) if m.id == boundary.id), None)
+        if place is None:
+            return True  # the chat has changed, which storing the summary will say
+        shortened = (*messages[: place + 1], summary, *messages[place + 1 :])
+        now = await self._sent(messages, others)
+        after = await self._sent(shortened, others)
+        return await asyncio.to_thread(_is_longer, now, after, self._count)
+
+    async def _sent(
+        self, messages: Sequence[Message], others: Mapping[str, Any]
+    ) -> tuple[PromptMessage, ...]:
+        """What the next message would send of a chat without a filter, and that message."""
+        if is_of_client(others):
+            history = [*await client_history(messages)]
+        else:
+            history = (await self._build_history((*messages, _NEXT_MESSAGE)))[:-1]
+        return prompt_messages("", history, _NEXT_MESSAGE.text)
 
     async def _put(
         self,
         chat_id: ChatId,
         previous: Message | None,
+        boundary: Message,
         said: Sequence[Message],
-        text: str,
-        kind: Kind,
+        summary: Message,
     ) -> JsonObject:
         """Store a summary of what was said since the previous one, if that is unchanged."""
-        if not said:
-            raise CommandFailed("Nothing was said since the last summary.")
-        boundary = said[-1].id
-        summary = summary_message(
-            new_message_id(),
-            text,
-            boundary=boundary,
-            created_at=self._turns.now(),
-            kind=kind,
-        )
 
         def put(document: JsonObject) -> None:
             found = newest_summary(messages_of(document))
             is_as_it_was = (found and found.id) == (previous and previous.id)
-            if not (is_as_it_was and insert_after(document, boundary, summary)):
+            if not (is_as_it_was and insert_after(document, boundary.id, summary)):
                 raise CommandFailed("The chat has changed meanwhile; try again.")
 
         await self._store.update(chat_id, put)
@@ -188,6 +230,24 @@ class Compactions:
         if self._turns.under_way(checked) is not None:
             raise ChatBusy("this chat is still being answered; stop that first, or wait")
         return checked
+
+
+def _last(said: Sequence[Message]) -> Message:
+    if not said:
+        raise CommandFailed("Nothing was said since the last summary.")
+    return said[-1]
+
+
+def _is_longer(
+    prompt: Sequence[PromptMessage], other: Sequence[PromptMessage], count: CountTokens
+) -> bool:
+    """True if a prompt has more tokens than another; counts no further than that takes."""
+    left = prompt_tokens(other, count)
+    for message in prompt:
+        left -= prompt_tokens([message], count)
+        if left < 0:
+            return True
+    return False
 
 
 def _to_be_undone(messages: Sequence[Message], message_id: str | None) -> Message:
@@ -227,7 +287,7 @@ def _first_kept(turn: Turn, said: Sequence[Message], window: Window) -> int:
     a question, at the latest the last one.
     """
     sent = {message.id: sent_text(message) for message in turn.history}
-    texts = [sent.get(message.id, message.text) for message in said]
+    texts = [sent.get(m.id, "" if m.is_extracted else m.text) for m in said]
     count = counting(reversed(texts), window.count)
     if not turn.was_cut and _filled(turn, count) <= window.share(COMPACTION_SHARE):
         return 0

@@ -154,7 +154,11 @@ class Answering:
         """Save the question and the place of its answer, and make the turn."""
         await self._parts.unsaved.save(self.chat_id)
         left = await _claimed(self.answer.journal)
-        place = transcript.answer_place(self.answer.message_id, self._created_at)
+        place = transcript.answer_place(
+            self.answer.message_id,
+            self._created_at,
+            is_extracted=self._parts.pipeline.has_no_model,
+        )
 
         questions: list[Message] = []
 

@@ -83,6 +83,11 @@ class Pipeline:
         rounds = Rounds(model, turn, self._support, on_text=on_text, on_step=on_step)
         turn.response = await rounds.answer()
 
+    @property
+    def has_no_model(self) -> bool:
+        """True if passages are quoted in place of an answer."""
+        return self._models().chat_is_embedded
+
     async def prepare(self, turn: Turn) -> None:
         """Run the phases before the model, until a handler aborts the turn."""
         for event in _BEFORE_THE_MODEL:

@@ -28,10 +28,15 @@ def new_message_id() -> MessageId:
     return MessageId(secrets.token_hex(6))
 
 
-def answer_place(message_id: MessageId, created_at: str) -> Message:
-    """The placeholder of an answer that is not complete."""
+def answer_place(message_id: MessageId, created_at: str, *, is_extracted: bool = False) -> Message:
+    """The placeholder of an answer, or of a notice in its place, that is not complete."""
     return Message(
-        id=message_id, role="assistant", content="", created_at=created_at, generating=True
+        id=message_id,
+        role="assistant",
+        content="",
+        created_at=created_at,
+        generating=True,
+        extra={EXTRACTED: True} if is_extracted else {},
     )
 
 

@@ -1,7 +1,7 @@
 """The messages of a chat that the filter does not decide about, and why.
 
-Failed and empty ones, and those that a summary covers or that don't fit into the window, never
-become candidates. Pure.
+Failed and empty ones, notices of the program, and those that a summary covers or that don't fit
+into the window, never become candidates. Pure.
 """
 
 from collections.abc import Sequence
@@ -28,6 +28,7 @@ class Absence:
 
 
 FAILED = Absence(Reason(kind=ReasonKind.FAILED))
+NOTICE = Absence(Reason(kind=ReasonKind.NOTICE))
 EMPTY = Absence(Reason(kind=ReasonKind.EMPTY))
 OLD_TOOL = Absence(Reason(kind=ReasonKind.OLD_TOOL))
 OVER_WINDOW = Absence(Reason(kind=ReasonKind.OVER_BUDGET))
@@ -55,6 +56,8 @@ def absences(
             continue
         if message.error or message.error_code:
             found[message.id] = FAILED
+        elif message.is_extracted:
+            found[message.id] = NOTICE
         elif place <= cleared:
             found[message.id] = before_clearing
         elif place <= summarised or message.is_summary:

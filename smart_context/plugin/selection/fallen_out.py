@@ -12,7 +12,7 @@ def with_fallen_out(
     """The history plus the wanted messages that it lacks, in chronological order.
 
     A tool call comes with its results, and a result with its call, as they are stored. Failed and
-    unfinished messages are never brought back.
+    unfinished messages and notices of the program are never brought back.
 
     Args:
         history: The messages that would be sent, oldest first.
@@ -44,7 +44,7 @@ def _with_partners(messages: Sequence[Message], positions: Iterable[int]) -> Ite
     """The positions of complete messages, with those of their calls and results."""
     caller_of = find_tool_pairs(messages).caller_of
     callers = {caller_of.get(position, position) for position in positions} - {NOBODY}
-    yield from (at for at in callers if messages[at].is_complete)
+    yield from (at for at in callers if messages[at].is_complete and not messages[at].is_extracted)
     for result, caller in caller_of.items():
         if caller in callers and messages[caller].is_complete and messages[result].is_complete:
             yield result

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from smart_context.base.errors import SmartContextError
-from smart_context.chat.messages import STAYS, ChatId, Message, MessageId
+from smart_context.chat.messages import STAYS, ChatId, Message, MessageId, without_notices
 from smart_context.host.request.prompt import without_silent
 from smart_context.plugin.choices.sidecar_files import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
@@ -198,11 +198,12 @@ class ContextSelector:
         if not (state.active_topics and settings.embedding_search and candidates):
             return None, ""
         queries, others = queries_of(view)
+        said = view.messages if view.is_of_client else without_notices(view.messages)
         try:
             async with asyncio.timeout(self._patience_s):
                 scores = await self._scorer.scores(
                     view.chat_id,
-                    view.messages,
+                    said,
                     queries,
                     others=others,
                     more_follow=view.more_follow,
@@ -216,7 +217,7 @@ class ContextSelector:
             self._logger.exception("scoring the chat %s failed", view.chat_id)
             problem = "Comparing the messages failed; see the log."
         else:
-            return _for_candidates(scores, view.messages, candidates), ""
+            return _for_candidates(scores, said, candidates), ""
         return None, f"{problem} All messages stay in context."
 
 

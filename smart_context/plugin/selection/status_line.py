@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 
-from smart_context.plugin.selection.absences import Absence, absences
+from smart_context.plugin.selection.absences import NOTICE, Absence, absences
 from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.relevance.reasons import KINDS, ReasonKind
 
@@ -22,11 +22,12 @@ _OVER_BUDGET = KINDS.index(ReasonKind.OVER_BUDGET)
 def status_line(view: ChatView, decision: Decision) -> str:
     """How many messages the next turn sends, and what besides the filter keeps some out.
 
-    What the filter leaves out has no ending of its own, since the count shows it. A failed answer
-    and the result of an old tool call have none either, since their messages show it.
+    Notices of the program are not counted, since no model could get them. What the filter leaves
+    out has no ending of its own, since the count shows it. A failed answer and the result of an
+    old tool call have none either, since their messages show it.
     """
     absent = absences(view.messages, decision.candidates)
-    total = len(view.messages)
+    total = len(view.messages) - sum(absence is NOTICE for absence in absent.values())
     sent = len(decision.messages)
     if absent or len(decision.candidates) != total:  # a plugin may have added messages
         ids = {message.id for message in view.messages}

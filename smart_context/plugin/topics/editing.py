@@ -8,7 +8,7 @@ from smart_context.base.errors import CommandFailed, InvalidParams, SmartContext
 from smart_context.base.results import PanelResult
 from smart_context.base.values import JsonObject
 from smart_context.chat.ids import check_chat_id
-from smart_context.chat.messages import ChatId, Message, messages_of
+from smart_context.chat.messages import ChatId, Message, messages_of, without_notices
 from smart_context.chat.store import ChatStore
 from smart_context.host.commands.registry import CommandHandler
 from smart_context.plugin.choices.sidecars import Sidecars
@@ -185,8 +185,9 @@ class TopicEditing:
         self, chat_id: ChatId, topics: Sequence[Topic], messages: Sequence[Message]
     ) -> tuple[Topic, ...]:
         """The topics; added ones with the number of messages that they would keep."""
+        said = without_notices(messages)
         counted: list[Topic] = []
         for topic in topics:
-            count = topic.count or await self.selector.count_about(chat_id, messages, topic.label)
+            count = topic.count or await self.selector.count_about(chat_id, said, topic.label)
             counted.append(replace(topic, count=count))
         return tuple(counted)

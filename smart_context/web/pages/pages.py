@@ -35,7 +35,7 @@ from smart_context.base.errors import ChatIdInvalid, SmartContextError
 from smart_context.base.processes.child import Child
 from smart_context.base.resources import asset
 from smart_context.base.values import JsonObject
-from smart_context.chat.clients import keeps_its_history
+from smart_context.chat.clients import is_of_client, keeps_its_history
 from smart_context.chat.documents.branches import versions_of
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.listed.rows import ChatRow
@@ -253,6 +253,7 @@ class _Pages:
             "compaction": compaction_view(messages, window.messages),
             "versions": versions_of(document),
             "may_switch": not keeps_its_history(document),
+            "is_of_client": is_of_client(document),
             "file_pass": admitted(request.scope).file_pass,
         }
 

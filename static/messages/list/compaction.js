@@ -38,7 +38,8 @@ export class Compaction {
   async run(command) {
     if (command === "clear") {
       const { summarised } = await this.#call("clear_context");
-      this.#done(`Context cleared: ${messagesCounted(summarised)} above are no longer sent.`);
+      const above = summarised ? `${messagesCounted(summarised)} above are` : "the summary above is";
+      this.#done(`Context cleared: ${above} no longer sent.`);
       return;
     }
     if (this.#isSummingUp) throw new Error("Already writing a summary.");

@@ -105,8 +105,8 @@ export class Highlight {
     const known = new Set(messages.slice(0, this.#endOfKnown(messages)));
     /** @param {HTMLElement} message */
     const isOut = (message) => ids !== null && known.has(message) && !ids.has(message.dataset.messageId ?? "");
-    // Messages that a summary replaces are out whatever topics are picked.
-    const isNarrowed = messages.some((message) => isOut(message) && !("compacted" in message.dataset));
+    // Messages that a summary replaces, and notices of the program, are out whatever topics are picked.
+    const isNarrowed = messages.some((message) => isOut(message) && !("compacted" in message.dataset || "extracted" in message.dataset));
     this.#list.closest("main")?.toggleAttribute("data-filtered", isNarrowed);
     const hues = this.#huesOfPicked();
     /** @type {Set<HTMLElement>} */
@@ -115,13 +115,14 @@ export class Highlight {
       const id = message.dataset.messageId ?? "";
       const isInside = ids !== null && ids.has(id);
       const isCompacted = "compacted" in message.dataset && !isInside && !this.#staysAnyway(id);
-      const isUnsent = isOut(message) || isCompacted;
+      const isNotice = "extracted" in message.dataset;
+      const isUnsent = (isOut(message) && (isNarrowed || !isNotice)) || isCompacted;
       if (isUnsent && mayFold(message)) unsent.add(message);
       show(message, {
         isInside,
         isOut: isUnsent,
         hue: isInside ? (hues.get(id) ?? hues.get("")) : undefined,
-        words: this.#wordsFor(id, isOut(message), isCompacted),
+        words: isNotice ? "" : this.#wordsFor(id, isOut(message), isCompacted),
         isPinned: this.#state?.pinned.has(id) ?? false,
         isHidden: this.#state?.hidden.has(id) ?? false,
       });

@@ -145,7 +145,7 @@ function actionsFor(message, source) {
   const actions = clone(source);
   const role = message.dataset.role;
   if (role !== "user") actions.querySelector("[data-action=edit]")?.remove();
-  if ("isSummary" in message.dataset) for (const mark of actions.querySelectorAll("[aria-pressed]")) mark.remove();
+  if ("isSummary" in message.dataset || "extracted" in message.dataset) for (const mark of actions.querySelectorAll("[aria-pressed]")) mark.remove();
   if (role !== "assistant") for (const own of actions.querySelectorAll("[data-action=regenerate], [data-receipt]")) own.remove();
   for (const [i, button] of actions.querySelectorAll(":is(button, a)").entries()) /** @type {HTMLElement} */ (button).tabIndex = i ? -1 : 0;
   return actions;

@@ -113,6 +113,39 @@ async def test_a_cleared_context_starts_again_and_is_no_summary_to_go_on_from(st
         assert sent(bench) == ["2 messages", "Three"]
 
 
+async def test_a_summary_that_is_not_shorter_than_what_it_replaces_is_not_stored(started):
+    async def wordy(messages, previous, model):
+        return "a summary of many words " * 20
+
+    async with started(digest=wordy) as bench:
+        await talk(bench, "One", "Two")
+        stored = await bench.messages("c1")
+        with pytest.raises(CommandFailed, match="Nothing to gain: the summary would be longer"):
+            await bench.call("chat.compact", chat_id="c1")
+        assert await bench.messages("c1") == stored
+        await talk(bench, "Three")
+        assert sent(bench)[0] == "One"
+        await talk(bench, "Long. " * 200)
+        assert (await bench.call("chat.compact", chat_id="c1"))["summarised"] == 8
+
+
+async def test_a_summary_is_cleared_though_nothing_was_said_since_and_both_are_undone(started):
+    async with started() as bench:
+        await talk(bench, "One")
+        await bench.call("chat.compact", chat_id="c1")
+        assert (await bench.call("chat.clear_context", chat_id="c1"))["summarised"] == 0
+        with pytest.raises(CommandFailed, match="Nothing was said"):
+            await bench.call("chat.clear_context", chat_id="c1")
+        await talk(bench, "Two")
+        assert sent(bench) == [CLEARED, "Two"]
+        await bench.call("chat.undo_compaction", chat_id="c1")
+        await talk(bench, "Three")
+        assert sent(bench)[:2] == ["2 messages", "Two"]
+        await bench.call("chat.undo_compaction", chat_id="c1")
+        await talk(bench, "Four")
+        assert sent(bench)[:2] == ["One", "An answer in words"]
+
+
 @pytest.mark.parametrize("command", ["chat.compact", "chat.clear_context"])
 async def test_nothing_to_sum_up_is_said(started, command):
     async with started() as bench:

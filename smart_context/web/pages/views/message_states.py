@@ -85,10 +85,18 @@ def _outs(
     choices = panel.state if panel else {}
     kept_anyway = {*choices.get("pinned", ()), *choices.get("sticky", ())}
     known = 0 if ids is None else _under_way(messages)
-    return [
+    outs = [
         message.id not in (ids or ())
         and (place < known or (place < compaction.count and message.id not in kept_anyway))
         for place, message in enumerate(messages)
+    ]
+    # Notices are never sent: they only fold where the filter folds messages, too.
+    said = zip(outs[compaction.count :], messages[compaction.count :], strict=True)
+    if any(is_out and not message.is_extracted for is_out, message in said):
+        return outs
+    return [
+        is_out and (place < compaction.count or not messages[place].is_extracted)
+        for place, is_out in enumerate(outs)
     ]
 
 

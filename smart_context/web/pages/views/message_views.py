@@ -19,6 +19,8 @@ _SOURCE = re.compile(r"^\*\*(\d)\.\*\* `([^`\[\]|\n]+\.md(?:#[^`\[\]|\n]*)?)`$",
 SPEAKERS = {"user": "You", "assistant": "Assistant", "system": "Instruction", "tool": "Tool"}
 """Who spoke, as shown, by role."""
 
+_NOTICE = "Notice"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PieceView:
@@ -47,7 +49,7 @@ class MessageView:
         version: Changes when anything shown changes.
         error: Why the answer failed; empty if it did not.
         is_generating: The answer is still being written.
-        is_extracted: It quotes notes and the chat; no model wrote it.
+        is_extracted: A notice of the program that quotes notes and the chat; no model wrote it.
         is_stopped: The user stopped the answer; its text ends in the middle.
         is_notice: It only says why there is no answer.
         summary: The card of a summary; `None` for other messages.
@@ -83,7 +85,7 @@ def message_view(message: Message, render: Callable[[str], str]) -> MessageView:
     return MessageView(
         id=message.id,
         role=message.role,
-        speaker=SPEAKERS[message.role],
+        speaker=_speaker(message),
         parts=tuple(part for part in parts if part is not None),
         version=version(message),
         error=visible(message.error),
@@ -95,6 +97,11 @@ def message_view(message: Message, render: Callable[[str], str]) -> MessageView:
         created_at=message.created_at,
         attached=attached_views(message),
     )
+
+
+def _speaker(message: Message) -> str:
+    """Who spoke: the program, where it says that or why there is no answer."""
+    return _NOTICE if message.is_extracted or is_notice(message) else SPEAKERS[message.role]
 
 
 def _with_links(render: Callable[[str], str]) -> Callable[[str], str]:
