@@ -26,9 +26,10 @@ from smart_context.chat.documents.parts import Since, followed_by, part_since, w
 from smart_context.chat.files.chat_files import ChatFiles, Damaged, RecentVersions, Stored
 from smart_context.chat.ids import check_chat_id, sidecar_name
 from smart_context.chat.listed.changes import ChatChanges
+from smart_context.chat.listed.deleted import ChatTrash
 from smart_context.chat.listed.listing import ChatListing
 from smart_context.chat.messages import ChatId, Message
-from smart_context.chat.trash import move_back, move_to_trash
+from smart_context.chat.trash import check_deletion, move_back, move_to_trash
 
 T = TypeVar("T")
 
@@ -58,6 +59,7 @@ class ChatStore:
         folder: Its path.
         listing: The list of chats, and the search in them.
         changes: Reports changes of chats.
+        trash: The deleted chats.
     """
 
     def __init__(self, folder: Path | Place, *, clock: Callable[[], datetime] = _now) -> None:
@@ -70,6 +72,7 @@ class ChatStore:
         self._locks: WeakValueDictionary[ChatId, asyncio.Lock] = WeakValueDictionary()
         self.listing = ChatListing(self.home)
         self.changes = ChatChanges(self.home, self._lock)
+        self.trash = ChatTrash(self.home, self._lock)
 
     async def load(self, chat_id: str, *, reader: str = ANYBODY) -> JsonObject:
         """The document; `{"messages": []}` for a chat that does not exist.
@@ -209,16 +212,17 @@ class ChatStore:
             await to_end(lambda: move_to_trash(self.home, chat, self._clock()))
             self.changes.tell(chat, None)
 
-    async def restore(self, chat_id: str) -> None:
-        """Restore the chat that was last deleted under this id.
+    async def restore(self, chat_id: str, deletion: str = "") -> None:
+        """Restore a deleted chat, by default the one that was last deleted under this id.
 
         Raises:
             CommandFailed: It is not in the trash, or a chat with this id exists again.
         """
         chat = check_chat_id(chat_id)
+        check_deletion(chat, deletion)
         place = self._files.place(chat)
         async with self._lock(chat):
-            await to_end(lambda: move_back(self.home, chat))
+            await to_end(lambda: move_back(self.home, chat, deletion))
             self.changes.tell(chat, await to_end(lambda: signature_of(place)))
 
     def sidecar(self, chat_id: str, suffix: str) -> Path:

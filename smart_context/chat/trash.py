@@ -1,4 +1,4 @@
-"""Moves deleted chats with their side-cars to the trash, and back.
+"""Moves deleted chats with their side-cars to the trash, and back, or removes them for ever.
 
 Each deletion gets its own folder, `trash/<chat_id>.<time>/`, so deleting an id twice loses nothing.
 The document is moved first on the way out and last on the way back: whenever the process is killed,
@@ -6,8 +6,9 @@ the chat is complete in one of the two places. Everything here blocks.
 """
 
 import contextlib
+import re
 import stat
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from smart_context.base.disk.folders import Folder, opened
@@ -17,6 +18,42 @@ from smart_context.chat.ids import belongs_to, file_stamp
 from smart_context.chat.messages import ChatId
 
 TRASH = "trash"
+_DELETION = re.compile(r"([A-Za-z0-9_-]{1,128})\.(\d{8}T\d{6}Z)-(\d{4})")
+"""The name of a deletion's folder: the chat, when, and a number."""
+
+
+def check_deletion(chat_id: ChatId, deletion: str) -> None:
+    """Check that a text names a deletion of the chat, or nothing.
+
+    Raises:
+        CommandFailed: It does not, so the chat can't be in the trash under it.
+    """
+    found = _DELETION.fullmatch(deletion)
+    if deletion and (found is None or found[1] != chat_id):
+        raise _not_there(chat_id)
+
+
+def parsed_deletion(name: str) -> tuple[ChatId, str]:
+    """The chat of a deletion's folder, and when it was deleted: ISO 8601 in UTC."""
+    chat_id, stamp = name[:-22], name[-21:-5]
+    deleted = datetime.strptime(stamp, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    return ChatId(chat_id), f"{deleted:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def deletions(chats: Place) -> list[str]:
+    """The names of the deletions' folders, the newest first; other entries are not ours.
+
+    Raises:
+        StoreFailed: The system refuses.
+    """
+    try:
+        with opened(chats / TRASH) as trash:
+            found = [name for name in trash.names() if _is_deletion(trash, name)]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise _unreadable(error) from error
+    return sorted(found, key=lambda name: (name[-21:], name), reverse=True)
 
 
 def move_to_trash(chats: Place, chat_id: ChatId, now: datetime) -> Path:
@@ -40,8 +77,8 @@ def move_to_trash(chats: Place, chat_id: ChatId, now: datetime) -> Path:
     return deletion.path
 
 
-def move_back(chats: Place, chat_id: ChatId) -> None:
-    """Restore a chat from its latest deletion.
+def move_back(chats: Place, chat_id: ChatId, deletion: str = "") -> None:
+    """Restore a chat from one of its deletions, by default the latest.
 
     Side-cars that were written meanwhile are replaced.
 
@@ -51,12 +88,42 @@ def move_back(chats: Place, chat_id: ChatId) -> None:
     """
     try:
         with opened(chats) as folder, folder.folder(TRASH) as trash:
-            name = _latest_deletion(trash, chat_id)
+            name = _found_deletion(trash, chat_id, deletion)
             _move_back(chat_id, trash, name, folder)
     except FileNotFoundError as error:
-        raise CommandFailed(f"There is no chat {chat_id!r} in the trash.") from error
+        raise _not_there(chat_id) from error
     except OSError as error:
         raise _refused("restored", chat_id, error) from error
+
+
+def purge(chats: Place, chat_id: ChatId, deletion: str = "") -> int:
+    """Remove a deleted chat for ever, one of its deletions or all; returns how many.
+
+    Raises:
+        CommandFailed: It is not in the trash.
+        StoreFailed: The system refuses; what is left can be removed again.
+    """
+    names = [
+        name
+        for name in deletions(chats)
+        if parsed_deletion(name)[0] == chat_id and deletion in ("", name)
+    ]
+    try:
+        with opened(chats / TRASH) as trash:
+            for name in names:
+                _remove(trash, name, chat_id)
+            trash.sync()
+    except FileNotFoundError as error:
+        raise _not_there(chat_id) from error
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise StoreFailed(
+            f"The deleted chat {chat_id!r} could not be removed: {reason}. Check the trash folder, "
+            "and try again."
+        ) from error
+    if not names:
+        raise _not_there(chat_id)
+    return len(names)
 
 
 def _move_back(chat_id: ChatId, trash: Folder, name: str, folder: Folder) -> None:
@@ -84,15 +151,17 @@ def _new_deletion(trash: Folder, chat_id: ChatId, now: datetime) -> Folder:
     raise FileExistsError(f"{trash.path / chat_id}.{stamp}")
 
 
-def _latest_deletion(trash: Folder, chat_id: ChatId) -> str:
-    """The name of its folder; raises FileNotFoundError if there is none."""
-    for name in sorted(trash.names(), reverse=True):
-        if belongs_to(chat_id, name) and _has_document(trash, name, chat_id):
+def _found_deletion(trash: Folder, chat_id: ChatId, deletion: str) -> str:
+    """The name of its folder, the latest by default; raises FileNotFoundError if there is none."""
+    names = [deletion] if deletion else sorted(trash.names(), reverse=True)
+    for name in names:
+        if belongs_to(chat_id, name) and has_document(trash, name, chat_id):
             return name
     raise FileNotFoundError(chat_id)
 
 
-def _has_document(trash: Folder, name: str, chat_id: ChatId) -> bool:
+def has_document(trash: Folder, name: str, chat_id: ChatId) -> bool:
+    """True if a deletion holds the chat's document, so that it can be restored."""
     try:
         with trash.folder(name) as deletion:
             return stat.S_ISREG(deletion.status(f"{chat_id}.json").st_mode)
@@ -104,6 +173,15 @@ def _files_of(chat_id: ChatId, folder: Folder) -> list[str]:
     """The names of the chat's files, its document first."""
     names = [name for name in folder.names() if belongs_to(chat_id, name)]
     return sorted(names, key=lambda name: (name != f"{chat_id}.json", name))
+
+
+def _remove(trash: Folder, name: str, chat_id: ChatId) -> None:
+    """Remove a deletion, the document last: until then it can be removed again."""
+    with trash.folder(name) as deletion:
+        for file_name in _files_of(chat_id, deletion)[::-1]:
+            deletion.remove(file_name)
+    with contextlib.suppress(OSError):  # not empty: somebody else put a file there
+        trash.remove_folder(name)
 
 
 def _move(names: list[str], source: Folder, target: Folder) -> None:
@@ -119,3 +197,21 @@ def _refused(verb: str, chat_id: ChatId, error: OSError) -> StoreFailed:
         f"The chat {chat_id!r} could not be {verb}: {reason}. Nothing was lost; "
         "check the folder and its trash folder, and try again."
     )
+
+
+def _not_there(chat_id: ChatId) -> CommandFailed:
+    return CommandFailed(f"There is no chat {chat_id!r} in the trash.")
+
+
+def _is_deletion(trash: Folder, name: str) -> bool:
+    """True for a folder that a deletion made; links are not followed."""
+    if _DELETION.fullmatch(name) is None:
+        return False
+    try:
+        return bool(parsed_deletion(name)) and stat.S_ISDIR(trash.status(name).st_mode)
+    except (OSError, ValueError):  # it went meanwhile, or there is no such date
+        return False
+
+
+def _unreadable(error: OSError) -> StoreFailed:
+    return StoreFailed(f"The trash could not be read: {error.strerror or error}. Try again.")

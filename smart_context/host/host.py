@@ -19,6 +19,7 @@ from smart_context.host.commands.compaction import Compactions
 from smart_context.host.commands.files import FileCommands
 from smart_context.host.commands.memory import MemoryCommands
 from smart_context.host.commands.registry import Client, CommandRegistry
+from smart_context.host.commands.trash import TrashCommands
 from smart_context.host.events.bus import (
     HANDLER_TIMEOUT_S,
     EventBus,
@@ -266,7 +267,8 @@ class Host:
         commands, store, settled = self.commands, self.store, self.services.relay.settled
         ChatCommands(store, self.files, self.turns, repair, self._opened).register(commands)
         FileCommands(self.files, self.config.root).register(commands)
-        MemoryCommands(store, self.turns, repair, settled).register(commands)
+        MemoryCommands(store, self.turns, repair, settled, self.emit).register(commands)
+        TrashCommands(store.trash, self.emit).register(commands)
         self.compactions.register(commands)
         commands.register("system.commands", commands.list_commands)
         commands.register("system.plugins", self.plugins.list_plugins)

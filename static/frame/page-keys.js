@@ -18,6 +18,7 @@ const NOTES = 8;
  * @property {string} chatId
  * @property {import("../panel/topics/topics-panel.js").TopicsPanel | null} panel
  * @property {(command: "compact" | "clear") => Promise<unknown>} run
+ * @property {() => void} openTrash
  */
 
 /** @param {Page} page */
@@ -31,7 +32,7 @@ export function startPageKeys(page) {
 }
 
 /** @param {Page} page @param {HTMLDialogElement} keys @returns {Entry[]} */
-function entries({ panel, run, chatId }, keys) {
+function entries({ panel, run, chatId, openTrash }, keys) {
   const topics = (panel?.state.topics ?? []).map(({ id, label, count }) => ({
     group: "Topics",
     name: label,
@@ -51,6 +52,7 @@ function entries({ panel, run, chatId }, keys) {
     command("Compact this chat", () => void run("compact"), "/compact"),
     command("Clear context here", () => void run("clear"), "/clear"),
     ...(panel ? [command("Build a context from notes", () => location.assign(`/contexts?chat=${encodeURIComponent(chatId)}`))] : []),
+    command("Show the trash", openTrash),
     command("Switch between light and dark", switchTheme),
     command("Show all keys", () => keys.showModal(), "?"),
   ];

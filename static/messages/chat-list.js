@@ -37,6 +37,7 @@ export class ChatList {
     });
     this.#nav.addEventListener("keydown", rove);
     this.#wire.on("memory.chat_changed", () => this.#soon());
+    this.#wire.on("memory.chat_deleted", ({ chat_id: id }) => id === this.#chatId && this.#leave());
     this.#wire.on("chat.started", ({ chat_id: id }) => this.#setAnswering(id, true));
     this.#wire.on("chat.finished", ({ chat_id: id }) => this.#setAnswering(id, false));
     this.#wire.on("chat.failed", ({ chat_id: id }) => this.#setAnswering(id, false));
@@ -102,9 +103,16 @@ export class ChatList {
     const id = entry.dataset.chatId ?? "";
     const title = entry.querySelector(".chat-title")?.textContent?.trim() || "the chat";
     if (!(await this.#attempt("memory.delete_chat", { chat_id: id }))) return;
+    if (id === this.#chatId) return; // `#leave` sees to it, as in every tab that shows the chat
     remember("sessionStorage", UNDO_KEY, JSON.stringify({ id, title }));
-    if (id === this.#chatId) location.assign("/");
-    else this.#offerUndo();
+    this.#offerUndo();
+  }
+
+  /** Leaves the deleted chat; the next page offers to undo that. */
+  #leave() {
+    const title = document.getElementById("chat-title")?.textContent?.trim() || "The chat";
+    remember("sessionStorage", UNDO_KEY, JSON.stringify({ id: this.#chatId, title, wasOpen: true }));
+    location.assign("/");
   }
 
   #offerUndo() {
@@ -113,7 +121,10 @@ export class ChatList {
     remember("sessionStorage", UNDO_KEY, "");
     toast(`“${deleted.title}” is in the trash.`, {
       label: "Undo",
-      act: () => this.#attempt("memory.restore_chat", { chat_id: deleted.id }),
+      act: async () => {
+        const isBack = await this.#attempt("memory.restore_chat", { chat_id: deleted.id });
+        if (isBack && deleted.wasOpen) location.assign(`/chats/${encodeURIComponent(deleted.id)}`);
+      },
     });
   }
 

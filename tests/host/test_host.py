@@ -115,6 +115,9 @@ async def test_every_command_is_listed_with_its_parameters(bench):
         "memory.rename_chat",
         "memory.delete_chat",
         "memory.restore_chat",
+        "memory.list_trash",
+        "memory.purge_chat",
+        "memory.empty_trash",
         "system.commands",
         "system.plugins",
     } == listed.keys()

@@ -1,8 +1,9 @@
-"""`smart-context chats`: list, show, search, import and export."""
+"""`smart-context chats`: list, show, search, import and export, and the trash."""
 
 import asyncio
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -18,7 +19,7 @@ from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.messages import ChatId, Message, messages_of
 from smart_context.chat.store import ChatStore
 from smart_context.cli.chats.asking import existing_chat
-from smart_context.cli.terminal.output import deliver, json_format, say, show, table, write_to
+from smart_context.cli.terminal.output import ask, deliver, json_format, say, show, table, write_to
 from smart_context.cli.terminal.vault import vault_option, vault_root
 
 MAX_IMPORT_BYTES = 64 * 1024 * 1024
@@ -26,7 +27,7 @@ MAX_IMPORT_BYTES = 64 * 1024 * 1024
 
 @click.group()
 def chats() -> None:
-    """List, show, search, import and export chats."""
+    """List, show, search, import and export chats; see the trash and restore from it."""
 
 
 @chats.command("list")
@@ -128,6 +129,51 @@ def import_(file: Path, chat_id: str | None, vault: Path | None) -> None:
     asyncio.run(_store_new(store, chosen, document))
     count = len(document["messages"])
     say(f"Imported {counted(count, 'message')} as chat {chosen}.")
+
+
+@chats.command()
+@vault_option
+@json_format
+def trash(vault: Path | None, output: str) -> None:
+    """List the deleted chats, newest first: at most 200."""
+    found, total = asyncio.run(open_store(vault_root(vault)).trash.listed())
+    rows = [
+        (deleted.id, deleted.message_count, deleted.deleted_at[:16], deleted.title)
+        for deleted in found
+    ]
+    show(
+        {"chats": [asdict(deleted) for deleted in found], "total": total},
+        output,
+        lambda: (
+            table(("CHAT", "MESSAGES", "DELETED", "TITLE"), rows) if rows else "The trash is empty."
+        ),
+    )
+
+
+@chats.command(short_help="Bring a deleted chat back.")
+@click.argument("chat")
+@click.option("--deletion", default="", help="Which one, as `chats trash --format json` has it.")
+@vault_option
+def restore(chat: str, deletion: str, vault: Path | None) -> None:
+    """Bring a deleted chat back from the trash: by default as it was last deleted."""
+    store = open_store(vault_root(vault))
+    asyncio.run(store.restore(check_chat_id(chat), deletion))
+    say(f"The chat {chat} is back.")
+
+
+@chats.command(short_help="Remove a deleted chat for ever.")
+@click.argument("chat")
+@click.option("--deletion", default="", help="Which one, as `chats trash --format json` has it.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@vault_option
+def purge(chat: str, deletion: str, yes: bool, vault: Path | None) -> None:
+    """Remove a chat that is in the trash for ever, with all its deletions or one of them."""
+    checked = check_chat_id(chat)
+    store = open_store(vault_root(vault))
+    if not yes:
+        ask(f"Remove the deleted chat {checked} for ever?")
+    removed = asyncio.run(store.trash.purge(checked, deletion))
+    say(f"Removed for ever: {counted(removed, 'deleted chat')}.")
 
 
 def as_markdown(

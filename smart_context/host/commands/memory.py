@@ -10,6 +10,7 @@ from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message, MessageId, messages_of
 from smart_context.chat.store import ChatStore
 from smart_context.host.commands.registry import Caller, CommandRegistry
+from smart_context.host.events.events import CHAT_DELETED, Emit
 from smart_context.host.turns.turns import Turns
 
 MAX_HITS = 200
@@ -23,6 +24,7 @@ class MemoryCommands:
         turns: The answers under way.
         repair: Repairs a chat after a crash, before it is read.
         settled: Waits until plugins have handled the events so far.
+        emit: Tells clients.
     """
 
     def __init__(
@@ -31,11 +33,13 @@ class MemoryCommands:
         turns: Turns,
         repair: Callable[[ChatId], Awaitable[None]],
         settled: Callable[[], Awaitable[None]],
+        emit: Emit,
     ) -> None:
         self._store = store
         self._turns = turns
         self._repair = repair
         self._settled = settled
+        self._emit = emit
 
     def register(self, commands: CommandRegistry) -> None:
         """Register the commands."""
@@ -84,13 +88,14 @@ class MemoryCommands:
         checked = check_chat_id(chat_id)
         await self._turns.stop(checked)
         await self._store.delete(checked)
+        self._emit(CHAT_DELETED, {"chat_id": checked})
         await self._settled()
         return {"chat_id": checked}
 
-    async def restore_chat(self, chat_id: str) -> JsonObject:
-        """Restore a chat from the trash."""
+    async def restore_chat(self, chat_id: str, deletion: str = "") -> JsonObject:
+        """Restore a chat from the trash: its last deletion, or the one named."""
         checked = check_chat_id(chat_id)
-        await self._store.restore(checked)
+        await self._store.restore(checked, deletion)
         return {"chat_id": checked}
 
 

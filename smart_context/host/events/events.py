@@ -94,6 +94,10 @@ class ChatFailed(TypedDict):
     error: str
 
 
+class TrashChanged(TypedDict):
+    """Nothing; `memory.list_trash` gives what is left."""
+
+
 class Panel(TypedDict):
     """A plugin's panel and the address of its page."""
 
@@ -147,6 +151,10 @@ CHAT_FAILED: Event[ChatFailed] = Event("chat.failed")
 """A turn failed; what had arrived is saved."""
 CHAT_CHANGED: Event[ChatChanged] = Event("memory.chat_changed")
 """A chat was stored, deleted or restored, by this server or another program."""
+CHAT_DELETED: Event[ChatChanged] = Event("memory.chat_deleted")
+"""A client moved a chat to the trash."""
+TRASH_CHANGED: Event[TrashChanged] = Event("memory.trash_changed")
+"""Deleted chats were removed for ever."""
 SIDECAR_CHANGED: Event[ChatChanged] = Event("memory.sidecar_changed")
 """A file next to a chat may have changed; goes to plugins only."""
 PANEL_REGISTERED: Event[Panel] = Event("ui.register_panel")

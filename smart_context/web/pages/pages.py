@@ -107,6 +107,7 @@ def page_routes(
         Route("/notes", NotePage(notes, templates).answer),
         Route("/markdown", LiveMarkdown().answer, methods=["POST"]),
         Route("/panels/smart_context", pages.panel),
+        Route("/trash", pages.trash),
         Route("/clients", pages.clients),
         Route("/contexts", pages.contexts),
         Route("/contexts/{key:path}", pages.contexts),
@@ -205,6 +206,13 @@ class _Pages:
             return await self._page("frame/chat_hits.html", hits=hits, query=query)
         chats = await self._store.listing.rows()
         return await self._page("frame/chat_list.html", chat_groups=_groups(chats), chat_id=current)
+
+    async def trash(self, _request: Request) -> Response:
+        try:
+            found, total = await self._store.trash.listed()
+        except SmartContextError as error:
+            return PlainTextResponse(str(error), status_code=500, headers=NO_STORE)
+        return await self._page("frame/trash_list.html", deleted=found, total=total)
 
     async def panel(self, request: Request) -> Response:
         chat_id = request.query_params.get("chat_id") or await self._newest_chat_id()
