@@ -1,4 +1,4 @@
-"""Cleans up the memory folder while a server runs."""
+"""Cleans up the memory folder, and that of the user's settings, while a server runs."""
 
 import asyncio
 import logging
@@ -6,6 +6,7 @@ import time
 
 from smart_context.base.disk.files import sweep
 from smart_context.base.disk.places import Place
+from smart_context.base.environment import user_folder
 from smart_context.base.threads import in_daemon_thread
 from smart_context.chat.files.unused_files import remove_unused
 
@@ -19,10 +20,16 @@ async def clear_up(memory: Place) -> None:
     """Remove unfinished files, and attached files that no chat uses, once a day."""
     await asyncio.sleep(FIRST_AFTER_S)
     while True:
-        await in_daemon_thread(lambda: sweep(memory), name="unfinished files")
+        await in_daemon_thread(lambda: _sweep_all(memory), name="unfinished files")
         removed = await in_daemon_thread(
             lambda: remove_unused(memory, now=time.time()), name="unused files"
         )
         if removed:
             _logger.info("removed %d attached files that no chat used", len(removed))
         await asyncio.sleep(EACH_S)
+
+
+def _sweep_all(memory: Place) -> None:
+    """Remove what killed writers left among the chats and among the user's settings."""
+    sweep(memory)
+    sweep(user_folder())

@@ -19,13 +19,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from smart_context.base.disk.folders import PRIVATE_FILE, Folder, NotPlain, opened
-from smart_context.base.disk.locks import try_lock, unlock
+from smart_context.base.disk.locks import HAS_LOCKS, try_lock, unlock
 from smart_context.base.disk.places import Place, folder_of, place_of
 from smart_context.base.disk.refusals import could_not
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.tmp", re.DOTALL)
-_STALE_S = 3600
+_STALE_S = 60
+"""An unlocked temporary file of this age has no writer; a younger one may not be locked yet."""
+_STALE_WITHOUT_LOCKS_S = 3600
+"""As `_STALE_S`, where files can't be locked."""
 _LOCK_TRIES = 200
 _LOCK_PAUSE_S = 0.01
 _PUBLIC_FILE = 0o666  # minus the umask
@@ -190,26 +193,38 @@ def is_temporary(file_name: str) -> bool:
 
 
 def sweep(path: Path | Place) -> None:
-    """Remove temporary files older than an hour, left by killed writers.
+    """Remove temporary files left by killed writers, once they are a minute old.
 
-    Looks in the folder and its direct subfolders; follows no link.
+    A file whose writer lives is locked and stays, however old it is; where files can't be locked,
+    those of the last hour stay. Looks in the folder and its direct subfolders; follows no
+    link.
     """
-    oldest = time.time() - _STALE_S
+    now = time.time()
     with contextlib.suppress(OSError), opened(folder_of(path)) as folder:
-        _sweep(folder, oldest)
+        _sweep(folder, now)
         for name in folder.names():
             with contextlib.suppress(OSError):
                 if stat.S_ISDIR(folder.status(name).st_mode):
                     with folder.folder(name) as inner:
-                        _sweep(inner, oldest)
+                        _sweep(inner, now)
 
 
-def _sweep(folder: Folder, oldest: float) -> None:
+def _sweep(folder: Folder, now: float) -> None:
     for name in filter(is_temporary, folder.names()):
         with contextlib.suppress(OSError):
             status = folder.status(name)
-            if stat.S_ISREG(status.st_mode) and status.st_mtime < oldest:
+            age = now - status.st_mtime
+            if stat.S_ISREG(status.st_mode) and age > _STALE_S and _is_left(folder, name, age):
                 folder.remove(name)
+
+
+def _is_left(folder: Folder, name: str, age: float) -> bool:
+    """True if no process writes the temporary file any more."""
+    with os.fdopen(folder.open(name)) as ours, os.fdopen(folder.open(name)) as other:
+        if not try_lock(ours.fileno()):
+            return False
+        can_lock = not try_lock(other.fileno())
+        return can_lock or age > _STALE_WITHOUT_LOCKS_S
 
 
 class _New:
@@ -247,13 +262,17 @@ def _temporary(folder: Folder, name: str, mode: int, content: bytes) -> Iterator
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     try:
         with os.fdopen(folder.open(temporary, flags, mode), "wb") as file:
+            try_lock(file.fileno())  # until it is closed, or its writer is killed: see `sweep`
             if kept is not None and hasattr(os, "fchmod"):
                 os.fchmod(file.fileno(), kept)
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
             written = _signature(os.fstat(file.fileno()))
-        yield _New(folder, name, temporary, written)
+            if HAS_LOCKS:
+                yield _New(folder, name, temporary, written)
+        if not HAS_LOCKS:  # there an open file can't be renamed
+            yield _New(folder, name, temporary, written)
     finally:
         with contextlib.suppress(OSError):
             folder.remove(temporary)

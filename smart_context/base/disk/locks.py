@@ -3,6 +3,9 @@
 import contextlib
 import sys
 
+HAS_LOCKS = sys.platform != "win32"
+"""False where every lock is given to everybody."""
+
 if sys.platform == "win32":
 
     def try_lock(descriptor: int, *, shared: bool = False) -> bool:  # noqa: ARG001 - as below

@@ -1,5 +1,7 @@
 import os
 import stat
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -182,8 +184,52 @@ def test_one_holder_of_the_folder_waits_for_the_other(tmp_path):
     assert order == ["first lets go", "holds", "lets go"]
 
 
-def test_leftovers_of_killed_writers_are_swept_after_an_hour(tmp_path):
+WRITE_SLOWLY = """
+import os, sys, time
+from pathlib import Path
+from smart_context.base.disk import files
+
+def slowly(descriptor):
+    print("writing", flush=True)
+    time.sleep(600)
+
+files.os.fsync = slowly
+files.atomic_write(Path(sys.argv[1]), b"new")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the system has no such locks")
+def test_what_a_killed_writer_left_is_swept_and_what_a_living_one_writes_is_not(tmp_path):
+    target = tmp_path / "chat.json"
+    target.write_bytes(b"old")
+    command = [sys.executable, "-c", WRITE_SLOWLY, str(target)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+        try:
+            assert writer.stdout.readline() == "writing\n"
+            (temporary,) = [path for path in tmp_path.iterdir() if is_temporary(path.name)]
+            os.utime(temporary, (0, 0))  # it has been at it for a very long time
+            sweep(tmp_path)
+            assert temporary.exists()
+        finally:
+            writer.kill()
+            writer.wait()
+        assert temporary.exists()
+        sweep(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["chat.json"]
+    assert target.read_bytes() == b"old"
+
+
+def test_where_files_can_not_be_locked_leftovers_are_swept_after_an_hour(tmp_path, monkeypatch):
+    monkeypatch.setattr("smart_context.base.disk.files.try_lock", lambda descriptor: True)
     old = put(tmp_path / ".a.json.00000001.tmp", b"", age_s=4000)
+    new = put(tmp_path / ".a.json.00000002.tmp", b"", age_s=3000)
+    sweep(tmp_path)
+    assert not old.exists()
+    assert new.exists()
+
+
+def test_leftovers_of_killed_writers_are_swept_after_a_minute(tmp_path):
+    old = put(tmp_path / ".a.json.00000001.tmp", b"", age_s=70)
     new = put(tmp_path / ".a.json.00000002.tmp", b"", age_s=10)
     others = [put(tmp_path / name, b"", age_s=4000) for name in ("a.json", ".editor.tmp")]
     sweep(tmp_path)
