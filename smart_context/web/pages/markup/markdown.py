@@ -36,6 +36,9 @@ TOO_MANY_CELLS = "Shown as plain text: its tables have too many empty cells to f
 Colour = Callable[[str, str], str]
 """Makes safe HTML of code in a language."""
 
+_WORDS = re.compile(r"(?:[^\W_]|[ ,.;?'\"()/])++")
+"""What has no mark of Markdown in it, as most cells of tables: no rule needs to look at it."""
+
 _DIRECTION_CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _FORMULA_MARKS = {"$$": "$$", r"\[": r"\]", r"\(": r"\)"}
 _MAX_FORMULA_CHARS = 2_000
@@ -93,6 +96,7 @@ class Markdown:
         parser.inline.ruler.before("escape", "formula", _formula)
         parser.block.ruler.before("fence", "formula_lines", _formula_lines, {"alt": ["paragraph"]})
         enable_note_markup(parser)
+        parser.core.ruler.at("inline", _inline)
         parser.core.ruler.push("tame", _tame)
         parser.add_render_rule("fence", _code_blocks(colour))
         parser.add_render_rule("code_block", _code_blocks(colour))
@@ -176,6 +180,18 @@ def _formula_lines(state: StateBlock, first: int, last: int, silent: bool) -> bo
         token.content = state.src[start:end]
         state.line = after
     return True
+
+
+def _inline(state: StateCore) -> None:
+    """The core rule of the same name; texts without marks take no more than a pattern."""
+    for token in state.tokens:
+        if token.type != "inline":
+            continue
+        if _WORDS.fullmatch(token.content):
+            token.children = [Token("text", "", 0, content=token.content)]
+        else:
+            token.children = []
+            state.md.inline.parse(token.content, state.md, state.env, token.children)
 
 
 def _tame(state: StateCore) -> None:

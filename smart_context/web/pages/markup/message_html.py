@@ -1,8 +1,8 @@
 """Renders messages for pages within a time limit, so no message keeps a page from opening.
 
-Short messages are rendered here. Long ones, and those with code, go to a process that is killed
-when it takes too long; the message is then shown without highlighting, or else as plain text with
-a note.
+Short messages are rendered here, until those of a page have taken half a second. The others, and
+those with code, go to a process that is killed when it takes too long; the message is then shown
+without highlighting, or else as plain text with a note.
 """
 
 import threading
@@ -34,6 +34,9 @@ QUICK_CHARS = 20_000
 
 `tables` bounds the cells that nobody wrote; the rest is in proportion to the characters.
 """
+
+HERE_S = 0.5
+"""Processor time for the messages of a page that are rendered here; others go to the child."""
 
 _FENCES = ("```", "~~~")
 _LEAST_S = 0.5
@@ -119,6 +122,7 @@ class _Page:
         self._messages = messages
         self._end = time.monotonic() + messages.page_s
         self._too_costly = 0
+        self._here_s = 0.0
 
     def render(self, text: str) -> str:
         if (known := self._messages.known(text)) is not None:
@@ -150,8 +154,11 @@ class _Page:
         return made, is_best and is_lasting
 
     def _uncoloured(self, text: str) -> tuple[str, bool]:
-        if len(text) <= QUICK_CHARS:
-            return self._messages.markdown.render(text), True
+        if len(text) <= QUICK_CHARS and self._here_s < HERE_S:
+            began = time.thread_time()
+            made = self._messages.markdown.render(text)
+            self._here_s += time.thread_time() - began
+            return made, True
         try:
             return self._in_child(text, is_coloured=False), True
         except ChildFailed as failure:

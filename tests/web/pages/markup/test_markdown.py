@@ -148,12 +148,20 @@ def short_rows(columns, *, tables=1):
     return (head + "|\n" * ((QUICK_CHARS // tables - len(head)) // 2) + "\n") * tables
 
 
+def whole_rows(columns):
+    """A table of wide rows in which every cell was written, as long as a short message may be."""
+    row = "|" + "a|" * columns + "\n"
+    head = row + "|" + "-|" * columns + "\n"
+    return head + row * ((QUICK_CHARS - len(head)) // len(row))
+
+
 @pytest.mark.parametrize(
     "text",
     [
         *(piece * (QUICK_CHARS // len(piece)) for piece in COSTLY),
         *(short_rows(columns) for columns in (3, 30, 2_000)),
         *(short_rows(columns, tables=13) for columns in (10, 190)),
+        *(whole_rows(columns) for columns in (10, 190, 2_000)),
     ],
 )
 def test_no_text_that_is_rendered_in_the_server_takes_long(text):
@@ -162,6 +170,20 @@ def test_no_text_that_is_rendered_in_the_server_takes_long(text):
     MARKDOWN.render(text)
 
     assert time.thread_time() - began < 100 * yardstick_s()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *('Some words, a few (3) of them; "yes"? 你好 und Grüße/שלום', "a  b", "1. a", "a\nb"),
+        *("a_b_c", "*a*", "`a`", "[[a]]", "a\\b", "$a$", "&amp;", "<b>", "- [ ] a", "a  \nb"),
+    ],
+)
+def test_texts_without_marks_are_as_the_parser_makes_them(text, monkeypatch):
+    table = f"|{text}|\n|-|\n|{text}|\n\n{text}"
+    rendered = MARKDOWN.render(table)
+    monkeypatch.setattr("smart_context.web.pages.markup.markdown._WORDS", re.compile("(?!)"))
+    assert MARKDOWN.render(table) == rendered
 
 
 @pytest.mark.parametrize(("columns", "tables"), [(3, 1), (30, 1), (2_000, 1), (190, 13)])

@@ -1,10 +1,17 @@
+import time
+
 import pytest
 from pygments.lexers import get_all_lexers
 
 from smart_context.base.processes.child import Child, ChildFailed
 from smart_context.web.pages.markup.highlighting import LANGUAGES
-from smart_context.web.pages.markup.markdown import MAX_MARKDOWN_CHARS, TOO_LONG, Markdown
-from smart_context.web.pages.markup.message_html import MessageHtml
+from smart_context.web.pages.markup.markdown import (
+    MAX_MARKDOWN_CHARS,
+    TOO_LONG,
+    Markdown,
+    uncoloured,
+)
+from smart_context.web.pages.markup.message_html import HERE_S, QUICK_CHARS, MessageHtml
 
 CODE = '```python\ndef f(): "<b>"\n```'
 COSTLY_CODE = "```java\n" + "a " * 9_900 + "\n```"
@@ -36,6 +43,30 @@ class StubbornChild:
 @pytest.mark.parametrize("text", ["*a*", CODE, LONG, ""], ids=["short", "code", "long", "empty"])
 def test_a_message_looks_the_same_wherever_it_is_rendered(child, text):
     assert MessageHtml(child).for_page()(text) == Markdown().render(text)
+
+
+def test_a_page_of_costly_messages_takes_the_server_no_longer_than_a_few_of_them(child):
+    head = "|" + "a|" * 50 + "\n|" + "-|" * 50 + "\n"
+    table = head + ("|" + "*a*|" * 50 + "\n") * ((QUICK_CHARS - len(head) - 50) // 202)
+    began = time.thread_time()
+    Markdown(uncoloured).render(table)
+    one_s = time.thread_time() - began
+    messages = MessageHtml(child)
+    render = messages.for_page()
+    texts = [f"{table}\n\n{number}" for number in range(30)]
+    began = time.thread_time()
+    shown = [render(text) for text in texts]
+    # What the child makes is cleaned here, which takes a fifth.
+    assert time.thread_time() - began < HERE_S + one_s * len(texts) / 2
+    assert all("<td" in each or TOO_LONG in each for each in shown)
+
+
+def test_what_would_take_the_server_too_long_is_given_to_the_child(monkeypatch):
+    monkeypatch.setattr("smart_context.web.pages.markup.message_html.HERE_S", 0.0)
+    child = StubbornChild(answer="<p>made there</p>")
+    render = MessageHtml(child).for_page()
+    assert render("some *words*") == "<p>made there</p>"
+    assert child.asked == [("some *words*", False)]
 
 
 def test_code_that_is_too_costly_has_no_colours_and_the_next_has(child):
