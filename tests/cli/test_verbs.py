@@ -1,5 +1,6 @@
 """The command line as a user meets it: results on stdout, words on stderr, fitting exit codes."""
 
+import asyncio
 import json
 import re
 import socket
@@ -8,6 +9,7 @@ import sys
 import pytest
 
 from smart_context import __version__
+from smart_context.app.composition import open_store
 from tests.fake_openai import FakeOpenAI
 from tests.serving import serving
 from tests.vaults import about, write_chat
@@ -22,6 +24,29 @@ def tree(folder):
 
 def test_the_version_is_that_of_the_package(smart_context):
     assert smart_context("--version") == (0, f"smart-context {__version__}\n", "")
+
+
+def test_deleted_chats_are_listed_restored_and_removed_for_ever(smart_context, vault):
+    assert "The trash is empty." in smart_context("chats", "trash", cwd=vault)[1]
+    for chat in ("gone", "kept"):
+        write_chat(vault, chat, about("Hello", "Hi"), title=f"Chat {chat}")
+        with_trash(vault, chat)
+    out = smart_context("chats", "trash", cwd=vault)[1]
+    assert "Chat gone" in out
+    listed = json.loads(smart_context("chats", "trash", "--format", "json", cwd=vault)[1])
+    assert listed["total"] == 2
+    assert "is back" in smart_context("chats", "restore", "kept", cwd=vault)[1]
+    assert "Chat kept" in smart_context("chats", "list", cwd=vault)[1]
+    assert smart_context("chats", "purge", "gone", cwd=vault)[0] == 1  # nobody says yes
+    assert "1 deleted chat" in smart_context("chats", "purge", "gone", "--yes", cwd=vault)[1]
+    code, _, err = smart_context("chats", "restore", "gone", cwd=vault)
+    assert code == 1
+    assert "There is no chat 'gone' in the trash." in err
+
+
+def with_trash(vault, chat):
+    """Deletes a chat, as the page does."""
+    asyncio.run(open_store(vault).delete(chat))
 
 
 def test_chats_are_listed_newest_first_for_people_and_for_programs(smart_context, vault):
