@@ -235,6 +235,7 @@ def _accounts(
     material: _Material,
 ) -> _Accounts:
     ledger = TokenLedger(model.count_tokens)
+    planner = RequestPlanner(context, material.offer)
     forecasts = Forecasts(
         chats=context.chats,
         sidecars=filtering.sidecars,
@@ -243,9 +244,9 @@ def _accounts(
         briefings=material.briefings,
         ledger=ledger,
         count_tokens=model.count_tokens,
+        as_text=planner.gives_tools_as_text,
     )
     material.changes.listen(forecasts.forget_briefings)
-    planner = RequestPlanner(context, material.offer)
     previews = PreviewCommands(
         forecasts=forecasts,
         briefings=material.briefings,

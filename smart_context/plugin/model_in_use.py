@@ -7,6 +7,8 @@ from smart_context.host.plugins.api import PluginContext
 from smart_context.host.request.window import Window
 from smart_context.llm.tokens import count_tokens
 
+_SAMPLE = "word " * 200
+
 
 @dataclass(frozen=True, slots=True)
 class ModelInUse:
@@ -25,6 +27,10 @@ class ModelInUse:
     def window(self) -> Window | None:
         """Its context window; `None` when unknown."""
         return self.context.requests.window
+
+    def correction(self, window: Window) -> float:
+        """How many tokens the model's endpoint counts for one of ours, as far as it was learned."""
+        return window.count(_SAMPLE) / count_tokens(_SAMPLE, window.model)
 
     def count_tokens(self, text: str) -> int:
         """The number of tokens of a text for that model."""

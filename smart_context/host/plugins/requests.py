@@ -33,6 +33,10 @@ class Requests:
         services = self._services
         return not services.tool_support.is_refused_by(services.current.models.chat)
 
+    def image_keys(self, request: Request) -> Sequence[str]:
+        """The keys of the attached images that the model would be shown."""
+        return self._services.completion.image_keys(request)
+
     async def draft(
         self,
         text: str,

@@ -9,6 +9,7 @@ from smart_context.base.config import EndpointSettings
 from smart_context.base.values import CountTokens
 from smart_context.chat.files.file_store import FileStore
 from smart_context.chat.messages import Message
+from smart_context.host.request.prompt import is_image
 from smart_context.host.request.request import Request
 from smart_context.host.request.shortening import fitted, surely_fits
 from smart_context.host.request.window import Window, window_of
@@ -52,22 +53,22 @@ class RequestCompletion:
 
     async def with_images(self, request: Request) -> Request:
         """The request with its attached images, if the model can see images."""
+        keys = self.image_keys(request)
+        found = {key: uri for key in keys if (uri := await self._files.data_uri(key))}
+        return replace(request, images=found)
+
+    def image_keys(self, request: Request) -> Sequence[str]:
+        """The keys of the images that the model would be shown; none if it can't see images."""
         endpoint = self._endpoint()
         if endpoint is None or not endpoint.images:
-            return replace(request, images={})
-        files = [*request.files, *_files_of(request.history)]
-        return replace(request, images=await shown_images(self._files, files))
+            return ()
+        return first_images([*request.files, *_files_of(request.history)])
 
 
-async def shown_images(files: FileStore, entries: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """The first images among these attached files, as data URIs by storage key."""
-    keys = dict.fromkeys(
-        str(entry.get("storage_key"))
-        for entry in entries
-        if str(entry.get("file_type")).startswith("image/")
-    )
-    first = list(keys)[:MAX_IMAGES]
-    return {key: uri for key in first if (uri := await files.data_uri(key))}
+def first_images(entries: Sequence[Mapping[str, Any]]) -> Sequence[str]:
+    """The keys of the first images among these attached files."""
+    keys = dict.fromkeys(str(entry.get("storage_key")) for entry in entries if is_image(entry))
+    return list(keys)[:MAX_IMAGES]
 
 
 async def within(window: Window | None, request: Request) -> Request:

@@ -10,6 +10,8 @@ from types import MappingProxyType
 from typing import Any
 
 from smart_context.chat.messages import Message, MessageId, Part
+from smart_context.host.request.fenced_tools import in_plain_text
+from smart_context.host.request.tokens import texts_of
 from smart_context.llm.models import PromptMessage
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -58,6 +60,47 @@ def without_silent(history: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(message for message, built in _built(history, _NOTHING) if built)
 
 
+def texts_as_sent(message: Message, *, as_text: bool = False) -> tuple[str, ...]:
+    """The texts that a request has of one message of its history, to count their tokens.
+
+    Args:
+        message: Its images are left out; calls without a result count as answered by a message.
+        as_text: Calls and results go in plain text.
+    """
+    if _is_plain(message):
+        return (message.text,)
+    if message.role == "tool":
+        return tuple(_text(result) for _, result in _results_of(message))
+    if shows_files(message):
+        return (message.text,)
+    said, _ = _spoken(message, _unanswered(message))
+    entries = in_plain_text(said) if as_text else said
+    return tuple(text for entry in entries for text in texts_of(entry))
+
+
+def image_notice(file: Mapping[str, Any]) -> str:
+    """What a request has of an attached image that the model isn't shown."""
+    name = " ".join(str(file.get("name", "")).split())
+    return f"[An image is attached that can't be shown to you: {name}]"
+
+
+def is_image(file: Mapping[str, Any]) -> bool:
+    """True if an attached file is an image."""
+    return str(file.get("file_type")).startswith("image/")
+
+
+def shows_files(message: Message) -> bool:
+    """True if a request shows or names the images of a message: not of calls and results."""
+    is_spoken = message.role == "assistant" and not isinstance(message.content, str)
+    return message.role != "tool" and not is_spoken
+
+
+def _unanswered(message: Message) -> set[str]:
+    """The calls in a message whose results are not in it."""
+    calls = (part for part in message.parts if part.get("type") == "tool_call")
+    return {str(part.get("tool_call_id")) for part in calls if "result" not in part}
+
+
 def _is_plain(message: Message) -> bool:
     """True for a message that is its text, and has some."""
     content = message.content
@@ -72,7 +115,7 @@ def _built(
     for at, entry in enumerate(history):
         if entry.role == "tool":
             yield entry, [*_results(entry, awaited)]
-        elif entry.role == "assistant" and not isinstance(entry.content, str):
+        elif not shows_files(entry):
             said, awaited = _spoken(entry, _ids_answered_after(history, at))
             yield entry, said
         elif shown := _with_images(entry.text, entry.files, images):
@@ -99,12 +142,11 @@ def _with_images(
     text: str, files: Sequence[Mapping[str, Any]], images: Mapping[str, str]
 ) -> str | list[PromptMessage]:
     """The text with the images among the files, shown or named; empty if all is blank."""
-    attached = [file for file in files if str(file.get("file_type")).startswith("image/")]
+    attached = [file for file in files if is_image(file)]
     pieces = [text] if text.strip() else []
     for file in attached:
         if file.get("storage_key") not in images:
-            name = " ".join(str(file.get("name", "")).split())
-            pieces.append(f"[An image is attached that can't be shown to you: {name}]")
+            pieces.append(image_notice(file))
     text = "\n\n".join(pieces)
     found = (images.get(str(file.get("storage_key"))) for file in attached)
     shown = [{"type": "image_url", "image_url": {"url": uri}} for uri in found if uri]

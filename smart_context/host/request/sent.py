@@ -1,15 +1,16 @@
-"""A request's body as the endpoint gets it, and what its tools add to it.
+"""A request's body as the endpoint gets it, and what its tools and images add to it.
 
 Previews, receipts and the token counts all take both from here.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from smart_context.base.values import JsonObject
 from smart_context.host.request.fenced_tools import with_instructions
+from smart_context.host.request.prompt import image_notice, is_image, shows_files
 from smart_context.host.request.request import Request
 from smart_context.host.request.tokens import texts_of
 
@@ -33,30 +34,49 @@ def request_body(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddedTexts:
-    """What tools add to a request, as texts whose tokens can be counted.
+    """What tools and images add to a request, as texts whose tokens can be counted.
 
     Attributes:
         tools: The schemas, or their part of the system prompt; empty without tools.
         steps: What the model said and did in this turn so far, with the results.
+        image_notices: What names the attached images that the model isn't shown.
+        images: The number of images that it is shown.
     """
 
     tools: str = ""
     steps: tuple[str, ...] = ()
+    image_notices: tuple[str, ...] = ()
+    images: int = 0
 
 
 NOTHING_ADDED = AddedTexts()
 
 
 def added_texts(request: Request) -> AddedTexts:
-    """What tools add to a request of ours; nothing to a client's."""
+    """What tools and images add to a request of ours; nothing to a client's."""
     if request.is_of_client:
         return NOTHING_ADDED
-    return AddedTexts(tools=_tools_text(request), steps=_step_texts(request))
+    images = [file for file in _files_of(request) if is_image(file)]
+    shown = [file for file in images if file.get("storage_key") in request.images]
+    return AddedTexts(
+        tools=_tools_text(request),
+        steps=_step_texts(request),
+        image_notices=tuple(image_notice(file) for file in images if file not in shown),
+        images=len(shown),
+    )
 
 
 def schemas_text(schemas: Sequence[Any]) -> str:
     """The tools of a body as JSON; empty if there are none."""
     return json.dumps(schemas, ensure_ascii=False) if schemas else ""
+
+
+def _files_of(request: Request) -> Iterator[Mapping[str, Any]]:
+    """The files whose images a request shows or names."""
+    for message in request.history:
+        if message.files and shows_files(message):
+            yield from message.files
+    yield from request.files
 
 
 def _step_texts(request: Request) -> tuple[str, ...]:

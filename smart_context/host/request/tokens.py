@@ -33,8 +33,13 @@ def prompt_tokens(prompt: Sequence[PromptMessage], count: CountTokens) -> int:
 
 def message_tokens(message: Message, count: CountTokens) -> int:
     """The tokens of a stored message, never fewer than the model receives."""
+    return count(sent_text(message)) + tokens_around(message)
+
+
+def tokens_around(message: Message) -> int:
+    """The tokens around a stored message and its tool calls, never fewer than there will be."""
     parts = 0 if isinstance(message.content, str) else len(message.content)
-    return count(sent_text(message)) + PER_MESSAGE + parts * (PER_CALL + PER_MESSAGE)
+    return PER_MESSAGE + parts * (PER_CALL + PER_MESSAGE)
 
 
 def texts_of(message: PromptMessage) -> Iterator[str]:

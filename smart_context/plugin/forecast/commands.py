@@ -164,8 +164,9 @@ class PreviewCommands:
         window = self.model.window()
         if window is None:
             return False
-        tokens = forecast.with_briefing(briefing, self.model.count_tokens, attached, added)
-        return tokens.total > window.tokens * _NEAR
+        parts = forecast.with_briefing(briefing, self.model.count_tokens, attached, added)
+        tokens = (parts.total + forecast.around) * self.model.correction(window)
+        return tokens > window.tokens * _NEAR
 
     def _result(
         self, forecast: Forecast, briefing: Briefing, attached: str, added: AddedTexts

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from smart_context.base.values import CountTokens
 from smart_context.chat.compaction import sent_text
 from smart_context.chat.messages import ChatId, Message, MessageId
+from smart_context.host.request.prompt import texts_as_sent
 from smart_context.plugin.forecast.hidden_text import HiddenText, find_hidden_text
 from smart_context.plugin.selection.selector import ChatView, Decision
 
@@ -115,6 +116,10 @@ class _Counted:
     hidden_text: tuple[HiddenText, ...]
 
 
+_Key = tuple[ChatId, bool]
+"""A chat, and whether its model is given calls and results in plain text."""
+
+
 class TokenLedger:
     """Remembers the costs of the messages of the last chats.
 
@@ -124,42 +129,55 @@ class TokenLedger:
 
     def __init__(self, count_tokens: CountTokens) -> None:
         self._count_tokens = count_tokens
-        self._chats: LRUCache[ChatId, dict[MessageId, _Counted]] = LRUCache(MAX_CHATS)
-        self._last: LRUCache[ChatId, tuple[Sequence[Message], Costs]] = LRUCache(MAX_CHATS)
+        self._chats: LRUCache[_Key, dict[MessageId, _Counted]] = LRUCache(MAX_CHATS)
+        self._last: LRUCache[_Key, tuple[Sequence[Message], Costs]] = LRUCache(MAX_CHATS)
         self._lock = threading.Lock()  # `costs` runs in threads
 
-    def uncounted(self, chat_id: ChatId, messages: Sequence[Message]) -> int:
+    def uncounted(
+        self, chat_id: ChatId, messages: Sequence[Message], *, as_text: bool = False
+    ) -> int:
         """The number of characters that `costs` would have to count."""
+        key = chat_id, as_text
         with self._lock:
-            known = self._chats.get(chat_id, {})
-            last = self._last.get(chat_id)
+            known = self._chats.get(key, {})
+            last = self._last.get(key)
         new = messages[_same_beginning(last[0], messages) :] if last else messages
         return sum(len(sent_text(m)) for m in new if _known(known, m) is None)
 
-    def costs(self, chat_id: ChatId, messages: Sequence[Message]) -> Costs:
-        """The costs of these messages; counts those that are new or have changed."""
+    def costs(
+        self, chat_id: ChatId, messages: Sequence[Message], *, as_text: bool = False
+    ) -> Costs:
+        """The costs of these messages; counts those that are new or have changed.
+
+        Args:
+            chat_id: Their chat.
+            messages: Chronological.
+            as_text: The model is given calls and results in plain text.
+        """
+        key = chat_id, as_text
         with self._lock:
-            known = self._chats.setdefault(chat_id, {})
-            last, before = self._last.get(chat_id) or ((), _no_costs())
+            known = self._chats.setdefault(key, {})
+            last, before = self._last.get(key) or ((), _no_costs())
         same = _same_beginning(last, messages)
-        counted = [_known(known, m) or self._count(m) for m in messages[same:]]
+        counted = [_known(known, m) or self._count(m, as_text=as_text) for m in messages[same:]]
         if len(known) > 2 * len(messages) + 100:
             known.clear()  # most of these messages have been deleted
         known.update((one.message.id, one) for one in counted)
         costs = before.extended(same, counted)
         with self._lock:
-            self._last[chat_id] = messages, costs
+            self._last[key] = messages, costs
         return costs
 
     def forget(self, chat_id: ChatId) -> None:
         """Forget a deleted chat."""
         with self._lock:
-            self._chats.pop(chat_id, None)
-            self._last.pop(chat_id, None)
+            for as_text in (False, True):
+                self._chats.pop((chat_id, as_text), None)
+                self._last.pop((chat_id, as_text), None)
 
-    def _count(self, message: Message) -> _Counted:
-        text = sent_text(message)
-        return _Counted(message, self._count_tokens(text), _part(message), find_hidden_text(text))
+    def _count(self, message: Message, *, as_text: bool) -> _Counted:
+        tokens = sum(map(self._count_tokens, texts_as_sent(message, as_text=as_text)))
+        return _Counted(message, tokens, _part(message), find_hidden_text(sent_text(message)))
 
 
 def history_tokens(

@@ -16,6 +16,7 @@ from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.chat.store import ChatStore
 from smart_context.host.request.sent import NOTHING_ADDED, AddedTexts
+from smart_context.host.request.tokens import PER_IMAGE, tokens_around
 from smart_context.plugin.briefing.briefing import Briefing, Briefings
 from smart_context.plugin.choices.sidecar_files import ChatSidecar
 from smart_context.plugin.choices.sidecars import Sidecars
@@ -79,6 +80,16 @@ class Forecast:
         return tokens
 
     @cached_property
+    def around(self) -> int:
+        """The tokens around the messages that are sent and their tool calls."""
+        is_in = self.decision.selection.reasons.is_in
+        return sum(
+            tokens_around(message)
+            for message, goes in zip(self.decision.candidates, is_in.tolist(), strict=True)
+            if goes
+        )
+
+    @cached_property
     def left_out_tokens(self) -> int:
         """The tokens of the messages that are not sent."""
         return int(self.costs.tokens[~self.decision.selection.reasons.is_in].sum())
@@ -104,7 +115,7 @@ class Forecast:
             briefing: What goes with the message, and the message itself.
             count_tokens: Counts for the model that is asked.
             attached: The part of the message that holds attached texts.
-            added: What tools add to the request.
+            added: What tools and images add to the request.
         """
         message = count_tokens(briefing.message) if briefing.message else 0
         files = count_tokens(attached) if attached and attached in briefing.message else 0
@@ -113,7 +124,7 @@ class Forecast:
             role=briefing.role.tokens,
             contexts=briefing.contexts.tokens,
             tools=count_tokens(added.tools) if added.tools else 0,
-            attachments=self.tokens.attachments + files,
+            attachments=self.tokens.attachments + files + _of_images(added, count_tokens),
             message=max(message - files, 0),
             results=sum(map(count_tokens, added.steps)),
         )
@@ -160,6 +171,7 @@ class Forecasts:
         briefings: Makes what goes with their messages.
         ledger: Counts what messages cost.
         count_tokens: Counts for the chat model.
+        as_text: True if it is given calls and results in plain text.
         clock: A monotonic clock, in seconds.
     """
 
@@ -170,8 +182,9 @@ class Forecasts:
     briefings: Briefings
     ledger: TokenLedger
     count_tokens: CountTokens
+    as_text: Callable[[], bool]
     clock: Callable[[], float] = time.monotonic
-    _kept: LRUCache[tuple[ChatId, Wish], _Kept] = field(
+    _kept: LRUCache[tuple[ChatId, Wish, bool], _Kept] = field(
         init=False, default_factory=partial(LRUCache, MAX_FORECASTS)
     )
     _kept_briefings: dict[ChatId, _KeptBriefing] = field(init=False, default_factory=dict)
@@ -190,13 +203,14 @@ class Forecasts:
         wish: Wish = (None if topics is None else tuple(topics), threshold)
         stored, others = await self.chats.snapshot(chat_id)
         sidecar = await self.sidecars.of(chat_id)
-        kept = self._kept.get((chat_id, wish))
+        key = chat_id, wish, self.as_text()
+        kept = self._kept.get(key)
         public = others.get("topics")
         if kept and kept.stored is stored and kept.sidecar is sidecar and kept.topics == public:
             return kept.forecast
         forecast = await self._decide(chat_id, wish)
         if not forecast.decision.problem:  # else the next try may succeed
-            self._kept[chat_id, wish] = _Kept(forecast, stored, public, sidecar)
+            self._kept[key] = _Kept(forecast, stored, public, sidecar)
         return forecast
 
     async def briefing(self, chat_id: ChatId, message: str) -> Briefing:
@@ -222,7 +236,8 @@ class Forecasts:
 
     async def with_costs(self, view: ChatView, decision: Decision) -> Forecast:
         """A decision with its costs."""
-        return await with_costs(self.ledger, view, decision, self.count_tokens)
+        as_text = self.as_text() and not view.is_of_client
+        return await with_costs(self.ledger, view, decision, self.count_tokens, as_text=as_text)
 
     async def _decide(self, chat_id: ChatId, wish: Wish) -> Forecast:
         topics, threshold = wish
@@ -234,13 +249,19 @@ class Forecasts:
 
 
 async def with_costs(
-    ledger: TokenLedger, view: ChatView, decision: Decision, count_tokens: CountTokens
+    ledger: TokenLedger,
+    view: ChatView,
+    decision: Decision,
+    count_tokens: CountTokens,
+    *,
+    as_text: bool,
 ) -> Forecast:
     """A decision with its costs; long texts are counted in a thread."""
-    if ledger.uncounted(view.chat_id, decision.candidates) > COUNTED_AT_ONCE:
-        costs = await asyncio.to_thread(ledger.costs, view.chat_id, decision.candidates)
+    count = partial(ledger.costs, view.chat_id, decision.candidates, as_text=as_text)
+    if ledger.uncounted(view.chat_id, decision.candidates, as_text=as_text) > COUNTED_AT_ONCE:
+        costs = await asyncio.to_thread(count)
     else:
-        costs = ledger.costs(view.chat_id, decision.candidates)
+        costs = count()
     tokens = history_tokens(view, decision, costs, count_tokens)
     return Forecast(view=view, decision=decision, costs=costs, tokens=tokens)
 
@@ -259,6 +280,10 @@ def difference(before: Forecast, after: Forecast, most_ids: int = 500) -> JsonOb
         "added_count": len(added),
         "removed_count": len(removed),
     }
+
+
+def _of_images(added: AddedTexts, count_tokens: CountTokens) -> int:
+    return PER_IMAGE * added.images + sum(map(count_tokens, added.image_notices))
 
 
 def _speaker(message: Message) -> str:

@@ -51,6 +51,10 @@ class RequestPlanner:
     context: PluginContext
     offer: FileOffer
 
+    def gives_tools_as_text(self) -> bool:
+        """True if the model is given tools, calls and results in plain text."""
+        return self.offer.is_fenced or not self.context.requests.takes_tools
+
     def may_offer_files(self, view: ChatView) -> bool:
         """True if the chat's own choice decides about the file tools."""
         return self.offer.is_open and not view.is_of_client
@@ -58,14 +62,21 @@ class RequestPlanner:
     def with_tools(self, request: Request, state: FilterState) -> Request:
         """The request with the tools that a turn would offer; a client's has its own.
 
+        Its images are empty: what they cost is known without reading them.
+
         Args:
-            request: Without tools.
+            request: Without tools and images.
             state: The user's choices for the chat.
         """
         if request.is_of_client:
             return request
-        as_text = self.offer.is_fenced or not self.context.requests.takes_tools
-        return replace(request, tools=tuple(self.offer.tools(state)), as_text=as_text)
+        requests = self.context.requests
+        return replace(
+            request,
+            tools=tuple(self.offer.tools(state)),
+            as_text=self.gives_tools_as_text(),
+            images=dict.fromkeys(requests.image_keys(request), ""),
+        )
 
     async def plan(
         self, request: Request, state: FilterState, *, streamed: bool = True

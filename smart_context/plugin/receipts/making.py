@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from smart_context.base.values import CountTokens, JsonObject
-from smart_context.chat.compaction import sent_text
 from smart_context.chat.messages import Message, MessageId
+from smart_context.host.request.prompt import texts_as_sent
 from smart_context.host.request.sent import AddedTexts
 from smart_context.host.turn import Turn
 from smart_context.plugin.briefing.briefing import Briefing
@@ -97,7 +97,12 @@ def receipt_of_turn(
     made = _made(pending, forecast, turn.message, turn.system_prompt, turn.history, count_tokens)
     following = turn.client.following if turn.client else ()
     current = [
-        ReceiptRow(m.id, m.role, Reason(kind=ReasonKind.CURRENT), count_tokens(sent_text(m)))
+        ReceiptRow(
+            m.id,
+            m.role,
+            Reason(kind=ReasonKind.CURRENT),
+            sum(map(count_tokens, texts_as_sent(m))),
+        )
         for m in following
     ]
     made = _with_topics(_with_current(made, current), forecast.view.sidecar.topics)

@@ -71,7 +71,7 @@ class Replays:
             return count_tokens(text, model)
 
         wanted = {**receipt.settings, **changes}
-        view, question, sent = await self._as_it_was(chat_id, MessageId(receipt.question), wanted)
+        view, question, sent = await self._as_it_was(chat_id, receipt, wanted)
         settings = _settings(wanted)
         decision = await self.selector.decide(view, settings=settings)
         briefing = await self.briefings.under(
@@ -106,7 +106,9 @@ class Replays:
             attached=attached,
             added=planned.added,
         )
-        forecast = await with_costs(TokenLedger(count), view, pending.decision, count)
+        as_text = self.planner.gives_tools_as_text() and not view.is_of_client
+        ledger = TokenLedger(count)
+        forecast = await with_costs(ledger, view, pending.decision, count, as_text=as_text)
         made = receipt_of_replay(
             pending, forecast, planned.body, original=receipt, count_tokens=count
         )
@@ -114,11 +116,12 @@ class Replays:
         return replace(made, models={**receipt.models, "chat": model}, problem=problem)
 
     async def _as_it_was(
-        self, chat_id: ChatId, question: MessageId, wanted: Mapping[str, Any]
+        self, chat_id: ChatId, receipt: Receipt, wanted: Mapping[str, Any]
     ) -> tuple[ChatView, Message, Message]:
         """The chat, the question as it is stored, and as it was sent."""
+        question = MessageId(receipt.question)
         stored, others = await self.chats.snapshot(chat_id)
-        asked = _up_to(stored, question)
+        asked = _without_later_summaries(_up_to(stored, question), receipt)
         of_client = is_of_client(others)
         built = await (client_history(asked) if of_client else self.build_history(asked))
         history = [message for message in built if message.id != question]
@@ -132,6 +135,14 @@ class Replays:
 def _settings(wanted: Mapping[str, Any]) -> FilterSettings:
     known = {name: wanted[key] for key, name in _OF_SETTINGS.items() if key in wanted}
     return FilterSettings(**known)
+
+
+def _without_later_summaries(
+    messages: Sequence[Message], receipt: Receipt
+) -> Sequence[Message]:
+    """The messages without summaries that were made after the turn, which are put before it."""
+    known = {row.id for row in receipt.rows}
+    return [message for message in messages if not message.is_summary or message.id in known]
 
 
 def _up_to(stored: Sequence[Message], question: MessageId) -> Sequence[Message]:

@@ -53,6 +53,7 @@ async def test_how_old_the_notes_and_files_of_a_preview_may_be(seconds, problem,
         briefings=reading,
         ledger=None,
         count_tokens=len,
+        as_text=bool,
         clock=lambda: now[0],
     )
     await forecasts.briefing("c", "h")
