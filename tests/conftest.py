@@ -6,6 +6,7 @@ import hypothesis
 import pytest
 
 pytest_plugins = ["tests.vaults"]
+pytest.register_assert_rewrite("tests.product.whole_bodies")
 
 # A machine that is busy with other tests is slow at times; that is no fault of the code.
 hypothesis.settings.register_profile("unhurried", deadline=None)

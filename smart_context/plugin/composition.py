@@ -247,6 +247,7 @@ def _accounts(
         as_text=planner.gives_tools_as_text,
     )
     material.changes.listen(forecasts.forget_briefings)
+    files = ReceiptFiles(partial(context.chats.place, suffix="receipts.jsonl"), context.logger)
     previews = PreviewCommands(
         forecasts=forecasts,
         briefings=material.briefings,
@@ -255,8 +256,8 @@ def _accounts(
         draft_of=context.requests.draft,
         planner=planner,
         text_of=context.requests.attached_text,
+        client_fields_of=files.newest_client_fields,
     )
-    files = ReceiptFiles(partial(context.chats.place, suffix="receipts.jsonl"), context.logger)
     recorder = ReceiptRecorder(
         chats=context.chats,
         files=files,

@@ -8,7 +8,7 @@ from typing import Any
 from smart_context.chat.messages import Message
 from smart_context.gateway.answers.gathered import Gathered
 from smart_context.gateway.requests.outgoing import Outgoing
-from smart_context.host.request.sent import AddedTexts, request_body, schemas_text
+from smart_context.host.request.sent import added_by_client, request_body
 from smart_context.host.turn import Turn
 from smart_context.llm.echoes import Echoes
 
@@ -59,8 +59,7 @@ def note_sent(turn: Turn, sent: Outgoing, echoes: Echoes) -> None:
         values, fields = echoes.value(list(values)), echoes.value(fields)
     turn.sent = tuple([value for value in values if isinstance(value, dict)])
     turn.bodies = (request_body(fields, values, sent.list_name) if sent.list_name else fields,)
-    tools = fields.get("tools")
-    turn.added = AddedTexts(tools=schemas_text(tools) if isinstance(tools, list) else "")
+    turn.added = added_by_client(fields, turn.system_prompt.strip())
 
 
 async def finished(work: Any) -> None:

@@ -39,17 +39,46 @@ class AddedTexts:
     Attributes:
         tools: The schemas, or their part of the system prompt; empty without tools.
         steps: What the model said and did in this turn so far, with the results.
+        system: Other texts that every message goes with: instructions, the answer's schema.
         image_notices: What names the attached images that the model isn't shown.
         images: The number of images that it is shown.
     """
 
     tools: str = ""
     steps: tuple[str, ...] = ()
+    system: tuple[str, ...] = ()
     image_notices: tuple[str, ...] = ()
     images: int = 0
 
 
 NOTHING_ADDED = AddedTexts()
+
+
+def added_by_client(fields: Mapping[str, Any], own_system: str = "") -> AddedTexts:
+    """What the fields of another program's request add to its messages.
+
+    Args:
+        fields: All fields but the list of messages or items.
+        own_system: What we put at the end of its instructions.
+    """
+    tools = [*_list(fields.get("tools")), *_list(fields.get("functions"))]
+    instructions = fields.get("instructions")
+    system = instructions.removesuffix(own_system) if isinstance(instructions, str) else ""
+    schema = next(filter(None, map(_schema_of, (fields, fields.get("text")))), None)
+    texts = (system.strip(), schemas_text([schema]) if schema else "")
+    return AddedTexts(tools=schemas_text(tools), system=tuple(filter(None, texts)))
+
+
+def _list(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else ()
+
+
+def _schema_of(holder: Any) -> Any:
+    """The schema of the answer: in chat completions, or in `text` of responses."""
+    names = ("response_format", "format")
+    found = (holder.get(name) for name in names) if isinstance(holder, Mapping) else ()
+    wanted = (f for f in found if isinstance(f, Mapping) and f.get("type") == "json_schema")
+    return next(wanted, None)
 
 
 def added_texts(request: Request) -> AddedTexts:

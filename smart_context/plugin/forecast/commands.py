@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from smart_context.base.values import JsonObject
@@ -11,10 +11,10 @@ from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message
 from smart_context.host.commands.registry import CommandHandler
 from smart_context.host.request.request import Request, attached_to
-from smart_context.host.request.sent import AddedTexts, added_texts
+from smart_context.host.request.sent import AddedTexts, added_by_client, added_texts
 from smart_context.llm.models import PromptMessage
 from smart_context.plugin.briefing.briefing import Briefing, Briefings
-from smart_context.plugin.choices.state import check_threshold
+from smart_context.plugin.choices.state import FilterState, check_threshold
 from smart_context.plugin.forecast.costs import PART_NAMES
 from smart_context.plugin.forecast.forecasts import Forecast, Forecasts, difference
 from smart_context.plugin.forecast.plans import RequestPlanner
@@ -47,6 +47,7 @@ class PreviewCommands:
         draft_of: Makes a message as it would be sent.
         planner: Makes requests as turns do.
         text_of: Gives the whole text of an attached file, by its key.
+        client_fields_of: Gives what another program sends besides the messages of its chat.
     """
 
     forecasts: Forecasts
@@ -56,6 +57,7 @@ class PreviewCommands:
     draft_of: DraftOf
     planner: RequestPlanner
     text_of: Callable[[str], Awaitable[str]]
+    client_fields_of: Callable[[ChatId], Awaitable[JsonObject]]
 
     def commands(self) -> Mapping[str, CommandHandler]:
         """The commands by name."""
@@ -87,11 +89,16 @@ class PreviewCommands:
         draft = await self.draft_of(message, files or (), links or ())
         attached = attached_to(draft, message)
         briefing = await self._briefing(checked, draft.text, role, brief=brief)
+        fields: JsonObject = {}
+        if forecast.view.is_of_client:  # a role's template words messages of the page only
+            briefing = replace(briefing, message=draft.text)
+            fields = await self.client_fields_of(checked)
+        state = forecast.view.sidecar.state
         request = _request(forecast, briefing, draft, attached)
-        added = added_texts(self.planner.with_tools(request, forecast.view.sidecar.state))
+        added = self._added(request, state, fields)
         planned = None
         if not brief or self._is_near_the_window(forecast, briefing, attached, added):
-            planned = await self.planner.plan(request, forecast.view.sidecar.state, streamed=stream)
+            planned = await self.planner.plan(request, state, streamed=stream, fields=fields)
             forecast = forecast.without(planned.left_out, self.model.count_tokens)
             briefing = briefing.without_contexts() if planned.lacks_contexts else briefing
             added = planned.added
@@ -144,12 +151,18 @@ class PreviewCommands:
         """The forecast of a chat under its own choices."""
         forecast = await self.forecasts.forecast(chat_id)
         briefing = await self.forecasts.briefing(chat_id, draft.text)
+        fields = await self.client_fields_of(chat_id) if forecast.view.is_of_client else {}
         request = _request(forecast, briefing, draft, attached)
-        added = added_texts(self.planner.with_tools(request, forecast.view.sidecar.state))
+        added = self._added(request, forecast.view.sidecar.state, fields)
         if not self._is_near_the_window(forecast, briefing, attached, added):
             return forecast
         planned = await self.planner.plan(request, forecast.view.sidecar.state)
         return forecast.without(planned.left_out, self.model.count_tokens)
+
+    def _added(self, request: Request, state: FilterState, fields: JsonObject) -> AddedTexts:
+        if request.is_of_client:
+            return added_by_client(fields)
+        return added_texts(self.planner.with_tools(request, state))
 
     async def _briefing(
         self, chat_id: ChatId, message: str, role: str | None, *, brief: bool
@@ -201,12 +214,11 @@ class PreviewCommands:
 
 
 def _request(forecast: Forecast, briefing: Briefing, draft: Message, attached: str) -> Request:
-    of_client = forecast.view.is_of_client
     return Request(
         system_prompt=briefing.system_prompt(""),
         history=forecast.decision.messages,
-        message=draft.text if of_client else briefing.message,
-        is_of_client=of_client,
+        message=briefing.message,
+        is_of_client=forecast.view.is_of_client,
         files=tuple(draft.files),
         protected=protected_ids(forecast.view),
         optional_prompt=briefing.contexts.prompt.text,

@@ -121,6 +121,7 @@ class Forecast:
         files = count_tokens(attached) if attached and attached in briefing.message else 0
         return replace(
             self.tokens,
+            system=self.tokens.system + sum(map(count_tokens, added.system)),
             role=briefing.role.tokens,
             contexts=briefing.contexts.tokens,
             tools=count_tokens(added.tools) if added.tools else 0,

@@ -1,18 +1,29 @@
 """The requests that turns would make, for previews and replays; sends nothing."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
 
 from smart_context.base.errors import RequestTooLong
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import MessageId
 from smart_context.host.plugins.api import PluginContext
 from smart_context.host.request.request import Request
-from smart_context.host.request.sent import NOTHING_ADDED, AddedTexts, added_texts, request_body
+from smart_context.host.request.sent import (
+    NOTHING_ADDED,
+    AddedTexts,
+    added_by_client,
+    added_texts,
+    request_body,
+)
 from smart_context.llm.models import PromptMessage
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.notes.file_offer import FileOffer
 from smart_context.plugin.selection.selector import ChatView
+
+_NO_FIELDS: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +90,12 @@ class RequestPlanner:
         )
 
     async def plan(
-        self, request: Request, state: FilterState, *, streamed: bool = True
+        self,
+        request: Request,
+        state: FilterState,
+        *,
+        streamed: bool = True,
+        fields: Mapping[str, Any] = _NO_FIELDS,
     ) -> PlannedRequest:
         """The request that a turn would send.
 
@@ -87,10 +103,12 @@ class RequestPlanner:
             request: Without tools and images.
             state: The user's choices for the chat.
             streamed: The answer would come piece by piece.
+            fields: All fields but the messages of another program's request.
         """
         if request.is_of_client:  # we add no tools, no limit and no images
             messages = await asyncio.to_thread(request.messages)
-            return PlannedRequest(body=request_body({}, messages))
+            body = request_body(fields, messages)
+            return PlannedRequest(body=body, added=added_by_client(fields))
         whole, problem = self.with_tools(request, state), ""
         try:
             made = await self.context.requests.completed(whole)

@@ -11,14 +11,21 @@ from itertools import islice
 from pathlib import Path
 from weakref import WeakValueDictionary
 
+from cachetools import LRUCache
+
 from smart_context.base.disk.files import atomic_write, open_file, read_file, signature_of
 from smart_context.base.disk.places import Place
 from smart_context.base.errors import StoreFailed
+from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId
 from smart_context.plugin.receipts.receipt import Receipt
+from smart_context.plugin.receipts.requests import client_fields
 
 MAX_TURNS = 200
 MAX_BYTES = 32 * 1024 * 1024
+MAX_CHATS = 8
+"""The maximum number of chats whose newest fields are remembered."""
+
 SLACK_TURNS = 50
 """Extra turns kept before the file is compacted, so that most turns only append."""
 
@@ -41,6 +48,7 @@ class ReceiptFiles:
         self._path_of = path_of
         self._logger = logger
         self._locks: WeakValueDictionary[ChatId, asyncio.Lock] = WeakValueDictionary()
+        self._client_fields: LRUCache[str, tuple[object, JsonObject]] = LRUCache(MAX_CHATS)
 
     async def add(self, chat_id: ChatId, receipt: Receipt) -> None:
         """Append a receipt; the newest 200 turns and 32 MiB are kept.
@@ -74,6 +82,24 @@ class ReceiptFiles:
         path = self._path_of(chat_id)
         lines = await asyncio.to_thread(_lines, path)
         return list(islice(_named(reversed(lines)), MAX_TURNS))
+
+    async def newest_client_fields(self, chat_id: ChatId) -> JsonObject:
+        """See `client_fields`, of the newest turn; read again only when the file has changed.
+
+        Raises:
+            StoreFailed: If the disk refuses.
+        """
+        return await asyncio.to_thread(self._newest_client_fields, self._path_of(chat_id))
+
+    def _newest_client_fields(self, path: Path | Place) -> JsonObject:
+        signature = signature_of(path)
+        known = self._client_fields.get(str(path))
+        if known is None or known[0] != signature:
+            turns = (each for each in self._parsed(reversed(_lines(path))) if each.kind == "turn")
+            newest = next(turns, None)
+            known = signature, client_fields(newest) if newest else {}
+            self._client_fields[str(path)] = known
+        return known[1]
 
     def _parsed(self, lines: Iterable[bytes]) -> Iterator[Receipt]:
         for line in lines:

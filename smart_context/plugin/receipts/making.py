@@ -151,6 +151,7 @@ def receipt_of_passed_on(
         settings=settings_document(FilterState(), FilterSettings()),
         models={},
         parts={
+            "system": sum(map(count_tokens, turn.added.system)),
             "tools": count_tokens(turn.added.tools) if turn.added.tools else 0,
             "history": sum(requests[1].tokens),
         },

@@ -17,6 +17,7 @@ from smart_context.plugin.forecast.forecasts import with_costs
 from smart_context.plugin.forecast.plans import RequestPlanner
 from smart_context.plugin.receipts.making import PendingReceipt, receipt_of_replay
 from smart_context.plugin.receipts.receipt import Receipt
+from smart_context.plugin.receipts.requests import client_fields
 from smart_context.plugin.selection.chat_filter import BuildHistory, ChatFilter
 from smart_context.plugin.selection.selector import ChatView, ContextSelector, protected_ids
 from smart_context.plugin.settings import FilterSettings
@@ -96,6 +97,7 @@ class Replays:
             ),
             view.sidecar.state,
             streamed="stream" in receipt.parameters or not receipt.parameters,
+            fields=client_fields(receipt),
         )
         pending = PendingReceipt(
             view=view,

@@ -8,8 +8,8 @@ from smart_context.base.values import JsonObject
 from smart_context.host.request.sent import LISTS, request_body
 from smart_context.plugin.receipts.receipt import MAX_PROMPT_BYTES, Receipt
 
-MAX_PARAMETERS_CHARACTERS = 64 * 1024
-"""Larger parameters, such as the tools of another program, are not stored."""
+MAX_PARAMETERS_CHARACTERS = 256 * 1024
+"""Larger parameters are not stored; the tools of a coding agent take 30,000 to 120,000."""
 
 
 def list_name(body: JsonObject) -> str:
@@ -21,6 +21,20 @@ def parameters_of(body: JsonObject) -> JsonObject:
     """All fields of a body but its list of messages; empty if too large to store."""
     parameters = {name: value for name, value in body.items() if name != list_name(body)}
     return parameters if len(json.dumps(parameters)) <= MAX_PARAMETERS_CHARACTERS else {}
+
+
+def client_fields(newest: Receipt) -> JsonObject:
+    """What another program is expected to send with its next messages: what it sent last.
+
+    Instructions of responses are left out if our role or contexts were put into them.
+    """
+    if newest.kind != "turn" or not newest.client:
+        return {}
+    if newest.list_name == "messages":
+        return dict(newest.parameters)
+    shaped = newest.parts.get("role") or newest.parts.get("contexts")
+    names = ("model", "tools", "text", *(() if shaped else ("instructions",)))
+    return {name: newest.parameters[name] for name in names if name in newest.parameters}
 
 
 def stored_rounds(bodies: Sequence[JsonObject]) -> tuple[JsonObject, ...]:
