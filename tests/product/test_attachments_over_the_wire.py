@@ -69,6 +69,23 @@ def test_a_preview_says_what_goes_of_a_long_file_and_all_of_it_can_go(server, cl
     assert "line 599 " in str(endpoint.chat_requests[-1].messages), "later turns send it, too"
 
 
+def test_what_is_said_of_a_text_of_three_megabytes_is_true(server, client, endpoint):
+    lines = [f"line {n:06} " + "x" * 66 for n in range(38_463)]
+    _, stored = upload(server, "log.txt", "\n".join(lines).encode())
+    written = {"chat_id": "c1", "message": "What?", "files": [stored]}
+    (cut,) = client.call("smart_context.preview", **written)["cut"]
+    assert (cut["shown"], cut["total"], cut["unit"]) == (100, 38_463, "lines")
+    assert 400_000 < cut["tokens"] < 1_000_000
+    last = json.dumps({"path": stored["storage_key"], "from_line": 38_463})
+    endpoint.reply_with(Reply(text="", tool_calls=(("c1", "read_file", last),)), "Read.")
+    client.call("chat.send", **written)
+    assert "line 038462" in str(endpoint.chat_requests[1].messages), "the model can ask for all"
+
+    whole = {**written, "chat_id": "c2", "files": [{**stored, "whole": True}]}
+    (cut,) = client.call("smart_context.preview", **whole)["cut"]
+    assert (cut["total"], cut["unit"]) == (len("\n".join(lines)), "characters")
+
+
 def test_a_file_that_is_gone_is_absent_and_the_turn_works(vault, server, client, endpoint):
     _, stored = upload(server, "a.txt", b"here")
     client.call("chat.send", message="One", chat_id="c1", files=[stored])

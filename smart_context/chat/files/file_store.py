@@ -20,7 +20,7 @@ from smart_context.base.disk.places import Place, folder_of
 from smart_context.base.errors import CommandFailed, StoreFailed
 from smart_context.base.threads import to_end
 from smart_context.chat.files.costly_files import ReadText
-from smart_context.chat.files.file_text import MAX_TEXT_CHARACTERS, decoded, image_type, text_of
+from smart_context.chat.files.file_text import MAX_PLAIN_CHARACTERS, decoded, image_type, text_of
 
 FILES_FOLDER = "files"
 """Where a vault's files are, in its memory folder."""
@@ -35,7 +35,7 @@ _SEPARATORS = re.compile(r"[\\/]")
 _KEY = re.compile(r"[0-9a-f]{64}")
 _MAX_NAME = 200
 _MAX_ABOUT_BYTES = 1 << 16
-_MAX_TEXT_BYTES = 4 * MAX_TEXT_CHARACTERS + 1024  # and the note that it was cut
+_MAX_TEXT_BYTES = 4 * MAX_PLAIN_CHARACTERS + 1024  # and the note that it was cut
 _TYPES = {
     ".md": "text/markdown",
     ".markdown": "text/markdown",
@@ -190,7 +190,7 @@ class FileStore:
         if content is None or image_type(content):
             return None
         try:
-            return decoded(key, content)[:MAX_TEXT_CHARACTERS]
+            return decoded(key, content)[:MAX_PLAIN_CHARACTERS]
         except CommandFailed:
             return None
 

@@ -26,7 +26,11 @@ IMAGE_TYPES = {
     b"GIF89a": "image/gif",
 }
 MAX_TEXT_CHARACTERS = 2_000_000
-"""The most characters of one file: half a million tokens, more than most models take."""
+"""The most characters that are read out of an HTML, DOCX or PDF file: half a million tokens."""
+
+MAX_PLAIN_CHARACTERS = 8_000_000
+"""The most characters of a file of plain text. It costs nothing to read, so that what is said of
+its length is true and a model can search in all of it."""
 
 MAX_READING_S = 6.0
 """The processor time for reading a file; after that, the text so far is used."""
@@ -77,7 +81,7 @@ def text_of(name: str, content: bytes, clock: Callable[[], float] = time.thread_
     form = _format_of(name, content)
     if form is None:
         text = decoded(name, content)
-        return text if len(text) <= MAX_TEXT_CHARACTERS else text[:MAX_TEXT_CHARACTERS] + _CUT
+        return text if len(text) <= MAX_PLAIN_CHARACTERS else text[:MAX_PLAIN_CHARACTERS] + _CUT
     try:
         text, note = _collected(form.read(name, content), clock)
     except (CommandFailed, MemoryError):

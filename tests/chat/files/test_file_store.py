@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from smart_context.base.errors import CommandFailed, StoreFailed
 from smart_context.chat.files import file_store
 from smart_context.chat.files.file_store import FileStore, cleaned_name
-from smart_context.chat.files.file_text import MAX_TEXT_CHARACTERS, text_of
+from smart_context.chat.files.file_text import MAX_PLAIN_CHARACTERS, text_of
 from tests.chat.made_documents import put
 
 pytestmark = pytest.mark.anyio
@@ -143,7 +143,7 @@ async def test_a_file_that_is_too_large_is_refused(files, monkeypatch):
 
 
 async def test_a_very_long_text_is_cut_and_says_so():
-    text = text_of("a.txt", b"x" * (MAX_TEXT_CHARACTERS + 1))
+    text = text_of("a.txt", b"x" * (MAX_PLAIN_CHARACTERS + 1))
     assert text.endswith("[Cut here: the file is longer.]")
 
 
