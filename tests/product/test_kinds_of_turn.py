@@ -190,8 +190,8 @@ def notes(talk):
 
 @row
 def contexts_of_names_that_are_no_text(talk):
-    with open(os.fsencode(talk.server.vault) + b"/sub/b\xff.md", "wb") as file:
-        file.write(b"bad \xff content")
+    name = os.fsdecode(b"b\xff.md")
+    (talk.server.vault / "sub" / name).write_bytes(b"bad \xff content")
     talk.client.call("smart_context.save_context", key="Sub", items=["sub/"], replace=True)
     talk.plugin("attach_context", key="Sub")
     talk.plugin("set_role", role="builder", targets=["sub/"])
@@ -368,7 +368,9 @@ def answered_again_with_everything(talk):
 def vault_text(base_url, line):
     """The settings of a vault with one line more, in `[llm]` or in the plugin's."""
     text = settings_text(base_url).replace('fast = "gpt-4o-mini"', 'fast = "embedded"')
-    return f"{text}\n{line}" if line.startswith("file_") else text.replace("[llm]", f"[llm]\n{line}")
+    if line.startswith("file_"):
+        return f"{text}\n{line}"
+    return text.replace("[llm]", f"[llm]\n{line}")
 
 
 @pytest.fixture(scope="module")
@@ -506,6 +508,6 @@ def test_tokens_that_are_not_in_the_bar_are_found(compared):
     parts = {**shown["parts"], "tools": shown["parts"]["tools"] - 5}
     with pytest.raises(AssertionError):
         assert_previews({**shown, "parts": parts}, letters(body).encode())
+    less = {**shown, "parts": parts, "tokens": shown["tokens"] - 5}
     with pytest.raises(AssertionError):
-        less = {**shown, "parts": parts, "tokens": shown["tokens"] - 5}
         assert_previews(less, letters(body).encode())

@@ -143,10 +143,8 @@ def _with_images(
 ) -> str | list[PromptMessage]:
     """The text with the images among the files, shown or named; empty if all is blank."""
     attached = [file for file in files if is_image(file)]
-    pieces = [text] if text.strip() else []
-    for file in attached:
-        if file.get("storage_key") not in images:
-            pieces.append(image_notice(file))
+    hidden = (file for file in attached if file.get("storage_key") not in images)
+    pieces = [*([text] if text.strip() else []), *map(image_notice, hidden)]
     text = "\n\n".join(pieces)
     found = (images.get(str(file.get("storage_key"))) for file in attached)
     shown = [{"type": "image_url", "image_url": {"url": uri}} for uri in found if uri]

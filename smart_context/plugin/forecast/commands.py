@@ -17,7 +17,7 @@ from smart_context.plugin.briefing.briefing import Briefing, Briefings
 from smart_context.plugin.choices.state import FilterState, check_threshold
 from smart_context.plugin.forecast.costs import PART_NAMES
 from smart_context.plugin.forecast.forecasts import Forecast, Forecasts, difference
-from smart_context.plugin.forecast.plans import RequestPlanner
+from smart_context.plugin.forecast.plans import PlannedRequest, RequestPlanner
 from smart_context.plugin.forecast.rows import candidate_rows, rows_by_id
 from smart_context.plugin.forecast.topic_cards import topic_card
 from smart_context.plugin.model_in_use import ModelInUse
@@ -89,10 +89,9 @@ class PreviewCommands:
         draft = await self.draft_of(message, files or (), links or ())
         attached = attached_to(draft, message)
         briefing = await self._briefing(checked, draft.text, role, brief=brief)
-        fields: JsonObject = {}
+        fields = await self._client_fields(forecast)
         if forecast.view.is_of_client:  # a role's template words messages of the page only
             briefing = replace(briefing, message=draft.text)
-            fields = await self.client_fields_of(checked)
         state = forecast.view.sidecar.state
         request = _request(forecast, briefing, draft, attached)
         added = self._added(request, state, fields)
@@ -109,11 +108,7 @@ class PreviewCommands:
         if topics is not None or threshold is not None:
             own = await self._own_forecast(checked, draft, attached)
             result["change"] = difference(own, forecast)
-        if planned and not brief:
-            result["messages"] = await asyncio.to_thread(candidate_rows, forecast)
-            result["body"] = await asyncio.to_thread(body_without_image_data, planned.body)
-            result["prompt"] = result["body"]["messages"]
-        return result
+        return result | (await _to_the_letter(forecast, planned) if planned and not brief else {})
 
     async def reasons(
         self,
@@ -151,13 +146,17 @@ class PreviewCommands:
         """The forecast of a chat under its own choices."""
         forecast = await self.forecasts.forecast(chat_id)
         briefing = await self.forecasts.briefing(chat_id, draft.text)
-        fields = await self.client_fields_of(chat_id) if forecast.view.is_of_client else {}
+        fields = await self._client_fields(forecast)
         request = _request(forecast, briefing, draft, attached)
         added = self._added(request, forecast.view.sidecar.state, fields)
         if not self._is_near_the_window(forecast, briefing, attached, added):
             return forecast
         planned = await self.planner.plan(request, forecast.view.sidecar.state)
         return forecast.without(planned.left_out, self.model.count_tokens)
+
+    async def _client_fields(self, forecast: Forecast) -> JsonObject:
+        view = forecast.view
+        return await self.client_fields_of(view.chat_id) if view.is_of_client else {}
 
     def _added(self, request: Request, state: FilterState, fields: JsonObject) -> AddedTexts:
         if request.is_of_client:
@@ -211,6 +210,13 @@ class PreviewCommands:
             ),
             "unseen": [place.to_dict() for place in hidden],
         }
+
+
+async def _to_the_letter(forecast: Forecast, planned: PlannedRequest) -> JsonObject:
+    """The reasons for each message, and the body."""
+    body = await asyncio.to_thread(body_without_image_data, planned.body)
+    rows = await asyncio.to_thread(candidate_rows, forecast)
+    return {"messages": rows, "body": body, "prompt": body["messages"]}
 
 
 def _request(forecast: Forecast, briefing: Briefing, draft: Message, attached: str) -> Request:

@@ -139,9 +139,7 @@ def _settings(wanted: Mapping[str, Any]) -> FilterSettings:
     return FilterSettings(**known)
 
 
-def _without_later_summaries(
-    messages: Sequence[Message], receipt: Receipt
-) -> Sequence[Message]:
+def _without_later_summaries(messages: Sequence[Message], receipt: Receipt) -> Sequence[Message]:
     """The messages without summaries that were made after the turn, which are put before it."""
     known = {row.id for row in receipt.rows}
     return [message for message in messages if not message.is_summary or message.id in known]
