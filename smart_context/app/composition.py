@@ -37,16 +37,6 @@ from smart_context.vault.trust.admission import admitted
 from smart_context.vault.trust.record import RECORD_NAME, TrustRecord
 from smart_context.vault.trust.vault import VaultTrust
 
-FILE_READERS = ("smart_context.chat.files.file_text",)
-"""What the child that reads attached files imports in advance."""
-
-FORMATTERS = (
-    "smart_context.web.pages.markup.message_html",
-    "pygments.lexers",
-    "pygments.formatters.html",
-)
-"""What the child that formats messages imports in advance."""
-
 _logger = logging.getLogger(__name__)
 
 
@@ -190,9 +180,7 @@ def settings_files(root: Path) -> tuple[Path, ...]:
 
 def _children() -> Children:
     environ = environment()
-    return Children(
-        files=Child(FILE_READERS, environ=environ), texts=Child(FORMATTERS, environ=environ)
-    )
+    return Children(files=Child(environ=environ), texts=Child(environ=environ))
 
 
 def _chat_model(endpoint: EndpointSettings, closing: AsyncExitStack) -> ChatModel:

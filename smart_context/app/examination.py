@@ -1,5 +1,7 @@
 """`smart-context doctor`: checks everything that a vault needs, and changes nothing."""
 
+import asyncio
+import operator
 import os
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -10,7 +12,10 @@ from smart_context.app.composition import composed, plugin_states, read_vault, t
 from smart_context.base.config import EndpointSettings, VaultConfig
 from smart_context.base.disk.files import open_file
 from smart_context.base.disk.folders import names_inside
+from smart_context.base.environment import environment
 from smart_context.base.errors import ConfigInvalid, ModelFailed, SmartContextError
+from smart_context.base.processes.child import START_S, Child, ChildFailed
+from smart_context.base.processes.confinement import confinement_words, reachable
 from smart_context.base.text.counts import counted
 from smart_context.llm.models import ChatModel, Embedder
 from smart_context.vault.guarded.walk import cut_words, file_stamps
@@ -51,6 +56,7 @@ async def examine(root: Path) -> list[Finding]:
         *_trust(config),
         _write_access(config),
         *_ignore_files(config),
+        await asyncio.to_thread(_readers),
         *[finding async for finding in _models(config)],
         *[finding async for finding in _chats(config)],
         *await _plugins(root),
@@ -123,6 +129,24 @@ def _ignore_files(config: VaultConfig) -> list[Finding]:
 
     file_stamps(config.root, on_cut=cut)
     return found
+
+
+def _readers() -> Finding:
+    """What a hostile file could reach from the process that reads it, as that process says."""
+    what = "readers of files and code"
+    with Child(environ=environment()) as child:
+        try:
+            child.run(operator.neg, 1, deadline_s=START_S)
+        except ChildFailed as failure:
+            return Finding(what=what, state="failed", found=f"their process fails: {failure}")
+        holds = child.holds
+    left = bool(reachable(holds))
+    return Finding(
+        what=what,
+        state="note" if left else "ok",
+        found=confinement_words(holds),
+        next_step="What that means: docs/security.md, Costs" if left else "",
+    )
 
 
 async def _models(config: VaultConfig) -> AsyncIterator[Finding]:

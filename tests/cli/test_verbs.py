@@ -227,6 +227,13 @@ def test_doctor_changes_nothing_in_the_vault(smart_context, vault):
     assert tree(vault) == before
 
 
+def test_doctor_says_what_a_hostile_file_could_reach(smart_context, vault):
+    rows = json.loads(smart_context("doctor", vault, "--format", "json")[1])
+    row = next(row for row in rows if row["what"] == "readers of files and code")
+    assert (row["state"] == "ok") == ("reach no file" in row["found"])
+    assert bool(row["next"]) == (row["state"] == "note")
+
+
 def test_doctor_says_how_many_lines_of_ignore_files_do_not_count(smart_context, vault):
     (vault / ".gitignore").write_text("".join(f"*{number}\n" for number in range(1_500)))
     _, out, _ = smart_context("doctor", vault)

@@ -13,8 +13,9 @@ from typing import Any, Self
 
 from smart_context.base.errors import CommandFailed
 from smart_context.base.processes.child_process import START_S, ChildFailed, ChildProcess
+from smart_context.base.processes.needed import needed_by
 
-__all__ = ["MAX_MEMORY_BYTES", "Child", "ChildFailed"]
+__all__ = ["MAX_MEMORY_BYTES", "START_S", "Child", "ChildFailed"]
 
 MAX_MEMORY_BYTES = 384 << 20
 """Most memory of a job, above what the process takes at its start; on Linux."""
@@ -27,8 +28,12 @@ class Child:
     was killed is replaced. Usable from any thread; jobs take turns. A job's function must be
     importable, its arguments must be picklable, and its result plain data as in JSON.
 
+    Before its first job the process gives up files, network and other processes, as far as the
+    system can take them away (`confinement`). A job can import only what was named by then; one
+    that needs more gets a new process.
+
     Args:
-        modules: Imported before the first job, so that no deadline includes it.
+        modules: Imported before the first job, so that no deadline includes it, as for `needs`.
         environ: This program's environment; only what Python itself needs is passed on.
         memory_bytes: The memory limit of a job.
     """
@@ -68,6 +73,12 @@ class Child:
         """
         self._started()
 
+    @property
+    def holds(self) -> tuple[str, ...]:
+        """Of `confinement.MECHANISMS`, those in force; none before the first job."""
+        process = self._process
+        return process.holds if process is not None else ()
+
     def run(
         self,
         work: Callable[..., object],
@@ -80,7 +91,7 @@ class Child:
         Check the result like any input: its author may have taken over the process.
 
         Args:
-            work: A function of a module.
+            work: A function of a module; `needs` tells what it imports.
             arguments: What it is called with.
             deadline_s: Most processor time; where the system can't limit that, and for waiting,
                 about twice as much clock time.
@@ -98,7 +109,7 @@ class Child:
         if not self._turn.acquire(timeout=wait_s):
             raise ChildFailed("busy", "too much else is being read; try again in a moment")
         try:
-            answer = self._answer_to(job, deadline_s)
+            answer = self._answer_to(job, deadline_s, needed_by(work))
         finally:
             self._turn.release()
         if "refused" in answer:
@@ -123,16 +134,27 @@ class Child:
                 self._process = ChildProcess(self._modules, self._environ, self._memory_bytes)
             return self._process
 
-    def _answer_to(self, job: bytes, deadline_s: float) -> dict[str, Any]:
+    def _answer_to(self, job: bytes, deadline_s: float, modules: Sequence[str]) -> dict[str, Any]:
         self._replace_dead()
         try:
-            return self._started().answer_to(job, deadline_s)
+            process = self._with(modules)
+            return process.answer_to(job, deadline_s)
         except ChildFailed:
             if self._is_closed:
                 raise ChildFailed("stopped", "Smart Context is stopping") from None
             raise
         finally:
             self._replace_dead()
+
+    def _with(self, modules: Sequence[str]) -> ChildProcess:
+        """The process, or another one if it gave up its rights before it had these modules."""
+        self._modules = tuple(dict.fromkeys((*self._modules, *modules)))
+        process = self._started()
+        if process.provides(self._modules):
+            return process
+        process.kill()
+        self._replace_dead()
+        return self._started()
 
     def _replace_dead(self) -> None:
         with self._changing:

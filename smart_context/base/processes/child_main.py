@@ -8,13 +8,15 @@ import pickle
 import select
 import signal
 import sys
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any, BinaryIO
 
 from smart_context.base.errors import SmartContextError
+from smart_context.base.processes.confinement import confine
 from smart_context.base.processes.frames import read_frame, write_frame
+from smart_context.base.processes.kept_modules import keep
 
-_SIZES = Path("/proc/self/statm")
+_SIZES = "/proc/self/statm"
 _MAX_FRAME = 1 << 31
 _MAX_DESCRIPTORS = 16
 _MAX_DETAIL = 500
@@ -29,18 +31,29 @@ def main() -> None:
     """Do jobs until the parent ends."""
     jobs, answers = _take_pipes()
     setup = json.loads(read_frame(jobs, _MAX_FRAME))
-    for module in setup["modules"]:
-        importlib.import_module(module)
-    _limit_system(setup["memory_bytes"])
-    large = _size() + _LARGE_SHARE * setup["memory_bytes"]
-    write_frame(answers, b"ready")
+    _load(setup["modules"])
+    size = _size_reader()
+    large = size() + _LARGE_SHARE * setup["memory_bytes"]
+    holds = _give_up_rights(jobs, size() + setup["memory_bytes"])
+    write_frame(answers, json.dumps(holds).encode())
     with contextlib.suppress(EOFError):
         while True:
             deadline_s = float(read_frame(jobs, _MAX_FRAME))
             job = read_frame(jobs, _MAX_FRAME)
             with _limited(jobs, deadline_s):
-                answer = _answer_to(job, large)
+                answer = _answer_to(job, lambda: size() > large)
             write_frame(answers, answer)
+
+
+def _load(modules: list[str]) -> None:
+    """Import modules, and keep the code of packages; what is missing, its job reports."""
+    keep("encodings")
+    for module in modules:
+        with contextlib.suppress(ImportError):
+            if module.endswith(".*"):
+                keep(module.removesuffix(".*"))
+            else:
+                importlib.import_module(module)
 
 
 def _take_pipes() -> tuple[BinaryIO, BinaryIO]:
@@ -52,7 +65,7 @@ def _take_pipes() -> tuple[BinaryIO, BinaryIO]:
     return sys.stdin.buffer, answers
 
 
-def _answer_to(job: bytes, large: float) -> bytes:
+def _answer_to(job: bytes, is_large: Callable[[], bool]) -> bytes:
     """The result of a job, or the reason why there is none, as JSON.
 
     Not as a pickle: a hostile input may have taken over this process. A process that has grown
@@ -61,7 +74,7 @@ def _answer_to(job: bytes, large: float) -> bytes:
     try:
         work, arguments = pickle.loads(job)  # noqa: S301 - from our own parent
         value = work(*arguments)
-        return _encoded({"value": value, "is_last": _size() > large})
+        return _encoded({"value": value, "is_last": is_large()})
     except MemoryError:
         return b'{"failed": "memory"}'
     except SmartContextError as error:
@@ -74,13 +87,17 @@ def _encoded(answer: dict[str, Any]) -> bytes:
     return json.dumps(answer, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def _size() -> int:
-    """The bytes of address space in use; 0 where the system does not tell."""
+def _size_reader() -> Callable[[], int]:
+    """Tells the bytes of address space in use; 0 where the system does not tell.
+
+    It opens its source now, since later no file can be opened.
+    """
     try:
-        pages = int(_SIZES.read_bytes().split()[0])
+        sizes = os.open(_SIZES, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
-        return 0
-    return pages * os.sysconf("SC_PAGE_SIZE")
+        return lambda: 0
+    page = os.sysconf("SC_PAGE_SIZE")
+    return lambda: int(os.pread(sizes, 100, 0).split()[0]) * page
 
 
 def _refuse(event: str, _arguments: object) -> None:
@@ -90,9 +107,10 @@ def _refuse(event: str, _arguments: object) -> None:
 
 if sys.platform == "win32":
 
-    def _limit_system(memory_bytes: int) -> None:  # noqa: ARG001 - as below
+    def _give_up_rights(jobs: BinaryIO, most_bytes: int) -> list[str]:  # noqa: ARG001 - as below
         """Refuse network and programs; on Windows only the parent's deadline is a limit."""
         sys.addaudithook(_refuse)
+        return []
 
     def _limited(jobs: BinaryIO, deadline_s: float) -> contextlib.AbstractContextManager[None]:  # noqa: ARG001
         return contextlib.nullcontext()
@@ -102,11 +120,11 @@ else:
     import resource
     from collections.abc import Iterator
 
-    def _limit_system(memory_bytes: int) -> None:
-        """Limit the memory, and forbid writing files, the network and other processes."""
-        sys.addaudithook(_refuse)
+    def _give_up_rights(jobs: BinaryIO, most_bytes: int) -> list[str]:
+        """Limit the memory; forbid files, the network and other processes; name what holds."""
+        fcntl.fcntl(jobs, fcntl.F_SETOWN, os.getpid())
         limits = [
-            (resource.RLIMIT_AS, _size() + memory_bytes),
+            (resource.RLIMIT_AS, most_bytes),
             (resource.RLIMIT_CORE, 0),
             (resource.RLIMIT_FSIZE, 0),
             (resource.RLIMIT_NOFILE, _MAX_DESCRIPTORS),
@@ -115,6 +133,9 @@ else:
         for kind, most in limits:
             with contextlib.suppress(ValueError, OSError):  # macOS refuses some of them
                 resource.setrlimit(kind, (most, most))
+        holds = confine()
+        sys.addaudithook(_refuse)
+        return holds
 
     @contextlib.contextmanager
     def _limited(jobs: BinaryIO, deadline_s: float) -> Iterator[None]:
@@ -125,7 +146,6 @@ else:
         the end of the pipe is read instead, since the next job would send SIGIO as well.
         """
         flags = fcntl.fcntl(jobs, fcntl.F_GETFL)
-        fcntl.fcntl(jobs, fcntl.F_SETOWN, os.getpid())
         fcntl.fcntl(jobs, fcntl.F_SETFL, flags | os.O_ASYNC)
         signal.setitimer(signal.ITIMER_PROF, deadline_s)
         try:

@@ -2,16 +2,19 @@
 
 import contextlib
 import json
+import logging
 import os
 import signal
 import subprocess  # noqa: TID251  starts our own Python
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, cast
 
 from smart_context.base.errors import SmartContextError
+from smart_context.base.processes.confinement import confinement_words, hide_memory, reachable
 from smart_context.base.processes.frames import read_frame, write_frame
 
 START_S = 20.0
@@ -27,6 +30,8 @@ _MAIN = (
 )
 _PACKAGE_ROOT = str(Path(__file__).resolve().parents[3])
 _PASSED_ON = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
+
+_logger = logging.getLogger(__name__)
 
 Reason = Literal["slow", "memory", "crashed", "busy", "stopped"]
 
@@ -47,7 +52,7 @@ class ChildProcess:
     """A child process; dead after its first failure.
 
     Args:
-        modules: The modules to import at its start.
+        modules: The modules to import before its first job.
         environ: This program's environment.
         memory_bytes: The memory limit of a job.
 
@@ -59,11 +64,13 @@ class ChildProcess:
         self, modules: Sequence[str], environ: Mapping[str, str], memory_bytes: int
     ) -> None:
         self._memory_bytes = memory_bytes
-        self._setup = json.dumps({"modules": modules, "memory_bytes": memory_bytes}).encode()
+        self._modules = tuple(modules)
         self._is_ready = False
+        self._holds: tuple[str, ...] = ()
         self._is_late = False
         self._limit_s = START_S
         self._ending = threading.Lock()
+        hide_memory()
         try:
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
                 [sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", _MAIN, *_import_path()],
@@ -83,6 +90,17 @@ class ChildProcess:
     def pid(self) -> int:
         """Its process id, and that of its group."""
         return self._process.pid
+
+    @property
+    def holds(self) -> tuple[str, ...]:
+        """Of `confinement.MECHANISMS`, those in force; none before the first job."""
+        return self._holds
+
+    def provides(self, modules: Sequence[str]) -> bool:
+        """True if a job can use these modules; they are imported if no job was done yet."""
+        if not self._is_ready:
+            self._modules = tuple(dict.fromkeys((*self._modules, *modules)))
+        return set(modules) <= set(self._modules)
 
     def is_alive(self) -> bool:
         """True until it has ended; its entry in the system's table is then removed."""
@@ -114,10 +132,7 @@ class ChildProcess:
         """
         try:
             if not self._is_ready:
-                with self._killed_after(START_S):
-                    write_frame(self._jobs, self._setup)
-                    read_frame(self._answers, _MAX_ANSWER_BYTES)
-                self._is_ready = True
+                self._prepare()
             self._limit_s = deadline_s
             with self._killed_after(_PATIENCE * deadline_s + 1):
                 write_frame(self._jobs, str(deadline_s).encode())
@@ -134,6 +149,15 @@ class ChildProcess:
         if "failed" in answer:
             raise self._failed(str(answer["failed"]))
         return cast("dict[str, Any]", answer)
+
+    def _prepare(self) -> None:
+        """Let it import its modules and give up its rights: nothing of a stranger came yet."""
+        setup = {"modules": self._modules, "memory_bytes": self._memory_bytes}
+        with self._killed_after(START_S):
+            write_frame(self._jobs, json.dumps(setup).encode())
+            self._holds = tuple(json.loads(read_frame(self._answers, _MAX_ANSWER_BYTES)))
+        _log_once(self._holds)
+        self._is_ready = True
 
     @contextlib.contextmanager
     def _killed_after(self, seconds: float) -> Iterator[None]:
@@ -154,6 +178,8 @@ class ChildProcess:
         is_out_of_time = self._process.returncode == -getattr(signal, "SIGPROF", 0)
         if self._is_late or is_out_of_time:
             return ChildFailed("slow", f"it takes longer than {self._limit_s:g} s")
+        if self._process.returncode == -getattr(signal, "SIGSYS", 0):
+            return ChildFailed("crashed", "its reader was ended: it made a forbidden system call")
         return ChildFailed("crashed", f"its reader crashed ({error})")
 
     def _failed(self, what: str) -> ChildFailed:
@@ -161,6 +187,11 @@ class ChildProcess:
             mebibytes = self._memory_bytes >> 20
             return ChildFailed("memory", f"it takes more than {mebibytes} MiB of memory")
         return ChildFailed("crashed", f"its reader failed ({what})")
+
+
+@cache
+def _log_once(holds: tuple[str, ...]) -> None:
+    _logger.log(logging.WARNING if reachable(holds) else logging.INFO, confinement_words(holds))
 
 
 def _import_path() -> list[str]:

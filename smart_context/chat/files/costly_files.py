@@ -5,7 +5,12 @@ from functools import partial
 
 from smart_context.base.errors import CommandFailed
 from smart_context.base.processes.child import Child, ChildFailed
-from smart_context.chat.files.file_text import PLAIN_TEXT_INSTEAD, is_costly, text_of
+from smart_context.chat.files.file_text import (
+    PLAIN_TEXT_INSTEAD,
+    is_costly,
+    text_of,
+    work_for,
+)
 
 READING_DEADLINE_S = 8.0
 """The time limit for a file whose reader does not stop by itself."""
@@ -23,7 +28,7 @@ def _text_of(child: Child, deadline_s: float, name: str, content: bytes) -> str:
     if not is_costly(name, content):
         return text_of(name, content)
     try:
-        text = child.run(text_of, name, content, deadline_s=deadline_s)
+        text = child.run(work_for(name, content), name, content, deadline_s=deadline_s)
     except ChildFailed as failure:
         raise CommandFailed(f"{name!r} can't be read: {failure}. {PLAIN_TEXT_INSTEAD}") from failure
     return str(text)

@@ -18,6 +18,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from smart_context.base.errors import CommandFailed
+from smart_context.base.processes.needed import needs
 
 IMAGE_TYPES = {
     b"\x89PNG\r\n\x1a\n": "image/png",
@@ -67,6 +68,11 @@ def is_costly(name: str, content: bytes) -> bool:
     return _format_of(name, content) is not None
 
 
+def work_for(name: str, content: bytes) -> Callable[[str, bytes], str]:
+    """What reads a file in a child: `text_of`, with what the file's kind needs."""
+    return pdf_text_of if _format_of(name, content) is _PDF else text_of
+
+
 def text_of(name: str, content: bytes, clock: Callable[[], float] = time.thread_time) -> str:
     """The text of a file as a model can read it; blocks.
 
@@ -91,6 +97,12 @@ def text_of(name: str, content: bytes, clock: Callable[[], float] = time.thread_
     if note == _CUT_IN_TIME and not text.strip():
         raise CommandFailed(f"{name!r} takes too long to read. {PLAIN_TEXT_INSTEAD}")
     return form.tidy(text) + note
+
+
+@needs("pypdf", "pypdf.*")
+def pdf_text_of(name: str, content: bytes) -> str:
+    """The text of a PDF, as `text_of` gives it."""
+    return text_of(name, content)
 
 
 def _collected(pieces: Iterable[str], clock: Callable[[], float]) -> tuple[str, str]:

@@ -6,8 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from smart_context.base.environment import environment
+from smart_context.base.processes.needed import needs
 from smart_context.packing.templates.allowed import check_allowed
-from smart_context.packing.templates.own import OwnTemplates
+from smart_context.packing.templates.own import OwnTemplates, shipped
 
 if TYPE_CHECKING:  # 15 ms, and only templates that are not ours need it
     from smart_context.base.processes.child import Child
@@ -63,7 +64,8 @@ def render_in(
 
     check_allowed(name)
     try:
-        outcome = child.run(_outcome, own, name, dict(values), deadline_s=deadline_s)
+        complete = own.before(shipped())  # the child can't read them
+        outcome = child.run(_outcome, complete, name, dict(values), deadline_s=deadline_s)
     except ChildFailed as failure:
         raise _error("SecurityError", f"the template does too much: {failure}") from failure
     except ValueError as unsendable:
@@ -73,6 +75,7 @@ def render_in(
     raise _error(str(outcome["error"]), str(outcome["message"]), outcome["line"])
 
 
+@needs("smart_context.packing.templates.templates", "jinja2.*", "pprint", "textwrap", "random")
 def _outcome(own: OwnTemplates, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """In the child: the prompt, or the error as plain data."""
     from smart_context.packing.templates import templates  # noqa: PLC0415 - 50 ms that the parent is spared

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from smart_context.base.disk.folders import read_inside
 from smart_context.base.disk.places import Place
+from smart_context.base.resources import asset
 from smart_context.packing.templates.allowed import ALLOWED_TEMPLATES
 
 MAX_TEMPLATE_BYTES = 1 << 20
@@ -42,6 +43,11 @@ def read_own(folder: Place | None) -> OwnTemplates:
     if folder is None:
         return OwnTemplates()
     return _own(lambda name: read_inside(folder, name, max_bytes=MAX_TEMPLATE_BYTES), folder)
+
+
+def shipped() -> OwnTemplates:
+    """The templates of this program, which a process without files needs beside own versions."""
+    return read_own(Place(asset("templates") / "prompts"))
 
 
 def own_of(contents: Mapping[str, bytes], folder: Place) -> OwnTemplates:

@@ -80,9 +80,22 @@ def test_memory_is_limited_and_what_is_within_the_limit_works():
 
 
 def test_nothing_is_written_to_a_file(child, tmp_path):
+    path = tmp_path / "new.txt"
     with pytest.raises(ChildFailed):
-        child.run(work.write_a_file, str(tmp_path / "new.txt"), deadline_s=PATIENCE_S)
-    assert (tmp_path / "new.txt").read_bytes() == b""
+        child.run(work.write_a_file, str(path), deadline_s=PATIENCE_S)
+    assert not path.exists() or path.read_bytes() == b""
+
+
+def test_a_job_that_needs_other_modules_gets_a_process_that_has_them():
+    with Child() as child:
+        child.run(work.echo, 1, deadline_s=PATIENCE_S)
+        first = child.pid
+        assert child.run(work.use_modules, deadline_s=PATIENCE_S) == ["wave", "xml.dom.minidom"]
+        assert child.pid != first
+        second = child.pid
+        child.run(work.echo, 1, deadline_s=PATIENCE_S)
+        assert child.run(work.use_modules, deadline_s=PATIENCE_S) == ["wave", "xml.dom.minidom"]
+        assert child.pid == second
 
 
 def test_what_is_printed_does_not_disturb(child):

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from smart_context.base.errors import CommandFailed
+from smart_context.base.processes.needed import needs
 
 
 def echo(value):
@@ -77,3 +78,10 @@ def print_something():
 
 def modules():
     return sorted(sys.modules)
+
+
+@needs("wave", "xml.*", "no_such_module", "no_such_package.*")
+def use_modules():
+    from xml.dom import minidom  # noqa: PLC0415  code that is only kept in memory
+
+    return [sys.modules["wave"].__name__, minidom.__name__]

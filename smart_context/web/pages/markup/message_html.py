@@ -13,6 +13,7 @@ from contextlib import suppress
 from functools import cache
 
 from smart_context.base.processes.child import Child, ChildFailed
+from smart_context.base.processes.needed import needs
 from smart_context.web.pages.markup.markdown import (
     MAX_MARKDOWN_CHARS,
     TOO_LONG,
@@ -28,6 +29,8 @@ Render = Callable[[str], str]
 
 PAGE_S = 5.0
 """Time to render the messages of a page; the rest is plain text until asked again."""
+
+_COLOURS = ("pygments.lexers", "pygments.formatters.html", "pygments.*")
 
 QUICK_CHARS = 20_000
 """Longest message rendered here: 0.25 s for the slowest Markdown, 25 ms for usual text.
@@ -187,11 +190,13 @@ def _has_code(text: str) -> bool:
     return any(fence in text for fence in _FENCES)
 
 
+@needs(*_COLOURS)
 def unsafe_html(text: str, is_coloured: bool) -> str:
     """In the child: HTML of a message, which the parent must clean."""
     return _markdown(is_coloured).unsafe(text)
 
 
+@needs(*_COLOURS)
 def unsafe_htmls(texts: Sequence[str]) -> list[str]:
     """In the child: HTML of some messages, with highlighted code."""
     return [unsafe_html(text, is_coloured=True) for text in texts]
