@@ -17,13 +17,33 @@ LARGEST_BODY = 16 << 20
 """Larger JSON answers are passed on, but not read."""
 
 
+MOST_CHOICES = 128
+"""As many answers as a request can ask for; others are passed on, but not kept."""
+
+MOST_CALLS = 1000
+"""Tool calls of an answer that are kept; agents make a few at once."""
+
+
+@dataclass(slots=True)
+class Call:
+    """A tool call; its arguments come in pieces."""
+
+    id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
+
+    def part(self) -> Part:
+        """The part of the message that a chat stores."""
+        return call_part(self.id, self.name, "".join(self.arguments))
+
+
 @dataclass(slots=True)
 class Choice:
     """One of the requested answers."""
 
     texts: list[str] = field(default_factory=list)
     thoughts: list[str] = field(default_factory=list)
-    calls: dict[int, dict[str, str]] = field(default_factory=dict)
+    calls: dict[int, Call] = field(default_factory=dict)
     parts: tuple[Part, ...] | None = None
 
     @property
@@ -48,8 +68,14 @@ class Choice:
         return (
             *([{"type": "reasoning", "text": thought}] if thought.strip() else ()),
             *([{"type": "text", "text": self.text}] if self.text else ()),
-            *(call_part(c["id"], c["name"], c["arguments"]) for c in self.calls.values()),
+            *(call.part() for call in self.calls.values()),
         )
+
+    def call(self, number: int) -> Call:
+        """The call of this number; one that nobody keeps if there are too many."""
+        if number not in self.calls and len(self.calls) >= MOST_CALLS:
+            return Call()
+        return self.calls.setdefault(number, Call())
 
 
 class Gathered:
@@ -84,7 +110,9 @@ class Gathered:
         for choice in self.choices.values():
             choice.texts = [echoes.text(choice.text)]
             choice.thoughts = [echoes.text("".join(choice.thoughts))]
-            choice.calls = echoes.value(choice.calls)
+            for call in choice.calls.values():
+                call.id, call.name = echoes.text(call.id), echoes.text(call.name)
+                call.arguments = [echoes.text("".join(call.arguments))]
             choice.parts = echoes.value(choice.parts)
 
     def take(self, event: object) -> str:
@@ -115,7 +143,10 @@ class Gathered:
             if not isinstance(entry, Mapping):
                 continue
             number = entry.get("index", 0)
-            choice = self.choices[number if isinstance(number, int) else 0]
+            number = number if isinstance(number, int) else 0
+            if number not in self.choices and len(self.choices) >= MOST_CHOICES:
+                continue
+            choice = self.choices[number]
             said = entry.get("delta") or entry.get("message")
             if isinstance(said, Mapping):
                 text = _chat_said(choice, said)
@@ -149,11 +180,10 @@ class Gathered:
         for unit in response_units([item]):
             for part in unit.content if not isinstance(unit.content, str) else ():
                 if part.get("type") == "tool_call":
-                    choice.calls[len(choice.calls)] = {
-                        "id": _text(part.get("tool_call_id")),
-                        "name": _text(part.get("tool_name")),
-                        "arguments": _text(part.get("args")),
-                    }
+                    call = choice.call(len(choice.calls))
+                    call.id = _text(part.get("tool_call_id"))
+                    call.name = _text(part.get("tool_name"))
+                    call.arguments = [_text(part.get("args"))]
 
     def _response(self, response: Mapping[str, Any], *, is_end: bool = True) -> str:
         self.response = _text(response.get("id")) or self.response
@@ -245,14 +275,12 @@ def _chat_said(choice: Choice, said: Mapping[str, Any]) -> str:
 
 def _add_call(choice: Choice, position: int, call: Mapping[str, Any]) -> None:
     number = call.get("index", position)
-    known = choice.calls.setdefault(
-        number if isinstance(number, int) else position, {"id": "", "name": "", "arguments": ""}
-    )
+    known = choice.call(number if isinstance(number, int) else position)
     made = call.get("function") or call.get("custom")
     made = made if isinstance(made, Mapping) else {}
-    known["id"] = known["id"] or _text(call.get("id"))
-    known["name"] = known["name"] or _text(made.get("name"))
-    known["arguments"] += _text(made.get("arguments", made.get("input")))
+    known.id = known.id or _text(call.get("id"))
+    known.name = known.name or _text(made.get("name"))
+    known.arguments.append(_text(made.get("arguments", made.get("input"))))
 
 
 def _parts(content: str | tuple[Part, ...]) -> Iterator[Part]:

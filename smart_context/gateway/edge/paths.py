@@ -25,7 +25,7 @@ def path_of(scope: Scope) -> str:
     path: str = scope["path"].removeprefix("/v1").rstrip("/")
     if not _STEPS.isdisjoint(path.split("/")):
         raise _no_such(f"A path can't hold '.' or '..': /v1{path}.")
-    if not scope.get("raw_path", b"/v1").startswith(b"/v1"):
+    if not (scope.get("raw_path", b"/v1") + b"/").startswith(b"/v1/"):
         raise _no_such("The path of the API begins with /v1.")
     return path
 

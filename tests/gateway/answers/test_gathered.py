@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.gateway.answers.gathered import LARGEST_BODY, BodyGatherer, StreamGatherer
+from smart_context.gateway.answers.gathered import (
+    LARGEST_BODY,
+    MOST_CALLS,
+    MOST_CHOICES,
+    BodyGatherer,
+    StreamGatherer,
+)
 from smart_context.gateway.answers.shapes import OwnAnswer
 from smart_context.llm.models import Usage
 
@@ -166,6 +172,38 @@ def test_an_answer_of_too_many_values_passes_unread(inside):
     many = b",".join([inside] * 500_001)
     gatherer.feed(b'{"choices":[{"index":0,"message":' + said + b'}],"x":[' + many + b"]}")
     assert gatherer.close() == ""
+
+
+def test_more_choices_and_calls_than_anybody_asks_for_are_not_kept():
+    said = [{"choices": [{"index": n, "delta": {"content": f"{n} "}}]} for n in range(5000)]
+    calls = [
+        {"choices": [{"index": 0, "delta": {"tool_calls": [{"index": n, "id": f"c{n}"}]}}]}
+        for n in range(5000)
+    ]
+    items = [
+        {
+            "type": "response.output_item.done",
+            "item": {"type": "function_call", "call_id": f"c{n}", "name": "f", "arguments": "{}"},
+        }
+        for n in range(5000)
+    ]
+    _, answer = stream(*said, *calls)
+    assert len(answer.choices) == MOST_CHOICES
+    assert answer.first.text == "0 "
+    assert answer.first.call_ids == tuple(f"c{n}" for n in range(MOST_CALLS))
+    _, response = stream(*items)
+    assert len(response.first.call_ids) == MOST_CALLS
+
+
+def test_arguments_in_many_pieces_are_joined_once():
+    pieces = [f"{n}," for n in range(5000)]
+    events = [
+        {"choices": [{"delta": {"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}}]}
+        for piece in pieces
+    ]
+    _, answer = stream(*events)
+    assert answer.first.content()[0]["args"] == "".join(pieces)
+    assert len(answer.first.calls[0].arguments) == len(pieces), "no piece is copied again"
 
 
 def test_a_body_that_is_too_large_passes_unread():

@@ -112,6 +112,43 @@ def test_tool_calls_names_and_ids_are_stored_without_it(client, server, provider
     assert_nowhere(server)
 
 
+def _events(*deltas, **fields):
+    made = [{"choices": [{"index": 0, "delta": delta}], **fields} for delta in deltas]
+    return b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in made)
+
+
+def _in_letters(name, text):
+    return [{"tool_calls": [{"index": 0, "function": {name: letter}}]} for letter in text]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(_events({"content": "a"}, system_fingerprint=SECRET), id="fingerprint"),
+        pytest.param(_events({"refusal": SECRET[:4]}, {"refusal": SECRET[4:]}), id="refusal"),
+        pytest.param(_events({"role": SECRET, "content": "a"}), id="role"),
+        pytest.param(_events({"content": "a"}, usage={SECRET: 1}), id="usage"),
+        pytest.param(_events({"function_call": {"name": SECRET}}), id="old call"),
+        pytest.param(_events(*_in_letters("arguments", ESCAPED)), id="arguments in letters"),
+        pytest.param(_events(*_in_letters("name", SECRET)), id="name in letters"),
+        pytest.param(_events({"content": [{"type": "text", "text": SECRET}]}), id="parts"),
+        pytest.param(_events({"reasoning_details": [{"text": SECRET}]}), id="details"),
+        pytest.param(_events({"content": f"is {SECRET}"})[:-4], id="cut in mid-event"),
+        pytest.param(b": " + SECRET.encode() + b"\n\n", id="comment"),
+        pytest.param(b"data: " + SECRET.encode() + b"\n\n", id="no JSON"),
+    ],
+)
+def test_no_field_of_a_stream_brings_it_into_what_is_kept(client, server, provider, body, request):
+    chat = "field-" + request.node.callspec.id.replace(" ", "-").lower()
+    provider.reply_with(Reply(body=body, content_type=STREAM))
+    with server.connect() as wire:
+        wire.call("chat.open", chat_id=chat)
+        client.chat(user(f"hi {chat}"), headers=named(chat), stream=True)
+        server.ask("system.clients")
+        assert SECRET not in json.dumps(wire.events)
+    assert_nowhere(server)
+
+
 def test_a_response_is_stored_without_it(client, server, provider):
     said = [{"type": "output_text", "text": f"It is {SECRET}"}]
     output = [{"type": "message", "role": "assistant", "content": said}]

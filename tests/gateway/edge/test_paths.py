@@ -35,6 +35,8 @@ def asked_of(provider, since):
         r"/v1/responses//models",
         r"/%76%31/responses/resp_1",
         r"/%761/models",
+        r"/v1%2fmodels",
+        r"/v1%2fresponses/resp_1",
     ],
 )
 def test_what_is_no_id_is_404_and_never_reaches_the_provider(client, provider, path):
