@@ -1,14 +1,13 @@
 """Every kind of turn: the recorded request is the body that preview and receipt show."""
 
 import base64
-import json
 
 import pytest
 
-from smart_context.llm.tokens import count_tokens
 from tests.fake_openai import Reply, failure
 from tests.gateway.asking import ApiClient
 from tests.gateway.saying import assistant, system, user
+from tests.product.whole_bodies import tokens_of, without_image_data
 from tests.vaults import about, write_chat
 
 CHAT = "talk"
@@ -105,41 +104,10 @@ def assert_same(shown, recorded):
 
 
 def assert_counted(shown, body):
-    """The tokens are the sum of their parts, and those of the body; images and ids aside."""
+    """The tokens are the sum of their parts, and those of the body; ids aside."""
     assert shown["tokens"] == sum(shown["parts"].values())
     assert shown["tokens"] == pytest.approx(tokens_of(body), abs=SLACK)
     assert bool(shown["parts"]["tools"]) is ("tools" in body) or "# Requests" in str(body)
-
-
-def tokens_of(body):
-    texts = [json.dumps(body["tools"], ensure_ascii=False)] if "tools" in body else []
-    for message in body["messages"]:
-        content = message.get("content") or ""
-        parts = [{"text": content}] if isinstance(content, str) else content
-        texts += [part["text"] for part in parts if "text" in part]
-        for call in message.get("tool_calls", ()):
-            texts += [call["function"]["name"], call["function"]["arguments"]]
-    return sum(count_tokens(text, "gpt-4o") for text in texts)
-
-
-def without_image_data(body):
-    """Image data is shown as its type and size."""
-
-    def shown(part):
-        if part["type"] != "image_url":
-            return part
-        kind, _, encoded = part["image_url"]["url"].partition(",")
-        return {**part, "image_url": {"url": f"{kind},({len(encoded):,} characters)"}}
-
-    return {
-        **body,
-        "messages": [
-            {**each, "content": [*map(shown, each["content"])]}
-            if isinstance(each["content"], list)
-            else each
-            for each in body["messages"]
-        ],
-    }
 
 
 def test_the_tools_are_shown(page):
