@@ -37,6 +37,20 @@ from smart_context.vault.trust.admission import admitted
 from smart_context.vault.trust.record import RECORD_NAME, TrustRecord
 from smart_context.vault.trust.vault import VaultTrust
 
+FILE_READERS = ("smart_context.chat.files.file_text", "pypdf", "pypdf.*")
+"""What the child that reads attached files imports in advance."""
+
+FORMATTERS = (
+    *("smart_context.web.pages.markup.message_html", "bisect"),
+    *("pygments.lexers", "pygments.formatters.html", "pygments.*"),
+    *("smart_context.packing.templates.costly", "smart_context.packing.templates.templates"),
+    *("jinja2.*", "pprint", "textwrap", "random"),
+)
+"""What the child that formats messages and renders templates imports in advance.
+
+All of both: a process that needs more later has to be replaced.
+"""
+
 _logger = logging.getLogger(__name__)
 
 
@@ -180,7 +194,9 @@ def settings_files(root: Path) -> tuple[Path, ...]:
 
 def _children() -> Children:
     environ = environment()
-    return Children(files=Child(environ=environ), texts=Child(environ=environ))
+    return Children(
+        files=Child(FILE_READERS, environ=environ), texts=Child(FORMATTERS, environ=environ)
+    )
 
 
 def _chat_model(endpoint: EndpointSettings, closing: AsyncExitStack) -> ChatModel:

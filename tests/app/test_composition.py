@@ -2,7 +2,18 @@ import os
 
 import pytest
 
-from smart_context.app.composition import composed, make_host, models_of, read_vault
+from smart_context.app.composition import (
+    FILE_READERS,
+    FORMATTERS,
+    composed,
+    make_host,
+    models_of,
+    read_vault,
+)
+from smart_context.base.processes.needed import needed_by
+from smart_context.chat.files.file_text import pdf_text_of
+from smart_context.packing.templates import costly
+from smart_context.web.pages.markup.message_html import unsafe_html, unsafe_htmls
 
 pytestmark = pytest.mark.anyio
 
@@ -19,3 +30,9 @@ async def test_the_responder_and_the_plugins_share_one_index_of_the_notes(tmp_pa
         assert "Roses want sun." in answer.text
         assert parts.notes.index.revision == 1
         await parts.notes.ask(lambda index: index.close())
+
+
+async def test_the_children_never_have_to_be_replaced_for_what_a_job_needs():
+    assert set(needed_by(pdf_text_of)) <= set(FILE_READERS)
+    assert {*needed_by(unsafe_html), *needed_by(unsafe_htmls)} <= set(FORMATTERS)
+    assert set(needed_by(costly._outcome)) <= set(FORMATTERS)

@@ -14,8 +14,8 @@ import time
 from functools import partial
 from pathlib import Path
 
+from smart_context.app.composition import FILE_READERS, FORMATTERS
 from smart_context.base.processes.child import Child
-from smart_context.base.processes.needed import needed_by
 from smart_context.base.resources import asset
 from smart_context.chat.files.file_text import text_of
 from smart_context.packing import RoleConfig
@@ -26,8 +26,6 @@ from smart_context.web.pages.markup.message_html import unsafe_html
 from tests.hostile_files import WORD, docx
 
 DEADLINE_S = 60
-FILE_READERS = ("smart_context.chat.files.file_text",)
-FORMATTERS = needed_by(unsafe_html)
 DOCUMENT = docx(
     f'<w:document xmlns:w="{WORD}">'
     + "<w:p><w:t>A usual paragraph of a usual document.</w:t></w:p>" * 200

@@ -30,7 +30,7 @@ Render = Callable[[str], str]
 PAGE_S = 5.0
 """Time to render the messages of a page; the rest is plain text until asked again."""
 
-_COLOURS = ("pygments.lexers", "pygments.formatters.html", "pygments.*")
+_COLOURS = ("bisect", "pygments.lexers", "pygments.formatters.html", "pygments.*")
 
 QUICK_CHARS = 20_000
 """Longest message rendered here: 0.25 s for the slowest Markdown, 25 ms for usual text.

@@ -11,7 +11,13 @@ from smart_context.web.pages.markup.markdown import (
     Markdown,
     uncoloured,
 )
-from smart_context.web.pages.markup.message_html import HERE_S, QUICK_CHARS, MessageHtml
+from smart_context.web.pages.markup.message_html import (
+    HERE_S,
+    QUICK_CHARS,
+    MessageHtml,
+    unsafe_htmls,
+)
+from tests.patience import PATIENCE_S
 
 CODE = '```python\ndef f(): "<b>"\n```'
 COSTLY_CODE = "```java\n" + "a " * 9_900 + "\n```"
@@ -67,6 +73,12 @@ def test_what_would_take_the_server_too_long_is_given_to_the_child(monkeypatch):
     render = MessageHtml(child).for_page()
     assert render("some *words*") == "<p>made there</p>"
     assert child.asked == [("some *words*", False)]
+
+
+def test_every_language_has_its_colours_where_no_file_can_be_opened(child):
+    texts = [f"```{name}\nx = 'a'  # 1\nif (x) {{ return 1; }}\n```" for name in sorted(LANGUAGES)]
+    made = child.run(unsafe_htmls, texts, deadline_s=PATIENCE_S)
+    assert made == [Markdown().unsafe(text) for text in texts]
 
 
 def test_code_that_is_too_costly_has_no_colours_and_the_next_has(child):
