@@ -37,14 +37,17 @@ from smart_context.vault.trust.admission import admitted
 from smart_context.vault.trust.record import RECORD_NAME, TrustRecord
 from smart_context.vault.trust.vault import VaultTrust
 
-FILE_READERS = ("smart_context.chat.files.file_text", "pypdf", "pypdf.*")
+FILE_READERS = (
+    *("smart_context.chat.files.file_text", "fontTools.cffLib"),
+    *("pypdf", "pypdf.filters", "pypdf._encryption", "pypdf._crypt_providers", "pypdf.*"),
+)
 """What the child that reads attached files imports in advance."""
 
 FORMATTERS = (
     *("smart_context.web.pages.markup.message_html", "bisect"),
     *("pygments.lexers", "pygments.formatters.html", "pygments.*"),
     *("smart_context.packing.templates.costly", "smart_context.packing.templates.templates"),
-    *("jinja2.*", "pprint", "textwrap", "random"),
+    *("jinja2.*", "html", "pprint", "random", "textwrap"),
 )
 """What the child that formats messages and renders templates imports in advance.
 

@@ -38,6 +38,12 @@ MAX_READING_S = 6.0
 
 PLAIN_TEXT_INSTEAD = "Save what you need of it as plain text, and attach that."
 
+_PDF_READERS = (
+    *("pypdf", "pypdf.filters", "pypdf._encryption", "pypdf._crypt_providers"),
+    *("fontTools.cffLib", "pypdf.*"),
+)
+"""What of pypdf needs other modules, at once; the rest is kept until it is imported."""
+
 _MAX_PDF_PAGES = 2_000
 _MAX_XML_BYTES = 64 << 20
 _CHUNK = 1 << 16
@@ -99,7 +105,7 @@ def text_of(name: str, content: bytes, clock: Callable[[], float] = time.thread_
     return form.tidy(text) + note
 
 
-@needs("pypdf", "pypdf.*")
+@needs(*_PDF_READERS)
 def pdf_text_of(name: str, content: bytes) -> str:
     """The text of a PDF, as `text_of` gives it."""
     return text_of(name, content)

@@ -75,7 +75,9 @@ def render_in(
     raise _error(str(outcome["error"]), str(outcome["message"]), outcome["line"])
 
 
-@needs("smart_context.packing.templates.templates", "jinja2.*", "pprint", "textwrap", "random")
+@needs(
+    "smart_context.packing.templates.templates", "jinja2.*", "html", "pprint", "random", "textwrap"
+)
 def _outcome(own: OwnTemplates, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """In the child: the prompt, or the error as plain data."""
     from smart_context.packing.templates import templates  # noqa: PLC0415 - 50 ms that the parent is spared
