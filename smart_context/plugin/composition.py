@@ -104,8 +104,9 @@ async def compose(context: PluginContext) -> PluginParts:
     model = ModelInUse(context)
     filtering = await _filtering(context, settings, model)
     material = _material(context, settings, model, filtering)
-    editing, topics = _topics(context, filtering, material)
-    accounts = _accounts(context, settings, model, filtering, material)
+    files = ReceiptFiles(partial(context.chats.place, suffix="receipts.jsonl"), context.logger)
+    editing, topics = _topics(context, filtering, material, files)
+    accounts = _accounts(context, settings, model, filtering, material, files)
     hooks = Hooks(
         chats=context.chats,
         models=model.models,
@@ -199,7 +200,7 @@ def _material(
 
 
 def _topics(
-    context: PluginContext, filtering: _Filtering, material: _Material
+    context: PluginContext, filtering: _Filtering, material: _Material, receipts: ReceiptFiles
 ) -> tuple[TopicEditing, TopicUpdates]:
     editing = TopicEditing(
         chats=context.chats,
@@ -218,6 +219,8 @@ def _topics(
         emit=context.emit,
         announce=filtering.chat_filter.announce,
         edited=editing.applied,
+        steps=filtering.undo,
+        sent_topics=receipts.topics,
     )
     return editing, updates
 
@@ -233,6 +236,7 @@ def _accounts(
     model: ModelInUse,
     filtering: _Filtering,
     material: _Material,
+    files: ReceiptFiles,
 ) -> _Accounts:
     ledger = TokenLedger(model.count_tokens)
     planner = RequestPlanner(context, material.offer)

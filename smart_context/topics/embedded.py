@@ -4,28 +4,38 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from itertools import pairwise
 
 from smart_context.base.errors import ModelFailed
 from smart_context.base.text.languages import language_of
-from smart_context.base.text.references import refers_back
+from smart_context.base.text.references import names_nothing, refers_back
 from smart_context.base.text.words import spelled_words
 from smart_context.chat.messages import Message, MessageId
 from smart_context.llm.models import Embedder, Matrix
 from smart_context.llm.multilingual.languages import KNOWN, MULTILINGUAL
-from smart_context.topics.clusters.grouping import Subject, ordinary_direction, subjects_of
+from smart_context.topics.clusters.grouping import (
+    Said,
+    Subject,
+    ordinary_direction,
+    subjects_of,
+)
 from smart_context.topics.clusters.word_vectors import word_vectors
-from smart_context.topics.extraction import ExtractionFailed, with_keywords
+from smart_context.topics.extraction import (
+    NOTHING_BEFORE,
+    ExtractionFailed,
+    is_readable,
+    with_keywords,
+)
+from smart_context.topics.growing import Group, grown_groups, is_grown, kept_label
 from smart_context.topics.naming.acceptance import is_courtesy
 from smart_context.topics.naming.naming import Talk, labels_of
 from smart_context.topics.standing.personal import standing_facts
 from smart_context.topics.standing.standing import standing_instructions
-from smart_context.topics.values import MOST_READ, MOST_TOPICS, Extraction, Topic
+from smart_context.topics.values import MOST_READ, MOST_TOPICS, Extraction, Previous, Topic
 
 _SMALLEST_SHARE, _SMALLEST = 0.03, 3
 _READ_FOR_LANGUAGE, _MOST_READ = 300, 200
 _SPEAKERS = frozenset({"user", "assistant"})
-
-_Entry = tuple[str, tuple[int, ...], str]
 
 
 class EmbeddedTopicExtractor:
@@ -39,7 +49,11 @@ class EmbeddedTopicExtractor:
         self._embedder = embedder
 
     async def extract(
-        self, messages: Sequence[Message], *, previous_labels: Sequence[str] = ()
+        self,
+        messages: Sequence[Message],
+        *,
+        previous: Previous = NOTHING_BEFORE,
+        regroup: bool = False,
     ) -> Extraction:
         """See `TopicExtractor`.
 
@@ -47,7 +61,8 @@ class EmbeddedTopicExtractor:
             ExtractionFailed: If the embedder fails.
         """
         sticky = await asyncio.to_thread(standing_instructions, messages)
-        spoken = _spoken(messages, frozenset(sticky))
+        known = {message_id for topic in previous.topics for message_id in topic.message_ids}
+        spoken = _spoken(messages, frozenset(sticky) - known)
         if not spoken:
             return Extraction(sticky_ids=sticky)
         texts = [message.text[:MOST_READ] for message in spoken]
@@ -56,49 +71,92 @@ class EmbeddedTopicExtractor:
             vectors = await self._embedder.embed([message.text for message in spoken])
             facts = await asyncio.to_thread(standing_facts, spoken, vectors)
             sticky = _chronological(messages, {*sticky, *(spoken[place].id for place in facts)})
-            goes_on = _goes_on(spoken)
-            subjects = await asyncio.to_thread(
-                _subjects, texts, vectors, goes_on, self._embedder.name
+            said = await asyncio.to_thread(
+                _said, texts, vectors, _goes_on(spoken, messages), self._embedder.name
             )
+            if regroup or not is_grown(messages, previous):
+                groups, labels = await asyncio.to_thread(_fresh, said), []
+            else:
+                groups = await asyncio.to_thread(_grown, messages, spoken, said, previous)
+                labels = [kept_label(group, spoken, previous) for group in _all(groups)]
             talk = Talk(
                 texts=texts, vectors=vectors, is_answer=is_answer, speakers=_speakers(spoken)
             )
-            entries = await self._named(talk, subjects, previous_labels)
+            hints = tuple(dict.fromkeys(topic.label for topic in previous.topics))
+            named = await self._named(talk, groups, labels, hints)
         except ModelFailed as failure:
             raise ExtractionFailed(f"{self._embedder.name} did not answer: {failure}") from failure
-        topics = tuple(
-            Topic(
-                label=label,
-                count=len(group),
-                message_ids=tuple(spoken[place].id for place in group),
-                parent_id=parent,
-            )
-            for label, group, parent in entries
-        )
-        found = Extraction(topics=topics, sticky_ids=sticky)
+        found = Extraction(topics=_topics(groups, named, spoken), sticky_ids=sticky)
         return await asyncio.to_thread(with_keywords, found, messages)
 
     async def _named(
-        self, talk: Talk, subjects: Sequence[Subject], previous: Sequence[str]
-    ) -> list[_Entry]:
-        """The label, positions and parent's label of each topic; parts follow the wider topic."""
-        narrow = [part for subject in subjects for part in subject.parts or (subject.places,)]
-        found = await labels_of(talk, narrow, self._embedder, previous=previous)
-        names = dict(zip(narrow, found, strict=True))
-        wide = [subject.places for subject in subjects if subject.parts]
-        if wide:
-            rest = [subject.places for subject in subjects if not subject.parts]
-            taken = tuple(names.values())
-            whole = await labels_of(
-                talk, [*wide, *rest], self._embedder, previous=previous, taken=taken
-            )
-            names.update(zip(wide, whole, strict=False))
-        entries: list[_Entry] = []
-        for subject in subjects:
-            label = names[subject.places]
-            entries.append((label, subject.places, ""))
-            entries += [(names[part], part, label) for part in subject.parts]
-        return entries
+        self, talk: Talk, groups: Sequence[Group], kept: Sequence[str], hints: Sequence[str]
+    ) -> list[str]:
+        """The label of each group and part, in the order of `_all`.
+
+        Args:
+            talk: The chat.
+            groups: The groups at the top.
+            kept: The labels that they keep, in the same order; empty for a new one.
+            hints: Labels of the last extraction, for a chat that is grouped again as a whole.
+        """
+        everything = _all(groups)
+        labels = list(kept) or [""] * len(everything)
+        free = [] if any(labels) else hints
+        narrow = [n for n, group in enumerate(everything) if not group.parts]
+        await self._name(talk, everything, labels, narrow, narrow, free)
+        wide = [n for n, group in enumerate(everything) if group.parts]
+        tops = [n for n, group in enumerate(everything) if group in groups and not group.parts]
+        await self._name(talk, everything, labels, wide, [*wide, *tops], free)
+        return labels
+
+    async def _name(
+        self,
+        talk: Talk,
+        everything: Sequence[Group],
+        labels: list[str],
+        wanted: Sequence[int],
+        among: Sequence[int],
+        hints: Sequence[str],
+    ) -> None:
+        """Fill in the missing labels of the wanted groups, which set them apart among others."""
+        if all(labels[number] for number in wanted):
+            return
+        places = [everything[number].places for number in among]
+        known = {place: labels[n] for place, n in enumerate(among) if labels[n] and n in wanted}
+        taken = tuple(label for n, label in enumerate(labels) if label and n not in wanted)
+        found = await labels_of(
+            talk, places, self._embedder, previous=hints, taken=taken, kept=known
+        )
+        for place, number in enumerate(among):
+            if number in wanted:
+                labels[number] = found[place]
+
+
+def _all(groups: Sequence[Group]) -> list[Group]:
+    """The groups, each followed by its parts."""
+    return [each for group in groups for each in (group, *group.parts)]
+
+
+def _topics(
+    groups: Sequence[Group], labels: Sequence[str], spoken: Sequence[Message]
+) -> tuple[Topic, ...]:
+    named = iter(labels)
+
+    def topic(group: Group, whole: Topic | None = None) -> Topic:
+        return Topic(
+            label=next(named),
+            count=len(group.places),
+            message_ids=tuple(spoken[place].id for place in group.places),
+            id=group.before.id if group.before else "",
+            parent_id=(whole.id or whole.label) if whole else "",
+        )
+
+    found: list[Topic] = []
+    for group in groups:
+        whole = topic(group)
+        found += [whole, *(topic(part, whole) for part in group.parts)]
+    return tuple(found)
 
 
 def _spoken(messages: Sequence[Message], sticky: frozenset[str]) -> list[Message]:
@@ -109,7 +167,8 @@ def _spoken(messages: Sequence[Message], sticky: frozenset[str]) -> list[Message
         is_instruction = message.id in sticky
         accepts_one = after_instruction and message.role == "assistant"
         if (
-            message.text.strip()
+            is_readable(message)
+            and message.text.strip()
             and message.role in _SPEAKERS
             and not (is_instruction or accepts_one)
         ):
@@ -124,33 +183,55 @@ def _chronological(
     return tuple(message.id for message in messages if message.id in chosen)
 
 
-def _subjects(
-    texts: Sequence[str], vectors: Matrix, goes_on: Sequence[bool], model: str
-) -> list[Subject]:
-    subjects = subjects_of(
-        vectors,
-        word_vectors(texts),
-        goes_on,
-        most=MOST_TOPICS,
+def _said(texts: Sequence[str], vectors: Matrix, goes_on: Sequence[bool], model: str) -> Said:
+    return Said(
+        vectors=vectors,
+        lexical=word_vectors(texts),
+        goes_on=goes_on,
         refers_back=[refers_back(text) for text in texts],
         ordinary=ordinary_direction(model),
         is_read=_is_read(texts, model),
     )
-    smallest = max(1, min(round(len(texts) * _SMALLEST_SHARE), _SMALLEST))
+
+
+def _fresh(said: Said) -> list[Group]:
+    """The groups of a chat that is looked at for the first time, or as if it were."""
+    subjects = subjects_of(said, most=MOST_TOPICS)
+    smallest = _smallest(len(said.vectors))
     large = [subject for subject in subjects if len(subject.places) >= smallest]
-    return [_without_crumbs(subject) for subject in large or subjects]
+    return [
+        Group(places=subject.places, parts=tuple(Group(places=part) for part in subject.parts))
+        for subject in map(_without_crumbs, large or subjects)
+    ]
 
 
-def _goes_on(spoken: Sequence[Message]) -> list[bool]:
+def _grown(
+    messages: Sequence[Message], spoken: Sequence[Message], said: Said, previous: Previous
+) -> list[Group]:
+    smallest = _smallest(len(spoken))
+    return grown_groups(messages, spoken, said, previous, smallest=smallest, most=MOST_TOPICS)
+
+
+def _smallest(count: int) -> int:
+    """The fewest messages of a topic in a chat of so many."""
+    return max(1, min(round(count * _SMALLEST_SHARE), _SMALLEST))
+
+
+def _goes_on(spoken: Sequence[Message], messages: Sequence[Message]) -> list[bool]:
     """For each message, True if it belongs to the previous one.
 
-    True for answers, courtesies, and what users add to their own message.
+    True for answers, for what names no subject ("thanks", "and now?"), and for what users add to
+    their own message.
     """
+    directly_after = {
+        after.id for before, after in pairwise(messages) if before.role == after.role == "user"
+    }
     return [
         message.role == "assistant"
         or is_courtesy(message.text)
-        or (place > 0 and spoken[place - 1].role == "user" and refers_back(message.text))
-        for place, message in enumerate(spoken)
+        or names_nothing(message.text)
+        or (message.id in directly_after and refers_back(message.text))
+        for message in spoken
     ]
 
 

@@ -11,7 +11,10 @@ from smart_context.llm.models import ChatModel
 from smart_context.topics.clusters.keywords import keywords_of
 from smart_context.topics.prompting.prompt import extraction_prompt
 from smart_context.topics.prompting.reply import ReplyUnusable, parsed_reply
-from smart_context.topics.values import MOST_READ, Extraction, Topic
+from smart_context.topics.reconciling import reconciled
+from smart_context.topics.values import MOST_READ, Extraction, Previous, Topic
+
+NOTHING_BEFORE = Previous()
 
 MAX_PROMPT_TOKENS = 24_000
 """Fits into the window of current small models, with room for the reply."""
@@ -33,13 +36,18 @@ class TopicExtractor(Protocol):
     """Finds the topics and the standing instructions of a chat."""
 
     async def extract(
-        self, messages: Sequence[Message], *, previous_labels: Sequence[str] = ()
+        self,
+        messages: Sequence[Message],
+        *,
+        previous: Previous = NOTHING_BEFORE,
+        regroup: bool = False,
     ) -> Extraction:
         """The topics of the whole chat; none for a chat without text.
 
         Args:
             messages: All messages, oldest first.
-            previous_labels: The labels of the last extraction, to be reused where they fit.
+            previous: What the last extraction left: its topics change only for a reason.
+            regroup: Group the chat as if it was new; only labels are reused, where they fit.
 
         Raises:
             ExtractionFailed: If the model fails or its reply is unusable.
@@ -54,15 +62,20 @@ class LlmTopicExtractor:
         self._max_prompt_tokens = max_prompt_tokens
 
     async def extract(
-        self, messages: Sequence[Message], *, previous_labels: Sequence[str] = ()
+        self,
+        messages: Sequence[Message],
+        *,
+        previous: Previous = NOTHING_BEFORE,
+        regroup: bool = False,
     ) -> Extraction:
         """See `TopicExtractor`; a chat longer than the window is shortened, not cut off."""
+        messages = [message for message in messages if is_readable(message)]
         if not any(message.text.strip() for message in messages):
             return Extraction()
         prompt = await asyncio.to_thread(
             extraction_prompt,
             messages,
-            previous_labels=previous_labels,
+            previous=previous.topics,
             max_tokens=self._max_prompt_tokens,
         )
         try:
@@ -72,7 +85,13 @@ class LlmTopicExtractor:
             raise ExtractionFailed(f"{self._model.name} did not answer: {failure}") from failure
         except ReplyUnusable as fault:
             raise ExtractionFailed(f"{self._model.name} gave no usable topics: {fault}") from fault
+        found = await asyncio.to_thread(reconciled, found, previous, messages, regroup=regroup)
         return await asyncio.to_thread(with_keywords, found, messages)
+
+
+def is_readable(message: Message) -> bool:
+    """True if a message can be about a topic: finished, and more than quoted passages."""
+    return message.is_complete and not message.is_extracted
 
 
 def with_keywords(extraction: Extraction, messages: Sequence[Message]) -> Extraction:
@@ -89,10 +108,12 @@ def with_keywords(extraction: Extraction, messages: Sequence[Message]) -> Extrac
 
 __all__ = [
     "MAX_PROMPT_TOKENS",
+    "NOTHING_BEFORE",
     "Extraction",
     "ExtractionFailed",
     "LlmTopicExtractor",
     "Topic",
     "TopicExtractor",
+    "is_readable",
     "with_keywords",
 ]

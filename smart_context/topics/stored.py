@@ -90,10 +90,11 @@ def stored_sticky_ids(topics: object) -> frozenset[MessageId]:
     )
 
 
-def to_assignments(topics: Iterable[Topic]) -> JsonObject:
-    """The document that assigns messages to topics."""
+def to_assignments(topics: Iterable[Topic], seen: str = "") -> JsonObject:
+    """The document that assigns messages to topics, up to the last message that was read."""
     return {
         "version": VERSION,
+        "seen": seen,
         "topics": [
             {
                 "label": topic.label,
@@ -106,6 +107,11 @@ def to_assignments(topics: Iterable[Topic]) -> JsonObject:
             for topic in topics
         ],
     }
+
+
+def seen_in(document: object) -> str:
+    """The id of the last message that was read for a document of assignments; empty if unknown."""
+    return _text(document.get("seen")) if isinstance(document, Mapping) else ""
 
 
 def from_assignments(document: object) -> tuple[Topic, ...]:

@@ -41,3 +41,22 @@ class Extraction:
 
     topics: tuple[Topic, ...] = ()
     sticky_ids: tuple[MessageId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Previous:
+    """What the last extraction of a chat left, to start from.
+
+    Attributes:
+        topics: The topics, with the ids of their messages where these are known.
+        seen: The last message that it read; empty if unknown.
+        settled: Messages that stay in their topic, since the user put them back.
+        fixed_labels: The labels of topics that keep their name: picked, or chosen by the user.
+        deleted_labels: The labels of topics that the user has deleted; their messages stay away.
+    """
+
+    topics: tuple[Topic, ...] = ()
+    seen: str = ""
+    settled: frozenset[MessageId] = frozenset()
+    fixed_labels: frozenset[str] = frozenset()
+    deleted_labels: frozenset[str] = frozenset()

@@ -9,7 +9,7 @@ from smart_context.cli.server.serve import DEMO_VAULT
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
 from smart_context.topics.embedded import EmbeddedTopicExtractor
 from smart_context.topics.extraction import ExtractionFailed
-from smart_context.topics.values import Extraction
+from smart_context.topics.values import Extraction, Previous
 from tests.relevance.doubles import FakeEmbedder
 from tests.topics import chats
 
@@ -116,13 +116,13 @@ async def test_labels_are_short_in_title_case_and_made_of_words_that_were_used(e
 async def test_labels_stay_as_a_chat_grows(embedder):
     messages, _ = chats.chat(chats.SIX_SUBJECTS)
     extractor = EmbeddedTopicExtractor(embedder)
-    labels, kept, lost = (), 0, 0
+    labels, kept, lost, previous = (), 0, 0, Previous()
     for end in range(20, len(messages) + 1, 8):
-        extraction = await extractor.extract(messages[:end], previous_labels=labels)
+        extraction = await extractor.extract(messages[:end], previous=previous)
         now = tuple(topic.label for topic in extraction.topics)
         kept += len(set(labels) & set(now))
         lost += len(set(labels) - set(now))
-        labels = now
+        labels, previous = now, Previous(topics=extraction.topics, seen=messages[end - 1].id)
     assert kept >= 10 * lost
 
 

@@ -7,7 +7,7 @@ from smart_context.base.errors import ModelFailed
 from smart_context.chat.messages import Message
 from smart_context.llm.models import Completion
 from smart_context.topics.extraction import ExtractionFailed, LlmTopicExtractor
-from smart_context.topics.values import MOST_READ, Extraction
+from smart_context.topics.values import MOST_READ, Extraction, Previous, Topic
 
 pytestmark = pytest.mark.anyio
 
@@ -38,7 +38,7 @@ class Model:
 
 async def test_one_request_for_json_gives_topics_members_keywords_and_sticky_ids():
     model = Model(json.dumps(REPLY))
-    found = await LlmTopicExtractor(model).extract(MESSAGES, previous_labels=["Fruit"])
+    found = await LlmTopicExtractor(model).extract(MESSAGES, previous=Previous(topics=(Topic(label="Fruit", count=1),)))
     (topic,) = found.topics
     assert (topic.label, topic.count, topic.message_ids) == ("Apple Trees", 2, ("m2", "m3"))
     assert {"prune", "apple", "trees"} <= set(topic.keywords)

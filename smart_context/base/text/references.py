@@ -3,7 +3,17 @@
 
 import re
 
+from smart_context.base.text.words import content_words
+
 _LONGEST = 160
+_LONGEST_BARE = 60
+_LITTLE = frozenset(
+    (
+        *("continu", "explain", "ahora", "maintenant", "chos", "adesso", "agora", "теперь"),
+        *("ומה", "עכשיו", "وماذا", "والآن", "الآن", "其他", "何か", "그리", "리고", "고요", "이제"),
+    )
+)
+"""Stems that name no subject, beside the stop words."""
 
 _OPENING = re.compile(
     r"\W*(?:(?:and|or|but|what about|how about|why(?: not)?\W*$|how so|like what|which (?:one|of)"
@@ -36,3 +46,8 @@ def refers_back(text: str) -> bool:
     if not text or len(text) > _LONGEST:
         return False
     return bool(_OPENING.match(text) or _POINTING.search(text))
+
+
+def names_nothing(text: str) -> bool:
+    """True for a short message without a word for a subject: "And now?", "hello there"."""
+    return len(text) <= _LONGEST_BARE and _LITTLE.issuperset(content_words(text))

@@ -11,7 +11,7 @@ from smart_context.base.disk.json_file import encoded, parsed
 from smart_context.base.disk.places import Place
 from smart_context.chat.messages import ChatId
 from smart_context.plugin.choices.state import FilterState
-from smart_context.topics.stored import from_assignments
+from smart_context.topics.stored import from_assignments, seen_in
 from smart_context.topics.values import Topic
 
 FILTER_SUFFIX = "filter.json"
@@ -29,11 +29,13 @@ class ChatSidecar:
     Attributes:
         state: The user's choices.
         topics: The topics with their messages: the current ones, and those that extraction no
-            longer finds but the user still has selected.
+            longer finds but the user still has selected or deleted.
+        seen: The last message that was read for them; empty if unknown.
     """
 
     state: FilterState = field(default_factory=FilterState)
     topics: tuple[Topic, ...] = ()
+    seen: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +70,11 @@ class SidecarFiles:
         if last is not None and signatures == [last.filter, last.members]:
             return last
         (filter_, state), (members, topics) = map(self._document, paths)
-        sidecar = ChatSidecar(state=FilterState.from_dict(state), topics=from_assignments(topics))
+        sidecar = ChatSidecar(
+            state=FilterState.from_dict(state),
+            topics=from_assignments(topics),
+            seen=seen_in(topics),
+        )
         return StoredSidecar(sidecar, filter_, members)
 
     def put(

@@ -137,10 +137,18 @@ class Sidecars:
         async with self._writing:
             await self._store_chosen(chat_id)
 
-    async def keep_topics(self, chat_id: ChatId, topics: Sequence[Topic]) -> None:
-        """Store a chat's new topics, and the lost ones that are still selected.
+    async def keep_topics(
+        self, chat_id: ChatId, topics: Sequence[Topic], *, seen: str | None = None
+    ) -> None:
+        """Store a chat's new topics, and the lost ones that are still selected or were deleted.
 
-        A topic that is no longer found keeps filtering until the user deselects it.
+        A topic that is no longer found keeps filtering until the user deselects it. The messages
+        of a deleted topic don't go into others.
+
+        Args:
+            chat_id: The chat.
+            topics: Its topics with their messages.
+            seen: The last message that was read for them; `None` leaves it as it was.
 
         Raises:
             StoreFailed: If the disk refuses; the topics are unchanged.
@@ -148,16 +156,20 @@ class Sidecars:
         labels = {topic.label for topic in topics}
 
         def write(known: StoredSidecar) -> StoredSidecar:
+            state = known.sidecar.state
+            wanted = {*state.active_topics, *state.edits.deleted}
             gone = (
                 topic
                 for topic in known.sidecar.topics
-                if topic.label in known.sidecar.state.active_topics and topic.label not in labels
+                if topic.label in wanted and topic.label not in labels
             )
             kept = (*topics, *gone)
+            last = known.sidecar.seen if seen is None else seen
             signature = self._files.put(
-                chat_id, MEMBERS_SUFFIX, to_assignments(kept), known.members
+                chat_id, MEMBERS_SUFFIX, to_assignments(kept, last), known.members
             )
-            return replace(known, sidecar=replace(known.sidecar, topics=kept), members=signature)
+            sidecar = replace(known.sidecar, topics=kept, seen=last)
+            return replace(known, sidecar=sidecar, members=signature)
 
         async with self._writing:
             await self._written(chat_id, write)

@@ -13,6 +13,7 @@ from smart_context.topics.values import STICKY_LABEL, Topic
 
 MAX_LABEL_LENGTH = 200
 MAX_EDITS = 256
+MAX_SETTLED = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,11 +24,13 @@ class TopicEdits:
         renamed: Old label to new label; several old labels with one new label are merged.
         deleted: Labels that are never shown.
         added: Labels that are always shown.
+        settled: Messages that stay in their topic, since the user has put them back.
     """
 
     renamed: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     deleted: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
+    settled: tuple[MessageId, ...] = ()
 
     @classmethod
     def from_dict(cls, document: object) -> "TopicEdits":
@@ -41,6 +44,7 @@ class TopicEdits:
             renamed=dict(sound[:MAX_EDITS]),
             deleted=_labels(document.get("deleted")),
             added=_labels(document.get("added")),
+            settled=tuple(map(MessageId, _texts(document.get("settled")))),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -49,6 +53,7 @@ class TopicEdits:
             "renamed": dict(self.renamed),
             "deleted": list(self.deleted),
             "added": list(self.added),
+            **({"settled": list(self.settled)} if self.settled else {}),
         }
 
     def rename(self, labels: Iterable[str], new: str) -> "TopicEdits":
@@ -95,6 +100,11 @@ class TopicEdits:
                 added=added,
             )
         )
+
+    def settle(self, ids: Iterable[MessageId]) -> "TopicEdits":
+        """Let messages stay in the topic that they are in; the newest ones if there are many."""
+        settled = tuple(dict.fromkeys((*self.settled, *ids)))
+        return replace(self, settled=settled[-MAX_SETTLED:])
 
     def label_of(self, found: str) -> str:
         """The label of a topic that extraction calls `found`; empty if it is deleted."""
@@ -183,6 +193,11 @@ def _without(labels: Iterable[str], label: str) -> tuple[str, ...]:
 
 def _folded(label: str) -> str:
     return label.strip().casefold()
+
+
+def _texts(value: object) -> list[str]:
+    found = value if isinstance(value, list) else []
+    return [each for each in found if isinstance(each, str)][-MAX_SETTLED:]
 
 
 def _labels(value: object) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from cachetools import LRUCache
 from smart_context.chat.messages import ChatId
 from smart_context.plugin.choices.sidecar_files import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
+from smart_context.topics.moves import Move, put_back
 from smart_context.topics.values import Topic
 
 MAX_STEPS = 100
@@ -44,6 +45,21 @@ class TopicEdit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TopicMoves:
+    """Messages that an extraction moved between topics.
+
+    Attributes:
+        moves: The moves.
+    """
+
+    moves: tuple[Move, ...]
+
+    def undone(self, now: Sequence[Topic]) -> tuple[Topic, ...]:
+        """The topics with these messages where they were."""
+        return put_back(now, self.moves)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     """One choice.
 
@@ -55,7 +71,7 @@ class Step:
 
     before: ChatSidecar
     after: FilterState
-    topics: TopicEdit | None = None
+    topics: TopicEdit | TopicMoves | None = None
 
 
 class UndoSteps:

@@ -62,6 +62,16 @@ class ReceiptFiles:
         async with lock:
             await asyncio.to_thread(_add, path, line)
 
+    async def topics(self, chat_id: ChatId) -> frozenset[str]:
+        """The labels that were picked when one of the messages with a receipt was sent."""
+        found = await self.all(chat_id)
+        return frozenset(
+            label
+            for receipt in found
+            for label in receipt.settings.get("topics", ())
+            if isinstance(label, str)
+        )
+
     async def all(self, chat_id: ChatId) -> list[Receipt]:
         """The receipts of a chat, newest first; damaged lines are skipped.
 

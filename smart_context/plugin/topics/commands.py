@@ -30,10 +30,15 @@ class ExtractionCommands:
         """The commands by name."""
         return {"refresh_topics": self.refresh_topics, "topic_map": self.topic_map}
 
-    async def refresh_topics(self, chat_id: str, wait: bool = False) -> Mapping[str, Any]:
-        """Find the topics of a chat now, in the background unless asked to wait."""
+    async def refresh_topics(
+        self, chat_id: str, wait: bool = False, regroup: bool = False
+    ) -> Mapping[str, Any]:
+        """Find the topics of a chat now, in the background unless asked to wait.
+
+        `regroup` groups the whole chat again; else topics stay, and only new messages join.
+        """
         checked = check_chat_id(chat_id)
-        task = self.latest(("topics", checked), self.topics.update(checked))
+        task = self.latest(("topics", checked), self.topics.update(checked, regroup=regroup))
         if wait:
             await asyncio.wait([task])  # a newer extraction may cancel it
             return await self.chat_filter.topics(checked)

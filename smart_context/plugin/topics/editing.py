@@ -20,6 +20,7 @@ from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.plugin.selection.selector import ContextSelector
 from smart_context.plugin.topics.updates import TOPICS_UPDATED, topics_payload
 from smart_context.topics.identity import with_ids
+from smart_context.topics.moves import in_order
 from smart_context.topics.stored import stored_sticky_ids, stored_topics, to_stored
 from smart_context.topics.values import Extraction, Topic
 
@@ -169,9 +170,11 @@ class TopicEditing:
 
     async def _store(self, chat_id: ChatId, topics: Sequence[Topic]) -> None:
         def store(document: JsonObject) -> None:
+            nonlocal topics
             sticky = stored_sticky_ids(document.get("topics"))
-            extraction = Extraction(topics=tuple(topics))
-            document["topics"] = to_stored(extraction, sticky, messages_of(document))
+            present = messages_of(document)
+            topics = in_order(topics, [message.id for message in present])
+            document["topics"] = to_stored(Extraction(topics=tuple(topics)), sticky, present)
 
         document = await self.chats.update(chat_id, store, creates=False)
         await self.sidecars.keep_topics(chat_id, topics)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -12,17 +13,21 @@ from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId, Message, messages_of
 from smart_context.chat.store import ChatStore
 from smart_context.llm.models import Embedder, Matrix
+from smart_context.plugin.choices.sidecar_files import ChatSidecar
 from smart_context.plugin.choices.sidecars import Sidecars
+from smart_context.plugin.choices.state import FilterState
+from smart_context.plugin.choices.undo import Step, TopicMoves, UndoSteps
 from smart_context.relevance.vectors.cache import EmbeddingCache
-from smart_context.topics.extraction import TopicExtractor
+from smart_context.topics.extraction import TopicExtractor, is_readable
 from smart_context.topics.identity import with_ids
+from smart_context.topics.moves import Move, moves_between
 from smart_context.topics.stored import (
     public_topics,
     stored_sticky_ids,
     stored_topics,
     to_stored,
 )
-from smart_context.topics.values import Extraction
+from smart_context.topics.values import Extraction, Previous, Topic
 
 TOPICS_UPDATED = "smart_context.topics_updated"
 """Event: a chat's topics are stored; see `topics_payload`."""
@@ -73,6 +78,8 @@ class TopicUpdates:
         emit: Sends an event to all clients.
         announce: Tells the clients what is in context now.
         edited: Applies the user's edits.
+        steps: The last choices; a move of messages can be undone like one.
+        sent_topics: The labels that were picked when a message of the chat was sent.
     """
 
     chats: ChatStore
@@ -82,17 +89,21 @@ class TopicUpdates:
     emit: Emit
     announce: Callable[[ChatId], Awaitable[None]]
     edited: Edited
+    steps: UndoSteps
+    sent_topics: Callable[[ChatId], Awaitable[AbstractSet[str]]]
     _newest: dict[ChatId, object] = field(init=False, default_factory=dict)
 
-    async def update(self, chat_id: ChatId) -> None:
+    async def update(self, chat_id: ChatId, *, regroup: bool = False) -> None:
         """Extract the topics of a chat, store them and tell the clients.
+
+        `regroup` groups the whole chat again.
 
         Ends with exactly one `smart_context.extraction` event: `done`, `failed` or `superseded`.
         """
         token = self._newest[chat_id] = object()
         self._tell(chat_id, "running")
         try:
-            await self._extract_and_store(chat_id, token)
+            await self._extract_and_store(chat_id, token, regroup=regroup)
         except asyncio.CancelledError:
             self._tell(chat_id, "superseded")
             raise
@@ -109,15 +120,17 @@ class TopicUpdates:
             if self._newest.get(chat_id) is token:
                 del self._newest[chat_id]
 
-    async def _extract_and_store(self, chat_id: ChatId, token: object) -> None:
-        stored, others = await self.chats.snapshot(chat_id)
-        messages = _readable(stored)
-        kept = (await self.sidecars.of(chat_id)).topics
-        known = (*stored_topics(others.get("topics"), kept), *kept)
-        labels = dict.fromkeys(topic.label for topic in known)
-        found = await self._extract(chat_id, messages, tuple(labels))
-        edited = await self.edited(chat_id, found, messages)
-        extraction = replace(edited, topics=with_ids(edited.topics, known))
+    async def _extract_and_store(self, chat_id: ChatId, token: object, *, regroup: bool) -> None:
+        messages, others = await self.chats.snapshot(chat_id)
+        sidecar = await self.sidecars.of(chat_id)
+        before = stored_topics(others.get("topics"), sidecar.topics)
+        embedder = ChatEmbedder(self.cache, chat_id, tuple(filter(is_readable, messages)))
+        found = await self.extractor(embedder).extract(
+            messages, previous=_previous(sidecar, before), regroup=regroup
+        )
+        found = replace(found, topics=with_ids(found.topics, (*before, *sidecar.topics)))
+        edited = await self.edited(chat_id, found, tuple(filter(is_readable, messages)))
+        extraction = replace(edited, topics=with_ids(edited.topics, (*before, *sidecar.topics)))
 
         def store(document: JsonObject) -> None:
             if self._newest.get(chat_id) is not token:
@@ -128,15 +141,40 @@ class TopicUpdates:
             )
 
         document = await self.chats.update(chat_id, store, creates=False)
-        await self.sidecars.keep_topics(chat_id, extraction.topics)
-        self.emit(TOPICS_UPDATED, topics_payload(chat_id, document))
+        hidden = [topic for topic in found.topics if topic.label in sidecar.state.edits.deleted]
+        seen = messages[-1].id if messages else ""
+        await self.sidecars.keep_topics(chat_id, (*extraction.topics, *hidden), seen=seen)
+        moves = moves_between(
+            before, extraction.topics, [message.id for message in messages], regrouped=regroup
+        )
+        told = await self._not_in_silence(chat_id, sidecar.state, moves)
+        self.emit(TOPICS_UPDATED, topics_payload(chat_id, document, told))
         await self.announce(chat_id)
 
-    async def _extract(
-        self, chat_id: ChatId, messages: Sequence[Message], labels: Sequence[str]
-    ) -> Extraction:
-        embedder = ChatEmbedder(self.cache, chat_id, messages)
-        return await self.extractor(embedder).extract(messages, previous_labels=labels)
+    async def _not_in_silence(
+        self, chat_id: ChatId, state: FilterState, moves: Sequence[Move]
+    ) -> list[Move]:
+        """The moves out of or into topics that the user relies on, which can be undone."""
+        if not moves:
+            return []
+        chosen = {*state.active_topics, *state.edits.renamed.values(), *state.edits.added}
+        told = [
+            move
+            for move in moves
+            if not chosen.isdisjoint(move.labels)
+            or not set(state.pinned).isdisjoint(move.origin.message_ids)
+        ]
+        if len(told) < len(moves):
+            sent = await self.sent_topics(chat_id)
+            told = [move for move in moves if move in told or not sent.isdisjoint(move.labels)]
+        if told:
+            ids = [message_id for move in told for message_id in move.message_ids]
+            now = (await self.sidecars.of(chat_id)).state
+            settled = replace(now, edits=now.edits.settle(ids))
+            before = ChatSidecar(state=settled)
+            step = Step(before=before, after=now, topics=TopicMoves(moves=tuple(told)))
+            self.steps.push(chat_id, step)
+        return told
 
     def _tell(self, chat_id: ChatId, state: str, reason: str = "") -> None:
         payload: JsonObject = {"chat_id": chat_id, "state": state}
@@ -145,15 +183,45 @@ class TopicUpdates:
         self.emit("smart_context.extraction", payload)
 
 
-def topics_payload(chat_id: ChatId, document: JsonObject) -> JsonObject:
-    """The payload of `TOPICS_UPDATED`, from a chat's stored document."""
+def topics_payload(
+    chat_id: ChatId, document: JsonObject, moves: Sequence[Move] = ()
+) -> JsonObject:
+    """The payload of `TOPICS_UPDATED`, from a chat's stored document.
+
+    `moved` is there only if messages of a topic moved that the user relies on.
+    """
+    moved: list[JsonObject] = [
+        {
+            "message_ids": list(move.message_ids),
+            "from": move.origin.label,
+            "to": move.target.label if move.target else "",
+            "why": move.why,
+        }
+        for move in moves
+    ]
     return {
         "chat_id": chat_id,
         "topics": public_topics(document["topics"]),
         "total_messages": len(messages_of(document)),
+        **({"moved": moved} if moved else {}),
     }
 
 
-def _readable(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The messages to find topics in: none that are unfinished, failed or only quote passages."""
-    return tuple(m for m in messages if m.is_complete and not m.is_extracted)
+def _previous(sidecar: ChatSidecar, shown: Sequence[Topic]) -> Previous:
+    """What the extraction starts from: the topics shown, and the deleted ones."""
+    edits = sidecar.state.edits
+    labels = {topic.label for topic in shown}
+    deleted = [
+        topic
+        for topic in sidecar.topics
+        if topic.label in edits.deleted and topic.label not in labels
+    ]
+    return Previous(
+        topics=(*shown, *deleted),
+        seen=sidecar.seen,
+        settled=frozenset(edits.settled),
+        fixed_labels=frozenset(
+            (*sidecar.state.active_topics, *edits.renamed.values(), *edits.added)
+        ),
+        deleted_labels=frozenset(edits.deleted),
+    )

@@ -61,39 +61,59 @@ def ordinary_direction(model: str) -> Vector | None:
     return np.asarray(np.load(_ORDINARY, allow_pickle=False), dtype=np.float32)
 
 
-def subjects_of(
-    vectors: Matrix,
-    lexical: Matrix,
-    is_answer: Sequence[bool],
-    *,
-    most: int,
-    refers_back: Sequence[bool] = (),
-    ordinary: Vector | None = None,
-    is_read: bool = True,
-) -> list[Subject]:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Said:
+    """The n messages of a chat, as far as their subjects show.
+
+    Attributes:
+        vectors: Shape (n, d), the messages' embeddings, unit rows.
+        lexical: Shape (n, e), their words as vectors.
+        goes_on: For each message, True if it belongs to the previous one, as an answer does.
+        refers_back: For each message, True if its words point to earlier ones.
+        ordinary: The mean vector of everyday messages.
+        is_read: The embedding model knows the chat's language.
+    """
+
+    vectors: Matrix
+    lexical: Matrix
+    goes_on: Sequence[bool]
+    refers_back: Sequence[bool] = ()
+    ordinary: Vector | None = None
+    is_read: bool = True
+
+    def rows(self) -> Matrix:
+        """Unit rows of meaning and words, without what these and everyday messages share."""
+        return _rows(self.vectors, self.lexical, self.ordinary, is_read=self.is_read)
+
+    def bonus(self, directions: Matrix, units: Labels) -> Floats:
+        """Shape (u - 1,): what is added to the similarity of neighbours in time."""
+        return _bonus(directions, units, self.refers_back if self.is_read else None)
+
+
+def most_of_one(count: int) -> float:
+    """The most messages that one subject of a chat of `count` messages may have."""
+    return math.inf if count < _LONG else math.floor(_LARGEST * count)
+
+
+def subjects_of(said: Said, *, most: int) -> list[Subject]:
     """The subjects of a chat, the largest first.
 
     A question and its answers stay together. In a long chat, no subject has more than 35 % of the
     messages. If there are more subjects than `most`, similar ones become parts of a wider one.
 
     Args:
-        vectors: Shape (n, d), the messages' embeddings, unit rows.
-        lexical: Shape (n, e), their words as vectors.
-        is_answer: For each message, True if it answers the previous one.
+        said: The chat.
         most: The largest number of subjects.
-        refers_back: For each message, True if its words point to earlier ones.
-        ordinary: The mean vector of everyday messages.
-        is_read: The embedding model knows the chat's language.
     """
-    count = len(vectors)
+    count = len(said.vectors)
     if not count:
         return []
-    rows = _rows(vectors, lexical, ordinary, is_read=is_read)
-    units = coarser(units_of(is_answer), rows, _MOST_UNITS)
+    rows = said.rows()
+    units = coarser(units_of(said.goes_on), rows, _MOST_UNITS)
     directions = unit_rows(rows, units)
     sizes = np.bincount(units)
-    bonus = _bonus(directions, units, refers_back if is_read else None)
-    largest = math.inf if count < _LONG else math.floor(_LARGEST * count)
+    bonus = said.bonus(directions, units)
+    largest = most_of_one(count)
     found = merges(directions, bonus, sizes=sizes.tolist(), most=largest)
     alike = sum(merge.alike >= _ALIKE for merge in found)
     cut = max(alike, len(sizes) - _MOST_GROUPS)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -56,6 +57,7 @@ async def labels_of(
     *,
     previous: Sequence[str] = (),
     taken: Sequence[str] = (),
+    kept: Mapping[int, str] = MappingProxyType({}),
 ) -> list[str]:
     """A label for each group; no two are equal.
 
@@ -65,6 +67,7 @@ async def labels_of(
         embedder: The embedder that made the vectors.
         previous: Labels of the last extraction, reused where they fit.
         taken: Labels of other topics of the chat.
+        kept: The labels of groups that have one already, by their number.
 
     Raises:
         ModelFailed: If the embedder fails.
@@ -73,10 +76,10 @@ async def labels_of(
     groups = [_evenly(group, _READ) for group in groups]
     free = [label for label in previous if label not in taken]
     centres = _centres(vectors, groups)
-    labels = dict[int, str]()
+    labels = dict(kept)
     if free:
         close = await embedder.embed(free) @ centres.T
-        labels = await asyncio.to_thread(reused_labels, free, close, texts, groups)
+        labels = await asyncio.to_thread(reused_labels, free, close, texts, groups) | labels
     unnamed = [number for number in range(len(groups)) if number not in labels]
     ranked = await _ranked(talk, groups, unnamed, centres, embedder)
     new = dict(zip(unnamed, ranked, strict=True))

@@ -22,7 +22,7 @@ def parsed_reply(reply: str, messages: Sequence[Message], *, shown_share: float 
     """The topics and sticky ids of a reply.
 
     Fences and text around the JSON are ignored. Labels are cleaned, and those that differ only in
-    case are merged. Counts are limited to the number of messages, and unknown ids are dropped. Of
+    case are merged. An id is one that the model was given, or made up. Counts are limited to the number of messages, and unknown ids are dropped. Of
     more than eight topics, the largest are kept.
 
     Args:
@@ -93,13 +93,23 @@ def _topic(entry: object, order: Mapping[MessageId, int], shown_share: float) ->
         return None
     message_ids = _known_ids(entry.get("message_ids"), order)
     count = max(_number(entry.get("count")) / shown_share, len(message_ids))
-    return Topic(label=label, count=_clamped(count, order), message_ids=message_ids)
+    return Topic(
+        label=label,
+        count=_clamped(count, order),
+        message_ids=message_ids,
+        id=entry["id"] if isinstance(entry.get("id"), str) else "",
+    )
 
 
 def _merged(one: Topic, other: Topic, order: Mapping[MessageId, int]) -> Topic:
     message_ids = _chronological({*one.message_ids, *other.message_ids}, order)
     count = len(message_ids) or one.count + other.count
-    return Topic(label=one.label, count=_clamped(count, order), message_ids=message_ids)
+    return Topic(
+        label=one.label,
+        count=_clamped(count, order),
+        message_ids=message_ids,
+        id=one.id or other.id,
+    )
 
 
 def _largest(topics: tuple[Topic, ...]) -> tuple[Topic, ...]:

@@ -65,7 +65,7 @@ def event_frame(event: str, payload: Mapping[str, Any]) -> Frame:
         ValueError: If the payload can't be serialised.
     """
     text = render_notification(event, payload)
-    if event in STATE_EVENTS:
+    if event in STATE_EVENTS and not payload.get("moved"):
         return Frame(text, replaces=(event, str(payload.get("chat_id"))))
     if event == TOKEN_EVENT:
         return Frame(text, piece=_piece_of(payload))

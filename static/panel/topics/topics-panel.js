@@ -197,7 +197,7 @@ export class TopicsPanel {
   /** Finds the topics of the chat again. */
   async findTopics() {
     try {
-      await this.#call("refresh_topics", {});
+      await this.#call("refresh_topics", { regroup: true });
     } catch (error) {
       this.#showExtraction({ state: "failed", reason: reasonOf(error) });
     }

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smart_context.topics.clusters.background import without_background
-from smart_context.topics.clusters.grouping import ordinary_direction, subjects_of
+from smart_context.topics.clusters.grouping import Said, ordinary_direction, subjects_of
 from smart_context.topics.clusters.units import coarser, merges, unit_rows, units_of
 
 EYE = np.eye(64, dtype=np.float32)
@@ -12,7 +12,8 @@ EYE = np.eye(64, dtype=np.float32)
 
 def subjects(rows, *, most=8):
     nothing = np.zeros((len(rows), 2), dtype=np.float32)
-    return subjects_of(rows, nothing, [n % 2 == 1 for n in range(len(rows))], most=most)
+    answers = [n % 2 == 1 for n in range(len(rows))]
+    return subjects_of(Said(vectors=rows, lexical=nothing, goes_on=answers), most=most)
 
 
 def grouped(numbers, *, most=8):

@@ -5,6 +5,7 @@ import pytest
 
 from smart_context.chat.messages import Message
 from smart_context.topics.prompting.prompt import described, extraction_prompt
+from smart_context.topics.values import Topic
 
 
 def message(number, text, role="user"):
@@ -32,10 +33,9 @@ def test_every_message_is_shown_with_its_id_role_and_text():
 
 
 def test_previous_labels_are_given_as_a_hint_and_only_when_there_are_any():
-    assert (
-        '["Tax", "Bike"]'
-        in prompt_of([message(1, "a")], previous_labels=["Tax", "Bike"]).messages[1]["content"]
-    )
+    previous = [Topic(label="Tax", count=1), Topic(label="Bike", count=2)]
+    hinted = prompt_of([message(1, "a")], previous=previous)
+    assert '["Tax", "Bike"]' in hinted.messages[1]["content"]
     assert "so far" not in prompt_of([message(1, "a")]).messages[1]["content"]
 
 

@@ -1,0 +1,270 @@
+"""Groups what is new in a chat, and leaves what is grouped where it is.
+
+A new unit (a question with its answers) joins a group, or founds one with other units that have
+none. A unit that has a group leaves it only shortly after it came, for a clearly better one, and a
+group of six messages loses at most 30 % of them at once. So a wrong beginning can be put right,
+and a group that has been looked at stays.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smart_context.llm.models import Matrix
+from smart_context.topics.clusters.units import Floats, Labels, merges
+
+NO_GROUP = -1
+
+_ALIKE = 0.28
+"""The mean similarity from which on a unit joins a group: a bit more than for a whole chat."""
+
+_TOP, _STANDS_OUT, _CONTRAST = 3, 0.2, 0.1
+"""A question belongs to the only group that has something like it."""
+
+_SHORT, _BESIDE, _BESIDE_IF_MINOR, _MINOR_SHARE = 4, 0.15, 0.05, 0.05
+_RECENT, _SMALL, _MARGIN = 3, 6, 0.05
+"""Three units before the newest, and those of groups of fewer than six messages, may still move."""
+
+_LARGE, _MOST_LOST = 6, 0.3
+_FEW_UNITS, _LONE_FROM = 2, 8
+"""A chat of more than two questions waits for a second opinion on an unlike one; beyond eight, a
+topic takes two."""
+
+_MOST_FREE, _MOST_SPLIT, _MOST_GROUPS = 500, 2_500, 64
+_NEVER = np.float32(-9)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Units:
+    """The u units of a chat, each a question with its answers.
+
+    Attributes:
+        rows: Shape (u, d), unit rows.
+        bonus: Shape (u - 1,), what is added to the similarity of neighbours.
+        sizes: Shape (u,), their numbers of messages.
+        fixed: Shape (u,), True for those that never leave their group.
+        new_from: The first unit that is new.
+        largest: The most messages of a group that units may join.
+    """
+
+    rows: Matrix
+    bonus: Floats
+    sizes: NDArray[np.intp]
+    fixed: NDArray[np.bool_]
+    new_from: int
+    largest: float = math.inf
+
+    def links(self, some: Labels, others: Labels) -> Matrix:
+        """Shape (len(some), len(others)): the similarities of units."""
+        links = np.asarray(self.rows[some] @ self.rows[others].T, dtype=np.float32)
+        apart = others[np.newaxis, :] - some[:, np.newaxis]
+        for step, earlier in ((-1, others), (1, some)):
+            rows, columns = np.nonzero(apart == step)
+            links[rows, columns] += self.bonus[earlier[columns if step < 0 else rows]]
+        return links
+
+    def held(self, group: NDArray[np.bool_]) -> int:
+        """The number of messages of the chosen units."""
+        return int(self.sizes[group].sum())
+
+
+def grown(units: Units, before: Labels) -> Labels:
+    """The group of each unit now; `NO_GROUP` for units that fit none and are too few for one.
+
+    Args:
+        units: The units.
+        before: Shape (u,), the group of each unit before; `NO_GROUP` without one. New groups get
+            numbers above all of these.
+    """
+    count = len(before)
+    if units.new_from >= count:
+        return before
+    start = before.copy()
+    start[_movable(units, before) & ~units.fixed] = NO_GROUP
+    free = np.flatnonzero(start == NO_GROUP)[-_MOST_FREE:]
+    first_new = int(before.max(initial=NO_GROUP)) + 1
+    joined = _joined(units, start, free, first_new=first_new)
+    for group, members in _founded(units, joined, first_new=first_new):
+        joined[members] = _place_for(units, joined, start, group, members)
+    kept = _with_good_reasons(units, before, _with_old_numbers(units, before, joined))
+    return _without_too_large(units, kept)
+
+
+def _joined(units: Units, start: Labels, free: Labels, *, first_new: int) -> Labels:
+    """Average linkage of the free units with groups and with each other; groups stay apart."""
+    known = np.unique(start[start != NO_GROUP])
+    grouped = np.flatnonzero(start != NO_GROUP)
+    is_in = (start[grouped, np.newaxis] == known).astype(np.float32)
+    weights = np.concatenate((is_in.sum(axis=0), np.ones(len(free)))).astype(np.float32)
+    held = np.concatenate((is_in.T @ units.sizes[grouped], units.sizes[free]))
+    total, wide = len(weights), len(known)
+    links = np.full((total, total), _NEVER, dtype=np.float32)
+    to_groups = units.links(free, grouped) @ is_in / weights[:wide]
+    links[wide:, :wide], links[:wide, wide:] = to_groups, to_groups.T
+    links[wide:, wide:] = units.links(free, free)
+    links[held[:, np.newaxis] + held > units.largest] = _NEVER
+    np.fill_diagonal(links, _NEVER)
+    root = np.arange(total)
+    while total > 1:
+        one, other = sorted(map(int, divmod(int(links.argmax()), total)))
+        if links[one, other] < _ALIKE:
+            break
+        share = weights[one] / (weights[one] + weights[other])
+        both = share * links[one] + (1 - share) * links[other]
+        weights[one] += weights[other]
+        held[one] += held[other]
+        is_apart = (links[one] == _NEVER) | (links[other] == _NEVER)
+        both[is_apart | (held + held[one] > units.largest)] = _NEVER
+        links[one] = links[:, one] = both
+        links[other] = links[:, other] = _NEVER
+        root[root == other] = one
+    found = start.copy()
+    numbers = np.concatenate((known, np.full(len(free), NO_GROUP)))
+    roots = root[wide:]
+    new = [each for each in np.unique(roots) if each >= wide]
+    numbers[new] = first_new + np.arange(len(new))
+    found[free] = numbers[roots]
+    return found
+
+
+def _movable(units: Units, before: Labels) -> NDArray[np.bool_]:
+    """Shape (u,): True for units that came shortly before the new ones, or have a small group."""
+    places = np.arange(len(before))
+    is_recent = (places >= units.new_from - _RECENT) & (places < units.new_from)
+    held = np.bincount(before + 1, units.sizes)
+    return is_recent | ((before != NO_GROUP) & (held[before + 1] < _SMALL))
+
+
+def _with_old_numbers(units: Units, before: Labels, joined: Labels) -> Labels:
+    """The same groups; a new one that has most of a group that is gone is that group."""
+    gone = np.setdiff1d(before[before != NO_GROUP], joined)
+    new = np.setdiff1d(joined[joined != NO_GROUP], before)
+    shared = sorted(
+        (-units.held((joined == one) & (before == old)), int(old), int(one))
+        for one in new
+        for old in gone
+    )
+    named = joined.copy()
+    taken: set[int] = set()
+    for size, old, one in shared:
+        if size and not taken & {old, one}:
+            named[joined == one] = old
+            taken |= {old, one}
+    return named
+
+
+def _founded(
+    units: Units, joined: Labels, *, first_new: int
+) -> Iterator[tuple[int, Labels]]:
+    """The short new groups, the smallest first, with their units at the time."""
+    groups = [int(group) for group in np.unique(joined) if group >= first_new]
+    for group in sorted(groups, key=lambda each: (units.held(joined == each), each)):
+        members = np.flatnonzero(joined == group)
+        if len(members) and units.sizes[members].sum() <= _SHORT:
+            yield group, members
+
+
+def _place_for(
+    units: Units, joined: Labels, start: Labels, group: int, members: Labels
+) -> int:
+    """The group that a short new one should join; its own number if it may found a topic."""
+    count, is_lone = len(joined), len(members) == 1
+    if is_lone and (found := _standing_out(units, start, int(members[0]))) != NO_GROUP:
+        return found
+    is_last = bool(members[-1] == count - 1)
+    if is_lone and is_last and count > _FEW_UNITS:
+        return NO_GROUP
+    near = np.concatenate((members - 1, members + 1)).clip(0, count - 1)
+    size = int(units.sizes[members].sum())
+    fits = [
+        int(other)
+        for other in np.unique(joined[near])
+        if other not in (group, NO_GROUP)
+        and units.held(joined == other) + size <= units.largest
+    ]
+    rows = units.rows
+    links = [float((rows[members] @ rows[joined == other].T).mean()) for other in fits]
+    is_between = is_lone and 0 < members[0] < count - 1 and len(np.unique(joined[near])) == 1
+    is_minor = is_lone and size <= _MINOR_SHARE * units.sizes.sum()
+    least = 0.0 if is_between else _BESIDE_IF_MINOR if is_minor else _BESIDE
+    if links and max(links) >= least:
+        return fits[int(np.argmax(links))]
+    if len(np.unique(joined)) > _MOST_GROUPS:
+        return NO_GROUP
+    return NO_GROUP if is_lone and count > _LONE_FROM else group
+
+
+def _standing_out(units: Units, start: Labels, unit: int) -> int:
+    """The only group that has units like this one; `NO_GROUP` if several have, or none."""
+    known = np.unique(start[start != NO_GROUP])
+    alike: list[tuple[float, int]] = []
+    for group in known:
+        members = start == group
+        if members.sum() >= _TOP and units.held(members) < units.largest:
+            close = units.rows[members] @ units.rows[unit]
+            alike.append((float(np.sort(close)[-_TOP:].mean()), int(group)))
+    alike.sort(reverse=True)
+    if not alike or len(known) == 1 or alike[0][0] < _STANDS_OUT:
+        return NO_GROUP
+    second = alike[1][0] if len(alike) > 1 else -1.0
+    return alike[0][1] if alike[0][0] - second >= _CONTRAST else NO_GROUP
+
+
+def _with_good_reasons(units: Units, before: Labels, after: Labels) -> Labels:
+    """The groups after, without those moves that too little speaks for."""
+    kept = after.copy()
+    is_moved = (before != NO_GROUP) & (before != after)
+    lost: dict[int, int] = {}
+    for old, new in sorted({(int(before[u]), int(after[u])) for u in np.flatnonzero(is_moved)}):
+        members = np.flatnonzero(is_moved & (before == old) & (after == new))
+        size, total = int(units.sizes[members].sum()), units.held(before == old)
+        gone = lost.get(old, 0) + size
+        is_too_much = total >= _LARGE and gone > _MOST_LOST * total
+        if is_too_much or _gain(units, before, after, members) < _MARGIN:
+            kept[members] = old
+        else:
+            lost[old] = gone
+    return kept
+
+
+def _gain(units: Units, before: Labels, after: Labels, members: Labels) -> float:
+    """How much closer these units are to their new group than to the rest of the old one."""
+    rest = np.setdiff1d(np.flatnonzero(before == before[members[0]]), members)
+    new = after[members[0]]
+    others = np.setdiff1d(np.flatnonzero(after == new), members) if new != NO_GROUP else members[:0]
+    now = float(units.links(members, rest).mean()) if len(rest) else -1.0
+    if len(others):
+        return float(units.links(members, others).mean()) - now
+    if new == NO_GROUP or len(members) == 1:
+        return -math.inf
+    inside = units.links(members, members)
+    np.fill_diagonal(inside, 0)
+    return float(inside.sum()) / (len(members) * (len(members) - 1)) - now
+
+
+def _without_too_large(units: Units, groups: Labels) -> Labels:
+    """A part of each group that is too large becomes a group; once a turn, until none is."""
+    found = groups.copy()
+    for group in np.unique(groups[groups != NO_GROUP]):
+        members = np.flatnonzero(groups == group)[-_MOST_SPLIT:]
+        held = units.held(groups == group)
+        if held <= units.largest or len(members) == 1:
+            continue
+        part = _part_of(units, members, most=_MOST_LOST * held)
+        found[part] = found.max() + 1
+    return found
+
+
+def _part_of(units: Units, members: Labels, *, most: float) -> Labels:
+    """The largest of the parts of a group that hang together."""
+    bonus = np.where(np.diff(members) == 1, units.bonus[members[:-1]], 0)
+    sizes = units.sizes[members]
+    root = np.arange(len(members))
+    for merge in merges(units.rows[members], bonus, sizes=sizes.tolist(), most=most):
+        root[root == root[merge.gone]] = root[merge.kept]
+    held = np.bincount(root, sizes)
+    held[held > most] = 0
+    return members[root == held.argmax()]

@@ -1,0 +1,226 @@
+"""The groups of a chat that has grown: the topics that it had, and those that new messages found."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smart_context.base.text.words import content_words
+from smart_context.chat.messages import Message, MessageId
+from smart_context.llm.models import Matrix
+from smart_context.topics.clusters.grouping import Said, most_of_one
+from smart_context.topics.clusters.growth import NO_GROUP, Units, grown
+from smart_context.topics.clusters.unit_length import at_unit_length
+from smart_context.topics.clusters.units import Labels, unit_rows, units_of
+from smart_context.topics.values import Previous, Topic
+
+_FEW_MESSAGES = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """The messages of a topic.
+
+    Attributes:
+        places: Their positions, ascending, those of its parts included.
+        parts: The narrower groups in it; empty if it has none.
+        before: The topic that it was before; `None` for a new one.
+    """
+
+    places: tuple[int, ...]
+    parts: "tuple[Group, ...]" = ()
+    before: Topic | None = None
+
+
+def is_grown(messages: Sequence[Message], previous: Previous) -> bool:
+    """True if a chat is one that had topics, and not mostly new since then."""
+    known = {message_id for topic in previous.topics for message_id in topic.message_ids}
+    count = sum(message.id in known for message in messages)
+    new = len(messages) - _after(messages, previous.seen)
+    return count > 0 and new <= max(len(messages) - new, count)
+
+
+def grown_groups(
+    messages: Sequence[Message],
+    spoken: Sequence[Message],
+    said: Said,
+    previous: Previous,
+    *,
+    smallest: int,
+    most: int,
+) -> list[Group]:
+    """The groups of a chat, the largest first; a group keeps what it had but for a good reason.
+
+    Args:
+        messages: All messages.
+        spoken: Those that can have a topic.
+        said: The same, for comparing them.
+        previous: What the last extraction left.
+        smallest: The fewest messages of a new group.
+        most: The largest number of groups at the top; more become parts of wider ones.
+    """
+    topics = previous.topics
+    rows = said.rows()
+    unit_of = units_of(said.goes_on)
+    directions = unit_rows(rows, unit_of)
+    own = _owners([message.id for message in spoken], topics)
+    before = _of_units(own, unit_of, len(topics))
+    units = Units(
+        rows=directions,
+        bonus=said.bonus(directions, unit_of),
+        sizes=np.bincount(unit_of),
+        fixed=_any([message.id in previous.settled for message in spoken], unit_of),
+        new_from=_first_new(messages, spoken, unit_of, before, previous.seen),
+        largest=most_of_one(len(spoken)),
+    )
+    after = grown(units, before)
+    stays = (own != NO_GROUP) & (after[unit_of] == before[unit_of])
+    groups = _tree(np.where(stays, own, after[unit_of]), topics, smallest, previous.fixed_labels)
+    return sorted(
+        _nested(groups, rows, most=most, largest=units.largest),
+        key=lambda group: (-len(group.places), group.places),
+    )
+
+
+def _after(messages: Sequence[Message], seen: str) -> int:
+    """The number of messages up to the one last seen; all of them if it is not there."""
+    return next(
+        (place + 1 for place, message in enumerate(messages) if message.id == seen), len(messages)
+    )
+
+
+def _first_new(
+    messages: Sequence[Message],
+    spoken: Sequence[Message],
+    unit_of: Labels,
+    before: Labels,
+    seen: str,
+) -> int:
+    """The first unit of which nothing was there at the last extraction."""
+    old = {message.id for message in messages[: _after(messages, seen)]}
+    if not any(message.id == seen for message in messages):
+        return int(np.flatnonzero(before != NO_GROUP).max(initial=-1)) + 1
+    last = max((place for place, message in enumerate(spoken) if message.id in old), default=-1)
+    return int(unit_of[last]) + 1 if last >= 0 else 0
+
+
+def _owners(ids: Sequence[MessageId], topics: Sequence[Topic]) -> Labels:
+    """Shape (n,): the narrowest topic of each message, by number; `NO_GROUP` without one."""
+    owner: dict[MessageId, int] = {}
+    wholes = {topic.parent_id for topic in topics if topic.parent_id}
+    narrow_first = sorted(
+        range(len(topics)),
+        key=lambda n: (topics[n].id in wholes, len(topics[n].message_ids), n),
+    )
+    for number in narrow_first:
+        for message_id in topics[number].message_ids:
+            owner.setdefault(message_id, number)
+    return np.array([owner.get(each, NO_GROUP) for each in ids], dtype=np.intp)
+
+
+def _of_units(own: Labels, unit_of: Labels, topics: int) -> Labels:
+    """Shape (u,): the topic that most messages of each unit have."""
+    counts = np.zeros((int(unit_of[-1]) + 1, topics), dtype=np.intp)
+    known = own != NO_GROUP
+    np.add.at(counts, (unit_of[known], own[known]), 1)
+    return np.where(counts.any(axis=1), counts.argmax(axis=1), NO_GROUP)
+
+
+def _any(each: Sequence[bool], unit_of: Labels) -> NDArray[np.bool_]:
+    return np.bincount(unit_of, np.asarray(each, dtype=np.float64)) > 0
+
+
+def _tree(
+    number_of: Labels, topics: Sequence[Topic], smallest: int, fixed: frozenset[str]
+) -> list[Group]:
+    """The groups at the top, from the number of each message's narrowest group."""
+    places = {
+        int(number): tuple(np.flatnonzero(number_of == number).tolist())
+        for number in np.unique(number_of)
+        if number != NO_GROUP
+    }
+    by_id = {topic.id: number for number, topic in enumerate(topics) if topic.id}
+    parts: dict[int, list[Group]] = {}
+    for number, topic in enumerate(topics):
+        whole = by_id.get(topic.parent_id, number)
+        if whole != number and number in places:
+            part = Group(places=places.pop(number), before=topic)
+            parts.setdefault(whole, []).append(part)
+    known = [
+        _whole(topic, places.pop(number, ()), parts.get(number, ()), fixed)
+        for number, topic in enumerate(topics)
+        if number in places or number in parts
+    ]
+    new = [Group(places=found) for found in places.values()]
+    shown = [group for group in new if len(group.places) >= smallest]
+    return [*known, *(shown if known or shown else new)]
+
+
+def _whole(
+    topic: Topic, own: tuple[int, ...], parts: Sequence[Group], fixed: frozenset[str]
+) -> Group:
+    """A topic with its parts; one that is the same as its only part is that part."""
+    everything = tuple(sorted((*own, *(place for part in parts for place in part.places))))
+    if not own and len(parts) == 1 and topic.label not in fixed:
+        return parts[0]
+    kept = () if not own and len(parts) == 1 else _largest_first(parts)
+    return Group(places=everything, parts=kept, before=topic)
+
+
+def _nested(
+    groups: Sequence[Group], rows: Matrix, *, most: int, largest: float
+) -> list[Group]:
+    """At most `most` groups: the most similar ones become parts of a wider one."""
+    found = list(groups)
+    while len(found) > most:
+        sums = np.stack([rows[list(group.places)].sum(axis=0) for group in found])
+        alike = np.array(at_unit_length(sums) @ at_unit_length(sums).T)
+        sizes = np.array([len(group.places) for group in found])
+        alike[sizes[:, np.newaxis] + sizes > largest] -= 4  # only if nothing else is left
+        np.fill_diagonal(alike, -9)
+        one, other = sorted(map(int, divmod(int(alike.argmax()), len(found))))
+        wider = _wider(found[one], found[other])
+        found = [group for place, group in enumerate(found) if place not in (one, other)]
+        found.append(wider)
+    return found
+
+
+def _wider(one: Group, other: Group) -> Group:
+    """A group with both as its parts, or with the parts that they have."""
+    larger, smaller = (one, other) if len(one.places) >= len(other.places) else (other, one)
+    host = next((group for group in (larger, smaller) if group.parts), None)
+    parts = [part for group in (one, other) for part in (group.parts or (group,))]
+    return Group(
+        places=tuple(sorted({*one.places, *other.places})),
+        parts=_largest_first(parts),
+        before=host.before if host else None,
+    )
+
+
+def _largest_first(groups: Sequence[Group]) -> tuple[Group, ...]:
+    return tuple(sorted(groups, key=lambda group: (-len(group.places), group.places)))
+
+
+def kept_label(group: Group, spoken: Sequence[Message], previous: Previous) -> str:
+    """The label that a group keeps; empty if it needs a new one.
+
+    A topic that the user has named or picked keeps its label. Another one does as long as it keeps
+    half of its messages and one of them still has a word of it; one of a single question gets a
+    better one once there is more to go by.
+    """
+    topic = group.before
+    if topic is None:
+        return ""
+    if topic.label in previous.fixed_labels | previous.deleted_labels:
+        return topic.label
+    now = [spoken[place] for place in group.places]
+    here = {message.id for message in spoken}
+    was = here.intersection(topic.message_ids)
+    kept = was.intersection(message.id for message in now)
+    has_grown_up = len(was) < _FEW_MESSAGES <= len(now)
+    if has_grown_up or 2 * len(kept) < len(was):
+        return ""
+    words = set(content_words(topic.label))
+    fits = not words or any(words.intersection(content_words(message.text)) for message in now)
+    return topic.label if fits else ""

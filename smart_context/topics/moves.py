@@ -1,0 +1,116 @@
+"""What moved from one topic to another, and why."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from smart_context.chat.messages import MessageId
+from smart_context.topics.values import Topic
+
+_REFRESHED = "You had the topics found again."
+_SAME = "Both turned out to be one topic."
+_OWN = "They have become a topic of their own."
+_FITS = "Later messages show that they fit there."
+_NO_TOPIC = "They fit no topic any more."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """Messages that have left a topic.
+
+    Attributes:
+        message_ids: Their ids, chronological.
+        origin: The topic that they left, as it was.
+        target: The topic that they are in now; `None` if in none.
+        why: The reason, for users.
+    """
+
+    message_ids: tuple[MessageId, ...]
+    origin: Topic
+    target: Topic | None
+    why: str
+
+    @property
+    def labels(self) -> frozenset[str]:
+        """The labels of both topics."""
+        return frozenset(topic.label for topic in (self.origin, self.target) if topic)
+
+
+def moves_between(
+    before: Sequence[Topic],
+    after: Sequence[Topic],
+    present: Iterable[MessageId],
+    *,
+    regrouped: bool = False,
+) -> list[Move]:
+    """The moves of messages that are still in the chat; topics are known by their ids.
+
+    Args:
+        before: The topics before, with their messages.
+        after: The topics after.
+        present: The messages of the chat.
+        regrouped: The user had all topics found again.
+    """
+    here = set(present)
+    now = {topic.id: topic for topic in after}
+    known = {topic.id for topic in before}
+    moves: list[Move] = []
+    for topic in before:
+        stays = set(now[topic.id].message_ids) if topic.id in now else set()
+        left = [i for i in topic.message_ids if i in here and i not in stays]
+        targets = _targets(left, topic, after)
+        for target_id in dict.fromkeys(targets.values()):
+            ids = tuple(i for i in left if targets[i] == target_id)
+            target = now.get(target_id)
+            why = _REFRESHED if regrouped else _reason(topic, target, now.keys(), known)
+            moves.append(Move(message_ids=ids, origin=topic, target=target, why=why))
+    return moves
+
+
+def put_back(topics: Sequence[Topic], moves: Sequence[Move]) -> tuple[Topic, ...]:
+    """The topics with the moved messages where they were."""
+    found = {topic.id: topic for topic in topics}
+    order = {topic.id: None for topic in topics}
+    for move in moves:
+        origin = found.get(move.origin.id, replace(move.origin, message_ids=(), count=0))
+        order[origin.id] = None
+        found[origin.id] = _with(origin, {*origin.message_ids, *move.message_ids})
+        if move.target is not None and (target := found.get(move.target.id)):
+            is_part = target.parent_id == origin.id or origin.parent_id == target.id
+            rest = {*target.message_ids} - (set() if is_part else {*move.message_ids})
+            found[target.id] = _with(target, rest)
+    return tuple(found[i] for i in order if found[i].message_ids or not found[i].id)
+
+
+def _targets(
+    left: Sequence[MessageId], origin: Topic, after: Sequence[Topic]
+) -> dict[MessageId, str]:
+    """The id of the narrowest topic of each message now; empty if it has none."""
+    holders = sorted(after, key=lambda topic: (len(topic.message_ids), topic.id == origin.id))
+    owner: dict[MessageId, str] = {}
+    for topic in holders:
+        for message_id in topic.message_ids:
+            owner.setdefault(message_id, topic.id)
+    return {message_id: owner.get(message_id, "") for message_id in left}
+
+
+def _reason(origin: Topic, target: Topic | None, now: Iterable[str], known: Iterable[str]) -> str:
+    if target is None:
+        return _NO_TOPIC
+    if target.id not in set(known):
+        return _OWN
+    return _FITS if origin.id in set(now) else _SAME
+
+
+def _with(topic: Topic, ids: set[MessageId]) -> Topic:
+    return replace(topic, message_ids=tuple(ids), count=len(ids))
+
+
+def in_order(topics: Sequence[Topic], order: Sequence[MessageId]) -> tuple[Topic, ...]:
+    """The topics with their messages in the order of the chat, without those that are gone."""
+    place = {message_id: number for number, message_id in enumerate(order)}
+    found: list[Topic] = []
+    for topic in topics:
+        ids = sorted((i for i in topic.message_ids if i in place), key=place.__getitem__)
+        count = len(ids) if topic.message_ids else topic.count
+        found.append(replace(topic, message_ids=tuple(ids), count=count))
+    return tuple(found)
