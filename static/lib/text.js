@@ -21,6 +21,18 @@ export function messagesCounted(count) {
 }
 
 /**
+ * `3 messages moved from A to B.`
+ * @param {readonly { message_ids: readonly string[], from: string, to: string }[]} moves  At least one.
+ */
+export function movedInWords(moves) {
+  const [first, ...others] = moves;
+  const count = messagesCounted(first.message_ids.length);
+  const words = first.to ? `${count} moved from ${first.from} to ${first.to}` : `${count} left ${first.from}`;
+  const more = others.reduce((sum, { message_ids: ids }) => sum + ids.length, 0);
+  return more ? `${words}, and ${more} between other topics.` : `${words}.`;
+}
+
+/**
  * A part of an address in plain text; as it is if it encodes nothing: anybody may type `#100%`.
  * @param {string} part
  */

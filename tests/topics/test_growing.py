@@ -1,3 +1,4 @@
+# ruff: noqa: E501 -- what people say in one go is one line
 """Topics stay themselves while a chat grows: the demonstration's chats, and a German one."""
 
 import json
@@ -5,13 +6,17 @@ import json
 import pytest
 
 from smart_context.chat.messages import Message, messages_of
-from smart_context.cli.evaluation.measures.growth import growth_of
+from smart_context.cli.evaluation.measures.growth import Growth, growth_of
 from smart_context.cli.evaluation.replay import steps_of
 from smart_context.cli.server.serve import DEMO_VAULT
 from smart_context.llm.offline.every_language import EveryLanguageEmbedder
 from smart_context.topics.embedded import EmbeddedTopicExtractor
 
 pytestmark = pytest.mark.anyio
+
+DEMO_CHATS = (
+    *("year-of-projects", "agent-debugging", "chengdu-plan", "gartenjahr", "short-story"),
+)
 
 VISITORS = (
     "How do we cut over?",
@@ -91,9 +96,7 @@ async def test_questions_of_visitors_leave_the_topics_of_the_demonstration_as_th
     assert (found.apart, found.relabelled, found.duplicates) == (0, 0, 0)
     assert set(found.changed) == {0.0}
     assert found.together == (1.0,)
-    assert [[topic.id for topic in topics][:3] for topics in steps] == [
-        [topic.id for topic in steps[0]][:3]
-    ] * len(steps) or {t.id for t in steps[0]} <= {t.id for t in steps[-1]}
+    assert {topic.id for topic in steps[0]} <= {topic.id for topic in steps[-1]}
 
 
 @pytest.mark.parametrize("courtesy", ["hello there", "And now?", "Anything else?", "thanks!"])
@@ -108,18 +111,14 @@ async def test_a_courtesy_or_a_follow_up_changes_no_topic_and_founds_none(extrac
     assert "q0" in next(t.message_ids for t in after if messages[-1].id in t.message_ids)
 
 
-@pytest.mark.parametrize(
-    "name", ["year-of-projects", "agent-debugging", "chengdu-plan", "gartenjahr", "short-story"]
-)
-async def test_the_demonstrations_chats_keep_their_topics_from_the_first_message_on(
-    extractor, name
-):
-    found = growth_of(await steps_of(demo_chat(name), extractor))
-    assert sum(found.changed) <= 0.02 * found.steps
-    assert found.apart == 0
-    assert found.together[0] >= 0.95
+async def test_the_demonstrations_chats_keep_their_topics_from_the_first_message_on(extractor):
+    found = Growth()
+    for name in DEMO_CHATS:
+        found += growth_of(await steps_of(demo_chat(name), extractor))
+    assert sum(found.changed) == 0
+    assert (found.apart, found.duplicates) == (0, 0)
+    assert set(found.together) == {1.0}
     assert found.relabelled <= 0.05 * found.labels
-    assert found.duplicates == 0
     assert found.most <= 8
 
 
@@ -134,9 +133,7 @@ async def test_taxes_stay_taxes_in_a_german_chat(extractor):
         for subject in subject_of.values()
     }
     for topics in steps:
-        old = [held & subject_of.keys() for held in tops(topics).values()]
-        assert sorted(filter(None, old), key=len) == sorted(wanted.values(), key=len) or sorted(
-            map(sorted, filter(None, old))
-        ) == sorted(map(sorted, wanted.values()))
+        old = (held & subject_of.keys() for held in tops(topics).values())
+        assert sorted(map(sorted, old)) == sorted(map(sorted, wanted.values()))
     assert {t.label for t in steps[0]} <= {t.label for t in steps[-1]}
     assert len(tops(steps[-1])) == 3
