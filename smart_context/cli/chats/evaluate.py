@@ -79,6 +79,11 @@ Kinds of FILEs:
     help="The dialogues to fit weights to, to choose settings by, or to report on.",
 )
 @click.option(
+    "--growing",
+    is_flag=True,
+    help="Replay each dialogue question by question: how well do its topics stay?",
+)
+@click.option(
     "--weights",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
     help="Weights to use in place of the package's, such as some fitted without a part.",
@@ -102,6 +107,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
     mode: str,
     limit: int | None,
     part: Part,
+    growing: bool,
     weights: Path | None,
     plot: Path | None,
     cache: Path | None,
@@ -127,7 +133,9 @@ def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
         read += as_chats(path.name, found, part_of(dialogues, part)[:limit])
     settings = FilterSettings.from_mapping({"similarity_threshold": threshold, "relevance": mode})
     folder = cache or _cache_folder()
-    result = asyncio.run(_measure(vault_root(vault), read, settings, folder, weights))
+    result = asyncio.run(
+        _measure(vault_root(vault), read, settings, folder, weights, replays=growing)
+    )
     if plot is not None:
         atomic_write(plot.absolute(), result.picture().encode())
     document = result.to_dict()
@@ -155,6 +163,8 @@ async def _measure(
     settings: "FilterSettings",
     cache: Path,
     weights: Path | None,
+    *,
+    replays: bool,
 ) -> "Result":
     from smart_context.app.composition import composed, read_vault  # noqa: PLC0415
     from smart_context.cli.evaluation.runs import measured_files  # noqa: PLC0415
@@ -175,6 +185,7 @@ async def _measure(
             else judge_for(embedder.name, weights=weights),
             cache=cache,
             on_progress=_progress if sys.stderr.isatty() else None,
+            replays=replays,
         )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from smart_context.base.values import JsonObject
 from smart_context.cli.evaluation.data.formats import Kind
+from smart_context.cli.evaluation.measures.growth import Growth
 from smart_context.cli.evaluation.measures.measures import DEPTHS, Counts, Findings, mean_match
 
 _ROWS = (
@@ -35,6 +36,14 @@ _ROWS = (
     ("same-topic precision", ("same_topic", "precision")),
     ("same-topic recall", ("same_topic", "recall")),
     ("same-topic F1", ("same_topic", "f1")),
+    ("growing: steps", ("growth", "steps")),
+    ("growing: messages that change topic, a step", ("growth", "changed")),
+    ("growing: topics that fall apart, 100 steps", ("growth", "apart")),
+    ("growing: pairs of half-time together", ("growth", "together")),
+    ("growing: labels changed though half stayed", ("growth", "relabelled")),
+    ("growing: adjusted Rand against afresh", ("growth", "gained")),
+    ("growing: most topics on top", ("growth", "most")),
+    ("growing: topics with the same messages", ("growth", "duplicates")),
     ("sticky recall", ("sticky", "recall")),
     ("sticky precision", ("sticky", "precision")),
     ("follow-ups sent with the turns they need", ("follow_ups", "complete")),
@@ -83,6 +92,7 @@ def as_json(measured: Measured) -> JsonObject:
             "f1": match.f1,
             "topics": len(findings.matches),
         },
+        "growth": _growth(findings.growth),
         "sticky": _sticky(findings.sticky),
         "follow_ups": _follow_ups(findings.follow_ups),
         "selections": _selections(findings),
@@ -166,6 +176,25 @@ def _agreements(findings: Findings) -> JsonObject | None:
         "topics_each": sum(each.topics_each for each in findings.agreements) / count,
         "single": sum(each.is_single for each in findings.agreements) / count,
         "largest": max(each.largest for each in findings.agreements),
+    }
+
+
+def _growth(growth: Growth) -> JsonObject | None:
+    if not growth.steps:
+        return None
+
+    def mean(values: Sequence[float]) -> float | None:
+        return sum(values) / len(values) if values else None
+
+    return {
+        "steps": growth.steps,
+        "changed": mean(growth.changed),
+        "apart": 100 * growth.apart / growth.steps,
+        "together": mean(growth.together),
+        "relabelled": growth.relabelled / max(growth.labels, 1),
+        "gained": mean(growth.gained),
+        "most": growth.most,
+        "duplicates": growth.duplicates,
     }
 
 

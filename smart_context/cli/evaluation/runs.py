@@ -65,6 +65,7 @@ async def measured_files(
     judge: Judge | None = None,
     cache: Path | None = None,
     on_progress: Progress | None = None,
+    replays: bool = False,
 ) -> Result:
     """Measure each file; vectors are stored even if the run is interrupted.
 
@@ -76,6 +77,7 @@ async def measured_files(
         judge: Decides what is about a topic; `None` as in a vault without a calibration.
         cache: The folder of stored vectors; `None` stores none.
         on_progress: Called after each dialogue.
+        replays: Only measure how topics stay while the dialogues grow.
 
     Raises:
         ModelFailed: If the embedder fails.
@@ -95,6 +97,7 @@ async def measured_files(
                         scale=scale,
                         judge=judge,
                         scratch=Path(scratch),
+                        replays=replays,
                     )
                     findings.add(await trial.measure(dialogue))
                 if on_progress is not None:

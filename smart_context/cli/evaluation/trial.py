@@ -16,6 +16,7 @@ from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.cli.evaluation.data.dialogues import Dialogue
 from smart_context.cli.evaluation.measures.agreement import agreement
 from smart_context.cli.evaluation.measures.baselines import Baselines
+from smart_context.cli.evaluation.measures.growth import Growth
 from smart_context.cli.evaluation.measures.measures import (
     Agreement,
     Asked,
@@ -26,6 +27,7 @@ from smart_context.cli.evaluation.measures.measures import (
     best_match,
     recalls_of,
 )
+from smart_context.cli.evaluation.replay import replayed
 from smart_context.llm.models import Embedder
 from smart_context.llm.tokens import count_tokens
 from smart_context.plugin.choices.sidecar_files import ChatSidecar
@@ -58,6 +60,7 @@ class Trial:
         scale: The scale of the embedding model; `None` as in a vault without a calibration.
         judge: Decides what is about a topic; `None` as in a vault without a calibration.
         scratch: A temporary folder for vectors.
+        replays: Only measure how topics stay while the dialogue grows.
     """
 
     def __init__(
@@ -69,6 +72,7 @@ class Trial:
         scale: Scale | None,
         judge: Judge | None,
         scratch: Path,
+        replays: bool = False,
     ) -> None:
         self._embedder = embedder
         self._extractor = extractor
@@ -76,6 +80,7 @@ class Trial:
         self._scale = scale
         self._judge = judge
         self._scratch = scratch
+        self._replays = replays
 
     async def measure(self, dialogue: Dialogue) -> Findings:
         """Measure one dialogue.
@@ -86,6 +91,9 @@ class Trial:
         """
         subject = self._subject(dialogue)
         findings = Findings(dialogues=1, messages=len(dialogue.messages))
+        if self._replays:
+            findings.growth = await subject.replay(self._extractor)
+            return findings
         await self._ask(subject, findings)
         subjects = dialogue.groups or dialogue.segments
         if subjects or dialogue.refers_to or dialogue.facts or dialogue.is_own:
@@ -196,6 +204,10 @@ class _Subject:
     async def extract(self, extractor: Callable[[Embedder], TopicExtractor]) -> Extraction:
         messages = self.dialogue.messages
         return await extractor(ChatEmbedder(self._cache, _CHAT, messages)).extract(messages)
+
+    async def replay(self, extractor: Callable[[Embedder], TopicExtractor]) -> Growth:
+        embedder = ChatEmbedder(self._cache, _CHAT, self.dialogue.messages)
+        return await replayed(self.dialogue, extractor(embedder))
 
     async def decide(self, label: str, extraction: Extraction | None = None) -> Decision:
         """The selector's decision when that topic is selected."""

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smart_context.cli.evaluation.measures.growth import Growth
+
 DEPTHS = (10, 20, 50)
 """The numbers of best messages that are searched for evidence."""
 
@@ -147,6 +149,7 @@ class Findings:
         asked: The result of each typed topic that the dialogue mentions.
         absent: For each topic that it never mentions, True if no message is found.
         agreements: For each dialogue with known subjects, how the topics fit them.
+        growth: How the topics stay while the dialogues grow; empty unless they are replayed.
     """
 
     dialogues: int = 0
@@ -160,6 +163,7 @@ class Findings:
     asked: list[Asked] = field(default_factory=list)
     absent: list[bool] = field(default_factory=list)
     agreements: list[Agreement] = field(default_factory=list)
+    growth: Growth = Growth()
 
     def add(self, other: "Findings") -> None:
         """Add the measurements of other dialogues."""
