@@ -168,9 +168,7 @@ def _whole(
     return Group(places=everything, parts=kept, before=topic)
 
 
-def _nested(
-    groups: Sequence[Group], rows: Matrix, *, most: int, largest: float
-) -> list[Group]:
+def _nested(groups: Sequence[Group], rows: Matrix, *, most: int, largest: float) -> list[Group]:
     """At most `most` groups: the most similar ones become parts of a wider one."""
     found = list(groups)
     while len(found) > most:

@@ -56,10 +56,9 @@ def reconciled(
     settled = (settled - free) | previous.settled.intersection(
         message_id for topic in known for message_id in topic.message_ids
     )
-    of_firm = {number: topic_id for number, topic_id in pairs.items()}
     merged: list[Topic] = []
     for topic in firm:
-        theirs = [found.topics[n].message_ids for n, i in of_firm.items() if i == topic.id]
+        theirs = [found.topics[n].message_ids for n, i in pairs.items() if i == topic.id]
         new = {i for ids in theirs for i in ids if i not in settled}
         is_named_again = bool(theirs and theirs[0])
         old = {i for i in topic.message_ids if i in settled or not is_named_again}

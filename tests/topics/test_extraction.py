@@ -38,7 +38,9 @@ class Model:
 
 async def test_one_request_for_json_gives_topics_members_keywords_and_sticky_ids():
     model = Model(json.dumps(REPLY))
-    found = await LlmTopicExtractor(model).extract(MESSAGES, previous=Previous(topics=(Topic(label="Fruit", count=1),)))
+    found = await LlmTopicExtractor(model).extract(
+        MESSAGES, previous=Previous(topics=(Topic(label="Fruit", count=1),))
+    )
     (topic,) = found.topics
     assert (topic.label, topic.count, topic.message_ids) == ("Apple Trees", 2, ("m2", "m3"))
     assert {"prune", "apple", "trees"} <= set(topic.keywords)

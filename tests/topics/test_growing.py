@@ -34,21 +34,52 @@ VISITORS = (
 """What visitors of the demonstration ask: short questions, courtesies and follow-ups among it."""
 
 GERMAN = (
-    ("sauer", "Wie setze ich einen Sauerteig an?", "Mische Roggenmehl mit warmem Wasser und füttere den Sauerteig fünf Tage lang."),
-    ("sauer", "Mein Sauerteigbrot geht nicht auf. Woran liegt das?", "Der Teig war zu kalt oder der Sauerteig zu jung; lass das Brot länger gehen."),
+    (
+        "sauer",
+        "Wie setze ich einen Sauerteig an?",
+        "Mische Roggenmehl mit warmem Wasser und füttere den Sauerteig fünf Tage lang.",
+    ),
+    (
+        "sauer",
+        "Mein Sauerteigbrot geht nicht auf. Woran liegt das?",
+        "Der Teig war zu kalt oder der Sauerteig zu jung; lass das Brot länger gehen.",
+    ),
     ("sauer", "Wie lange backe ich das Brot?", "Fünfzig Minuten, zuerst bei 250 Grad mit Dampf."),
-    ("steuer", "Bis wann muss ich meine Steuererklärung abgeben?", "Bis Ende Juli des Folgejahres; mit Steuerberater später."),
-    ("steuer", "Kann ich das Arbeitszimmer von der Steuer absetzen?", "Ja, als Werbungskosten, wenn es der Mittelpunkt der Arbeit ist."),
-    ("steuer", "Welche Belege will das Finanzamt sehen?", "Keine mit der Steuererklärung; bewahre die Belege für das Finanzamt auf."),
-    ("gitarre", "Welche Gitarre eignet sich für Anfänger?", "Eine Konzertgitarre mit Nylonsaiten schont die Finger."),
-    ("gitarre", "Wie stimme ich die Saiten der Gitarre?", "E A D G H E, am besten mit einem Stimmgerät für Gitarren."),
+    (
+        "steuer",
+        "Bis wann muss ich meine Steuererklärung abgeben?",
+        "Bis Ende Juli des Folgejahres; mit Steuerberater später.",
+    ),
+    (
+        "steuer",
+        "Kann ich das Arbeitszimmer von der Steuer absetzen?",
+        "Ja, als Werbungskosten, wenn es der Mittelpunkt der Arbeit ist.",
+    ),
+    (
+        "steuer",
+        "Welche Belege will das Finanzamt sehen?",
+        "Keine mit der Steuererklärung; bewahre die Belege für das Finanzamt auf.",
+    ),
+    (
+        "gitarre",
+        "Welche Gitarre eignet sich für Anfänger?",
+        "Eine Konzertgitarre mit Nylonsaiten schont die Finger.",
+    ),
+    (
+        "gitarre",
+        "Wie stimme ich die Saiten der Gitarre?",
+        "E A D G H E, am besten mit einem Stimmgerät für Gitarren.",
+    ),
 )
 """Sixteen messages on sourdough, taxes and a guitar."""
 
 GERMAN_LATER = (
     ("Wie oft soll ich Gitarre üben?", "Lieber jeden Tag fünfzehn Minuten als einmal lang."),
     ("danke", "Gern!"),
-    ("Und wie bewahre ich den Sauerteig auf?", "Im Kühlschrank; füttere den Sauerteig einmal in der Woche."),
+    (
+        "Und wie bewahre ich den Sauerteig auf?",
+        "Im Kühlschrank; füttere den Sauerteig einmal in der Woche.",
+    ),
     ("Und jetzt?", "Jetzt kannst du backen."),
 )
 
@@ -102,9 +133,7 @@ async def test_questions_of_visitors_leave_the_topics_of_the_demonstration_as_th
 @pytest.mark.parametrize("courtesy", ["hello there", "And now?", "Anything else?", "thanks!"])
 async def test_a_courtesy_or_a_follow_up_changes_no_topic_and_founds_none(extractor, courtesy):
     messages = demo_chat("year-of-projects")
-    before, after = await steps_of(
-        (*messages, *asked(courtesy)), extractor, start=len(messages)
-    )
+    before, after = await steps_of((*messages, *asked(courtesy)), extractor, start=len(messages))
     assert tops(before).keys() == tops(after).keys()
     gained = set().union(*tops(after).values()) - set().union(*tops(before).values())
     assert gained == {"q0"}
@@ -127,7 +156,9 @@ async def test_taxes_stay_taxes_in_a_german_chat(extractor):
     later = [text for pair in GERMAN_LATER for text in pair]
     messages = said(*texts, *later, prefix="m")
     steps = await steps_of(messages, extractor, start=len(texts))
-    subject_of = {f"m{2 * n + k}": subject for n, (subject, *_) in enumerate(GERMAN) for k in (0, 1)}
+    subject_of = {
+        f"m{2 * n + k}": subject for n, (subject, *_) in enumerate(GERMAN) for k in (0, 1)
+    }
     wanted = {
         subject: {i for i, found in subject_of.items() if found == subject}
         for subject in subject_of.values()

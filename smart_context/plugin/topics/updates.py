@@ -183,9 +183,7 @@ class TopicUpdates:
         self.emit("smart_context.extraction", payload)
 
 
-def topics_payload(
-    chat_id: ChatId, document: JsonObject, moves: Sequence[Move] = ()
-) -> JsonObject:
+def topics_payload(chat_id: ChatId, document: JsonObject, moves: Sequence[Move] = ()) -> JsonObject:
     """The payload of `TOPICS_UPDATED`, from a chat's stored document.
 
     `moved` is there only if messages of a topic moved that the user relies on.

@@ -135,7 +135,8 @@ def _movable(units: Units, before: Labels) -> NDArray[np.bool_]:
     places = np.arange(len(before))
     is_recent = (places >= units.new_from - _RECENT) & (places < units.new_from)
     held = np.bincount(before + 1, units.sizes)
-    return is_recent | ((before != NO_GROUP) & (held[before + 1] < _SMALL))
+    is_small = (before != NO_GROUP) & (held[before + 1] < _SMALL)
+    return np.asarray(is_recent | is_small, dtype=np.bool_)
 
 
 def _with_old_numbers(units: Units, before: Labels, joined: Labels) -> Labels:
@@ -156,9 +157,7 @@ def _with_old_numbers(units: Units, before: Labels, joined: Labels) -> Labels:
     return named
 
 
-def _founded(
-    units: Units, joined: Labels, *, first_new: int
-) -> Iterator[tuple[int, Labels]]:
+def _founded(units: Units, joined: Labels, *, first_new: int) -> Iterator[tuple[int, Labels]]:
     """The short new groups, the smallest first, with their units at the time."""
     groups = [int(group) for group in np.unique(joined) if group >= first_new]
     for group in sorted(groups, key=lambda each: (units.held(joined == each), each)):
@@ -167,9 +166,7 @@ def _founded(
             yield group, members
 
 
-def _place_for(
-    units: Units, joined: Labels, start: Labels, group: int, members: Labels
-) -> int:
+def _place_for(units: Units, joined: Labels, start: Labels, group: int, members: Labels) -> int:
     """The group that a short new one should join; its own number if it may found a topic."""
     count, is_lone = len(joined), len(members) == 1
     if is_lone and (found := _standing_out(units, start, int(members[0]))) != NO_GROUP:
@@ -182,8 +179,7 @@ def _place_for(
     fits = [
         int(other)
         for other in np.unique(joined[near])
-        if other not in (group, NO_GROUP)
-        and units.held(joined == other) + size <= units.largest
+        if other not in (group, NO_GROUP) and units.held(joined == other) + size <= units.largest
     ]
     rows = units.rows
     links = [float((rows[members] @ rows[joined == other].T).mean()) for other in fits]
@@ -267,4 +263,4 @@ def _part_of(units: Units, members: Labels, *, most: float) -> Labels:
         root[root == root[merge.gone]] = root[merge.kept]
     held = np.bincount(root, sizes)
     held[held > most] = 0
-    return members[root == held.argmax()]
+    return np.asarray(members[root == held.argmax()], dtype=np.intp)

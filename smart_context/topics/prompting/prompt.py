@@ -107,7 +107,7 @@ def _hint(previous: Sequence[Topic]) -> str:
         for topic in known
     )
     return (
-        f"{hint}These topics stay: give each its \"id\" again, leave its messages in it, and add "
+        f'{hint}These topics stay: give each its "id" again, leave its messages in it, and add '
         f"new messages to it or to a new topic. Of many messages the first and last are listed.\n"
         f"{lines}\n\n"
     )

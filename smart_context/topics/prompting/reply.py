@@ -22,7 +22,8 @@ def parsed_reply(reply: str, messages: Sequence[Message], *, shown_share: float 
     """The topics and sticky ids of a reply.
 
     Fences and text around the JSON are ignored. Labels are cleaned, and those that differ only in
-    case are merged. An id is one that the model was given, or made up. Counts are limited to the number of messages, and unknown ids are dropped. Of
+    case are merged. Counts are limited to the number of messages, and unknown message ids are
+    dropped; the id of a topic may be made up. Of
     more than eight topics, the largest are kept.
 
     Args:

@@ -68,9 +68,7 @@ def growth_of(steps: Sequence[Sequence[Topic]]) -> Growth:
         return found
     half, end = ([set(t.message_ids) for t in narrowest(steps[n])] for n in (_half(steps), -1))
     pairs = sum(len(group) * (len(group) - 1) // 2 for group in half)
-    still = sum(
-        len(one & other) * (len(one & other) - 1) // 2 for one in half for other in end
-    )
+    still = sum(len(one & other) * (len(one & other) - 1) // 2 for one in half for other in end)
     return replace(found, together=(still / pairs,)) if pairs else found
 
 
