@@ -1,4 +1,4 @@
-"""The groups of a chat that has grown: the topics that it had, and those that new messages found."""
+"""The groups of a chat that has grown: the topics that it had, and those of new messages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,3 @@
-# ruff: noqa: E501 -- what people say in one go is one line
 """Topics stay themselves while a chat grows: the demonstration's chats, and a German one."""
 
 import json

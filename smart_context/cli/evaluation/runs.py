@@ -56,7 +56,7 @@ class Result:
         return picture(title, drawn, self.settings.similarity_threshold)
 
 
-async def measured_files(
+async def measured_files(  # noqa: PLR0913 -- each is a part of the run
     files: Sequence[Read],
     embedder: Embedder,
     settings: FilterSettings,

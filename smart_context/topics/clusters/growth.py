@@ -107,6 +107,21 @@ def _joined(units: Units, start: Labels, free: Labels, *, first_new: int) -> Lab
     links[wide:, wide:] = units.links(free, free)
     links[held[:, np.newaxis] + held > units.largest] = _NEVER
     np.fill_diagonal(links, _NEVER)
+    root = _roots(links, weights, held, units.largest)
+    found = start.copy()
+    numbers = np.concatenate((known, np.full(len(free), NO_GROUP)))
+    roots = root[wide:]
+    new = [each for each in np.unique(roots) if each >= wide]
+    numbers[new] = first_new + np.arange(len(new))
+    found[free] = numbers[roots]
+    return found
+
+
+def _roots(
+    links: Matrix, weights: NDArray[np.float32], held: NDArray[np.floating], largest: float
+) -> Labels:
+    """The group of each group or unit after all merges; changes its arguments."""
+    total = len(weights)
     root = np.arange(total)
     while total > 1:
         one, other = sorted(map(int, divmod(int(links.argmax()), total)))
@@ -117,17 +132,11 @@ def _joined(units: Units, start: Labels, free: Labels, *, first_new: int) -> Lab
         weights[one] += weights[other]
         held[one] += held[other]
         is_apart = (links[one] == _NEVER) | (links[other] == _NEVER)
-        both[is_apart | (held + held[one] > units.largest)] = _NEVER
+        both[is_apart | (held + held[one] > largest)] = _NEVER
         links[one] = links[:, one] = both
         links[other] = links[:, other] = _NEVER
         root[root == other] = one
-    found = start.copy()
-    numbers = np.concatenate((known, np.full(len(free), NO_GROUP)))
-    roots = root[wide:]
-    new = [each for each in np.unique(roots) if each >= wide]
-    numbers[new] = first_new + np.arange(len(new))
-    found[free] = numbers[roots]
-    return found
+    return root
 
 
 def _movable(units: Units, before: Labels) -> NDArray[np.bool_]:

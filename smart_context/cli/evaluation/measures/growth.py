@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from smart_context.chat.messages import MessageId
 from smart_context.topics.values import Topic
@@ -61,7 +62,7 @@ def growth_of(steps: Sequence[Sequence[Topic]]) -> Growth:
         most=max((sum(not t.parent_id for t in topics) for topics in steps), default=0),
         duplicates=sum(map(_duplicates, steps)),
     )
-    for before, after in zip(steps, steps[1:], strict=False):
+    for before, after in pairwise(steps):
         if before:
             found += _step(narrowest(before), narrowest(after))
     if not steps:

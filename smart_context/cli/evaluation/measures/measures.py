@@ -163,7 +163,7 @@ class Findings:
     asked: list[Asked] = field(default_factory=list)
     absent: list[bool] = field(default_factory=list)
     agreements: list[Agreement] = field(default_factory=list)
-    growth: Growth = Growth()
+    growth: Growth = field(default_factory=Growth)
 
     def add(self, other: "Findings") -> None:
         """Add the measurements of other dialogues."""
