@@ -27,6 +27,7 @@ class FilterResult(TypedDict):
     status: str
     problem: str
     threshold: float | None
+    cut: float | None
     threshold_is_own: bool
     pinned: list[str]
     hidden: list[str]

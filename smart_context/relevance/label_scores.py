@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smart_context.base.text.words import spelled_words
 from smart_context.chat.messages import Message
@@ -21,21 +22,21 @@ from smart_context.relevance.evidence.features import (
     first_pass,
     second_pass,
 )
-from smart_context.relevance.evidence.lexical import ChatWords
+from smart_context.relevance.evidence.lexical import ChatWords, pooled
 from smart_context.relevance.judge.calibrate import PROBABLY
+from smart_context.relevance.judge.cuts import cut_of
 from smart_context.relevance.judge.judging import (
     Judge,
     presence,
     probabilities,
     ranking,
-    scores_of,
 )
 from smart_context.relevance.score import Assigned, Scores, with_members
 from smart_context.relevance.vectors.cosines import similarities, unit
 
 _FITS = 0.6
 _FAR = np.float32(1e-3)
-"""Scales down the least likely messages of a long chat: only their order matters."""
+"""Scales down the least likely messages of a long chat, which are not judged one by one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -117,18 +118,27 @@ def both_passes(
     ]
 
 
-def judged(evidence: Sequence[LabelEvidence], vectors: Matrix, judge: Judge) -> Matrix:
-    """Shape (k, n): the scores of n messages for k labels, on the user's scale."""
-    scores = np.zeros((len(evidence), len(vectors)), dtype=np.float32)
-    if not scores.size:
-        return scores
+def judged(
+    evidence: Sequence[LabelEvidence], vectors: Matrix, judge: Judge
+) -> tuple[Matrix, NDArray[np.bool_]]:
+    """How likely messages are about labels, and if the chat mentions these.
+
+    Returns:
+        Shape (k, n), the probability that each of n messages is about each of k labels, and shape
+        (k,), True for labels that the chat probably mentions.
+    """
+    likely = np.zeros((len(evidence), len(vectors)), dtype=np.float32)
+    mentioned = np.zeros(len(evidence), dtype=np.bool_)
+    if not likely.size:
+        return likely, mentioned
     for row, (first, features) in enumerate(both_passes(evidence, vectors, judge)):
+        present = presence(first.whole, judge)
         ranks = ranking(features, first.whole, judge.weights)
-        likely = probabilities(features, first.whole, ranks, judge)
-        found = scores_of(likely, ranks, presence(first.whole, judge))
-        scores[row] = np.minimum(first.likely * _FAR, found.min())
-        scores[row, first.candidates] = found
-    return scores
+        found = present * probabilities(features, first.whole, ranks, judge)
+        likely[row] = np.minimum(first.likely * _FAR, found.min())
+        likely[row, first.candidates] = found
+        mentioned[row] = present >= PROBABLY
+    return likely, mentioned
 
 
 def score_judged(
@@ -138,22 +148,32 @@ def score_judged(
     judge: Judge,
     assigned: Assigned,
 ) -> Scores:
-    """The messages that are probably about each topic, on the user's scale.
+    """The probability that messages are about each topic.
 
     A label that matches mostly the messages of a found topic gets that topic's members.
     """
-    values = judged(evidence_for(labels, label_vectors, chat, judge), chat.vectors, judge)
+    evidence = evidence_for(labels, label_vectors, chat, judge)
+    likely, mentioned = judged(evidence, chat.vectors, judge)
+    by_label = pooled(likely, chat.words.copies)
     members, others = list(assigned.members), list(assigned.others)
     for row, found in enumerate(members):
-        if not len(found) and (fitting := _fitting(values[row], others)) is not None:
-            members[row] = others.pop(fitting)
-    known = Assigned(members=members, others=others)
-    return Scores(labels=tuple(labels), values=with_members(values, chat.vectors, known))
+        if not len(found) and mentioned[row]:
+            kept = np.flatnonzero(by_label[row] >= cut_of(by_label[row], PROBABLY))
+            if (fitting := _fitting(kept, others)) is not None:
+                members[row] = others.pop(fitting)
+    return with_members(
+        labels,
+        likely,
+        chat.vectors,
+        Assigned(members=members, others=others),
+        chat.words.copies,
+        weights=judge.weights.members,
+        mentioned=mentioned,
+    )
 
 
-def _fitting(scores: Floats, topics: Sequence[Places]) -> int | None:
+def _fitting(kept: Places, topics: Sequence[Places]) -> int | None:
     """The index of the found topic with mostly the messages that a label keeps; else `None`."""
-    kept = np.flatnonzero(scores >= PROBABLY)
     if not len(kept) or not topics:
         return None
     shared = [len(np.intersect1d(kept, members)) for members in topics]

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from smart_context.base.text.scores import score_in_words
 from smart_context.chat.messages import MessageId
 from smart_context.relevance.score import Scores
 
@@ -20,6 +21,7 @@ class ReasonKind(StrEnum):
     PINNED = "pinned"
     STICKY = "sticky"
     TOPIC = "topic"
+    MEMBER = "member"
     RECENT = "recent"
     TOOL = "tool"
     QUESTION = "question"
@@ -58,6 +60,7 @@ class Reason:
         score: The best score over the selected topics; `None` if no filter is active.
         topic: The label of the closest topic; empty if unknown.
         threshold: The threshold that the score was compared with.
+        cut: If scores are probabilities, the one from which messages were kept; else `None`.
         recent: The number of newest messages that are always kept.
         detail: More for the user, such as a summary's date; usually empty.
     """
@@ -66,6 +69,7 @@ class Reason:
     score: float | None = None
     topic: str = ""
     threshold: float = 0.0
+    cut: float | None = None
     recent: int = 0
     detail: str = ""
 
@@ -83,20 +87,36 @@ class Reason:
         """The reason in a few words, such as `Left out – weak match (0.06)`."""  # noqa: RUF002 - a dash for people
         match self.kind:
             case ReasonKind.TOPIC:
-                cause = f"{self.topic or 'match'} ({self.score:.2f})"
+                cause = f"{self.topic or 'match'} ({self._own})"
+            case ReasonKind.MEMBER:
+                cause = f"belongs to {self.topic or 'the topic'} ({self._own})"
             case ReasonKind.BELOW:
-                cause = f"weak match ({self.score:.2f})"
+                cause = f"weak match ({self._own})"
             case _:
                 cause = _SHORT[self.kind]
         return f"{'Sent' if self.is_in else 'Left out'} – {cause}"  # noqa: RUF001 - a dash for people
+
+    @property
+    def _own(self) -> str:
+        return score_in_words(self.score or 0.0, self.cut)
+
+    @property
+    def _limit(self) -> str:
+        return score_in_words(self.cut or 0.0, self.score)
 
     def _cause(self) -> str:
         match self.kind:
             case ReasonKind.TOPIC:
                 topic = f"topic {self.topic}, " if self.topic else ""
-                return f"{topic}similarity {self.score:.2f}, threshold {self.threshold:.2f}"
+                if self.cut is None:
+                    return f"{topic}similarity {self._own}, threshold {self.threshold:.2f}"
+                return f"{topic}probability {self._own}, kept from {self._limit}"
+            case ReasonKind.MEMBER:
+                return f"belongs to topic {self.topic}" if self.topic else "belongs to the topic"
+            case ReasonKind.BELOW if self.cut is None:
+                return f"{self._own} below {self.threshold:.2f}"
             case ReasonKind.BELOW:
-                return f"{self.score:.2f} below {self.threshold:.2f}"
+                return f"probability {self._own}, kept from {self._limit}"
             case ReasonKind.RECENT:
                 return (
                     "the newest message" if self.recent == 1 else f"one of the {self.recent} newest"
@@ -157,7 +177,8 @@ class Reasons(Mapping[MessageId, Reason]):
         ids: The messages, chronological.
         kinds: Shape (n,), indices into `KINDS`.
         found: The scores; `None` if no filter is active.
-        threshold: The threshold that the scores were compared with.
+        threshold: The user's threshold.
+        cut: The score from which messages are kept at it; `None` if no filter is active.
         recent: The number of newest messages that are always kept.
     """
 
@@ -165,6 +186,7 @@ class Reasons(Mapping[MessageId, Reason]):
     kinds: NDArray[np.int8]
     found: Scores | None
     threshold: float
+    cut: float | None = None
     recent: int
 
     def __getitem__(self, message_id: MessageId) -> Reason:
@@ -196,18 +218,7 @@ class Reasons(Mapping[MessageId, Reason]):
     def all(self) -> list[Reason]:
         """The reasons in the order of the messages; equal ones may be one object."""
         if self.found is not None:
-            topics = self.found.topics_of(np.arange(len(self.ids)))
-            scores = self.found.best.tolist()
-            return [
-                Reason(
-                    kind=KINDS[kind],
-                    score=score,
-                    topic=topic,
-                    threshold=self.threshold,
-                    recent=self.recent,
-                )
-                for kind, score, topic in zip(self.kinds.tolist(), scores, topics, strict=True)
-            ]
+            return self._made(np.arange(len(self.ids)))
         by_kind = [
             Reason(kind=kind, threshold=self.threshold, recent=self.recent) for kind in KINDS
         ]
@@ -215,10 +226,37 @@ class Reasons(Mapping[MessageId, Reason]):
 
     def at(self, position: int) -> Reason:
         """The reason of the message at `position`."""
-        return Reason(
-            kind=KINDS[self.kinds[position]],
-            score=None if self.found is None else float(self.found.best[position]),
-            topic="" if self.found is None else self.found.topic_of(position),
-            threshold=self.threshold,
-            recent=self.recent,
-        )
+        if self.found is None:
+            kind = KINDS[self.kinds[position]]
+            return Reason(kind=kind, threshold=self.threshold, recent=self.recent)
+        return self._made(np.array([position]))[0]
+
+    @property
+    def has_probabilities(self) -> bool:
+        """True if the scores are probabilities."""
+        return self.found is not None and self.found.mentioned is not None
+
+    def _made(self, positions: NDArray[np.intp]) -> list[Reason]:
+        if self.found is None:
+            raise ValueError("no scores")
+        kinds = self.kinds[positions]
+        topics = self.found.topics_of(positions)
+        own = np.flatnonzero(kinds == KINDS.index(ReasonKind.MEMBER))
+        for place, owner in zip(own.tolist(), self.found.owners_of(positions[own]), strict=True):
+            topics[place] = owner
+        cut, limit = self.cut, self.threshold
+        if not self.has_probabilities:
+            cut, limit = None, limit if self.cut is None else self.cut
+        return [
+            Reason(
+                kind=KINDS[kind],
+                score=score,
+                topic=topic,
+                threshold=limit,
+                cut=cut,
+                recent=self.recent,
+            )
+            for kind, score, topic in zip(
+                kinds.tolist(), self.found.best[positions].tolist(), topics, strict=True
+            )
+        ]

@@ -1,7 +1,7 @@
 """Scores of messages for the selected topics, as pure functions; see docs/filter.md."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -10,19 +10,30 @@ from numpy.typing import NDArray
 from smart_context.chat.messages import MessageId
 from smart_context.llm.models import Matrix
 from smart_context.relevance.evidence.neighbours import after, around, before, largest_near
+from smart_context.relevance.evidence.lexical import pooled
 from smart_context.relevance.judge.calibrate import PROBABLY, Scale
+from smart_context.relevance.judge.cuts import cut_of, members_cut
+from smart_context.relevance.judge.weights import read_weights
 from smart_context.relevance.vectors.cosines import similarities, unit
 
 _SHORT, _LONG = 2.5, 5.5
 _LEAST_TYPICAL = 0.05
-_JUST_BELOW = np.float32(0.39)
-_LEAST = 0.05
+_SURE = 1e-4
+_NEAREST = 2.0
 _USUAL_SPREAD = 0.25
 _NOWHERE: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
 _STANDING_OUT_TO_USER = (
     (-4.0, 0.0, 0.55, 1.5, 3.0, 6.0, 40.0),
     (-0.2, 0.15, 0.4, 0.65, 0.85, 0.95, 1.0),
 )
+
+DIGITS = 4
+"""Scores and cuts are compared as they are shown to programs: to so many digits."""
+
+_STEP = 10**-DIGITS
+
+Mask = NDArray[np.bool_]
+Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,33 +53,113 @@ class TopicQuery:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Scores:
-    """Scores of n messages for k topics, on the scale of the threshold.
+    """Scores of n messages for k topics, and what decides from which score on one is kept.
 
     Attributes:
         labels: The k topics; empty if their names are unknown.
-        values: Shape (k, n).
+        values: Shape (k, n), each message's own: equal texts have equal ones.
+        mentioned: Shape (k,), True for topics that the chat probably mentions. The values are
+            probabilities then; `None` if they are compared with the threshold as they are.
+        members: Shape (k, n), True for the known messages of a topic; `None` if unknown.
+        others: Shape (n,), True for messages of topics that are not selected; `None` if unknown.
     """
 
     labels: tuple[str, ...]
     values: Matrix
+    mentioned: Mask | None = None
+    members: Mask | None = None
+    others: Mask | None = None
 
     @cached_property
-    def best(self) -> NDArray[np.float32]:
-        """Shape (n,): the largest score of each message; NaN counts as -1."""
+    def best(self) -> NDArray[np.float64]:
+        """Shape (n,): the largest score of each message, to four digits; NaN counts as -1.
+
+        Topics that the chat hardly mentions don't count beside one that it does.
+        """
         if not len(self.values):
-            return np.zeros(self.values.shape[1], dtype=np.float32)
-        best: NDArray[np.float32] = np.nan_to_num(self.values, nan=-1.0).max(axis=0)
-        return best
+            return np.zeros(self.values.shape[1])
+        found = np.nan_to_num(self.values, nan=-1.0)[self._rows].max(axis=0)
+        return np.round(found.astype(np.float64), DIGITS)
+
+    def cut(self, threshold: float) -> float:
+        """The score from which messages are kept at this threshold; it rises with it.
+
+        Where no topic is mentioned, or the scores are no probabilities, it is the threshold. With
+        several topics, as many are kept as each needs. If all of them are found topics, it lies
+        above the messages of other topics, from the default threshold on.
+        """
+        cut = threshold
+        if self.mentioned is not None and self.mentioned.any() and self.values.shape[1]:
+            rows = self.values[self.mentioned]
+            cut = round(min(cut_of(row, threshold) for row in rows), DIGITS)
+            cut = max(cut, _STEP) if threshold > 0 else cut
+        if threshold >= PROBABLY and (strangers := self._strangers).any():
+            cut = max(cut, round(float(self.best[strangers].max()) + _STEP, DIGITS))
+        return cut
+
+    def kept_members(self, threshold: float) -> Mask:
+        """Shape (n,): True for messages of the selected topics that stay because they are theirs.
+
+        All of them up to the default threshold; above it, the likeliest.
+        """
+        kept = np.zeros(self.values.shape[1], dtype=np.bool_)
+        if self.members is None:
+            return kept
+        for row, own in zip(self.values, self.members, strict=True):
+            kept |= own & (row >= members_cut(row[own], threshold))
+        return kept
+
+    def kept(self, threshold: float) -> Mask:
+        """Shape (n,): True for messages that reach the cut, or stay as members of a topic."""
+        reaching: Mask = self.best >= self.cut(threshold)
+        return reaching | self.kept_members(threshold)
+
+    def of(self, columns: NDArray[np.intp]) -> "Scores":
+        """The scores of the messages at these positions; 0 for a negative one."""
+        absent = columns < 0
+        values = self.values[:, columns]
+        values[:, absent] = 0
+        return replace(
+            self,
+            values=values,
+            members=None if self.members is None else self.members[:, columns] & ~absent,
+            others=None if self.others is None else self.others[columns] & ~absent,
+        )
+
+    @property
+    def _rows(self) -> NDArray[np.intp]:
+        if self.mentioned is None or not self.mentioned.any():
+            return np.arange(len(self.values))
+        return np.flatnonzero(self.mentioned)
+
+    @property
+    def _strangers(self) -> Mask:
+        """The messages of other topics, if all of the selected ones have known messages."""
+        nobody = np.zeros(self.values.shape[1], dtype=np.bool_)
+        if self.members is None or self.others is None:
+            return nobody
+        if not self.members[self._rows].any(axis=1).all():
+            return nobody
+        return self.others & ~self.members.any(axis=0)
 
     def topic_of(self, position: int) -> str:
         """The label of the topic closest to the message; empty if unknown."""
         return self.topics_of(np.array([position]))[0]
 
+    def owners_of(self, positions: NDArray[np.intp]) -> list[str]:
+        """For messages of selected topics, the label of the topic that each belongs to."""
+        if not self.labels or self.members is None:
+            return [""] * len(positions)
+        own = np.where(self.members[:, positions], self.values[:, positions], -np.inf)
+        return [self.labels[row] for row in own.argmax(axis=0).tolist()]
+
     def topics_of(self, positions: NDArray[np.intp]) -> list[str]:
         """Like `topic_of`, for each of these positions."""
         if not self.labels:
             return [""] * len(positions)
-        return [self.labels[row] for row in self.values[:, positions].argmax(axis=0).tolist()]
+        rows = self._rows
+        values = np.nan_to_num(self.values[rows][:, positions], nan=-1.0)
+        return [self.labels[rows[best]] for best in values.argmax(axis=0).tolist()]
 
 
 def score_plain(labels: Sequence[str], label_vectors: Matrix, vectors: Matrix) -> Scores:
@@ -116,41 +207,90 @@ class Assigned:
     members: Sequence[NDArray[np.intp]]
     others: Sequence[NDArray[np.intp]]
 
+    def member_mask(self, count: int) -> Mask | None:
+        """Shape (k, count): True for the known messages of a topic; `None` if none are known."""
+        if not any(len(places) for places in self.members):
+            return None
+        return np.stack([_mask(places, count) for places in self.members])
+
+    def other_mask(self, count: int) -> Mask:
+        """Shape (count,): True for messages of topics that are not selected."""
+        return _mask(np.concatenate([*self.others, _NOWHERE]), count)
+
 
 def score_enriched(
-    labels: Sequence[str], evidence: Evidence, scale: Scale, assigned: Assigned
+    labels: Sequence[str],
+    evidence: Evidence,
+    scale: Scale,
+    assigned: Assigned,
+    copies: NDArray[np.intp],
 ) -> Scores:
     """Scores on the user's scale, according to how much a message stands out in its chat.
 
     Each message is compared with the label by meaning and by words, together with its neighbours.
     Used for embedding models without a fitted judge.
+
+    Args:
+        labels: The k labels.
+        evidence: What is compared.
+        scale: The scale of the embedding model.
+        assigned: The members of topics.
+        copies: Shape (n,), the position of the first message with the same text.
     """
     close = similarities(evidence.label_vectors, evidence.vectors)
     values = _by_label(scale.to_user(close), evidence)
-    return Scores(labels=tuple(labels), values=with_members(values, evidence.vectors, assigned))
+    weights = read_weights().members
+    return with_members(labels, values, evidence.vectors, assigned, copies, weights=weights)
 
 
-def with_members(by_label: Matrix, vectors: Matrix, assigned: Assigned) -> Matrix:
-    """Shape (k, n): the scores from labels, adjusted by the known members of topics.
+def with_members(
+    labels: Sequence[str],
+    by_label: Matrix,
+    vectors: Matrix,
+    assigned: Assigned,
+    copies: NDArray[np.intp],
+    *,
+    weights: Floats,
+    mentioned: Mask | None = None,
+) -> Scores:
+    """The scores from labels, adjusted by the known members of topics, equal for equal texts.
 
-    Messages near the centre of a topic's members score more. The members themselves score at
-    least 0.4; members of topics that are not selected score below it.
+    Being a member makes a message more likely, being one of another topic less, and being close
+    to the members more; how much was fitted to found topics.
 
     Args:
+        labels: The k labels.
         by_label: Shape (k, n), the scores from labels alone.
         vectors: Shape (n, d), unit rows or zero rows.
         assigned: The members of topics.
+        copies: Shape (n,), the position of the first message with the same text.
+        weights: `Weights.members`.
+        mentioned: Shape (k,), True for topics that the chat mentions; `None` if the scores are no
+            probabilities.
     """
-    known = [row for row, members in enumerate(assigned.members) if len(members)]
-    if not known:
-        return by_label
-    values = by_label.copy()
-    centres = [vectors[assigned.members[row]].sum(axis=0) for row in known]
-    close = similarities(unit(np.stack(centres)), vectors)
-    others = np.concatenate([*assigned.others, _NOWHERE])
-    for row, near in zip(known, close, strict=True):
-        values[row] = _by_members(values[row], near[None], assigned.members[row], others)
-    return values
+    count = len(vectors)
+    members, others = assigned.member_mask(count), assigned.other_mask(count)
+    values = by_label
+    if members is not None:
+        known = members.any(axis=1)
+        values = by_label.copy()
+        for row in np.flatnonzero(known):
+            inputs = member_inputs(by_label[row], vectors, members[row], others)
+            values[row] = 1 / (1 + np.exp(-(weights[:-1] @ inputs + weights[-1])))
+        mentioned = None if mentioned is None else mentioned | known
+    return Scores(
+        labels=tuple(labels),
+        values=pooled(values, copies),
+        mentioned=mentioned,
+        members=members,
+        others=others,
+    )
+
+
+def _mask(places: NDArray[np.intp], count: int) -> Mask:
+    mask = np.zeros(count, dtype=np.bool_)
+    mask[places] = True
+    return mask
 
 
 def _by_label(alike: Matrix, evidence: Evidence) -> Matrix:
@@ -194,31 +334,25 @@ def _presence(alike: Matrix, lexical: Matrix) -> Matrix:
     return np.asarray(np.interp(peak, (0.3, 0.45), (0.35, 1.0)), dtype=np.float32)
 
 
-def _by_members(
-    by_name: NDArray[np.float32],
-    close: Matrix,
-    members: NDArray[np.intp],
-    others: NDArray[np.intp],
-) -> NDArray[np.float32]:
-    """Shape (n,): scores of a topic with known members.
+def member_inputs(by_label: Floats, vectors: Matrix, members: Mask, others: Mask) -> Matrix:
+    """Shape (4, n): what `Weights.members` weighs, for a topic with known messages.
 
-    `close` has shape (1, n): the cosines with the centre of the members.
+    Args:
+        by_label: Shape (n,), the probabilities by the label alone.
+        vectors: Shape (n, d), unit rows or zero rows.
+        members: Shape (n,), True for the topic's messages; at least one.
+        others: Shape (n,), True for messages of other topics.
     """
+    close = similarities(unit(vectors[members].sum(axis=0)[None]), vectors)
+    sure = np.clip(by_label, _SURE, 1 - _SURE)
+    inputs = (np.log(sure / (1 - sure)), _nearness(close, members), members, others & ~members)
+    return np.stack(inputs).astype(np.float32)
+
+
+def _nearness(close: Matrix, members: Mask) -> Floats:
+    """Shape (n,): nearness to the members, with that of the neighbours; 1 is usual for a member."""
     smooth = np.float32(0.6) * close + np.float32(0.25) * before(close)
     smooth += np.float32(0.15) * after(close)
     typical = max(float(np.median(smooth[0, members])), _LEAST_TYPICAL)
-    closest = np.maximum(smooth, np.float32(0.8) * close)[0] / typical
-    near = np.interp(closest, (0.2, 0.8, 1.3), (0.0, 0.4, 0.8))
-    values = np.asarray(0.5 * near + 0.5 * by_name, dtype=np.float32)
-    values[others] = np.minimum(values[others], _JUST_BELOW)
-    values[members] = PROBABLY + (1 - PROBABLY) * _left(np.clip(values[members], _LEAST, 1))
-    return values
-
-
-def _left(likely: NDArray[np.float32]) -> NDArray[np.float32]:
-    """For each message, the share of the total that it holds together with all less likely ones."""
-    order = np.argsort(-likely, kind="stable")
-    sums = np.cumsum(likely[order][::-1], dtype=np.float64)[::-1]
-    left = np.empty(len(likely), dtype=np.float32)
-    left[order] = sums / sums[0]
-    return left
+    nearest = np.maximum(smooth, np.float32(0.8) * close)[0] / typical
+    return np.asarray(np.clip(nearest, 0, _NEAREST), dtype=np.float32)

@@ -148,7 +148,9 @@ class RelevanceScorer:
             authors = [(place, author_of(m)) for place, m in enumerate(messages) if m.extra]
             spoken_by = named_authors(labels, authors, len(messages))
             evidence = _evidence(warm.words, labels, label_vectors, vectors, spoken_by)
-            return score_enriched(labels, evidence, self._scale_of(evidence), assigned)
+            return score_enriched(
+                labels, evidence, self._scale_of(evidence), assigned, warm.words.copies
+            )
 
     def _scale_of(self, evidence: Evidence) -> Scale:
         if self._scale is not None:

@@ -13,9 +13,6 @@ from smart_context.chat.tool_pairs import NOBODY, find_tool_pairs
 from smart_context.relevance.reasons import IS_IN, KINDS, ReasonKind, Reasons
 from smart_context.relevance.score import Scores
 
-ROUNDING = 1e-6
-"""A score this much below the threshold reaches it: float32 can't tell them apart."""
-
 Mask = NDArray[np.bool_]
 Kinds = NDArray[np.int8]
 Group = list[int]
@@ -44,8 +41,12 @@ class Selection:
         found = self.reasons.found
         if found is None or self.fell_back:
             return []
-        positions = np.flatnonzero(self.reasons.kinds == _CODE[ReasonKind.TOPIC])
-        return list(zip(positions.tolist(), found.topics_of(positions), strict=True))
+        kinds = self.reasons.kinds
+        matching = np.flatnonzero(kinds == _CODE[ReasonKind.TOPIC])
+        own = np.flatnonzero(kinds == _CODE[ReasonKind.MEMBER])
+        named = dict(zip(matching.tolist(), found.topics_of(matching), strict=True))
+        named.update(zip(own.tolist(), found.owners_of(own), strict=True))
+        return sorted(named.items())
 
 
 def select_messages(  # noqa: PLR0913 -- one keyword for each rule
@@ -59,16 +60,17 @@ def select_messages(  # noqa: PLR0913 -- one keyword for each rule
     recent: int = 0,
     keep_pairs: bool = False,
 ) -> Selection:
-    """Keep the messages that reach the threshold, and those that stay whatever they score.
+    """Keep the messages that reach the cut, and those that stay whatever they score.
 
     Always kept are sticky, pinned and the newest messages, questions of kept answers, and the rest
-    of kept tool exchanges. Hidden messages are left out. If only sticky messages reach the
-    threshold, or none does, all stay except the hidden ones.
+    of kept tool exchanges; messages of a selected topic are kept as `Scores.kept_members` says.
+    Hidden messages are left out. If only sticky messages would be kept, or none, all stay except
+    the hidden ones.
 
     Args:
         messages: The n messages of the chat, oldest first.
         scores: Shape (n,), or `Scores` with the topics' names; `None` if no filter is active.
-        threshold: A score equal to it is kept.
+        threshold: The user's; `Scores.cut` says from which score on it keeps messages.
         sticky: Standing instructions.
         pinned: Forced in by the user.
         hidden: Forced out by the user, with their whole tool exchange, against all other rules.
@@ -86,15 +88,17 @@ def select_messages(  # noqa: PLR0913 -- one keyword for each rule
     groups = _tool_groups(messages)
     is_hidden = _with_groups(by_user, groups)
     is_sticky = _marks(ids, sticky)
-    fell_back = False
+    fell_back, cut = False, None
     if found is None:
         kinds = np.full(len(ids), _CODE[ReasonKind.NO_FILTER])
     else:
-        is_relevant = found.best >= np.float32(threshold - ROUNDING)
-        fell_back = not (is_relevant & ~is_sticky).any()
+        cut = found.cut(threshold)
+        is_relevant, is_member = found.best >= cut, found.kept_members(threshold)
+        fell_back = not ((is_relevant | is_member) & ~is_sticky).any()
         kinds = np.full(len(ids), _CODE[ReasonKind.FALLBACK if fell_back else ReasonKind.BELOW])
         if not fell_back:
             _set(kinds, _newest(len(ids), recent), ReasonKind.RECENT)
+            _set(kinds, is_member, ReasonKind.MEMBER)
             _set(kinds, is_relevant, ReasonKind.TOPIC)
             _set(kinds, is_sticky, ReasonKind.STICKY)
             _set(kinds, _marks(ids, pinned), ReasonKind.PINNED)
@@ -104,7 +108,9 @@ def select_messages(  # noqa: PLR0913 -- one keyword for each rule
     _set(kinds, by_user, ReasonKind.HIDDEN)
     return Selection(
         kept=tuple(dict.fromkeys(compress(ids, _is_in(kinds).tolist()))),
-        reasons=Reasons(ids=ids, kinds=kinds, found=found, threshold=threshold, recent=recent),
+        reasons=Reasons(
+            ids=ids, kinds=kinds, found=found, threshold=threshold, cut=cut, recent=recent
+        ),
         fell_back=fell_back,
     )
 

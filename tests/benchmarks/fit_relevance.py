@@ -5,6 +5,9 @@
 DATA holds `locomo_dev.json` (LoCoMo, dialogues 1 to 5), `mtb_dev.json` (MT-Bench-101, with a name
 typed by hand for each dialogue), `cast2020.json` (TREC CAsT) and `ikat2023_dev.json` (TREC iKAT).
 Writes `weights.npz` for smart_context/relevance and `ordinary.npy` for topics/clusters.
+Short labels for LoCoMo's dialogues are made of the questions' words. How much it counts that a
+message is a member of a found topic is fitted to the topics that the package finds in these chats
+and in `dialseg_dev.json` (DialSeg711).
 With `--without report` three fifths of the dialogues are fitted to, so that
 `smart-context eval --part report --weights` says something about dialogues that nobody has seen;
 the weights of the package are fitted to all.
@@ -22,14 +25,22 @@ from smart_context.base.text.words import content_words
 from smart_context.cli.evaluation.data.dialogues import Question
 from smart_context.cli.evaluation.data.formats import read_dialogues
 from smart_context.cli.evaluation.data.parts import part_of
+from smart_context.cli.evaluation.data.short_labels import short_labels
 from smart_context.cli.evaluation.data.typed import absent_labels, chats_of, with_absent
 from smart_context.cli.evaluation.remembered import RememberingEmbedder
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
 from smart_context.relevance.evidence.features import CHAT_FEATURES, with_products
 from smart_context.relevance.judge.judging import Judge, posterior_features, ranking
 from smart_context.relevance.judge.weights import Weights, null_labels, write_weights
-from smart_context.relevance.label_scores import SearchableChat, both_passes, evidence_for
+from smart_context.relevance.label_scores import (
+    SearchableChat,
+    both_passes,
+    evidence_for,
+    judged,
+)
+from smart_context.relevance.score import member_inputs
 from smart_context.relevance.vectors.cosines import unit
+from smart_context.topics.embedded import EmbeddedTopicExtractor
 
 # How much each kind of chat counts for presence, for ranking, and for the posterior.
 COUNTS = {
@@ -44,7 +55,16 @@ COUNTS = {
     "cast": (40, 30, 23),
     "ikat": (40, 30, 20),
 }
-SHARES = {"present": 1.5, "blind": 0.15, "absent": 0.6, "near": 0.4, "other": 0.02}
+SHARES = {
+    "present": 1.5,
+    "blind": 0.15,
+    "short": 1.0,
+    "absent": 0.6,
+    "short absent": 0.6,
+    "near": 0.4,
+    "other": 0.02,
+}
+SAID = frozenset({"present", "blind", "short"})
 HIDDEN, SEEDS, EPOCHS, BATCHES, RATE, DROP, DECAY, CLIP = 16, 2, 25, 8, 0.01, 0.2, 1e-3, 6
 
 
@@ -138,6 +158,17 @@ def speakers(chat):
     return sorted({message.extra["name"] for message in chat.messages})
 
 
+def short_ones(chat, all_chats):
+    """Short labels of this long dialogue, and those of others that share no word with it."""
+    if not chat.messages[0].extra:
+        return []
+    own = short_labels(chat)
+    used = {word for message in chat.messages for word in content_words(message.text)}
+    others = dict.fromkeys(label for other in all_chats for label in short_labels(other))
+    absent = [label for label in others if used.isdisjoint(content_words(label))]
+    return [("short", label) for label in own] + [("short absent", label) for label in absent]
+
+
 class Looker:
     """Makes the rows of a chat, with the product's own code."""
 
@@ -183,7 +214,8 @@ def all_rows(data, part, looker):
             for row in looker.rows(
                 chat,
                 [("near", text) for text in near_misses(chat, labels, most, pick)]
-                + [("other", text) for text in others_questions(chat, some, pick)],
+                + [("other", text) for text in others_questions(chat, some, pick)]
+                + short_ones(chat, some),
             )
         ]
         print(f"{kind}: {len(some)} chats, {len(rows[kind])} labels", flush=True)
@@ -211,14 +243,14 @@ def fit_presence(rows):
 
     def add(whole, kind, weight):
         values.append(with_products(whole))
-        right.append(kind in {"present", "blind"})
+        right.append(kind in SAID)
         weights.append(weight * SHARES[kind])
 
     for kind, some in rows.items():
         for row in some:
             weight = COUNTS[kind][0] / sum(other.kind == row.kind for other in some)
             add(row.whole, row.kind, weight)
-            if row.kind == "present":  # as if the chat used none of the label's words
+            if row.kind in SAID:  # as if the chat used none of the label's words
                 add(
                     row.whole | dict.fromkeys(("coverage", "lexical_best", "lexical_around"), 0.0),
                     "blind",
@@ -343,8 +375,52 @@ def fit(rows, nulls):
         hidden_chat=np.concatenate(hidden_chat),
         hidden_out=np.concatenate(out) / SEEDS,
         posterior=np.zeros(1, np.float32),
+        members=np.zeros(5, np.float32),
     )
     return replace(weights, posterior=fit_posterior(rows, weights).astype(np.float32))
+
+
+def fit_members(data, part, looker, weights):
+    """How likely messages are about the subject that most members of a found topic are about.
+
+    One message in five is neither a member nor another topic's, like those of a new turn.
+    """
+    typed = read(data, "mtb_dev", part)
+    some = [
+        *chats_of(typed, "in a row")[:14],
+        *chats_of(typed, "returning", seed=8)[:14],
+        *chats_of(typed, "in a row", subjects=min(50, len(typed))),
+        *read(data, "dialseg_dev", part)[:40],
+    ]
+    pick = np.random.default_rng(6)
+    judge = replace(looker.judge, weights=weights)
+    values, right, counts = [], [], []
+    for chat in some:
+        extractor = EmbeddedTopicExtractor(looker.embedder)
+        found = looker.loop.run_until_complete(extractor.extract(chat.messages))
+        wholes = {topic.parent_id for topic in found.topics}
+        topics = [topic for topic in found.topics if topic.label not in wholes]
+        labels = [topic.label for topic in topics]
+        vectors = looker.embed([message.text for message in chat.messages])
+        searchable = SearchableChat.of(chat.messages, vectors, judge)
+        evidence = evidence_for(labels, looker.embed(labels), searchable, judge)
+        likely, _ = judged(evidence, vectors, judge)
+        held = pick.random(len(vectors)) < 1 / 5
+        masks = np.array([[m.id in t.message_ids for m in chat.messages] for t in topics])
+        subjects = [
+            np.array([m.id in subject for m in chat.messages])
+            for subject in chat.groups or chat.segments
+        ]
+        for row, mask in enumerate(masks):
+            members = mask & ~held
+            if members.sum() < 2:
+                continue
+            others = np.delete(masks, row, axis=0).any(axis=0) & ~held & ~members
+            inputs = member_inputs(likely[row], vectors, members, others)
+            values.append(inputs.T)
+            right.append(max(subjects, key=lambda subject: (subject & mask).sum()))
+            counts.append(np.full(len(vectors), 30 / len(vectors)))
+    return logistic(np.concatenate(values), np.concatenate(right), np.concatenate(counts), 2.0)
 
 
 def ordinary(data, looker):
@@ -369,8 +445,11 @@ def main():
         looker = Looker(embedder, runner.get_loop())
         rows = all_rows(given.data, "fit" if given.without else "all", looker)
         mean = ordinary(given.data, looker)
+        weights = fit(rows, looker.judge.null_labels)
+        members = fit_members(given.data, "fit" if given.without else "all", looker, weights)
+        weights = replace(weights, members=members.astype(np.float32))
         embedder.keep()
-    write_weights(fit(rows, looker.judge.null_labels), given.into / "weights.npz")
+    write_weights(weights, given.into / "weights.npz")
     np.save(given.into / "ordinary.npy", mean)
 
 

@@ -53,7 +53,7 @@ def test_a_preview_says_what_goes_of_a_long_file_and_all_of_it_can_go(server, cl
     _, stored = upload(server, "long.txt", "\n".join(lines[:20_000]).encode())
     _, short = upload(server, "short.txt", b"one line")
     written = {"chat_id": "c1", "message": "What?"}
-    (cut,) = client.call("smart_context.preview", files=[short, stored], **written)["cut"]
+    (cut,) = client.call("smart_context.preview", files=[short, stored], **written)["cut_texts"]
     assert cut["storage_key"] == stored["storage_key"]
     assert (cut["shown"], cut["total"], cut["unit"]) == (100, 20_000, "lines")
     assert cut["tokens"] > 200_000
@@ -61,7 +61,7 @@ def test_a_preview_says_what_goes_of_a_long_file_and_all_of_it_can_go(server, cl
     _, stored = upload(server, "lines.txt", "\n".join(lines[:600]).encode())
     whole = {**stored, "whole": True}
     shown = client.call("smart_context.preview", files=[whole], **written)
-    assert shown["cut"] == []
+    assert shown["cut_texts"] == []
     client.call("chat.send", files=[whole], **written)
     assert "line 599 " in endpoint.chat_requests[0].messages[-1]["content"]
     assert shown["prompt"] == endpoint.chat_requests[0].messages

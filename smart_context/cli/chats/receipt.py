@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from smart_context.base.text.names import one_line
+from smart_context.base.text.scores import cut_in_words
 from smart_context.cli.chats.asking import ask_about_chat, body_as_text
 from smart_context.cli.terminal.output import json_format, show, table
 from smart_context.cli.terminal.vault import vault_option, vault_root
@@ -172,9 +173,9 @@ def _sum(result: Mapping[str, Any]) -> str:
     if result["unchanged"] is not None:
         same = f"first {result['unchanged']} tokens" if result["unchanged"] else "no tokens"
         said += f"; {same} unchanged (cacheable)"
-    return (
-        f"{result['in']} of {result['total']} messages · {result['tokens']} tokens ({parts}){said}"
-    )
+    tokens = f"{result['tokens']} tokens ({parts}){said}"
+    counted = f"{result['in']} of {result['total']} messages"
+    return " · ".join(filter(None, (counted, cut_in_words(result), tokens)))
 
 
 def _notes(result: Mapping[str, Any]) -> list[str]:

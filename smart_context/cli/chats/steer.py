@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from smart_context.base.text.names import shown
+from smart_context.base.text.scores import cut_in_words
 from smart_context.cli.chats.asking import ask_about_chat, body_as_text
 from smart_context.cli.terminal.output import json_format, show, table
 from smart_context.cli.terminal.vault import vault_option, vault_root
@@ -144,7 +145,10 @@ def _preview_as_text(result: dict[str, Any]) -> str:
     role = shown(result["role"])
     return (
         table(("MESSAGE", "ROLE", "TOKENS", "WHY", "TEXT"), rows)
-        + f"\n\n{result['status']} · {result['tokens']} tokens"
+        + "\n\n"
+        + " · ".join(
+            filter(None, (result["status"], f"{result['tokens']} tokens", cut_in_words(result)))
+        )
         + (f"\nRole {role}: {result['parts']['role']} tokens" if role else "")
         + (f"\n{result['problem']}" if result["problem"] else "")
     )

@@ -7,6 +7,7 @@ from smart_context.base.values import JsonObject
 from smart_context.cli.evaluation.data.formats import Kind
 from smart_context.cli.evaluation.measures.growth import Growth
 from smart_context.cli.evaluation.measures.measures import DEPTHS, Counts, Findings, mean_match
+from smart_context.cli.evaluation.measures.reliability import reliability_of
 
 _ROWS = (
     ("dialogues", ("dialogues",)),
@@ -28,6 +29,9 @@ _ROWS = (
     ("evidence for as many tokens: cosine", ("asked", "cosine")),
     ("evidence for as many tokens: both + neighbours", ("asked", "both")),
     ("absent topics that find no message", ("absent", "share")),
+    ("short labels that find a message", ("short", "share")),
+    ("calibration error", ("calibration", "error")),
+    ("calibration error from 0.1 on", ("calibration", "error_above")),
     ("found topics, adjusted Rand", ("agreement", "adjusted_rand")),
     ("found topics, coverage", ("agreement", "coverage")),
     ("found topics per subject", ("agreement", "topics_each")),
@@ -82,7 +86,9 @@ def as_json(measured: Measured) -> JsonObject:
         "evidence_recall": _recalls(findings),
         "evidence_pooled": _pooled(findings),
         "asked": _asked(findings),
-        "absent": _absent(findings),
+        "absent": _share(findings.absent),
+        "short": _share(findings.short),
+        "calibration": _calibration(findings),
         "agreement": _agreements(findings),
         "same_topic": None
         if match is None
@@ -160,9 +166,24 @@ def _asked(findings: Findings) -> JsonObject | None:
     }
 
 
-def _absent(findings: Findings) -> JsonObject | None:
-    count = len(findings.absent)
-    return {"count": count, "share": sum(findings.absent) / count} if count else None
+def _share(found: Sequence[bool]) -> JsonObject | None:
+    return {"count": len(found), "share": sum(found) / len(found)} if found else None
+
+
+def _calibration(findings: Findings) -> JsonObject | None:
+    """What scores predict and what is observed, over present and absent topics."""
+    found = reliability_of([*findings.samples, *findings.absent_samples])
+    if found is None:
+        return None
+    columns = (found.counts.tolist(), found.predicted.tolist(), found.observed.tolist())
+    return {
+        "error": found.error,
+        "error_above": found.error_above,
+        "bins": [
+            {"count": count, "predicted": predicted, "observed": observed}
+            for count, predicted, observed in zip(*columns, strict=True)
+        ],
+    }
 
 
 def _agreements(findings: Findings) -> JsonObject | None:

@@ -38,7 +38,6 @@ from smart_context.plugin.topics.updates import ChatEmbedder
 from smart_context.relevance.judge.calibrate import Scale
 from smart_context.relevance.judge.judging import Judge
 from smart_context.relevance.scorer import RelevanceScorer
-from smart_context.relevance.select import ROUNDING
 from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.topics.extraction import TopicExtractor
 from smart_context.topics.stored import to_stored
@@ -138,6 +137,10 @@ class Trial:
         for label in subject.dialogue.absent:
             decision = await subject.decide(label)
             findings.absent.append(decision.selection.fell_back)
+            findings.absent_samples.append(subject.sample(decision, frozenset()))
+        for label in subject.dialogue.short:
+            decision = await subject.decide(label)
+            findings.short.append(not decision.selection.fell_back)
 
     async def _select(
         self, subject: "_Subject", extraction: Extraction, findings: Findings
@@ -241,18 +244,22 @@ class _Subject:
     ) -> Sample:
         messages: Sequence[Message] = self.dialogue.messages
         found = decision.selection.reasons.found
-        scores = np.zeros(len(messages), dtype=np.float32) if found is None else found.best
+        scores = np.zeros(len(messages)) if found is None else found.best
         chosen = np.array([among is None or m.id in among for m in messages], dtype=np.bool_)
         right = np.array([m.id in belongs for m in messages], dtype=np.bool_)
-        return Sample(scores=scores[chosen], belongs=right[chosen])
+        return Sample(
+            scores=scores[chosen],
+            belongs=right[chosen],
+            are_probabilities=decision.selection.reasons.has_probabilities,
+        )
 
 
 def by_similarity(decision: Decision) -> frozenset[MessageId]:
-    """The messages that reach the threshold, sticky ones included; all on a fallback."""
+    """The messages that a topic keeps, sticky ones included; all on a fallback."""
     reasons = decision.selection.reasons
     if decision.selection.fell_back or reasons.found is None:
         return frozenset(reasons.ids)
-    reaching = np.flatnonzero(reasons.found.best >= reasons.threshold - ROUNDING)
+    reaching = np.flatnonzero(reasons.found.kept(reasons.threshold))
     return frozenset(reasons.ids[int(place)] for place in reaching)
 
 

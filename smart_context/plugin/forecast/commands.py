@@ -102,7 +102,7 @@ class PreviewCommands:
             briefing = briefing.without_contexts() if planned.lacks_contexts else briefing
             added = planned.added
         result = self._result(forecast, briefing, attached, added)
-        result["cut"] = [await self._cut(each) for each in cut_texts(f"{attached}\n")]
+        result["cut_texts"] = [await self._cut(each) for each in cut_texts(f"{attached}\n")]
         if planned and planned.problem:
             result["problem"] = planned.problem
         if topics is not None or threshold is not None:
@@ -124,6 +124,7 @@ class PreviewCommands:
         return {
             "reasons": rows_by_id(forecast, asked, self.model.count_tokens),
             "threshold": forecast.decision.selection.reasons.threshold,
+            "cut": forecast.decision.selection.reasons.cut,
         }
 
     async def describe_topic(self, chat_id: str, label: str) -> JsonObject:
@@ -199,6 +200,7 @@ class PreviewCommands:
             "in": len(decision.selection.kept),
             "total": len(forecast.view.messages),
             "threshold": decision.selection.reasons.threshold,
+            "cut": decision.selection.reasons.cut,
             "fell_back": decision.selection.fell_back,
             "status": status_line(forecast.view, decision),
             "problem": "\n".join(filter(None, (decision.problem, briefing.problems))),

@@ -47,7 +47,7 @@ def _row(message: Message, reason: Reason, tokens: int) -> JsonObject:
         "kind": reason.kind.value,
         "reason": str(reason),
         "short": reason.short,
-        "score": None if reason.score is None else round(reason.score, 4),
+        "score": reason.score,
         "topic": reason.topic,
         "tokens": tokens,
         "text": " ".join(message.text[:ONE_LINE].split()),

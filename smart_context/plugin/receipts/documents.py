@@ -10,6 +10,7 @@ from smart_context.chat.tool_pairs import called_tools
 from smart_context.plugin.forecast.costs import PART_NAMES
 from smart_context.plugin.receipts.receipt import TOOL, Receipt, ReceiptRow
 from smart_context.plugin.receipts.requests import shown_body, shown_rounds
+from smart_context.relevance.reasons import Reason
 
 ONE_LINE = 200
 
@@ -25,6 +26,7 @@ def receipt_line(receipt: Receipt, texts: Mapping[str, str]) -> JsonObject:
         "text": texts.get(receipt.question, ""),
         "topics": list(receipt.settings.get("topics", ())),
         "threshold": receipt.settings.get("threshold"),
+        "cut": receipt.cut,
         "in": receipt.kept,
         "total": len(receipt.rows),
         "tokens": receipt.tokens,
@@ -87,7 +89,7 @@ def difference_document(before: Receipt, after: Receipt, texts: Mapping[str, str
             if i in old
             and i in new
             and _is_in(old, i) == _is_in(new, i)
-            and str(old[i].reason) != str(new[i].reason)
+            and _why(old[i].reason) != _why(new[i].reason)
         ],
         "sections": _changed(_sections(before), _sections(after)),
         "same_request": _is_same_request(before, after),
@@ -148,6 +150,11 @@ def _by_id(receipt: Receipt) -> dict[str, ReceiptRow]:
 def _is_in(rows: Mapping[str, ReceiptRow], message_id: str) -> bool:
     row = rows.get(message_id)
     return row is not None and row.reason.is_in
+
+
+def _why(reason: Reason) -> tuple[object, ...]:
+    """What people read of a reason, without the cut, which differs a little in each turn."""
+    return reason.kind, reason.topic, reason.detail, reason.threshold, reason.short
 
 
 def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, list[Any]]:

@@ -250,6 +250,8 @@ def _made(
         rows=rows,
         sections=sections_of(briefing, system, decided),
         fell_back=forecast.decision.selection.fell_back,
+        cut=forecast.decision.selection.reasons.cut,
+        has_probabilities=forecast.decision.selection.reasons.has_probabilities,
         problem="\n".join(filter(None, (forecast.decision.problem, briefing.problems))),
         system=pending.system[:MAX_SYSTEM_CHARACTERS],
         hidden_places=tuple(

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from smart_context.base.values import JsonObject
 from smart_context.llm.models import PromptMessage
 from smart_context.relevance.reasons import Reason, ReasonKind
+from smart_context.relevance.score import DIGITS
 
 MAX_PROMPT_BYTES = 48 * 1024
 """A longer request is not stored; it can be rebuilt until chat or notes change."""
@@ -88,7 +89,9 @@ class Receipt:
         parts: Tokens by part.
         rows: Every message of the chat that came before the question.
         sections: The system prompt, the role and the contexts.
-        fell_back: No message reached the threshold, so all stayed.
+        fell_back: No message reached the cut, so all stayed.
+        cut: The score from which messages were kept; `None` without a filter, or if unknown.
+        has_probabilities: The scores are probabilities.
         problem: Why the filter could not be applied; empty when it was.
         system: The system prompt before role and contexts.
         sent: Digest, number and size of the request's messages; empty if none was sent.
@@ -116,6 +119,8 @@ class Receipt:
     rows: tuple[ReceiptRow, ...] = ()
     sections: tuple[ReceiptSection, ...] = ()
     fell_back: bool = False
+    cut: float | None = None
+    has_probabilities: bool = False
     problem: str = ""
     system: str = ""
     sent: Mapping[str, Any] = field(default_factory=dict)
@@ -172,9 +177,10 @@ class Receipt:
         try:
             threshold = float(document["settings"]["threshold"])
             recent = int(document["settings"]["recent_messages"])
+            cut = _cut(plain)
             return cls(
                 **plain,
-                rows=tuple(_row(entry, threshold, recent) for entry in document["rows"]),
+                rows=tuple(_row(entry, threshold, cut, recent) for entry in document["rows"]),
                 sections=tuple(_section(entry) for entry in document["sections"]),
                 prompt=tuple(document.get("prompt") or ()),
                 rounds=tuple(document.get("rounds") or ()),
@@ -187,7 +193,7 @@ class Receipt:
 
 _PLAIN = (
     *("turn", "question", "answer", "at", "outcome", "settings", "models", "usage", "parts"),
-    *("fell_back", "problem", "system", "sent", "parameters", "list_name"),
+    *("fell_back", "cut", "has_probabilities", "problem", "system", "sent", "parameters", "list_name"),
     *("client", "endpoint", "kind"),
 )
 
@@ -210,7 +216,7 @@ def _rows_text(rows: Sequence[ReceiptRow]) -> str:
 
 
 def _stored_reason(reason: Reason) -> tuple[str, str]:
-    score = "null" if reason.score is None else str(round(float(reason.score), 3))
+    score = "null" if reason.score is None else str(round(float(reason.score), DIGITS))
     end = [reason.topic, reason.detail][: 2 if reason.detail else bool(reason.topic)]
     return f"{_quoted(reason.kind.value)},{score}", "".join(f",{_quoted(text)}" for text in end)
 
@@ -235,7 +241,13 @@ def canonical(message: PromptMessage) -> str:
     return _encode(message)
 
 
-def _row(entry: Sequence[Any], threshold: float, recent: int) -> ReceiptRow:
+def _cut(plain: Mapping[str, Any]) -> float | None:
+    """The cut that reasons name; receipts without one compared their scores with the threshold."""
+    cut = plain.get("cut")
+    return float(cut) if cut is not None and plain.get("has_probabilities") else None
+
+
+def _row(entry: Sequence[Any], threshold: float, cut: float | None, recent: int) -> ReceiptRow:
     message_id, role, kind, score, tokens, *more = entry
     if kind not in _KINDS:
         raise TypeError(f"no such reason: {kind!r}")
@@ -244,6 +256,7 @@ def _row(entry: Sequence[Any], threshold: float, recent: int) -> ReceiptRow:
         score=None if score is None else float(score),
         topic=str(more[0]) if more else "",
         threshold=threshold,
+        cut=cut,
         recent=recent,
         detail=str(more[1]) if len(more) > 1 else "",
     )

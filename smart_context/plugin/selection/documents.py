@@ -29,6 +29,7 @@ def filter_result(
             filter(None, (decision.problem, HELD_BY_PROVIDER if view.is_held else "", role_problem))
         ),
         "threshold": decision.selection.reasons.threshold,
+        "cut": decision.selection.reasons.cut,
         "threshold_is_own": state.threshold is not None,
         "pinned": list(state.pinned),
         "hidden": list(state.hidden),

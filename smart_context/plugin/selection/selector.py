@@ -21,7 +21,7 @@ from smart_context.plugin.selection.window_budget import WindowBudget, over_budg
 from smart_context.plugin.settings import FilterSettings
 from smart_context.relevance.score import Scores, TopicQuery
 from smart_context.relevance.scorer import RelevanceScorer
-from smart_context.relevance.select import ROUNDING, Selection, select_messages
+from smart_context.relevance.select import Selection, select_messages
 from smart_context.topics.stored import stored_sticky_ids
 
 PATIENCE_S = 20.0
@@ -188,8 +188,7 @@ class ContextSelector:
         except (TimeoutError, SmartContextError) as failure:
             self._logger.warning("the topic %r can't be counted: %s", label, failure)
             return 0
-        limit = self._settings.similarity_threshold - ROUNDING
-        return int(np.count_nonzero(scores.best >= limit))
+        return int(np.count_nonzero(scores.kept(self._settings.similarity_threshold)))
 
     async def _scores(
         self, view: ChatView, candidates: tuple[Message, ...], settings: FilterSettings
@@ -268,6 +267,4 @@ def _for_candidates(
         return scores
     place = {message.id: position for position, message in enumerate(messages)}
     columns = np.array([place.get(m.id, -1) for m in candidates], dtype=np.intp)
-    values = scores.values[:, columns]
-    values[:, columns < 0] = 0
-    return replace(scores, values=values)
+    return scores.of(columns)

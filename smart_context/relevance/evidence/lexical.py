@@ -34,6 +34,7 @@ class ChatWords:
     Attributes:
         lengths: Shape (n,), the messages' lengths in characters.
         asks: Shape (n,), 1 for each message with a question mark, else 0.
+        copies: Shape (n,), the position of the first message with the same text.
     """
 
     def __init__(self) -> None:
@@ -41,6 +42,9 @@ class ChatWords:
         self._messages: tuple[Message, ...] = ()
         self._lowered: list[str] = []
         self.asks = np.zeros(0, dtype=np.float32)
+        self.copies = _NOWHERE
+        self._first: dict[str, int] = {}
+        self._all_copies = self.copies
         self._all_lengths = self.lengths
         self._all_asks = self.asks
         self._postings: dict[str, Postings] = {}
@@ -57,12 +61,15 @@ class ChatWords:
             self._cut(same)
             texts = [_text(message) for message in asked[same:]]
             self._lowered.extend(map(_lowered, texts))
+            firsts = [self._first.setdefault(t.strip(), same + n) for n, t in enumerate(texts)]
+            self._all_copies = np.append(self._all_copies[:same], np.array(firsts, dtype=np.intp))
             added = np.array(list(map(len, texts)), dtype=np.float32)
             self._all_lengths = np.concatenate([self._all_lengths[:same], added])
             questions = np.array([_asks(text) for text in texts], dtype=np.float32)
             self._all_asks = np.concatenate([self._all_asks[:same], questions])
             self._messages = asked
         self.asks = self._all_asks[: len(asked)]
+        self.copies = self._all_copies[: len(asked)]
         self.lengths = self._all_lengths[: len(asked)]
 
     def is_ready(self, messages: Sequence[Message], queries: Sequence[str]) -> bool:
@@ -112,6 +119,7 @@ class ChatWords:
     def _cut(self, count: int) -> None:
         """Forget all but the first `count` messages."""
         del self._lowered[count:]
+        self._first = {text: place for text, place in self._first.items() if place < count}
         for word, (positions, counts) in self._postings.items():
             among = int(positions.searchsorted(count))
             self._postings[word] = positions[:among], counts[:among]
@@ -146,6 +154,21 @@ class ChatWords:
             for match in rest_of_word.finditer(lowered)
         )
         return found or content_words(_text(self._messages[place])).count(word)
+
+
+def pooled(values: Matrix, copies: NDArray[np.intp]) -> Matrix:
+    """The values, with the mean of all copies of a text in place of each one's own.
+
+    Args:
+        values: Shape (k, n).
+        copies: Shape (n,), the position of the first message with the same text.
+    """
+    count = len(copies)
+    if not count or np.array_equal(copies, np.arange(count)):
+        return values
+    sizes = np.maximum(np.bincount(copies, minlength=count), 1)
+    means = [(np.bincount(copies, row, minlength=count) / sizes)[copies] for row in values]
+    return np.array(means, dtype=np.float32).reshape(values.shape)
 
 
 def _text(message: Message) -> str:

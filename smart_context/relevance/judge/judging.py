@@ -1,4 +1,4 @@
-"""Judges if a chat is about a topic and which messages are, as one score for each."""
+"""Judges if a chat is about a topic, and which of its messages are, as probabilities."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,15 +9,10 @@ import numpy as np
 from smart_context.llm.models import Matrix
 from smart_context.relevance.evidence.background import Floats
 from smart_context.relevance.evidence.features import CHAT_FEATURES, FEATURES, with_products
-from smart_context.relevance.judge.calibrate import MINILM, PROBABLY, SCALES, Scale
+from smart_context.relevance.judge.calibrate import MINILM, SCALES, Scale
 from smart_context.relevance.judge.weights import FILE, Weights, read_weights
 
 _CLIP = np.float32(6)
-_TINY = 1e-12
-_LEFT_OUT = 0.02
-_FLOOR, _FLOOR_FROM = 0.6, 0.5
-_JUST_BELOW = 0.39
-_TAIL = 0.25
 
 POSTERIOR_FEATURES = (
     *("close", "unusual", "lexical", "centre", "centre_window", "window", "stretch_best"),
@@ -105,14 +100,16 @@ def ranking(features: Matrix, whole: Mapping[str, float], weights: Weights) -> F
 
 
 def posterior_features(features: Matrix, whole: Mapping[str, float], ranks: Floats) -> Matrix:
-    """Shape (p, n): the input for the probability that a message is about the topic."""
+    """Shape (p, n): the input for the probability that a message is about the topic.
+
+    A message's place in the ranking is not among them: near-equal messages would get numbers in
+    even steps.
+    """
     off = ranks - ranks.max()
     logs = off - np.log(np.exp(off).sum())
     likely = np.exp(logs)
     entropy = float(-(likely * logs).sum())
-    place = np.empty(len(ranks), dtype=np.float32)
-    place[np.argsort(-ranks, kind="stable")] = np.arange(len(ranks))
-    base = np.concatenate([np.stack([logs, off, np.log1p(place)]), features[_ROWS]])
+    base = np.concatenate([np.stack([logs, off]), features[_ROWS]])
     of_chat = [entropy, *(whole[name] for name in POSTERIOR_CHAT), float(likely.max())]
     constant = np.tile(np.array(of_chat, dtype=np.float32)[:, None], len(ranks))
     factors = [entropy, *(whole[name] for name in _TIMES)]
@@ -134,29 +131,6 @@ def posterior_evidence(
     """Shape (n,): the log-odds that each message is about the topic; 0 is even."""
     inputs = posterior_features(features, whole, ranks)
     return np.asarray(weights.posterior[:-1] @ inputs + weights.posterior[-1], dtype=np.float32)
-
-
-def scores_of(likely: Floats, ranks: Floats, present: float) -> Floats:
-    """Shape (n,): scores on the user's scale.
-
-    The likeliest message scores 1. From there on, messages score at least 0.4 until those above
-    them hold 98 % of the probability; one that is far less likely than the best scores less. If the
-    chat probably doesn't mention the topic, all score less.
-    """
-    order = np.lexsort((-ranks, -likely))
-    sums = np.cumsum(likely[order][::-1], dtype=np.float64)[::-1]
-    left = sums / max(float(sums[0]) if len(sums) else 1.0, _TINY)
-    above = PROBABLY + (1 - PROBABLY) * (left - _LEFT_OUT) / (1 - _LEFT_OUT)
-    below = _JUST_BELOW * (np.maximum(left, _TINY) / _LEFT_OUT) ** _TAIL
-    found = np.where(left > _LEFT_OUT, above, below)
-    best = likely.max(initial=0)
-    is_faint = likely[order] < _FLOOR * max(0.0, float(best) - _FLOOR_FROM)
-    found = np.where(is_faint, found * _JUST_BELOW, found)
-    if present < PROBABLY:
-        found *= _JUST_BELOW * present / PROBABLY
-    scores = np.empty(len(likely), dtype=np.float32)
-    scores[order] = np.minimum.accumulate(found)
-    return scores
 
 
 def sigmoid(values: Floats | np.float32) -> Floats:

@@ -5,7 +5,7 @@
 
 import io
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +34,9 @@ class Weights:
         hidden_chat: Shape (h, c + 1): from the chat's features; the last is the constant.
         hidden_out: Shape (h,): from the hidden units to the rank.
         posterior: For the probability of a message; the last is the constant.
+        members: For the probability of a message, given the messages of found topics: of its
+            log-odds by the label alone, its nearness to the topic's messages, 1 if it is one of
+            them, 1 if it belongs to another topic; the last is the constant.
     """
 
     null_labels: Matrix
@@ -45,6 +48,7 @@ class Weights:
     hidden_chat: Matrix
     hidden_out: Floats
     posterior: Floats
+    members: Floats
 
 
 @cache
@@ -53,6 +57,7 @@ def null_labels() -> tuple[str, ...]:
     return lines_of(Path(__file__).with_name("null_labels.txt"))
 
 
+@lru_cache(maxsize=2)
 def read_weights(path: Path = FILE) -> Weights:
     """The weights in a file that `write_weights` wrote."""
     with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as stored:

@@ -71,7 +71,7 @@ export class SendBar {
   }
 
   /** @param {any} news */
-  #show({ tokens, unfiltered, by_topic: byTopic, parts: byPart, part_names: names, window: room, unseen, file_tools: files, cut }) {
+  #show({ tokens, unfiltered, by_topic: byTopic, parts: byPart, part_names: names, window: room, unseen, file_tools: files, cut_texts: cuts }) {
     const parts = partsOf(byPart, names, unfiltered);
     const pieces = withTopics(parts, byTopic);
     const total = totalInWords(tokens, unfiltered);
@@ -83,7 +83,7 @@ export class SendBar {
     bar.setAttribute("aria-label", [total, ...pieces.map(({ name, tokens: count }) => `${name} ${counted(count)}`)].join(", "));
     bar.replaceChildren(...pieces.map((piece) => this.#segment(piece)));
     this.#showParts(parts, files);
-    document.dispatchEvent(new CustomEvent("attachments-cut", { detail: { cuts: cut, canAsk: files !== false } }));
+    document.dispatchEvent(new CustomEvent("attachments-cut", { detail: { cuts, canAsk: files !== false } }));
     this.#showUnseen(unseen);
   }
 

@@ -43,6 +43,7 @@ class Dialogue:
         messages: All messages, oldest first.
         questions: Questions with their evidence.
         absent: Subjects that the dialogue never mentions.
+        short: Short labels that it speaks of.
         groups: The messages of each subject, possibly in several stretches.
         segments: Stretches on one subject each, together the whole dialogue.
         facts: Personal facts that the user states.
@@ -54,6 +55,7 @@ class Dialogue:
     messages: tuple[Message, ...]
     questions: tuple[Question, ...] = ()
     absent: tuple[str, ...] = ()
+    short: tuple[str, ...] = ()
     groups: tuple[frozenset[MessageId], ...] = ()
     segments: tuple[frozenset[MessageId], ...] = ()
     facts: Facts | None = None

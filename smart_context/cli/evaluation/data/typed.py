@@ -11,6 +11,7 @@ from smart_context.base.text.words import content_words
 from smart_context.chat.messages import Message, MessageId
 from smart_context.cli.evaluation.data.dialogues import Dialogue, Question
 from smart_context.cli.evaluation.data.formats import Kind
+from smart_context.cli.evaluation.data.short_labels import short_labels
 
 Order = Literal["in a row", "returning"]
 
@@ -25,12 +26,19 @@ def as_chats(
 
     Dialogues of a `typed` file are joined into chats of six subjects, one after the other or each
     returning, and into chats of up to 72. They are also measured alone and, with only the first
-    question and answer of each, in chats of three. Dialogues with questions get absent topics.
+    question and answer of each, in chats of three. Dialogues with questions get absent topics
+    and short labels.
     """
     if kind == "questions":
         pick = random.Random(_SEED)  # noqa: S311 -- a repeatable choice
         labels = absent_labels()
-        asked = [with_absent(d, pick.sample(labels, len(labels)), _MOST_ABSENT) for d in dialogues]
+        asked = [
+            replace(
+                with_absent(dialogue, pick.sample(labels, len(labels)), _MOST_ABSENT),
+                short=short_labels(dialogue),
+            )
+            for dialogue in dialogues
+        ]
         return [(name, kind, asked)]
     if kind != "typed":
         return [(name, kind, list(dialogues))]

@@ -82,10 +82,12 @@ class Sample:
     Attributes:
         scores: Shape (n,), on the user's scale.
         belongs: Shape (n,), True for messages that belong to the topic.
+        are_probabilities: The scores are probabilities.
     """
 
-    scores: NDArray[np.float32]
+    scores: NDArray[np.floating[Any]]
     belongs: NDArray[np.bool_]
+    are_probabilities: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +150,8 @@ class Findings:
         samples: The scores that the picture shows.
         asked: The result of each typed topic that the dialogue mentions.
         absent: For each topic that it never mentions, True if no message is found.
+        absent_samples: The scores for these topics.
+        short: For each short label that it speaks of, True if a message is found.
         agreements: For each dialogue with known subjects, how the topics fit them.
         growth: How the topics stay while the dialogues grow; empty unless they are replayed.
     """
@@ -162,6 +166,8 @@ class Findings:
     samples: list[Sample] = field(default_factory=list)
     asked: list[Asked] = field(default_factory=list)
     absent: list[bool] = field(default_factory=list)
+    absent_samples: list[Sample] = field(default_factory=list)
+    short: list[bool] = field(default_factory=list)
     agreements: list[Agreement] = field(default_factory=list)
     growth: Growth = field(default_factory=Growth)
 
@@ -171,7 +177,7 @@ class Findings:
             setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
 
 
-def recalls_of(scores: NDArray[np.float32], evidence: Sequence[int]) -> tuple[float, ...]:
+def recalls_of(scores: NDArray[np.floating[Any]], evidence: Sequence[int]) -> tuple[float, ...]:
     """The share of the evidence in the best 10, 20 and 50; among equal scores, the first wins.
 
     Args:

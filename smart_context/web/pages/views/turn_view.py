@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from starlette.datastructures import QueryParams
 
 from smart_context.base.results import TopicResult
+from smart_context.base.text.scores import score_in_words
 from smart_context.base.values import JsonObject
 from smart_context.web.pages.views.chat_over_time import ChatOverTime, chat_over_time
 from smart_context.web.pages.views.panel_view import TopicView, bubbles, messages_counted
@@ -85,6 +86,9 @@ class TurnView:
         changes: What differs from the other turn, in words; empty if there is none.
         difference: The same as the command says it.
         is_replay: The turn under other settings.
+        cut: The score from which messages were sent.
+        cut_in_words: The same for people.
+        decision: What it was, in a sentence; empty without a filter, or in old receipts.
     """
 
     turn: JsonObject
@@ -100,6 +104,9 @@ class TurnView:
     changes: tuple[str, ...]
     difference: JsonObject | None
     is_replay: bool
+    cut: float
+    cut_in_words: str
+    decision: str
 
 
 def turn_view(turn: JsonObject, chat: ChatOfTurn, *, is_replay: bool) -> TurnView:
@@ -109,6 +116,8 @@ def turn_view(turn: JsonObject, chat: ChatOfTurn, *, is_replay: bool) -> TurnVie
     topics = TopicsOfMessages(chat.topic_map, chat.topics)
     kept = grouped([row for row in rows if row["in"]], topics)
     stored, gone = bubbles(chat.topics, turn["settings"]["topics"])
+    threshold = float(turn["settings"]["threshold"])
+    cut = threshold if turn.get("cut") is None else float(turn["cut"])
     return TurnView(
         turn=turn,
         parts=_parts(turn["parts"], turn["part_names"], kept),
@@ -127,7 +136,17 @@ def turn_view(turn: JsonObject, chat: ChatOfTurn, *, is_replay: bool) -> TurnVie
         changes=_changes(difference) if difference else (),
         difference=difference,
         is_replay=is_replay,
+        cut=cut,
+        cut_in_words=score_in_words(cut),
+        decision=_decision(turn, cut, threshold),
     )
+
+
+def _decision(turn: JsonObject, cut: float, threshold: float) -> str:
+    """The sentence on the cut; old receipts have none."""
+    if turn.get("cut") is None:
+        return ""
+    return f"At strictness {threshold:.2f}, matches from {score_in_words(cut)} on were sent."
 
 
 def replay_settings(asked: QueryParams) -> JsonObject | None:

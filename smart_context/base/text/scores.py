@@ -1,0 +1,23 @@
+"""Scores of messages in words."""
+
+from collections.abc import Mapping
+from typing import Any
+
+_SMALL = 0.01
+
+
+def score_in_words(score: float, beside: float | None = None) -> str:
+    """A score with two digits, such as `0.47`.
+
+    It has up to four where two would say nothing: below 0.01, and if it would read like another
+    score beside it.
+    """
+    is_alike = beside is not None and beside != score and f"{beside:.2f}" == f"{score:.2f}"
+    if is_alike or 0 < score < _SMALL:
+        return f"{score:.4f}"
+    return f"{score:.2f}"
+
+
+def cut_in_words(result: Mapping[str, Any]) -> str:
+    """From which score on messages were kept, of a result with `cut`; empty without a filter."""
+    return "" if result.get("cut") is None else f"kept from {score_in_words(result['cut'])}"
