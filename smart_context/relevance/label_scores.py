@@ -35,6 +35,8 @@ from smart_context.relevance.score import Assigned, Scores, with_members
 from smart_context.relevance.vectors.cosines import similarities, unit
 
 _FITS = 0.6
+_ALIKE, _SAME = np.float32(0.75), np.float32(0.92)
+_WORTH_SHARING = 0.02
 _FAR = np.float32(1e-3)
 """Scales down the least likely messages of a long chat, which are not judged one by one."""
 
@@ -135,10 +137,40 @@ def judged(
         present = presence(first.whole, judge)
         ranks = ranking(features, first.whole, judge.weights)
         found = present * probabilities(features, first.whole, ranks, judge)
+        found = shared_by_paraphrases(found, vectors[first.candidates], judge)
         likely[row] = np.minimum(first.likely * _FAR, found.min())
         likely[row, first.candidates] = found
         mentioned[row] = present >= PROBABLY
     return likely, mentioned
+
+
+def shared_by_paraphrases(likely: Floats, vectors: Matrix, judge: Judge) -> Floats:
+    """The probabilities, each the mean over messages that say the same in other words.
+
+    What stands beside a message counts for its probability, so the same said in two places would
+    get two numbers. The more alike two messages are, the more each counts for the other.
+
+    Args:
+        likely: Shape (n,).
+        vectors: Shape (n, d), unit rows or zero rows.
+        judge: The judge of the embedding model.
+    """
+    some = np.flatnonzero(likely >= _WORTH_SHARING)
+    if len(some) == 0:
+        return likely
+    weights = _sameness(similarities(vectors, vectors[some]), judge)
+    concerned = np.flatnonzero(weights.any(axis=1))
+    weights = _sameness(similarities(vectors[concerned], vectors[concerned]), judge)
+    np.fill_diagonal(weights, 1)
+    shared = likely.copy()
+    shared[concerned] = weights @ likely[concerned] / weights.sum(axis=1)
+    return shared
+
+
+def _sameness(cosines: Matrix, judge: Judge) -> Matrix:
+    """From 0 for messages that say different things to 1 for the same in other words."""
+    steps = (judge.as_embedded(cosines) - _ALIKE) / (_SAME - _ALIKE)
+    return np.asarray(np.clip(steps, 0, 1), dtype=np.float32)
 
 
 def score_judged(

@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from smart_context.base.text.words import content_words
+from smart_context.chat.messages import MessageId
 from smart_context.cli.evaluation.data.dialogues import Question
 from smart_context.cli.evaluation.data.formats import read_dialogues
 from smart_context.cli.evaluation.data.parts import part_of
@@ -51,6 +52,7 @@ COUNTS = {
     "two": (60, 40, 60),
     "three": (60, 60, 60),
     "one": (40, 0, 20),
+    "wedged": (60, 300, 400),
     "many": (250, 400, 330),
     "cast": (40, 30, 23),
     "ikat": (40, 30, 20),
@@ -100,12 +102,31 @@ def chats(data, part):
         "three": chats_of(typed, "returning", subjects=3, absent=8, seed=10),
         "many": chats_of(typed, "in a row", subjects=many, rounds=2, absent=40, seed=11)
         + chats_of(typed, "returning", subjects=many, absent=40, seed=12),
+        "wedged": wedged(typed, 3),
         "cast": chats_of(titled(data, "cast2020"), "in a row", subjects=12, rounds=2, absent=20),
         "ikat": chats_of(
             titled(data, "ikat2023_dev"), "returning", subjects=5, rounds=3, absent=12
         ),
     }
     return found, labels
+
+
+def wedged(typed, rounds):
+    """Chats of six subjects, in which the first question of each comes again, anywhere.
+
+    Between other messages, a message is judged by what it says and not by its neighbours.
+    """
+    pick = random.Random(14)
+    found = []
+    for chat in chats_of(typed, "in a row", rounds=rounds, absent=4, seed=13):
+        messages, questions = list(chat.messages), []
+        for question in chat.questions:
+            first = next(m for m in chat.messages if m.id in question.evidence)
+            again = replace(first, id=MessageId(f"{first.id} again"))
+            messages.insert(pick.randrange(len(messages) + 1), again)
+            questions.append(replace(question, evidence=question.evidence | {again.id}))
+        found.append(replace(chat, messages=tuple(messages), questions=tuple(questions), groups=()))
+    return found
 
 
 def timeless(dialogue):

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from smart_context.chat.messages import Message
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
 from smart_context.relevance.judge.calibrate import PROBABLY
 from smart_context.relevance.score import TopicQuery
@@ -40,21 +41,26 @@ def scorer(tmp_path, embedder):
     return scorer_in(tmp_path, embedder)
 
 
-async def best_of(scorer, label, messages=MESSAGES, others=()):
-    found = await scorer.scores("c", messages, [TopicQuery(label=label)], others=others)
-    return found.best
+async def found_for(scorer, label, messages=MESSAGES, others=()):
+    return await scorer.scores("c", messages, [TopicQuery(label=label)], others=others)
+
+
+async def best_of(scorer, label, messages=MESSAGES):
+    return (await found_for(scorer, label, messages)).best
 
 
 @pytest.mark.parametrize(("subject", "label"), TYPED.items())
 async def test_a_typed_topic_keeps_its_messages_and_few_others(scorer, subject, label):
-    kept = await best_of(scorer, label) >= PROBABLY
+    kept = (await found_for(scorer, label)).kept(PROBABLY)
     wanted = np.array([each == subject for each in SUBJECTS])
     assert 2 * (kept & wanted).sum() / (kept.sum() + wanted.sum()) >= 0.65
 
 
 @pytest.mark.parametrize("label", ABSENT)
 async def test_a_typed_topic_that_the_chat_never_mentions_keeps_nothing(scorer, label):
-    assert (await best_of(scorer, label)).max() < PROBABLY
+    found = await found_for(scorer, label)
+    assert found.cut(PROBABLY) == PROBABLY
+    assert not found.kept(PROBABLY).any()
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])
@@ -65,17 +71,27 @@ async def test_a_chat_of_a_few_messages_has_its_topic_and_no_other(scorer, size)
 
 
 async def test_a_higher_threshold_never_keeps_more_and_at_last_less(scorer):
-    scores = await best_of(scorer, TYPED["garden"])
-    kept = [(scores >= threshold).sum() for threshold in np.linspace(0, 1, 11)]
+    found = await found_for(scorer, TYPED["garden"])
+    kept = [found.kept(threshold).sum() for threshold in np.linspace(0, 1, 11)]
     assert kept == sorted(kept, reverse=True)
-    assert kept[4] > kept[6] > kept[9] > 0
+    assert len(MESSAGES) == kept[0] > kept[4] > kept[6] > kept[9] > 0
+    cuts = [found.cut(threshold) for threshold in np.linspace(0, 1, 101)]
+    assert cuts == sorted(cuts)
+
+
+async def test_a_score_does_not_depend_on_how_many_are_kept(scorer):
+    """A certain message is not the only one with a high number, and no number is a rank."""
+    scores = np.sort(await best_of(scorer, TYPED["garden"]))[::-1]
+    assert scores[0] < 1
+    assert scores[7] > 0.8
+    assert scores[12] < 0.1
 
 
 async def test_members_of_a_found_topic_leave_one_by_one_as_the_threshold_rises(scorer):
     members = tuple(m.id for m, s in zip(MESSAGES, SUBJECTS, strict=True) if s == "garden")
     topic = TopicQuery(label="Tomato Leaves", message_ids=members)
-    scores = (await scorer.scores("c", MESSAGES, [topic])).best
-    kept = [(scores >= threshold).sum() for threshold in (0.4, 0.6, 0.75)]
+    found = await scorer.scores("c", MESSAGES, [topic])
+    kept = [found.kept(threshold).sum() for threshold in (0.4, 0.6, 0.75)]
     assert kept[0] >= len(members)
     assert kept[0] > kept[1] > kept[2]
 
@@ -83,8 +99,64 @@ async def test_members_of_a_found_topic_leave_one_by_one_as_the_threshold_rises(
 async def test_a_typed_label_that_fits_a_found_topic_has_its_members(scorer):
     garden = [place for place, subject in enumerate(SUBJECTS) if subject == "garden"]
     known = TopicQuery(label="Slugs", message_ids=tuple(MESSAGES[place].id for place in garden))
-    scores = await best_of(scorer, TYPED["garden"], others=[known])
-    assert scores[garden].min() >= PROBABLY
+    found = await found_for(scorer, TYPED["garden"], others=[known])
+    assert found.kept(PROBABLY)[garden].all()
+
+
+TOMATOES = "How often should I water my tomatoes?"
+IN_OTHER_WORDS = (
+    "How frequently do I have to water the tomatoes?",
+    "How many times a week do tomato plants need watering?",
+)
+UNRELATED = "Which strings are best for a classical guitar?"
+
+
+def with_added(*texts, places):
+    messages = list(MESSAGES)
+    added = [Message(id=f"x{n}", role="user", content=text) for n, text in enumerate(texts)]
+    for message, place in zip(added, places, strict=True):
+        messages.insert(place, message)
+    return messages
+
+
+@pytest.mark.parametrize("places", [(3, 20, 41, 59), (5, 6, 7, 8), (57, 58, 59, 60)])
+@pytest.mark.parametrize("has_members", [False, True])
+async def test_equal_texts_have_equal_scores_whatever_their_places(scorer, places, has_members):
+    messages = with_added(TOMATOES, TOMATOES, UNRELATED, TOMATOES, places=places)
+    topic = TopicQuery(label="tomatoes", message_ids=("x1",) if has_members else ())
+    other = TopicQuery(label="Travel", message_ids=("x3",) if has_members else ())
+    found = await scorer.scores("c", messages, [topic], others=[other])
+    by_id = dict(zip([m.id for m in messages], found.best.tolist(), strict=True))
+    assert by_id["x0"] == by_id["x1"] == by_id["x3"]
+    assert by_id["x0"] > by_id["x2"] + 0.3
+    assert bool(found.kept(PROBABLY)[[m.id for m in messages].index("x1")])
+
+
+@pytest.mark.parametrize("places", [(3, 20, 41, 59), (5, 6, 7, 8), (57, 58, 59, 60)])
+async def test_the_same_in_other_words_has_nearly_the_same_score(scorer, places):
+    messages = with_added(TOMATOES, *IN_OTHER_WORDS, UNRELATED, places=places)
+    scores = dict(
+        zip([m.id for m in messages], await best_of(scorer, "tomatoes", messages), strict=True)
+    )
+    alike = [scores["x0"], scores["x1"], scores["x2"]]
+    assert max(alike) - min(alike) < 0.15
+    assert scores["x3"] < min(alike) - 0.3
+
+
+async def test_a_topic_that_the_chat_never_mentions_takes_nothing_from_one_that_it_does(scorer):
+    topics = [TopicQuery(label=TYPED["garden"]), TopicQuery(label="Kubernetes")]
+    both = await scorer.scores("c", MESSAGES, topics)
+    alone = await found_for(scorer, TYPED["garden"])
+    assert both.cut(PROBABLY) == alone.cut(PROBABLY)
+    np.testing.assert_array_equal(both.kept(PROBABLY), alone.kept(PROBABLY))
+
+
+async def test_a_second_topic_never_removes_a_message_of_the_first(scorer):
+    topics = [TopicQuery(label=TYPED["garden"]), TopicQuery(label=TYPED["tax"])]
+    both = (await scorer.scores("c", MESSAGES, topics)).kept(PROBABLY)
+    alone = (await found_for(scorer, TYPED["garden"])).kept(PROBABLY)
+    assert (both >= alone).all()
+    assert both.sum() > alone.sum()
 
 
 async def test_messages_of_a_month_that_the_question_names_come_first(scorer):

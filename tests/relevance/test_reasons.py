@@ -17,6 +17,7 @@ MEASURED = {"score": 0.474, "topic": "Bread", "threshold": 0.4, "recent": 2}
         ("pinned", "in: pinned by you", "Sent – pinned"),
         ("sticky", "in: standing instruction", "Sent – standing instruction"),
         ("topic", "in: topic Bread, similarity 0.47, threshold 0.40", "Sent – Bread (0.47)"),
+        ("member", "in: belongs to topic Bread", "Sent – belongs to Bread (0.47)"),
         ("recent", "in: one of the 2 newest", "Sent – newest"),
         ("tool", "in: belongs to a tool call that stays", "Sent – part of a tool call"),
         ("question", "in: question of an answer that stays", "Sent – question of a sent answer"),
@@ -68,6 +69,44 @@ def test_every_kind_has_words():
 )
 def test_a_reason_says_what_is_known(reason, words):
     assert str(reason) == words
+
+
+def likely(kind, score, cut, topic="Bread"):
+    return Reason(kind=ReasonKind(kind), score=score, topic=topic, threshold=0.4, cut=cut)
+
+
+@pytest.mark.parametrize(
+    ("reason", "words", "short"),
+    [
+        (
+            likely("topic", 0.474, 0.31),
+            "in: topic Bread, probability 0.47, kept from 0.31",
+            "Sent – Bread (0.47)",
+        ),
+        (
+            likely("below", 0.2, 0.31),
+            "out: probability 0.20, kept from 0.31",
+            "Left out – weak match (0.20)",
+        ),
+        (
+            likely("below", 0.3098, 0.3101),
+            "out: probability 0.3098, kept from 0.3101",
+            "Left out – weak match (0.3098)",
+        ),
+        (
+            likely("topic", 0.05, 0.0031),
+            "in: topic Bread, probability 0.05, kept from 0.0031",
+            "Sent – Bread (0.05)",
+        ),
+        (
+            likely("member", 0.12, 0.31),
+            "in: belongs to topic Bread",
+            "Sent – belongs to Bread (0.12)",
+        ),
+    ],
+)
+def test_a_probability_is_told_with_the_one_from_which_messages_are_kept(reason, words, short):
+    assert (str(reason), reason.short) == (words, short)
 
 
 def test_a_match_whose_topic_is_not_known_is_a_match():

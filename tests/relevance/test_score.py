@@ -74,7 +74,12 @@ async def test_plain_scoring_embeds_the_bare_label_and_the_bare_message(tmp_path
 BASES = {"Bike Tour": [1, 0, 0], "ride the bike": [0.9, 0.1, 0], "bread rises": [0, 1, 0]}
 
 
-async def enriched(tmp_path, texts, topics, others=(), vectors=BASES, **extra):
+def hm(count, begin=0):
+    """Messages that say nothing, each with a text of its own."""
+    return [f"hm{number:02}" for number in range(begin, begin + count)]
+
+
+async def enriched(tmp_path, texts, topics, others=(), vectors=BASES, whole=False, **extra):
     embedder = FakeEmbedder(dimensions=3, vectors={t: [0, 0, 1] for t in texts} | vectors)
     messages = messages_saying(*texts)
     if extra:
@@ -83,7 +88,7 @@ async def enriched(tmp_path, texts, topics, others=(), vectors=BASES, **extra):
             for m, name in zip(messages, extra["names"], strict=True)
         ]
     found = await scorer(tmp_path, embedder).scores("c", messages, topics, others=others)
-    return found.values
+    return found if whole else found.values
 
 
 async def test_enriched_finds_what_is_about_the_label_above_the_threshold(tmp_path):
@@ -94,7 +99,7 @@ async def test_enriched_finds_what_is_about_the_label_above_the_threshold(tmp_pa
 
 
 async def test_enriched_counts_neighbours(tmp_path):
-    texts = ["hm"] * 20 + ["ride the bike"] + ["hm"] * 20
+    texts = [*hm(20), "ride the bike", *hm(20, 20)]
     ((*scores,),) = await enriched(tmp_path, texts, [TopicQuery(label="Bike Tour")])
     assert scores[21] > scores[0]
     assert scores[19] > scores[0]
@@ -109,8 +114,8 @@ async def test_enriched_counts_shared_words_where_the_embedding_sees_nothing(tmp
 async def test_what_answers_a_question_about_the_topic_counts_more_than_what_follows_a_remark(
     tmp_path,
 ):
-    asked = ["hm"] * 8 + ["ride the bike?", "hm"] + ["hm"] * 8
-    said = ["hm"] * 8 + ["ride the bike!", "hm"] + ["hm"] * 8
+    asked = [*hm(8), "ride the bike?", *hm(9, 8)]
+    said = [*hm(8, 17), "ride the bike!", *hm(9, 25)]
     vectors = BASES | {text: [0.9, 0.1, 0] for text in ("ride the bike?", "ride the bike!")}
     ((*scores,),) = await enriched(
         tmp_path, asked + said, [TopicQuery(label="Bike Tour")], vectors=vectors
@@ -121,27 +126,31 @@ async def test_what_answers_a_question_about_the_topic_counts_more_than_what_fol
 
 
 async def test_a_word_of_the_topic_counts_most_up_to_three_messages_away(tmp_path):
-    texts = ["hm"] * 12 + ["the zx81 manual"] + ["hm"] * 12
+    texts = [*hm(12), "the zx81 manual", *hm(12, 12)]
     ((*scores,),) = await enriched(tmp_path, texts, [TopicQuery(label="zx81")])
     assert scores[11] > scores[9] > scores[8] > scores[6]
     assert scores[15] > scores[16] > scores[18]
     assert scores[7:9] == pytest.approx(scores[16:18])
 
 
-async def test_members_of_a_topic_reach_the_default_threshold_whatever_they_say(tmp_path):
+async def test_members_of_a_topic_stay_whatever_they_say_with_scores_of_their_own(tmp_path):
     texts = ["ride the bike", "ok", "bread rises", "bread rises"]
     topic = TopicQuery(label="Bike Tour", message_ids=("m1", "m2", "gone"))
-    ((*scores,),) = await enriched(tmp_path, texts, [topic])
-    assert min(scores[:2]) >= 0.5 > max(scores[2:])
+    found = await enriched(tmp_path, texts, [topic], whole=True)
+    assert found.kept(PROBABLY).tolist() == [True, True, False, False]
+    assert found.best[0] > found.best[1] > found.best[2] == found.best[3]
 
 
-async def test_members_of_other_topics_stay_below_the_default_threshold(tmp_path):
+async def test_messages_of_other_topics_stay_out_and_members_with_the_same_words_in(tmp_path):
     texts = ["ride the bike", "ride the bike", "bread rises"]
     mine = TopicQuery(label="Bike Tour", message_ids=("m1",))
     other = TopicQuery(label="Bread", message_ids=("m2",))
-    ((*alone,),) = await enriched(tmp_path, texts, [mine])
-    ((*scores,),) = await enriched(tmp_path, texts, [mine], [other])
-    assert alone[1] > PROBABLY > scores[1]
+    alone = await enriched(tmp_path, texts, [mine], whole=True)
+    assert alone.kept(PROBABLY).tolist() == [True, True, False]
+    found = await enriched(tmp_path, texts, [mine], [other], whole=True)
+    assert found.best[0] == found.best[1] < found.cut(PROBABLY)
+    assert found.kept(PROBABLY).tolist() == [True, False, False]
+    assert found.cut(0.9) >= found.cut(PROBABLY) >= found.cut(0.1)
 
 
 async def test_a_new_message_close_to_the_members_is_found(tmp_path):
@@ -161,7 +170,7 @@ async def test_a_topic_that_the_chat_never_speaks_of_reaches_no_threshold(tmp_pa
 
 
 async def test_a_label_that_names_an_author_favours_the_authors_messages(tmp_path):
-    texts = ["hm"] * 6
+    texts = hm(6)
     names = ["Ann", "Bob"] * 3
     ((*scores,),) = await enriched(
         tmp_path, texts, [TopicQuery(label="What did Ann say?")], names=names

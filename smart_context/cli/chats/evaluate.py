@@ -91,7 +91,7 @@ Kinds of FILEs:
 @click.option(
     "--plot",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write an .svg picture of the threshold curve and the similarities.",
+    help="Write an .svg picture: threshold curve, scores, and calibration.",
 )
 @click.option(
     "--cache",

@@ -175,7 +175,7 @@ def _sum(result: Mapping[str, Any]) -> str:
         said += f"; {same} unchanged (cacheable)"
     tokens = f"{result['tokens']} tokens ({parts}){said}"
     counted = f"{result['in']} of {result['total']} messages"
-    return " · ".join(filter(None, (counted, cut_in_words(result), tokens)))
+    return " · ".join(filter(None, (counted, tokens, cut_in_words(result))))
 
 
 def _notes(result: Mapping[str, Any]) -> list[str]:

@@ -10,8 +10,9 @@ from smart_context.base.errors import CommandFailed, InvalidParams, UnknownComma
 from smart_context.llm.models import Usage
 from smart_context.llm.offline.scripted import Scripted
 from smart_context.plugin.receipts import files as receipt_file
+from smart_context.plugin.receipts.documents import receipt_document
 from smart_context.plugin.receipts.receipt import Receipt, ReceiptRow, ReceiptSection
-from smart_context.relevance.reasons import KINDS, Reason
+from smart_context.relevance.reasons import KINDS, Reason, ReasonKind
 from tests.web.pages.test_pages import fetch
 
 pytestmark = pytest.mark.anyio
@@ -399,3 +400,36 @@ async def test_the_page_of_a_turn_is_shown_when_the_topics_can_not_be_had(served
         here.host.commands.call = call_but_for_topics
         page = await fetch(here.host, f"/chats/{CHAT}/turns/{entry['turn']}")
     assert "And now?" in page.text
+
+
+def judged_row(score):
+    reason = Reason(
+        kind=ReasonKind.TOPIC, score=score, topic="Bread", threshold=0.4, cut=0.25, recent=2
+    )
+    return ReceiptRow("m1", "user", reason, 3)
+
+
+def receipt_with(row, **fields):
+    settings = {"threshold": 0.4, "recent_messages": 2}
+    names = ("turn", "question", "answer", "at", "outcome")
+    return Receipt(
+        **dict.fromkeys(names, ""), settings=settings, models={}, rows=(row,), **fields
+    )
+
+
+def test_a_receipt_keeps_from_which_probability_on_messages_were_sent():
+    made = receipt_with(judged_row(0.2512), cut=0.25, has_probabilities=True)
+    again = Receipt.from_line(made.to_line())
+    assert again == made
+    assert str(again.rows[0].reason) == "in: topic Bread, probability 0.2512, kept from 0.2500"
+    assert receipt_document(again, {})["cut"] == 0.25
+
+
+def test_a_receipt_of_an_older_version_is_shown_as_it_was():
+    """It had no cut: its scores were compared with the threshold, and have three digits."""
+    made = receipt_with(judged_row(0.974), cut=0.25, has_probabilities=True)
+    stored = json.loads(made.to_line())
+    del stored["cut"], stored["has_probabilities"]
+    old = Receipt.from_line(json.dumps(stored))
+    assert str(old.rows[0].reason) == "in: topic Bread, similarity 0.97, threshold 0.40"
+    assert receipt_document(old, {})["cut"] is None

@@ -72,6 +72,7 @@ def test_a_filter_tells_what_is_sent_and_what_the_user_chose():
         "status": status_line(view, decision),
         "problem": "The embedder is slow. The role is gone.",
         "threshold": 0.5,
+        "cut": 0.5,
         "threshold_is_own": False,
         "pinned": ["e"],
         "hidden": ["b"],

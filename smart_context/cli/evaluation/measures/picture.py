@@ -1,4 +1,4 @@
-"""Draws a threshold curve and a histogram of similarities as SVG."""
+"""Draws a threshold curve, a histogram of scores and a calibration curve as SVG."""
 
 from collections.abc import Callable, Sequence
 from html import escape
@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smart_context.cli.evaluation.measures.measures import Sample
+from smart_context.cli.evaluation.measures.reliability import reliability_of
 
 Series = tuple[str, str, NDArray[np.float64]]
 """A name, a colour and a value for each step."""
@@ -48,7 +49,10 @@ def histogram_of(samples: Sequence[Sample]) -> tuple[Series, Series]:
 
 
 def picture(title: str, drawn: Sequence[tuple[str, Sequence[Sample]]], threshold: float) -> str:
-    """An SVG document with a row of two charts for each file.
+    """An SVG document with a row of charts for each file.
+
+    Probabilities have a third chart: how often what they predict is observed. The threshold is
+    not marked among them, since what it keeps is decided for each chat as a whole.
 
     Args:
         title: The title, also for screen readers.
@@ -60,7 +64,9 @@ def picture(title: str, drawn: Sequence[tuple[str, Sequence[Sample]]], threshold
         _row(_TOP + number * _ROW, name, samples, threshold)
         for number, (name, samples) in enumerate(rows)
     ]
-    width, height = 2 * _WIDTH + _GAP + _LEFT + 24, _TOP + max(1, len(rows)) * _ROW
+    columns = 3 if any(_are_probabilities(samples) for _, samples in rows) else 2
+    width = columns * (_WIDTH + _GAP) - _GAP + _LEFT + 24
+    height = _TOP + max(1, len(rows)) * _ROW
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
         f'font-family="system-ui, sans-serif" font-size="12">\n<title>{escape(title)}</title>\n'
@@ -69,23 +75,49 @@ def picture(title: str, drawn: Sequence[tuple[str, Sequence[Sample]]], threshold
     )
 
 
+def _are_probabilities(samples: Sequence[Sample]) -> bool:
+    return any(sample.are_probabilities for sample in samples)
+
+
 def _row(top: int, name: str, samples: Sequence[Sample], threshold: float) -> str:
+    marked = None if _are_probabilities(samples) else threshold
     curve = _chart(
         (_LEFT, top),
         f"{name}: every threshold",
         (0.0, 1.0),
         (STEPS, curve_of(samples), 1.0),
-        threshold,
+        marked,
     )
     bars = histogram_of(samples)
     middles = (_BINS[:-1] + _BINS[1:]) / 2
     most = max(0.01, *(float(values.max()) for _, _, values in bars))
-    return curve + _chart(
+    shares = _chart(
         (_LEFT + _WIDTH + _GAP, top),
-        "similarities, share of messages",
+        "scores, share of messages",
         (-0.2, 1.0),
         (middles, bars, most),
-        threshold,
+        marked,
+    )
+    return curve + shares + _calibration(top, samples)
+
+
+def _calibration(top: int, samples: Sequence[Sample]) -> str:
+    """The observed share of each bin of probabilities; empty if there are none."""
+    found = reliability_of(samples)
+    if found is None:
+        return ""
+    some = found.counts > 0
+    predicted = found.predicted[some]
+    series: tuple[Series, Series] = (
+        ("observed", _ORANGE, found.observed[some]),
+        ("as predicted", _GREY, predicted),
+    )
+    return _chart(
+        (_LEFT + 2 * (_WIDTH + _GAP), top),
+        f"predicted and observed, error {found.error:.4f}",
+        (0.0, 1.0),
+        (predicted, series, 1.0),
+        None,
     )
 
 
@@ -94,7 +126,7 @@ def _chart(
     heading: str,
     span: tuple[float, float],
     drawn: tuple[NDArray[np.float64], Sequence[Series], float],
-    threshold: float,
+    threshold: float | None,
 ) -> str:
     left, top = corner
     places, series, most = drawn
@@ -118,6 +150,8 @@ def _chart(
         lines.append(
             _text(left + 12 + 120 * number, top + _HEIGHT + 44, f"{'—╌┈'[number]} {name}", colour)
         )
+    if threshold is None:
+        return "\n".join(lines) + "\n"
     x = across(min(max(threshold, span[0]), span[1]))
     lines.append(
         f'<line x1="{x:.1f}" y1="{top}" x2="{x:.1f}" y2="{top + _HEIGHT}" stroke="{_GREY}"/>'

@@ -34,6 +34,25 @@ def test_in_and_out_are_told_apart_and_settings_are_in_words():
     }
 
 
+@pytest.mark.parametrize(
+    ("cut", "decision"),
+    [
+        (0.2749, "At strictness 0.40, matches from 0.27 on were sent."),
+        (0.0031, "At strictness 0.40, matches from 0.0031 on were sent."),
+        (None, ""),
+    ],
+)
+def test_the_decision_about_all_messages_is_a_sentence_of_its_own(cut, decision):
+    view = turn_view(turn(cut=cut), CHAT, is_replay=False)
+    assert view.decision == decision
+    assert view.cut == (0.4 if cut is None else cut)
+
+
+def test_a_receipt_without_a_cut_is_marked_at_its_threshold():
+    view = turn_view(turn(), CHAT, is_replay=False)
+    assert (view.cut, view.decision) == (0.4, "")
+
+
 def test_what_has_changed_is_in_words():
     difference = {
         "settings": {"topics": [[], ["Cats"]]},
