@@ -100,31 +100,30 @@ class Reason:
     def _own(self) -> str:
         return score_in_words(self.score or 0.0, self.cut)
 
-    @property
-    def _limit(self) -> str:
-        return score_in_words(self.cut or 0.0, self.score)
-
     def _cause(self) -> str:
         match self.kind:
             case ReasonKind.TOPIC:
                 topic = f"topic {self.topic}, " if self.topic else ""
-                if self.cut is None:
-                    return f"{topic}similarity {self._own}, threshold {self.threshold:.2f}"
-                return f"{topic}probability {self._own}, kept from {self._limit}"
-            case ReasonKind.MEMBER:
-                return f"belongs to topic {self.topic}" if self.topic else "belongs to the topic"
-            case ReasonKind.BELOW if self.cut is None:
-                return f"{self._own} below {self.threshold:.2f}"
+                said = f"similarity {self._own}, threshold {self.threshold:.2f}"
+                cause = f"{topic}{said if self.cut is None else self._decision}"
             case ReasonKind.BELOW:
-                return f"probability {self._own}, kept from {self._limit}"
-            case ReasonKind.RECENT:
-                return (
-                    "the newest message" if self.recent == 1 else f"one of the {self.recent} newest"
-                )
+                said = f"{self._own} below {self.threshold:.2f}"
+                cause = said if self.cut is None else self._decision
+            case ReasonKind.MEMBER:
+                cause = f"belongs to topic {self.topic}" if self.topic else "belongs to the topic"
+            case ReasonKind.RECENT if self.recent > 1:
+                cause = f"one of the {self.recent} newest"
             case ReasonKind.SUMMARISED if self.detail:
-                return f"before the summary of {self.detail}"
+                cause = f"before the summary of {self.detail}"
             case _:
-                return _CAUSES[self.kind]
+                cause = _CAUSES[self.kind]
+        return cause
+
+    @property
+    def _decision(self) -> str:
+        cut = self.cut or 0.0
+        limit = max(score_in_words(cut), score_in_words(cut, self.score), key=len)
+        return f"probability {self._own}, kept from {limit}"
 
 
 _SHORT: Mapping[ReasonKind, str] = {
@@ -152,6 +151,7 @@ _CAUSES: Mapping[ReasonKind, str] = {
     ReasonKind.NO_FILTER: "no filter is active",
     ReasonKind.FALLBACK: "no message matches, so all stay",
     ReasonKind.PINNED: "pinned by you",
+    ReasonKind.RECENT: "the newest message",
     ReasonKind.STICKY: "standing instruction",
     ReasonKind.TOOL: "belongs to a tool call that stays",
     ReasonKind.QUESTION: "question of an answer that stays",

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from smart_context.chat.messages import MessageId
 from smart_context.llm.models import Matrix
-from smart_context.relevance.evidence.neighbours import after, around, before, largest_near
 from smart_context.relevance.evidence.lexical import pooled
+from smart_context.relevance.evidence.neighbours import after, around, before, largest_near
 from smart_context.relevance.judge.calibrate import PROBABLY, Scale
 from smart_context.relevance.judge.cuts import cut_of, members_cut
 from smart_context.relevance.judge.weights import read_weights
@@ -79,7 +79,8 @@ class Scores:
         if not len(self.values):
             return np.zeros(self.values.shape[1])
         found = np.nan_to_num(self.values, nan=-1.0)[self._rows].max(axis=0)
-        return np.round(found.astype(np.float64), DIGITS)
+        best: NDArray[np.float64] = np.round(found.astype(np.float64), DIGITS)
+        return best
 
     def cut(self, threshold: float) -> float:
         """The score from which messages are kept at this threshold; it rises with it.

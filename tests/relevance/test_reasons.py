@@ -94,6 +94,11 @@ def likely(kind, score, cut, topic="Bread"):
             "Left out – weak match (0.3098)",
         ),
         (
+            likely("below", 0.0042, 0.31),
+            "out: probability 0.00, kept from 0.31",
+            "Left out – weak match (0.00)",
+        ),
+        (
             likely("topic", 0.05, 0.0031),
             "in: topic Bread, probability 0.05, kept from 0.0031",
             "Sent – Bread (0.05)",

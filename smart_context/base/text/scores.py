@@ -9,11 +9,12 @@ _SMALL = 0.01
 def score_in_words(score: float, beside: float | None = None) -> str:
     """A score with two digits, such as `0.47`.
 
-    It has up to four where two would say nothing: below 0.01, and if it would read like another
-    score beside it.
+    It has four where two would say too little: if it would read like the score beside it, and
+    below 0.01 if that is small, too.
     """
     is_alike = beside is not None and beside != score and f"{beside:.2f}" == f"{score:.2f}"
-    if is_alike or 0 < score < _SMALL:
+    is_small = 0 < score < _SMALL and (beside is None or beside < 5 * _SMALL)
+    if is_alike or is_small:
         return f"{score:.4f}"
     return f"{score:.2f}"
 

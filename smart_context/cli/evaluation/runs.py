@@ -51,9 +51,7 @@ class Result:
 
     def picture(self) -> str:
         """An SVG document with a row for each file that has similarities."""
-        drawn = [
-            (m.file, [*m.findings.samples, *m.findings.absent_samples]) for m in self.files
-        ]
+        drawn = [(m.file, [*m.findings.samples, *m.findings.absent_samples]) for m in self.files]
         title = f"{self.model}, {self.settings.relevance}"
         return picture(title, drawn, self.settings.similarity_threshold)
 

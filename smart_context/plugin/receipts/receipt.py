@@ -193,7 +193,16 @@ class Receipt:
 
 _PLAIN = (
     *("turn", "question", "answer", "at", "outcome", "settings", "models", "usage", "parts"),
-    *("fell_back", "cut", "has_probabilities", "problem", "system", "sent", "parameters", "list_name"),
+    *(
+        "fell_back",
+        "cut",
+        "has_probabilities",
+        "problem",
+        "system",
+        "sent",
+        "parameters",
+        "list_name",
+    ),
     *("client", "endpoint", "kind"),
 )
 

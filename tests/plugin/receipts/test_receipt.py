@@ -412,9 +412,7 @@ def judged_row(score):
 def receipt_with(row, **fields):
     settings = {"threshold": 0.4, "recent_messages": 2}
     names = ("turn", "question", "answer", "at", "outcome")
-    return Receipt(
-        **dict.fromkeys(names, ""), settings=settings, models={}, rows=(row,), **fields
-    )
+    return Receipt(**dict.fromkeys(names, ""), settings=settings, models={}, rows=(row,), **fields)
 
 
 def test_a_receipt_keeps_from_which_probability_on_messages_were_sent():

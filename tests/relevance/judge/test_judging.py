@@ -6,6 +6,7 @@ from smart_context.relevance.judge.calibrate import MINILM, Scale
 from smart_context.relevance.judge.judging import Judge, judge_for
 from smart_context.relevance.judge.weights import FILE, null_labels, read_weights, write_weights
 
+
 def test_the_weights_fit_the_features_and_are_small():
     weights = read_weights()
     zeros = with_products(dict.fromkeys(CHAT_FEATURES, 0.0))

@@ -9,7 +9,7 @@ from smart_context.base.text.words import content_words
 from smart_context.cli.evaluation.data.dialogues import Dialogue
 
 _MOST_WORDS = 3
-_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
 
 
 def short_labels(dialogue: Dialogue) -> tuple[str, ...]:
@@ -34,7 +34,7 @@ def _subject(question: str, others: set[str]) -> str:
     """The longest row of words that are not among the others, the last of equals."""
     rows: list[list[str]] = [[]]
     for word in _WORD.findall(question):
-        plain = word.casefold().removesuffix("'s").removesuffix("’s")
+        plain = word.casefold().removesuffix("'s").removesuffix("\u2019s")
         if plain in others or plain.isdigit():
             rows.append([])
         else:
