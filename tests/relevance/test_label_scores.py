@@ -83,7 +83,7 @@ async def test_a_score_does_not_depend_on_how_many_are_kept(scorer):
     """A certain message is not the only one with a high number, and no number is a rank."""
     scores = np.sort(await best_of(scorer, TYPED["garden"]))[::-1]
     assert scores[0] < 1
-    assert scores[7] > 0.8
+    assert scores[7] > 0.7
     assert scores[12] < 0.1
 
 
