@@ -73,7 +73,7 @@ def test_what_is_said_of_a_text_of_three_megabytes_is_true(server, client, endpo
     lines = [f"line {n:06} " + "x" * 66 for n in range(38_463)]
     _, stored = upload(server, "log.txt", "\n".join(lines).encode())
     written = {"chat_id": "c1", "message": "What?", "files": [stored]}
-    (cut,) = client.call("smart_context.preview", **written)["cut"]
+    (cut,) = client.call("smart_context.preview", **written)["cut_texts"]
     assert (cut["shown"], cut["total"], cut["unit"]) == (100, 38_463, "lines")
     assert 400_000 < cut["tokens"] < 1_000_000
     last = json.dumps({"path": stored["storage_key"], "from_line": 38_463})
@@ -82,7 +82,7 @@ def test_what_is_said_of_a_text_of_three_megabytes_is_true(server, client, endpo
     assert "line 038462" in str(endpoint.chat_requests[1].messages), "the model can ask for all"
 
     whole = {**written, "chat_id": "c2", "files": [{**stored, "whole": True}]}
-    (cut,) = client.call("smart_context.preview", **whole)["cut"]
+    (cut,) = client.call("smart_context.preview", **whole)["cut_texts"]
     assert (cut["total"], cut["unit"]) == (len("\n".join(lines)), "characters")
 
 
