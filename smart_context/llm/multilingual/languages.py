@@ -1,9 +1,4 @@
-"""The languages that the embedding models of the package know."""
+"""The name of the embedding model that knows many languages."""
 
-MULTILINGUAL = "embedded/multilingual/"
+MULTILINGUAL = "embedded/multilingual-e5-small/"
 """How the name of an embedder begins that knows all of them."""
-
-KNOWN = frozenset(
-    ("ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "tr", "uk", "zh")
-)
-"""ISO 639-1 codes."""

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,26 @@ _WAITING_BATCHES = 1
 T = TypeVar("T")
 
 
+class Pieces(Protocol):
+    """A tokenizer.
+
+    Attributes:
+        unknown: The id of what is not in its vocabulary.
+    """
+
+    unknown: int
+
+    def ids(self, text: str) -> list[int]:
+        """The ids of a text's pieces."""
+
+    def framed(self, ids: Sequence[int]) -> tuple[int, ...]:
+        """The ids with those that the model expects before and after a text."""
+
+
+Loader = Callable[[Path], tuple[Pieces, Forward]]
+"""Reads a tokenizer and a model from the folder of their data files."""
+
+
 @dataclass(frozen=True, slots=True)
 class TokenWindow:
     """Part of a text: its index and its ids, with the opening and closing tokens."""
@@ -57,17 +77,25 @@ class EmbeddedEmbedder:
     Args:
         folder: The folder of the data files.
         workers: The number of parallel batches; by default one per processor, up to four.
+        loader: Reads the tokenizer and the model from the folder.
 
     Attributes:
         workers: The number of parallel batches.
     """
 
-    def __init__(self, *, folder: Path = files.FOLDER, workers: int | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        folder: Path = files.FOLDER,
+        workers: int | None = None,
+        loader: "Loader | None" = None,
+    ) -> None:
         self._folder = folder
+        self._loader: Loader = loader or load
         self.workers = workers or min(_MOST_WORKERS, os.cpu_count() or 1)
         self._threads = ThreadPoolExecutor(self.workers, "embedding")
         self._loading = threading.Lock()
-        self._loaded: tuple[WordPiece, Forward] | None = None
+        self._loaded: tuple[Pieces, Forward] | None = None
 
     @property
     def name(self) -> str:
@@ -122,10 +150,10 @@ class EmbeddedEmbedder:
             raise ModelFailed("The embedding model was closed. Restart Smart Context.") from error
         return await done
 
-    def _load(self) -> tuple[WordPiece, Forward]:
+    def _load(self) -> tuple[Pieces, Forward]:
         with self._loading:
             if self._loaded is None:
-                self._loaded = load(self._folder)
+                self._loaded = self._loader(self._folder)
             return self._loaded
 
 
@@ -144,7 +172,7 @@ def load(folder: Path) -> tuple[WordPiece, Forward]:
     return WordPiece(vocabulary.split("\n")[:-1]), forward
 
 
-def cut(pieces: WordPiece, texts: Sequence[str], first: int = 0) -> list[TokenWindow]:
+def cut(pieces: Pieces, texts: Sequence[str], first: int = 0) -> list[TokenWindow]:
     """The windows of the texts; none for a text without a known piece.
 
     Args:
@@ -153,13 +181,13 @@ def cut(pieces: WordPiece, texts: Sequence[str], first: int = 0) -> list[TokenWi
         first: The index of the first text.
     """
     return [
-        TokenWindow(number, (pieces.opening, *ids, pieces.closing))
+        TokenWindow(number, pieces.framed(ids))
         for number, text in enumerate(texts, first)
         for ids in _windows(pieces, text)
     ]
 
 
-def _windows(pieces: WordPiece, text: str) -> list[list[int]]:
+def _windows(pieces: Pieces, text: str) -> list[list[int]]:
     if len(text) > _MOST_WINDOWS * _WINDOW_CHARACTERS:
         stretches = _spread(text, _WINDOW_CHARACTERS)
         windows = [pieces.ids(stretch)[:_WINDOW] for stretch in stretches]

@@ -1,37 +1,35 @@
 """The embedding models that ship with the package, chosen by the language of each text."""
 
-import threading
 from collections.abc import Sequence
 from functools import cached_property, partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from smart_context.base.text.languages import without_language
-from smart_context.llm.minilm import files
+from smart_context.base.text.languages import language_of, without_language
+from smart_context.llm.minilm.files import FOLDER, VOCABULARY, read_checked
 from smart_context.llm.models import Matrix
+from smart_context.llm.multilingual import files
 from smart_context.llm.multilingual.choice import is_other_language
-from smart_context.llm.multilingual.encoder import MultilingualEncoder
+from smart_context.llm.multilingual.encoder import into_english, load_encoder
+from smart_context.llm.multilingual.languages import MULTILINGUAL
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
 
-NAME = "embedded/multilingual/all-MiniLM-L6-v2"
-_AT_ONCE = 64
+NAME = f"{MULTILINGUAL}all-MiniLM-L6-v2"
 
 
 class EveryLanguageEmbedder(EmbeddedEmbedder):
-    """all-MiniLM-L6-v2 for English, a multilingual encoder for the rest; satisfies `Embedder`.
+    """all-MiniLM-L6-v2 for English, multilingual-e5-small for the rest; satisfies `Embedder`.
 
     Vectors of both can be compared. The second model is loaded at the first text that needs it.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self._multilingual = MultilingualEncoder()
-        self._encoding = threading.Lock()
+        self._multilingual = EmbeddedEmbedder(folder=files.FOLDER, loader=load_encoder)
 
     @property
     def name(self) -> str:
-        """`embedded/multilingual/all-MiniLM-L6-v2`."""
+        """The names of both models."""
         return NAME
 
     async def embed(self, texts: Sequence[str]) -> Matrix:
@@ -45,25 +43,30 @@ class EveryLanguageEmbedder(EmbeddedEmbedder):
         """
         said = [without_language(text)[1] for text in texts]
         is_other = np.array(await self._in_thread(partial(self._choices, texts)), dtype=np.bool_)
-        others = np.flatnonzero(is_other)
-        if not len(others):
+        others = np.flatnonzero(is_other).tolist()
+        if not others:
             return await super().embed(said)
-        english = np.flatnonzero(~is_other)
+        english = np.flatnonzero(~is_other).tolist()
         rows = np.zeros((len(texts), 384), np.float32)
         rows[english] = await super().embed([said[place] for place in english])
-        for begin in range(0, len(others), _AT_ONCE):
-            some = others[begin : begin + _AT_ONCE]
-            rows[some] = await self._in_thread(partial(self._encode, said, some))
+        vectors = await self._multilingual.embed([said[place] for place in others])
+        rows[others] = into_english()(vectors, [_language(texts[place]) for place in others])
         return rows
 
-    def _encode(self, texts: Sequence[str], places: NDArray[np.intp]) -> Matrix:
-        with self._encoding:
-            return self._multilingual.encode([texts[place] for place in places])
+    async def aclose(self) -> None:
+        """Stop the threads; unfinished calls fail at their next batch."""
+        await super().aclose()
+        await self._multilingual.aclose()
 
     def _choices(self, texts: Sequence[str]) -> list[bool]:
         return [is_other_language(text, self._vocabulary) for text in texts]
 
     @cached_property
     def _vocabulary(self) -> frozenset[str]:
-        pieces = files.read_checked(files.FOLDER, files.VOCABULARY).decode().split("\n")
+        pieces = read_checked(FOLDER, VOCABULARY).decode().split("\n")
         return frozenset(piece for piece in pieces if piece.isalpha())
+
+
+def _language(text: str) -> str:
+    marked, said = without_language(text)
+    return marked or language_of(said)

@@ -67,6 +67,10 @@ class WordPiece:
         self._cleaning = _Cleaning()
         self._word = lru_cache(_REMEMBERED_WORDS)(self._split)
 
+    def framed(self, ids: Sequence[int]) -> tuple[int, ...]:
+        """The ids between the opening and the closing token."""
+        return (self.opening, *ids, self.closing)
+
     def ids(self, text: str) -> list[int]:
         """The text's ids, without the opening and closing tokens.
 

@@ -179,7 +179,7 @@ OTHERS = (
     r"\b(?:zawsze|nigdy nie) (?:odpowiadaj|pisz|używaj|podawaj|dodawaj)\b",
     r"\bbundan (?:sonra|böyle)\b",
     (
-        r"\b(?:her zaman|daima|hep|sadece|yalnızca) (?:türkçe |ingilizce |kısa |bana )*"
+        r"\b(?:her zaman|daima|hep|sadece|yalnızca) (?:türkçe |ingilizce |kısa |bana |ve )*"
         r"(?:cevap|yanıt|yaz|konuş|kullan)"
     ),
     r"\b(?:türkçe|ingilizce) (?:olarak )?(?:cevap ver|yanıt ver|yaz|yanıtla|cevapla)",
@@ -209,6 +209,7 @@ OTHERS = (
         r"(?:हमेशा|सदा|केवल|सिर्फ|सिर्फ़) (?:मुझे |संक्षेप में )?(?:हिंदी|हिन्दी|अंग्रेज़ी|संक्षेप|छोटे)?"
         r"(?: में)? ?(?:ही )?(?:जवाब|उत्तर|लिख)"
     ),
+    r"(?:हमेशा|सदा|केवल|सिर्फ) (?:(?:हिंदी|हिन्दी|अंग्रेज़ी|संक्षेप) में |ही |और )+(?:जवाब|उत्तर|लिख)",
     r"(?:हिंदी|हिन्दी) में (?:ही )?(?:जवाब|उत्तर|लिख|बात)|(?:जवाब|उत्तर) (?:हमेशा|संक्षेप|छोटे)",
 )
 EAST_ASIAN = (

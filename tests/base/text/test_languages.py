@@ -14,7 +14,7 @@ from smart_context.base.text.languages import (
 )
 
 CHATS = json.loads(
-    (Path(__file__).parents[2] / "topics" / "multilingual_chats.json").read_text(encoding="utf-8")
+    (Path(__file__).parents[2] / "topics" / "languages" / "first.json").read_text(encoding="utf-8")
 )
 
 

@@ -8,7 +8,7 @@ import pytest
 from smart_context.topics.standing.standing import is_standing
 
 CHATS = json.loads(
-    (Path(__file__).parents[1] / "multilingual_chats.json").read_text(encoding="utf-8")
+    (Path(__file__).parents[1] / "languages" / "first.json").read_text(encoding="utf-8")
 )
 
 

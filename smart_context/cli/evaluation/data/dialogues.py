@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from smart_context.base.text.languages import main_language
 from smart_context.chat.messages import Message, MessageId
 
 
@@ -61,3 +62,8 @@ class Dialogue:
     facts: Facts | None = None
     refers_to: Mapping[MessageId, frozenset[MessageId]] = field(default_factory=dict)
     is_own: bool = False
+
+    @property
+    def language(self) -> str:
+        """The ISO 639-1 code of the language of most messages; empty if unknown."""
+        return main_language([message.text for message in self.messages])

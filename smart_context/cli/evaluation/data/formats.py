@@ -12,6 +12,7 @@
 
 A turn of `questions` is `{"speaker", "dia_id", "text"}`, and an entry of its `qa` is `{"question",
 "evidence": [dia_id…]}`. In `facts`, `ptkb_provenance` lists the facts that a turn needs. In
+`groups`, `subjects` names the groups and `absent` lists subjects of no message: both are typed. In
 `follow-ups`, `query_turn_dependence` and `result_turn_dependence` name the turns that a turn refers
 to.
 """
@@ -150,8 +151,15 @@ def _groups(entry: Entry, name: str) -> Dialogue:
     wrong = [place for places in entry["groups"] for place in places if place not in range(count)]
     if wrong:
         raise ValueError(f"expected groups of positions below {count}, found {wrong[0]}")
-    groups = (frozenset(messages[place].id for place in places) for places in entry["groups"])
-    return Dialogue(name=name, messages=messages, groups=tuple(groups))
+    groups = [frozenset(messages[place].id for place in places) for places in entry["groups"]]
+    typed = zip(entry.get("subjects") or (), groups, strict=False) if "absent" in entry else ()
+    return Dialogue(
+        name=name,
+        messages=messages,
+        questions=tuple(Question(text=label, evidence=group) for label, group in typed if group),
+        absent=tuple(entry.get("absent") or ()),
+        groups=tuple(groups),
+    )
 
 
 def _in_turn(utterances: Sequence[str]) -> tuple[Message, ...]:
