@@ -143,10 +143,6 @@ class Scores:
             return nobody
         return self.others & ~self.members.any(axis=0)
 
-    def topic_of(self, position: int) -> str:
-        """The label of the topic closest to the message; empty if unknown."""
-        return self.topics_of(np.array([position]))[0]
-
     def owners_of(self, positions: NDArray[np.intp]) -> list[str]:
         """For messages of selected topics, the label of the topic that each belongs to."""
         if not self.labels or self.members is None:
@@ -155,7 +151,7 @@ class Scores:
         return [self.labels[row] for row in own.argmax(axis=0).tolist()]
 
     def topics_of(self, positions: NDArray[np.intp]) -> list[str]:
-        """Like `topic_of`, for each of these positions."""
+        """The label of the topic closest to each of these messages; empty if unknown."""
         if not self.labels:
             return [""] * len(positions)
         rows = self._rows

@@ -49,7 +49,7 @@ def test_plain_is_the_raw_cosine(label, message, expected):
 def test_a_messages_score_is_its_largest_over_the_selected_topics():
     scores = score_plain(["A", "B"], rows([1, 0], [0, 1]), rows([0.6, 0.8], [1, 0]))
     assert scores.best.tolist() == pytest.approx([0.8, 1.0])
-    assert [scores.topic_of(0), scores.topic_of(1)] == ["B", "A"]
+    assert scores.topics_of(np.array([0, 1])) == ["B", "A"]
 
 
 def test_scores_that_are_not_numbers_never_win():
