@@ -6,6 +6,8 @@ from contextlib import ExitStack
 
 import pytest
 
+from smart_context.storage.files.caches import FileCaches
+from smart_context.vault.index.vault_index import VaultIndex
 from tests.fake_openai import FakeOpenAI
 from tests.patience import PATIENCE_S
 from tests.serving import serving
@@ -107,3 +109,8 @@ def about(*texts):
         {"id": f"m{n}", "role": "user" if n % 2 == 0 else "assistant", "content": text}
         for n, text in enumerate(texts)
     ]
+
+
+def kept_index(root, memory, *, makes_folder=True):
+    """The index of a vault, kept in its memory folder."""
+    return VaultIndex(root, memory, caches=FileCaches(memory, makes_folder=makes_folder))

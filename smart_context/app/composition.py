@@ -1,4 +1,4 @@
-"""Puts the parts together: store, models, host. Knows every implementation."""
+"""Puts the parts together: storage, models, host. Knows every implementation."""
 
 import logging
 from collections.abc import AsyncIterator
@@ -9,6 +9,7 @@ from typing import Any
 
 from smart_context.app.digests import Digests
 from smart_context.app.histories import Histories
+from smart_context.base.caches import Caches
 from smart_context.base.config import (
     CONFIG_NAME,
     USER_CONFIG_NAME,
@@ -22,8 +23,7 @@ from smart_context.base.config import (
 from smart_context.base.environment import environment
 from smart_context.base.processes.child import Child
 from smart_context.base.processes.children import Children
-from smart_context.chat.files.file_store import FILES_FOLDER, FileStore
-from smart_context.chat.store import ChatStore
+from smart_context.chat.files.costly_files import reading_in
 from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host, HostOptions
 from smart_context.host.models import Models
@@ -32,6 +32,8 @@ from smart_context.llm.models import ChatModel, Embedder
 from smart_context.llm.offline.every_language import EveryLanguageEmbedder
 from smart_context.llm.offline.responder import PassageResponder
 from smart_context.llm.openai.models import OpenAIChatModel, OpenAIEmbedder
+from smart_context.storage.files.storage import file_storage
+from smart_context.storage.ports import Storage
 from smart_context.vault.followed import FollowedVault
 from smart_context.vault.trust.admission import admitted
 from smart_context.vault.trust.record import RECORD_NAME, TrustRecord
@@ -62,7 +64,8 @@ class Parts:
     """The parts that a vault's settings call for."""
 
     config: VaultConfig
-    store: ChatStore
+    storage: Storage
+    children: Children
     notes: FollowedVault
     models: Models
 
@@ -88,18 +91,18 @@ def read_user() -> UserConfig:
     return read_user_config(user_folder())
 
 
-def open_store(root: Path) -> ChatStore:
-    """The chats of the vault at `root`; reads and writes nothing yet."""
-    return ChatStore(read_vault(root).memory)
+def open_storage(root: Path) -> Storage:
+    """The storage of the vault at `root`; reads and writes nothing yet."""
+    return file_storage(read_vault(root).memory)
 
 
-def notes_of(config: VaultConfig) -> FollowedVault:
+def notes_of(config: VaultConfig, caches: Caches) -> FollowedVault:
     """The vault's notes; reads nothing yet."""
 
     def is_trusted() -> bool:
         return not trust_of(config.root).review(config).restricted
 
-    return FollowedVault(config.root, config.memory_dir, may_keep_words=is_trusted)
+    return FollowedVault(config.root, config.memory_dir, caches=caches, may_keep_words=is_trusted)
 
 
 @asynccontextmanager
@@ -127,14 +130,18 @@ async def models_of(config: VaultConfig, notes: FollowedVault) -> AsyncIterator[
 
 @asynccontextmanager
 async def composed(config: VaultConfig) -> AsyncIterator[Parts]:
-    """Store and models of a vault; no plugin runs."""
-    store = ChatStore(config.memory)
-    notes = notes_of(config)
+    """Storage and models of a vault; no plugin runs."""
+    children = _children()
+    storage = file_storage(config.memory, read_text=reading_in(children.files))
+    notes = notes_of(config, storage.caches)
     async with models_of(config, notes) as models:
         try:
-            yield Parts(config=config, store=store, notes=notes, models=models)
+            yield Parts(
+                config=config, storage=storage, children=children, notes=notes, models=models
+            )
         finally:
-            await store.close()
+            children.close()
+            await storage.chats.close()
 
 
 @asynccontextmanager
@@ -155,16 +162,15 @@ async def running_host(root: Path) -> AsyncIterator[Host]:
 
 def make_host(parts: Parts, *, repairs: bool = False) -> Host:
     """The host of a vault, not started yet; a server's `repairs` chats after crashes."""
-    files = FileStore(parts.store.home / FILES_FOLDER)
     host = Host(
         config=parts.config,
-        store=parts.store,
+        storage=parts.storage,
         models=parts.models,
         notes=parts.notes,
         trust=trust_of(parts.config.root),
-        build_history=Histories(files, lambda: host.config),
+        build_history=Histories(parts.storage.blobs, lambda: host.config),
         options=HostOptions(
-            digest=Digests(lambda: host.config), repairs=repairs, children=_children()
+            digest=Digests(lambda: host.config), repairs=repairs, children=parts.children
         ),
     )
     return host

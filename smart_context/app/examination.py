@@ -10,8 +10,6 @@ from typing import Literal
 
 from smart_context.app.composition import composed, plugin_states, read_vault, trust_of
 from smart_context.base.config import EndpointSettings, VaultConfig
-from smart_context.base.disk.files import open_file
-from smart_context.base.disk.folders import names_inside
 from smart_context.base.environment import environment
 from smart_context.base.errors import ConfigInvalid, ModelFailed, SmartContextError
 from smart_context.base.processes.child import START_S, Child, ChildFailed
@@ -200,16 +198,12 @@ async def _embedder(embedder: Embedder) -> Finding:
 
 async def _chats(config: VaultConfig) -> AsyncIterator[Finding]:
     async with composed(config) as parts:
-        summaries = await parts.store.listing.rows()
-        damaged = [name for name in names_inside(config.memory) if ".damaged" in name]
-        for summary in summaries:
-            try:
-                os.close(open_file(config.memory / f"{summary.id}.json", os.O_RDONLY))
-            except OSError as error:
-                yield Finding(what="chats", state="failed", found=f"{summary.id}: {error}")
-    count = len(summaries)
+        listing = parts.storage.chats.listing
+        count, faults = len(await listing.rows()), await listing.faults()
+    for chat_id, reason in faults.unreadable:
+        yield Finding(what="chats", state="failed", found=f"{chat_id}: {reason}")
     yield Finding(what="chats", state="ok", found=counted(count, "chat"))
-    for name in damaged:
+    for name in faults.set_aside:
         yield Finding(
             what="chats",
             state="note",

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from smart_context.app.composition import open_store, read_vault, running_host
+from smart_context.app.composition import open_storage, read_vault, running_host
 from smart_context.app.examination import Finding
 from smart_context.base.errors import SmartContextError
 from smart_context.base.text.counts import counted
 from smart_context.contexts import SmartContexts
 from smart_context.host.commands.registry import Caller
+from smart_context.storage.ports import Storage
 from smart_context.vault import survey
 from smart_context.vault.index.passages import VaultPassages
 from smart_context.vault.index.vault_index import VaultIndex
@@ -65,7 +66,7 @@ async def prove(root: Path) -> Proof:
     """
     memory = read_vault(root).memory_dir
     before = dict(prints(root, memory))
-    done = [*_read_notes(root, memory), *await _preview_turns(root)]
+    done = [*_read_notes(root, memory, open_storage(root)), *await _preview_turns(root)]
     after = dict(prints(root, memory))
     names = before.keys() | after.keys()
     changed = sorted(name for name in names if before.get(name) != after.get(name))
@@ -119,9 +120,9 @@ def _hash(path: Path, status: os.stat_result) -> str:
     return digest.hexdigest()
 
 
-def _read_notes(root: Path, memory: Path) -> list[str]:
+def _read_notes(root: Path, memory: Path, storage: Storage) -> list[str]:
     """Index the vault, query the index, and build contexts."""
-    index = VaultIndex(root, memory, makes_folder=False)
+    index = VaultIndex(root, memory, caches=storage.caches)
     try:
         index.refresh()
         paths = index.names.all()
@@ -129,7 +130,7 @@ def _read_notes(root: Path, memory: Path) -> list[str]:
             pass
         survey.orphans(index)
         survey.tags(index)
-        contexts = SmartContexts(root, None, memory, index=index)
+        contexts = SmartContexts(root, None, memory, index=index, documents=storage.vault_documents)
         built = 0
         for key in contexts.keys():  # noqa: SIM118 - not a dict
             if context := contexts.get(key):
@@ -152,7 +153,7 @@ def _read_notes(root: Path, memory: Path) -> list[str]:
 
 async def _preview_turns(root: Path) -> list[str]:
     """Preview a turn in each chat."""
-    chats = [summary.id for summary in await open_store(root).listing.rows()]
+    chats = [summary.id for summary in await open_storage(root).chats.listing.rows()]
     shown = 0
     async with running_host(root) as host:
         for chat_id in chats:

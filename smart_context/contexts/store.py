@@ -6,25 +6,20 @@ import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote
 
-from smart_context.base.disk.files import sweep
-from smart_context.base.disk.folders import names_inside, opened, read_inside
-from smart_context.base.disk.json_file import write_object
-from smart_context.base.disk.places import Place, place_below
 from smart_context.base.errors import PathRefused, StoreFailed
+from smart_context.base.values import JsonObject
+from smart_context.contexts.as_a_library import library_caches, library_documents
 from smart_context.contexts.embeds import EmbeddedTexts
 from smart_context.contexts.items import select_items
 from smart_context.contexts.options import ContextOptions, stored_options
 from smart_context.contexts.render import Compiled, path_of, render
 from smart_context.contexts.snapshot import Snapshot, take_snapshot
+from smart_context.storage.ports import VaultDocuments
 from smart_context.vault.guarded.paths import status_of
 from smart_context.vault.index.vault_index import VaultIndex
 
-MAX_CONTEXT_BYTES = 16 << 20
-"""The maximum size of a context's file."""
-
-_MAX_KEY_BYTES = 200
+_KIND = "contexts"
 _AGE = "{{ITEM_TIME_AGO}}"
 
 
@@ -36,6 +31,7 @@ class SmartContexts:
         settings: Options of all contexts; a context's and a call's override them.
         memory_dir: The folder for stored contexts, relative to the vault.
         index: The vault's index; by default a new one.
+        documents: Keeps the contexts; by default the files in the memory folder.
 
     Raises:
         TypeError: If an option in `settings` is unknown.
@@ -49,12 +45,15 @@ class SmartContexts:
         memory_dir: str | Path = ".memory",
         *,
         index: VaultIndex | None = None,
+        documents: VaultDocuments | None = None,
     ) -> None:
         self.root = Path(vault_path)
         self.options = ContextOptions().override(settings)
         memory = self.root / memory_dir
-        self.index = VaultIndex(self.root, memory) if index is None else index
-        self._folder = place_below(self.root, memory) / "contexts"
+        self.index = index or VaultIndex(
+            self.root, memory, caches=library_caches(self.root, memory)
+        )
+        self._documents = documents or library_documents(self.root, memory)
 
     def create(
         self,
@@ -82,8 +81,7 @@ class SmartContexts:
             "context_items": context.context_items,
             "context_opts": context.context_opts,
         }
-        sweep(self._folder)
-        write_object(self._file(context.key), document, indent=2)
+        self._documents.write(_KIND, context.key, document)
         return context
 
     def get(self, key: str) -> "SmartContext | None":
@@ -92,35 +90,18 @@ class SmartContexts:
         Raises:
             StoreFailed: If its file is damaged.
         """
-        if not key or _is_too_long(_file_name(key)):
-            return None
-        place = self._file(key)
         try:
-            document = json.loads(read_inside(place, max_bytes=MAX_CONTEXT_BYTES))
-            return SmartContext(
-                self,
-                key,
-                {str(name): bool(flag) for name, flag in document["context_items"].items()},
-                stored_options(document.get("context_opts")),
-            )
-        except FileNotFoundError:
-            return None
-        except (
-            *(OSError, ValueError, TypeError, KeyError, AttributeError),
-            RecursionError,  # JSON that is nested too deeply
-        ) as error:
+            document = self._documents.read(_KIND, key) if key else None
+            return None if document is None else self._of(key, document)
+        except (StoreFailed, ValueError, TypeError, KeyError, AttributeError) as error:
             raise StoreFailed(
-                f"The context {key!r} can't be read from {place}: {error}. "
-                "Repair the file, or delete it and save the context again."
+                f"The context {key!r} can't be read: {error} "
+                "Repair its file, or delete it and save the context again."
             ) from error
 
     def keys(self) -> list[str]:
         """The names of all contexts, sorted."""
-        return sorted(
-            unquote(name.removesuffix(".json"))
-            for name in names_inside(self._folder)
-            if name.endswith(".json") and not name.startswith(".")
-        )
+        return self._documents.keys(_KIND)
 
     def delete(self, key: str) -> bool:
         """Delete a context; True if there was one.
@@ -128,16 +109,7 @@ class SmartContexts:
         Raises:
             StoreFailed: If the disk refuses.
         """
-        if not key or _is_too_long(_file_name(key)):
-            return False
-        try:
-            with opened(self._folder) as folder:
-                folder.remove(self._file(key).name)
-        except FileNotFoundError:
-            return False
-        except OSError as error:
-            raise StoreFailed(f"The context {key!r} can't be deleted: {error}.") from error
-        return True
+        return bool(key) and self._documents.delete(_KIND, key)
 
     def close(self) -> None:
         """Close the index's file; it is reopened when needed."""
@@ -161,13 +133,13 @@ class SmartContexts:
                 continue
         return times
 
-    def _file(self, key: str) -> Place:
-        name = _file_name(key)
-        if _is_too_long(name):
-            raise ValueError(
-                f"key: {key[:40]!r}… is too long for a file name; choose a shorter one"
-            )
-        return self._folder / f"{name}.json"
+    def _of(self, key: str, document: JsonObject) -> "SmartContext":
+        return SmartContext(
+            self,
+            key,
+            {str(name): bool(flag) for name, flag in document["context_items"].items()},
+            stored_options(document.get("context_opts")),
+        )
 
 
 class SmartContext:
@@ -238,16 +210,3 @@ class SmartContext:
 def _hash_of(items: Mapping[str, bool]) -> str:
     listed = json.dumps(list(items.items()), separators=(",", ":"))
     return hashlib.sha256(listed.encode()).hexdigest()[:16]
-
-
-def _file_name(key: str) -> str:
-    """A file name for any key; letters and digits of any script stay as they are."""
-    shown = "".join(
-        character if character.isalnum() or character in " -_.,()'" else quote(character, safe="")
-        for character in key.encode("utf-8", "replace").decode()
-    )
-    return f"%2E{shown[1:]}" if shown.startswith(".") else shown
-
-
-def _is_too_long(file_name: str) -> bool:
-    return len(file_name.encode()) > _MAX_KEY_BYTES

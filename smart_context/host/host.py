@@ -10,10 +10,7 @@ from typing import Any
 from smart_context.base.config import VaultConfig
 from smart_context.base.errors import CommandFailed, Fault
 from smart_context.base.processes.children import Children
-from smart_context.chat.files.costly_files import reading_in
-from smart_context.chat.files.file_store import FILES_FOLDER, FileStore
 from smart_context.chat.messages import ChatId, Message
-from smart_context.chat.store import ChatStore
 from smart_context.host.commands.chat import ChatCommands
 from smart_context.host.commands.compaction import Compactions
 from smart_context.host.commands.files import FileCommands
@@ -52,6 +49,7 @@ from smart_context.host.turns.turns import Turns
 from smart_context.host.turns.unsaved import UnsavedAnswers
 from smart_context.host.upkeep import clear_up
 from smart_context.llm.tokens import count_tokens
+from smart_context.storage.ports import Storage
 from smart_context.vault.followed import FollowedVault
 from smart_context.vault.trust.vault import VaultTrust
 
@@ -92,7 +90,7 @@ class Host:
 
     Args:
         config: The vault's settings.
-        store: Its chats.
+        storage: Its chats, and what stands beside them.
         models: The models.
         notes: The vault's notes, followed while the host runs; its own by default.
         trust: What the vault may do.
@@ -116,7 +114,7 @@ class Host:
         self,
         *,
         config: VaultConfig,
-        store: ChatStore,
+        storage: Storage,
         models: Models,
         trust: VaultTrust,
         build_history: HistoryBuilder,
@@ -126,7 +124,6 @@ class Host:
         self._options = options = options or HostOptions()
         self._current = CurrentSettings(config=config, models=models)
         self._counts = TokenCounts()
-        files = FileStore(store.home / FILES_FOLDER, reading_in(options.children.files))
         bus = EventBus(handler_timeout_s=options.handler_timeout_s)
         self.services = services = Services(
             current=self._current,
@@ -134,24 +131,24 @@ class Host:
             relay=EventRelay(bus),
             commands=CommandRegistry(),
             panels=Panels(self.emit),
-            store=store,
-            files=files,
-            notes=notes or FollowedVault(config.root, config.memory_dir),
+            storage=storage,
+            notes=notes or FollowedVault(config.root, config.memory_dir, caches=storage.caches),
             children=options.children,
             trust=trust,
             tool_support=ToolSupport(),
-            completion=RequestCompletion(files, lambda: self.config.chat, self._counts.of),
+            completion=RequestCompletion(storage.blobs, lambda: self.config.chat, self._counts.of),
             build_history=build_history,
         )
         self.bus, self.commands, self.panels = bus, services.commands, services.panels
-        self.store, self.files, self.notes = store, files, services.notes
+        self.store, self.files, self.notes = storage.chats, storage.blobs, services.notes
         self.plugins = Plugins(
             services, built_in=options.built_in, load_timeout_s=options.load_timeout_s
         )
         self.turns = Turns(
             TurnParts(
-                store=store,
-                unsaved=UnsavedAnswers(store, self.emit),
+                store=self.store,
+                answers=storage.answers,
+                unsaved=UnsavedAnswers(self.store, self.emit),
                 pipeline=Pipeline(
                     bus, lambda: self.models, services.tool_support, services.completion
                 ),
@@ -162,7 +159,7 @@ class Host:
             )
         )
         self.compactions = Compactions(
-            store,
+            self.store,
             self.turns,
             self._digest,
             lambda: services.completion.window,
@@ -185,8 +182,8 @@ class Host:
 
     async def start(self) -> None:
         """Register the host's commands, start the plugins and watch the chats."""
-        store = self.store
-        repair = Repair(store, self.turns) if self._options.repairs else None
+        store, storage = self.store, self.services.storage
+        repair = Repair(store, storage.answers, self.turns) if self._options.repairs else None
         self._register_commands(repair.chat if repair else _leave)
         self._undo += [
             store.changes.on_change(self._chat_changed),
@@ -197,7 +194,7 @@ class Host:
         self._tasks.spawn(self.notes.follow())
         if repair:
             self._tasks.spawn(repair.all())
-            self._tasks.spawn(clear_up(store.home))
+            self._tasks.spawn(clear_up(storage.clear_up))
         async with self._changing:
             await self.plugins.start(self.config)
 

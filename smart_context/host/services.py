@@ -4,14 +4,13 @@ from dataclasses import dataclass
 
 from smart_context.base.config import VaultConfig
 from smart_context.base.processes.children import Children
-from smart_context.chat.files.file_store import FileStore
-from smart_context.chat.store import ChatStore
 from smart_context.host.commands.registry import CommandRegistry
 from smart_context.host.events.bus import EventBus, EventRelay
 from smart_context.host.models import HistoryBuilder, Models
 from smart_context.host.panels import Panels
 from smart_context.host.request.completion import RequestCompletion
 from smart_context.host.request.tools import ToolSupport
+from smart_context.storage.ports import Storage
 from smart_context.vault.followed import FollowedVault
 from smart_context.vault.trust.vault import VaultTrust
 
@@ -34,8 +33,7 @@ class Services:
         relay: Carries events to clients and plugins.
         commands: What clients can ask for.
         panels: What plugins show next to a chat.
-        store: The chats.
-        files: What was attached to messages.
+        storage: The vault's chats, and what stands beside them.
         notes: The vault's notes.
         children: Processes for work that may take too long or too much memory.
         trust: What the vault may do.
@@ -49,8 +47,7 @@ class Services:
     relay: EventRelay
     commands: CommandRegistry
     panels: Panels
-    store: ChatStore
-    files: FileStore
+    storage: Storage
     notes: FollowedVault
     children: Children
     trust: VaultTrust

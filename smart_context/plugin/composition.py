@@ -28,9 +28,9 @@ from smart_context.plugin.notes.named_contexts import NamedContexts
 from smart_context.plugin.notes.suggestions import Suggestions
 from smart_context.plugin.notes.vault_notes import VaultNotes
 from smart_context.plugin.receipts.commands import ReceiptCommands
-from smart_context.plugin.receipts.files import ReceiptFiles
 from smart_context.plugin.receipts.recording import ReceiptRecorder
 from smart_context.plugin.receipts.replay import Replays
+from smart_context.plugin.receipts.stored import StoredReceipts
 from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.plugin.selection.commands import FilterCommands
 from smart_context.plugin.selection.selector import ContextSelector
@@ -104,7 +104,7 @@ async def compose(context: PluginContext) -> PluginParts:
     model = ModelInUse(context)
     filtering = await _filtering(context, settings, model)
     material = _material(context, settings, model, filtering)
-    files = ReceiptFiles(partial(context.chats.place, suffix="receipts.jsonl"), context.logger)
+    files = StoredReceipts(context.storage.logs, context.logger)
     editing, topics = _topics(context, filtering, material, files)
     accounts = _accounts(context, settings, model, filtering, material, files)
     hooks = Hooks(
@@ -143,11 +143,12 @@ async def _filtering(
     context: PluginContext, settings: FilterSettings, model: ModelInUse
 ) -> _Filtering:
     undo = UndoSteps()
-    sidecars = Sidecars(context.chats.place, context.logger, on_change=undo.record)
+    sidecars = Sidecars(context.documents, context.logger, on_change=undo.record)
     embedder = context.models.embedder
-    cache = EmbeddingCache(partial(context.chats.place, suffix="embeddings.json"), embedder)
-    scale = await asyncio.to_thread(stored_scale, context.chats.home, embedder.name)
-    judge = await asyncio.to_thread(stored_judge, context.chats.home, embedder.name)
+    cache = EmbeddingCache(context.storage.vectors, embedder)
+    documents = context.storage.vault_documents
+    scale = await asyncio.to_thread(stored_scale, documents, embedder.name)
+    judge = await asyncio.to_thread(stored_judge, documents, embedder.name)
     scorer = RelevanceScorer(cache, mode=settings.relevance, scale=scale, judge=judge)
     budget = WindowBudget(window=model.window, contexts=settings.context_budget_tokens)
     selector = ContextSelector(scorer, settings, context.logger, budget)
@@ -168,7 +169,9 @@ def _material(
     context: PluginContext, settings: FilterSettings, model: ModelInUse, filtering: _Filtering
 ) -> _Material:
     changes = ContextChanges(context.emit)
-    notes = VaultNotes(context.notes, on_change=changes.notes_changed)
+    notes = VaultNotes(
+        context.notes, context.storage.vault_documents, on_change=changes.notes_changed
+    )
     contexts = ChatContexts(
         notes=notes,
         chat_filter=filtering.chat_filter,
@@ -200,7 +203,7 @@ def _material(
 
 
 def _topics(
-    context: PluginContext, filtering: _Filtering, material: _Material, receipts: ReceiptFiles
+    context: PluginContext, filtering: _Filtering, material: _Material, receipts: StoredReceipts
 ) -> tuple[TopicEditing, TopicUpdates]:
     editing = TopicEditing(
         chats=context.chats,
@@ -236,7 +239,7 @@ def _accounts(
     model: ModelInUse,
     filtering: _Filtering,
     material: _Material,
-    files: ReceiptFiles,
+    files: StoredReceipts,
 ) -> _Accounts:
     ledger = TokenLedger(model.count_tokens)
     planner = RequestPlanner(context, material.offer)
@@ -251,7 +254,6 @@ def _accounts(
         as_text=planner.gives_tools_as_text,
     )
     material.changes.listen(forecasts.forget_briefings)
-    files = ReceiptFiles(partial(context.chats.place, suffix="receipts.jsonl"), context.logger)
     previews = PreviewCommands(
         forecasts=forecasts,
         briefings=material.briefings,
@@ -297,6 +299,7 @@ def _note_commands(
     )
     suggestions = Suggestions(
         vault=context.notes,
+        caches=context.storage.caches,
         embedder=context.models.embedder,
         view_of=filtering.chat_filter.view,
         run=context.latest,

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from smart_context.chat.messages import ChatId
-from smart_context.chat.store import ChatStore
 from smart_context.host.events.events import ChatChanged
 from smart_context.host.models import Models
 from smart_context.host.turn import Turn
@@ -21,6 +20,7 @@ from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.plugin.selection.selector import ContextSelector, protected_ids
 from smart_context.plugin.topics.updates import TopicUpdates
 from smart_context.relevance.vectors.cache import EmbeddingCache
+from smart_context.storage.ports import Chats
 
 IDLE_S = 20.0
 
@@ -32,7 +32,7 @@ Latest = Callable[[Hashable, Coroutine[Any, Any, None]], object]
 class Hooks:
     """Handles the host's events; the attributes are the plugin's parts."""
 
-    chats: ChatStore
+    chats: Chats
     models: Callable[[], Models]
     latest: Latest
     sidecars: Sidecars

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from smart_context.base.disk.places import Place, place_below
+from smart_context.base.caches import Caches
 from smart_context.base.threads import in_daemon_thread
 from smart_context.vault.guarded.walk import FileStamp
 from smart_context.vault.index.cache import VaultChanges
@@ -28,12 +28,13 @@ _logger = logging.getLogger(__name__)
 class FollowedVault:
     """The notes of a vault, for one event loop; satisfies `PassageSource`.
 
-    The constructor reads and writes nothing. The memory folder is never created; until it exists,
-    the index stays in memory.
+    The constructor reads and writes nothing. Until there is somewhere to keep it, the index stays
+    in memory.
 
     Args:
         root: The vault.
-        memory_dir: The folder to write to.
+        memory_dir: A folder that is not part of the notes.
+        caches: Keeps the indexes; in memory by default.
         may_keep_words: Asked before the word index is written to disk.
 
     Attributes:
@@ -41,19 +42,19 @@ class FollowedVault:
     """
 
     def __init__(
-        self, root: Path, memory_dir: Path, *, may_keep_words: Callable[[], bool] = lambda: True
+        self,
+        root: Path,
+        memory_dir: Path,
+        *,
+        caches: Caches | None = None,
+        may_keep_words: Callable[[], bool] = lambda: True,
     ) -> None:
         self.root = root
         self.memory_dir = memory_dir
-        self.index = VaultIndex(root, memory_dir, makes_folder=False)
+        self.index = VaultIndex(root, memory_dir, caches=caches)
         self._passages = VaultPassages(self.index, may_keep=may_keep_words)
         self._asked = asyncio.Event()
         self._listeners: list[Callable[[VaultChanges], None]] = []
-
-    @property
-    def memory(self) -> Place:
-        """The memory folder, to open files in it."""
-        return place_below(self.root, self.memory_dir)
 
     @property
     def without(self) -> tuple[str, ...]:

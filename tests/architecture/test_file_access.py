@@ -29,9 +29,10 @@ FUNCTIONS = {
 
 ALLOWED = {
     "app/proof.py": "compares all files of a vault, links as links; the user asked for it",
-    "chat/answers/claim.py": "of an open folder",
+    "storage/memory/caches.py": "databases in memory",
+    "storage/files/claim.py": "of an open folder",
     "web/listening/listener.py": "keeps a spare descriptor, of the null device",
-    "chat/files/file_store.py": "of an open folder",
+    "storage/files/blobs.py": "of an open folder",
     "chat/files/file_text.py": "a part of an archive that is in memory",
     "cli/chats/chats.py": "files that the user names on the command line",
     "cli/notes/context_options.py": "a file that the user names on the command line",
@@ -43,7 +44,6 @@ ALLOWED = {
     "cli/server/setup.py": "makes a vault where the user says",
     "cli/evaluation/data/formats.py": "files that the user names on the command line",
     "cli/evaluation/remembered.py": "the user's cache folder",
-    "cli/evaluation/runs.py": "a temporary folder",
     "host/plugins/loader.py": "names of the plugins' folders; they run only once trusted",
     "llm/offline/blas.py": "libraries of the system",
     "llm/minilm/convert.py": "for those who make a release",

@@ -22,8 +22,8 @@ from pathlib import Path
 import numpy as np
 
 from smart_context.app.composition import Parts, make_host, notes_of, read_vault
+from smart_context.base.processes.children import Children
 from smart_context.chat.messages import Message
-from smart_context.chat.store import ChatStore
 from smart_context.host.commands.registry import Caller
 from smart_context.host.models import Models
 from smart_context.llm.offline.scripted import ScriptedChatModel
@@ -31,6 +31,8 @@ from smart_context.relevance.score import TopicQuery
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.relevance.vectors.cosines import similarities, unit
+from smart_context.storage.files.storage import file_storage
+from smart_context.storage.files.vectors import FileVectors
 
 DIMENSIONS = 384
 LABELS = ["Database Migration", "Garden", "Tax Return"]
@@ -176,8 +178,10 @@ def host_of(folder, count, embedder):
         embedder=embedder,
         chat_is_embedded=False,
     )
-    store, notes = ChatStore(config.memory_dir), notes_of(config)
-    return make_host(Parts(config=config, store=store, notes=notes, models=models))
+    storage = file_storage(config.memory_dir)
+    notes = notes_of(config, storage.caches)
+    parts = Parts(config=config, storage=storage, children=Children(), notes=notes, models=models)
+    return make_host(parts)
 
 
 class Counted:
@@ -202,17 +206,19 @@ async def bench_cold(count, runs, folder):
         return folder / f"{chat_id}.embeddings.json"
 
     messages = chat(count)
-    first = EmbeddingCache(path_of, RandomEmbedder())
+    first = EmbeddingCache(FileVectors(path_of("chat").parent), RandomEmbedder())
     await first.vectors("chat", messages)
     await first.fold()
     (read,) = taking_turns([path_of("chat").read_bytes], runs)
     vectors, whole = Clock(), Clock()
     for _ in range(max(3, runs // 4)):
-        cache = EmbeddingCache(path_of, RandomEmbedder())
+        cache = EmbeddingCache(FileVectors(path_of("chat").parent), RandomEmbedder())
         vectors.start()
         await cache.vectors("chat", messages)
         vectors.stop()
-        scorer = RelevanceScorer(EmbeddingCache(path_of, RandomEmbedder()))
+        scorer = RelevanceScorer(
+            EmbeddingCache(FileVectors(path_of("chat").parent), RandomEmbedder())
+        )
         whole.start()
         await scorer.scores("chat", messages, TOPICS)
         whole.stop()

@@ -20,9 +20,9 @@ import tracemalloc
 from pathlib import Path
 
 from smart_context.vault.index.passages import VaultPassages
-from smart_context.vault.index.vault_index import VaultIndex
 from smart_context.vault.index.words_file import WORDS_FILE
 from tests.benchmarks.vaults import make_vault
+from tests.vaults import kept_index
 
 
 def best_ms(work, rounds):
@@ -61,14 +61,14 @@ def index_cold(root):
 
 
 def index_warm(root):
-    index = VaultIndex(root, root / ".memory")
+    index = kept_index(root, root / ".memory")
     index.refresh()
     index.close()
 
 
 def change_one_ms(root, path, rounds=20):
     """Milliseconds to take in one changed note and to ask who links to it."""
-    index = VaultIndex(root, root / ".memory")
+    index = kept_index(root, root / ".memory")
     index.refresh()
     note = root / path
     text = note.read_text()
@@ -88,20 +88,20 @@ def change_one_ms(root, path, rounds=20):
 
 def first_search(root):
     """The first search after a start; with the memory folder there, the word index is kept."""
-    index = VaultIndex(root, root / ".memory")
+    index = kept_index(root, root / ".memory")
     assert VaultPassages(index).find("what did we decide about rain and seeds", 5)
     index.close()
 
 
 def first_search_unkept(root):
-    (root / ".memory" / WORDS_FILE).unlink(missing_ok=True)
+    (root / ".memory" / "index" / WORDS_FILE).unlink(missing_ok=True)
     first_search(root)
 
 
 def bytes_per_note(root, notes):
     """Python memory of an index whose links were all asked for."""
     tracemalloc.start()
-    index = VaultIndex(root, root / ".memory")
+    index = kept_index(root, root / ".memory")
     index.refresh()
     before, _ = tracemalloc.get_traced_memory()
     for path in index.names.all():

@@ -16,7 +16,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from smart_context.chat.store import ChatStore
+from smart_context.storage.files.chats import FileChats
 
 WORDS = "We looked at how the graph is walked and what each node hands on to the next one. " * 9
 ROUNDS = 9
@@ -52,7 +52,7 @@ def show(name: str, ours: float, limit_name: str = "", limit: float = 0) -> None
 
 
 async def one_chat(folder: Path, count: int) -> None:
-    store = ChatStore(folder)
+    store = FileChats(folder)
     await store.save("c", document_of(count))
     path = folder / "c.json"
     content = path.read_bytes()
@@ -72,15 +72,15 @@ async def one_chat(folder: Path, count: int) -> None:
     await saving(store, folder, count, await median_ms(write))
 
 
-async def loading(store: ChatStore, folder: Path, limit: float) -> None:
-    show("load, cold", await median_ms(lambda: ChatStore(folder).load("c")), "json.loads", limit)
+async def loading(store: FileChats, folder: Path, limit: float) -> None:
+    show("load, cold", await median_ms(lambda: FileChats(folder).load("c")), "json.loads", limit)
     show("load, warm (a copy)", await median_ms(lambda: store.load("c")))
-    show("messages, cold", await median_ms(lambda: ChatStore(folder).messages("c")))
+    show("messages, cold", await median_ms(lambda: FileChats(folder).messages("c")))
     await store.messages("c")
     show("messages, warm", await median_ms(lambda: store.messages("c")))
 
 
-async def saving(store: ChatStore, folder: Path, count: int, limit: float) -> None:
+async def saving(store: FileChats, folder: Path, count: int, limit: float) -> None:
     async def save_topics() -> None:
         document = await store.load("c")
         document["topics"] = [{"label": str(time.perf_counter_ns()), "count": 1}]
@@ -92,7 +92,7 @@ async def saving(store: ChatStore, folder: Path, count: int, limit: float) -> No
 
     show(
         "save, a new chat",
-        await median_ms(lambda: ChatStore(folder / "new").save("c", document_of(count)), 3),
+        await median_ms(lambda: FileChats(folder / "new").save("c", document_of(count)), 3),
     )
     await store.update("c", append)
     show("append one message", await median_ms(lambda: store.update("c", append)), "write", limit)
@@ -100,7 +100,7 @@ async def saving(store: ChatStore, folder: Path, count: int, limit: float) -> No
 
 
 async def many_chats(folder: Path, chats: int, count: int) -> None:
-    maker = ChatStore(folder)
+    maker = FileChats(folder)
     for number in range(chats):
         await maker.save(f"chat-{number}", document_of(count))
     print(f"\n{chats} chats of {count} messages")
@@ -110,11 +110,11 @@ async def many_chats(folder: Path, chats: int, count: int) -> None:
             for entry in entries:
                 os.stat(entry.path)  # noqa: PTH116 - the limit is the bare call
 
-    store = ChatStore(folder)
+    store = FileChats(folder)
     stats = await median_ms(stat_all)
     show("list, cold, no index", await median_ms(lambda: fresh_list(folder), 3))
     await store.listing.rows()
-    show("list, cold, with the index", await median_ms(ChatStore(folder).listing.rows))
+    show("list, cold, with the index", await median_ms(FileChats(folder).listing.rows))
     show("list, warm", await median_ms(store.listing.rows), "stat", stats)
     show("search, no hit", await median_ms(lambda: store.listing.search("nowhere to be found"), 3))
     show("search, hits", await median_ms(lambda: store.listing.search("graph walked"), 3))
@@ -122,7 +122,7 @@ async def many_chats(folder: Path, chats: int, count: int) -> None:
 
 async def fresh_list(folder: Path) -> None:
     (folder / ".index.json").unlink(missing_ok=True)
-    await ChatStore(folder).listing.rows()
+    await FileChats(folder).listing.rows()
 
 
 async def run() -> None:

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from smart_context import __version__
-from smart_context.app.composition import open_store
+from smart_context.app.composition import open_storage
 from tests.fake_openai import FakeOpenAI
 from tests.serving import serving
 from tests.vaults import about, write_chat
@@ -46,7 +46,7 @@ def test_deleted_chats_are_listed_restored_and_removed_for_ever(smart_context, v
 
 def with_trash(vault, chat):
     """Deletes a chat, as the page does."""
-    asyncio.run(open_store(vault).delete(chat))
+    asyncio.run(open_storage(vault).chats.delete(chat))
 
 
 def test_chats_are_listed_newest_first_for_people_and_for_programs(smart_context, vault):

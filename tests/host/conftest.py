@@ -9,10 +9,10 @@ import pytest
 
 from smart_context.chat.history import ContextBuilderOptions, build_context
 from smart_context.chat.messages import messages_of
-from smart_context.chat.store import ChatStore
 from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host, HostOptions, Models
 from smart_context.llm.offline.scripted import ScriptedChatModel, ScriptedEmbedder
+from smart_context.storage.files.storage import file_storage
 from smart_context.vault.trust.record import TrustRecord
 from smart_context.vault.trust.vault import VaultTrust
 from tests.patience import PATIENCE_S
@@ -100,7 +100,7 @@ class Bench:
         config = self.config()
         self.host = Host(
             config=config,
-            store=ChatStore(config.memory_dir),
+            storage=file_storage(config.memory_dir),
             models=self.models(),
             trust=self.trust,
             build_history=self._build_history,

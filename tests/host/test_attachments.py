@@ -5,10 +5,10 @@ import os
 import pytest
 
 from smart_context.base.errors import CommandFailed, InvalidParams, PathRefused
-from smart_context.chat.files.file_store import FileStore
 from smart_context.host.request.prompt import prompt_messages
-from tests.chat.files.test_file_store import PNG
+from smart_context.storage.files.blobs import FileBlobs
 from tests.host.conftest import until
+from tests.storage.files.test_blobs import PNG
 
 pytestmark = pytest.mark.anyio
 
@@ -129,7 +129,7 @@ async def test_files_that_no_chat_uses_are_removed_while_the_host_runs(
     monkeypatch.setattr("smart_context.host.upkeep.FIRST_AFTER_S", 0)
     bench = make_bench()
     folder = bench.vault / ".memory" / "files"
-    stored = await FileStore(folder).put("old.txt", b"old")
+    stored = await FileBlobs(folder).put("old.txt", b"old")
     for path in folder.iterdir():
         os.utime(path, (0, 0))
     async with running(bench):

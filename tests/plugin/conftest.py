@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager
 import pytest
 
 from smart_context.chat.history import ContextBuilderOptions, build_context
-from smart_context.chat.store import ChatStore
 from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host, Models
 from smart_context.llm.offline.scripted import ScriptedChatModel, ScriptedEmbedder
+from smart_context.storage.files.storage import file_storage
 from smart_context.vault.trust.record import TrustRecord
 from smart_context.vault.trust.vault import VaultTrust
 from tests.patience import PATIENCE_S
@@ -33,7 +33,7 @@ class Served:
         config = settings_of(vault, self.trust)
         self.host = Host(
             config=config,
-            store=ChatStore(config.memory_dir),
+            storage=file_storage(config.memory_dir),
             models=Models(
                 chat=self.model,
                 fast=fast,

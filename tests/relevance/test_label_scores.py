@@ -11,6 +11,7 @@ from smart_context.relevance.judge.calibrate import PROBABLY
 from smart_context.relevance.score import TopicQuery
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.relevance.vectors.cache import EmbeddingCache
+from smart_context.storage.files.vectors import FileVectors
 from tests.topics import chats
 
 pytestmark = pytest.mark.anyio
@@ -33,7 +34,7 @@ def embedder():
 
 
 def scorer_in(folder, embedder):
-    return RelevanceScorer(EmbeddingCache(lambda chat_id: folder / f"{chat_id}.json", embedder))
+    return RelevanceScorer(EmbeddingCache(FileVectors(folder), embedder))
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from smart_context.relevance.score import Scores, TopicQuery, score_plain
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.relevance.vectors.cosines import similarities, unit
+from smart_context.storage.files.vectors import FileVectors
 from tests.relevance.doubles import FakeEmbedder, messages_saying
 
 pytestmark = pytest.mark.anyio
@@ -26,7 +27,7 @@ def rows(*values):
 
 
 def scorer(tmp_path, embedder, **options):
-    cache = EmbeddingCache(lambda chat_id: tmp_path / f"{chat_id}.embeddings.json", embedder)
+    cache = EmbeddingCache(FileVectors(tmp_path), embedder)
     return RelevanceScorer(cache, **options)
 
 

@@ -4,6 +4,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from smart_context.storage.files.caches import FileCaches
 from smart_context.vault.followed import FollowedVault
 from smart_context.vault.index.place import INDEX_FILE
 from tests.patience import PATIENCE_S, settled
@@ -38,7 +39,7 @@ async def until(holds):
 
 
 async def test_nothing_is_looked_at_until_somebody_asks(root):
-    notes = FollowedVault(root, root / ".memory")
+    notes = FollowedVault(root, root / ".memory", caches=FileCaches(root / ".memory"))
     async with followed(notes):
         await settled()
         assert notes.index.revision == 0
@@ -49,7 +50,7 @@ async def test_nothing_is_looked_at_until_somebody_asks(root):
 
 
 async def test_a_search_for_passages_and_a_question_about_links_share_one_index(root):
-    notes = FollowedVault(root, root / ".memory")
+    notes = FollowedVault(root, root / ".memory", caches=FileCaches(root / ".memory"))
     async with followed(notes):
         assert [passage.source for passage in await notes.find("roses", 3)] == ["a.md"]
         revision = notes.index.revision
@@ -60,7 +61,7 @@ async def test_a_search_for_passages_and_a_question_about_links_share_one_index(
 
 @pytest.mark.slow
 async def test_all_who_listen_are_told_of_changes_and_the_search_follows(root):
-    notes = FollowedVault(root, root / ".memory")
+    notes = FollowedVault(root, root / ".memory", caches=FileCaches(root / ".memory"))
     heard: list = []
     stop = notes.on_change(heard.append)
     async with followed(notes):
@@ -80,21 +81,21 @@ async def test_all_who_listen_are_told_of_changes_and_the_search_follows(root):
 
 
 async def test_the_index_moves_into_the_memory_folder_once_that_is_there(root):
-    notes = FollowedVault(root, root / "memory")
+    notes = FollowedVault(root, root / "memory", caches=FileCaches(root / "memory"))
     assert await notes.ask(lambda index: index.names.all()) == []  # nobody has looked yet
     await notes.ask(lambda index: index.refresh())
     (root / "memory").mkdir()
     (root / "memory/chat.md").write_text("no note")
     assert await notes.ask(lambda index: index.names.all()) == ["a.md"]
-    assert (root / "memory" / INDEX_FILE).is_file()
-    again = FollowedVault(root, root / "memory")
+    assert (root / "memory" / "index" / INDEX_FILE).is_file()
+    again = FollowedVault(root, root / "memory", caches=FileCaches(root / "memory"))
     assert await again.ask(lambda index: index.names.all()) == ["a.md"]
     await again.ask(lambda index: index.close())
     await notes.ask(lambda index: index.close())
 
 
 async def test_a_memory_folder_that_takes_no_file_leaves_the_index_where_it_is(root):
-    notes = FollowedVault(root, root / ".memory")
+    notes = FollowedVault(root, root / ".memory", caches=FileCaches(root / ".memory"))
     await notes.ask(lambda index: index.refresh())
     (root / ".memory").mkdir()
     (root / ".memory/index").write_text("in the way")

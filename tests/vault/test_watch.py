@@ -9,6 +9,7 @@ from smart_context.vault.index.vault_index import VaultIndex
 from smart_context.vault.watch import watch_vault
 from tests.patience import PATIENCE_S
 from tests.vault.links import outlinks
+from tests.vaults import kept_index
 
 WATCHES = Path("/proc/self/fdinfo")
 
@@ -17,7 +18,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 async def test_the_index_follows_while_it_is_watched(tmp_path):
     (tmp_path / "a.md").write_text("[[b]]")
-    index = VaultIndex(tmp_path, tmp_path / ".memory")
+    index = kept_index(tmp_path, tmp_path / ".memory")
     seen: asyncio.Queue = asyncio.Queue()
     async with asyncio.timeout(PATIENCE_S):
         watch = asyncio.create_task(watch_vault(index, seen.put_nowait))
@@ -42,7 +43,7 @@ async def test_the_index_follows_while_it_is_watched(tmp_path):
 @contextlib.asynccontextmanager
 async def watched(vault):
     """An index that is watched, and the queue of what it is told."""
-    index = VaultIndex(vault, vault / ".memory")
+    index = kept_index(vault, vault / ".memory")
     seen: asyncio.Queue = asyncio.Queue()
     async with asyncio.timeout(PATIENCE_S):
         watch = asyncio.create_task(watch_vault(index, seen.put_nowait))

@@ -1,35 +1,37 @@
-"""The rows of the list of chats, kept on disk so that unchanged chats are not read again."""
+"""The rows of the list of chats. Pure."""
 
 import contextlib
 import re
-from collections.abc import Mapping
-from dataclasses import astuple, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Any
+from typing import Protocol
 
-from smart_context.base.disk.files import Signature
-from smart_context.base.disk.json_file import read_object, write_object
-from smart_context.base.disk.places import Place
-from smart_context.base.errors import StoreFailed
+from smart_context.base.errors import InvalidParams
 from smart_context.chat.documents.document import Version
-from smart_context.chat.ids import chat_id_of
 from smart_context.chat.messages import SOURCE, ChatId, Message
-
-INDEX_NAME = ".index.json"
-"""The rows on disk: a cache, rebuilt when it is damaged or missing."""
 
 UNTITLED = "New chat"
 TITLE_LENGTH = 60
 PREVIEW_LENGTH = 120
 MOST_TOPICS = 5
-_INDEX_VERSION = 2
+MOST_LISTED = 200
+"""The most deleted chats in one list, the newest first."""
 _LONGEST_TITLE = 200  # another program may have written a longer one
 _LOOKED_AT = 2_000  # characters; a message or title may hold millions of lines
 _MARKDOWN = re.compile(
     r"^[ \t]*(?:```.*$|(?:#{1,6}|>|[-*+])[ \t]+(?:\[[ xX]\][ \t]+)?)|\*\*|`|\[\[|\]\]", re.MULTILINE
 )
 """Markdown marks that only clutter a line of plain text."""
+
+
+class Written(Protocol):
+    """A state of something stored."""
+
+    @property
+    def mtime_ns(self) -> int:
+        """When it was written, in ns since 1970."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +59,46 @@ class ChatRow:
     topics: tuple[str, ...] = ()
 
 
-def row_of(chat_id: ChatId, version: Version, signature: Signature) -> ChatRow:
+@dataclass(frozen=True, slots=True)
+class DeletedChat:
+    """A chat in the trash.
+
+    Attributes:
+        deletion: Names the deletion; a chat can be in the trash several times.
+        id: The chat.
+        title: As in the list of chats.
+        message_count: The number of messages.
+        deleted_at: ISO 8601 in UTC.
+    """
+
+    deletion: str
+    id: ChatId
+    title: str
+    message_count: int
+    deleted_at: str
+
+
+def in_order(rows: Iterable[tuple[Written, ChatRow]]) -> list[ChatRow]:
+    """The rows, newest first; those of one second in the order in which they were written."""
+    newest_first = sorted(
+        rows, key=lambda row: (row[1].updated_at, row[0].mtime_ns, row[1].id), reverse=True
+    )
+    return [row for _, row in newest_first]
+
+
+def checked_title(title: str) -> str:
+    """A title of 1 to 200 characters with single spaces.
+
+    Raises:
+        InvalidParams: It is empty or too long.
+    """
+    wanted = " ".join(title.split())
+    if not 1 <= (length := len(wanted)) <= _LONGEST_TITLE:
+        raise InvalidParams(f"A title has 1 to {_LONGEST_TITLE} characters, not {length}.")
+    return wanted
+
+
+def row_of(chat_id: ChatId, version: Version, signature: Written) -> ChatRow:
     """The row of a chat; parses only the messages that it shows."""
     return ChatRow(
         id=chat_id,
@@ -70,7 +111,7 @@ def row_of(chat_id: ChatId, version: Version, signature: Signature) -> ChatRow:
     )
 
 
-def damaged_row(chat_id: ChatId, signature: Signature) -> ChatRow:
+def damaged_row(chat_id: ChatId, signature: Written) -> ChatRow:
     """The row of a chat that can't be read; opening the chat reports the damage."""
     return ChatRow(
         id=chat_id, title=chat_id, message_count=0, updated_at=_iso(signature), preview=""
@@ -87,46 +128,6 @@ def title_of(version: Version) -> str:
         if message is not None and message.role == "user" and (title := _first_line(message)):
             return title
     return UNTITLED
-
-
-def read_index(folder: Place) -> dict[ChatId, tuple[Signature, ChatRow]]:
-    """The rows that were kept; none when the file is missing or damaged."""
-    index = read_object(folder / INDEX_NAME)
-    with contextlib.suppress(ValueError, TypeError):
-        match index:
-            case {"version": version, "chats": dict(chats)} if version == _INDEX_VERSION:
-                return dict(_indexed(name, row) for name, row in chats.items())
-    return {}
-
-
-def write_index(folder: Place, rows: Mapping[ChatId, tuple[Signature, ChatRow]]) -> None:
-    """Keep the rows for the next start; does nothing if the disk refuses."""
-    chats = {chat_id: [*signature, *astuple(row)[1:]] for chat_id, (signature, row) in rows.items()}
-    with contextlib.suppress(StoreFailed):
-        write_object(folder / INDEX_NAME, {"version": _INDEX_VERSION, "chats": chats})
-
-
-def _indexed(name: str, row: Any) -> tuple[ChatId, tuple[Signature, ChatRow]]:
-    mtime_ns, size, inode, title, message_count, updated_at, preview, client, topics = row
-    chat_id = chat_id_of(f"{name}.json")
-    texts = (title, updated_at, preview, client, *topics)
-    numbers = (mtime_ns, size, inode, message_count)
-    if (
-        chat_id is None
-        or not all(isinstance(text, str) for text in texts)
-        or not all(isinstance(number, int) for number in numbers)
-    ):
-        raise ValueError(name)
-    kept = ChatRow(
-        id=chat_id,
-        title=title,
-        message_count=message_count,
-        updated_at=updated_at,
-        preview=preview,
-        client=client,
-        topics=tuple(topics),
-    )
-    return chat_id, (Signature(mtime_ns, size, inode), kept)
 
 
 def _client(version: Version) -> str:
@@ -148,7 +149,7 @@ def _topics(version: Version) -> tuple[str, ...]:
     return tuple(islice(ids, MOST_TOPICS))
 
 
-def _updated_at(version: Version, signature: Signature) -> str:
+def _updated_at(version: Version, signature: Written) -> str:
     for entry in reversed(version.entries):
         written = entry.value.get("created_at") if type(entry.value) is dict else None
         if isinstance(written, str) and written:
@@ -159,7 +160,7 @@ def _updated_at(version: Version, signature: Signature) -> str:
     return _iso(signature)
 
 
-def _iso(signature: Signature) -> str:
+def _iso(signature: Written) -> str:
     try:
         return _utc(datetime.fromtimestamp(signature.mtime_ns / 1e9, UTC))
     except (ValueError, OverflowError, OSError):

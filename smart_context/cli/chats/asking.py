@@ -10,7 +10,7 @@ from smart_context.base.errors import CommandFailed
 from smart_context.base.text.names import shown
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId
-from smart_context.chat.store import ChatStore
+from smart_context.storage.ports import Chats
 
 
 def ask_about_chat(
@@ -32,7 +32,7 @@ def ask_about_chat(
     return asyncio.run(_ask(root, command, chat, may_be_new, params))
 
 
-async def existing_chat(store: ChatStore, chat: str) -> ChatId:
+async def existing_chat(store: Chats, chat: str) -> ChatId:
     """Check that a chat exists; the error names the newest ones."""
     chat_id = check_chat_id(chat)
     if not await store.exists(chat_id):

@@ -10,17 +10,17 @@ from typing import Any
 
 import click
 
-from smart_context.app.composition import open_store
+from smart_context.app.composition import open_storage
 from smart_context.base.errors import CommandFailed
 from smart_context.base.text.counts import counted
 from smart_context.base.text.names import one_line, shown
 from smart_context.chat.documents.branches import Versions, show_version, versions_of
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.messages import ChatId, Message, messages_of
-from smart_context.chat.store import ChatStore
 from smart_context.cli.chats.asking import existing_chat
 from smart_context.cli.terminal.output import ask, deliver, json_format, say, show, table, write_to
 from smart_context.cli.terminal.vault import vault_option, vault_root
+from smart_context.storage.ports import Chats
 
 MAX_IMPORT_BYTES = 64 * 1024 * 1024
 
@@ -35,7 +35,7 @@ def chats() -> None:
 @json_format
 def list_(vault: Path | None, output: str) -> None:
     """List the chats of a vault, newest first."""
-    summaries = asyncio.run(open_store(vault_root(vault)).listing.rows())
+    summaries = asyncio.run(open_storage(vault_root(vault)).chats.listing.rows())
     rows: list[dict[str, Any]] = [
         {
             "chat_id": summary.id,
@@ -69,7 +69,7 @@ def show_(chat: str, message: str | None, vault: Path | None, output: str) -> No
 
     Where answering again has left other versions, the ids of their first messages are listed.
     """
-    document = asyncio.run(_existing(open_store(vault_root(vault)), chat))
+    document = asyncio.run(_existing(open_storage(vault_root(vault)).chats, chat))
     if message is not None:
         show_version(document, message, new_id=new_chat_id, now="")  # of what was read only
     show(document, output, lambda: as_markdown(document, versions_of(document)))
@@ -81,7 +81,7 @@ def show_(chat: str, message: str | None, vault: Path | None, output: str) -> No
 @json_format
 def search(query: str, vault: Path | None, output: str) -> None:
     """Find messages that contain all words of QUERY, in all chats."""
-    hits = asyncio.run(open_store(vault_root(vault)).listing.search(query))
+    hits = asyncio.run(open_storage(vault_root(vault)).chats.listing.search(query))
     rows = [
         {"chat_id": hit.chat_id, "message_id": hit.message_id, "snippet": hit.snippet}
         for hit in hits
@@ -107,7 +107,7 @@ def search(query: str, vault: Path | None, output: str) -> None:
 @vault_option
 def export(chat: str, target: Path | None, form: str, vault: Path | None) -> None:
     """Write a chat as Markdown or JSON."""
-    document = asyncio.run(_existing(open_store(vault_root(vault)), chat))
+    document = asyncio.run(_existing(open_storage(vault_root(vault)).chats, chat))
     text = as_markdown(document) if form == "markdown" else _as_json(document)
     if target is None:
         deliver(text + "\n")
@@ -124,7 +124,7 @@ def import_(file: Path, chat_id: str | None, vault: Path | None) -> None:
     document = _imported(file)
     if not document["messages"]:
         raise CommandFailed(f"{shown(file)}: holds no messages, so nothing was imported.")
-    store = open_store(vault_root(vault))
+    store = open_storage(vault_root(vault)).chats
     chosen = check_chat_id(chat_id) if chat_id else new_chat_id()
     asyncio.run(_store_new(store, chosen, document))
     count = len(document["messages"])
@@ -136,7 +136,7 @@ def import_(file: Path, chat_id: str | None, vault: Path | None) -> None:
 @json_format
 def trash(vault: Path | None, output: str) -> None:
     """List the deleted chats, newest first: at most 200."""
-    found, total = asyncio.run(open_store(vault_root(vault)).trash.listed())
+    found, total = asyncio.run(open_storage(vault_root(vault)).chats.trash.listed())
     rows = [
         (deleted.id, deleted.message_count, deleted.deleted_at[:16], deleted.title)
         for deleted in found
@@ -156,7 +156,7 @@ def trash(vault: Path | None, output: str) -> None:
 @vault_option
 def restore(chat: str, deletion: str, vault: Path | None) -> None:
     """Bring a deleted chat back from the trash: by default as it was last deleted."""
-    store = open_store(vault_root(vault))
+    store = open_storage(vault_root(vault)).chats
     asyncio.run(store.restore(check_chat_id(chat), deletion))
     say(f"The chat {chat} is back.")
 
@@ -169,7 +169,7 @@ def restore(chat: str, deletion: str, vault: Path | None) -> None:
 def purge(chat: str, deletion: str, yes: bool, vault: Path | None) -> None:
     """Remove a chat that is in the trash for ever, with all its deletions or one of them."""
     checked = check_chat_id(chat)
-    store = open_store(vault_root(vault))
+    store = open_storage(vault_root(vault)).chats
     if not yes:
         ask(f"Remove the deleted chat {checked} for ever?")
     removed = asyncio.run(store.trash.purge(checked, deletion))
@@ -209,11 +209,11 @@ def _speaker(message: Message) -> str:
     return "notice" if message.is_extracted else one_line(message.role)
 
 
-async def _existing(store: ChatStore, chat: str) -> dict[str, Any]:
+async def _existing(store: Chats, chat: str) -> dict[str, Any]:
     return await store.load(await existing_chat(store, chat))
 
 
-async def _store_new(store: ChatStore, chat_id: ChatId, document: dict[str, Any]) -> None:
+async def _store_new(store: Chats, chat_id: ChatId, document: dict[str, Any]) -> None:
     if await store.exists(chat_id):
         raise CommandFailed(f"The vault already has a chat {chat_id}; choose another --chat-id.")
     await store.save(chat_id, document)

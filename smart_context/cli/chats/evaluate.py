@@ -166,9 +166,9 @@ def calibrate(vault: Path | None, dry_run: bool, output: str) -> None:
     For embedding models other than the one that comes with Smart Context. The result is stored
     in .memory/.calibration.json and used from the next start on; delete the file to undo this.
     """
-    calibration, path = asyncio.run(_calibrate(vault_root(vault), stores=not dry_run))
-    document = {**calibration.to_dict(), "stored": None if path is None else str(path)}
-    show(document, output, lambda: _calibration_as_text(calibration, path))
+    calibration, where = asyncio.run(_calibrate(vault_root(vault), stores=not dry_run))
+    document = {**calibration.to_dict(), "stored": where or None}
+    show(document, output, lambda: _calibration_as_text(calibration, where))
 
 
 async def _measure(
@@ -188,13 +188,13 @@ async def _measure(
     config = read_vault(root)
     _note_restriction(config)
     async with composed(config) as parts:
-        embedder = parts.models.embedder
+        embedder, documents = parts.models.embedder, parts.storage.vault_documents
         return await measured_files(
             files,
             embedder,
             settings,
-            scale=stored_scale(config.memory, embedder.name),
-            judge=stored_judge(config.memory, embedder.name)
+            scale=stored_scale(documents, embedder.name),
+            judge=stored_judge(documents, embedder.name)
             if weights is None
             else judge_for(embedder.name, weights=weights),
             cache=cache,
@@ -203,25 +203,32 @@ async def _measure(
         )
 
 
-async def _calibrate(root: Path, *, stores: bool) -> "tuple[Calibration, Path | None]":
+async def _calibrate(root: Path, *, stores: bool) -> "tuple[Calibration, str]":
     from smart_context.app.composition import composed, read_vault  # noqa: PLC0415
     from smart_context.cli.evaluation.fits.calibration import calibrated  # noqa: PLC0415
     from smart_context.relevance.judge.fitting import NotEnough, store_calibration  # noqa: PLC0415
+    from smart_context.storage.files.vectors import FileVectors  # noqa: PLC0415
 
     config = read_vault(root)
     _note_restriction(config)
     async with composed(config) as parts:
         with tempfile.TemporaryDirectory(prefix="smart-context-") as scratch:
             try:
-                found = await calibrated(parts.store, parts.models.embedder, Path(scratch))
+                found = await calibrated(
+                    parts.storage.chats,
+                    parts.storage.documents,
+                    parts.models.embedder,
+                    FileVectors(Path(scratch)),
+                )
             except NotEnough as missing:
                 raise CommandFailed(
                     f"The chats in {shown(config.memory_dir)} can't calibrate "
                     f"{parts.models.embedder.name}: {missing}\nNothing was changed. Add chats, or "
                     "import some with: smart-context chats import"
                 ) from missing
-        path = await asyncio.to_thread(store_calibration, config.memory, found) if stores else None
-    return found, path
+        documents = parts.storage.vault_documents
+        where = await asyncio.to_thread(store_calibration, documents, found) if stores else ""
+    return found, where
 
 
 def _note_restriction(config: VaultConfig) -> None:
@@ -265,7 +272,7 @@ def _as_text(document: dict[str, Any], *, has_own_weights: bool) -> str:
     return "\n\n".join(filter(None, (settings, *tables, note)))
 
 
-def _calibration_as_text(calibration: "Calibration", path: Path | None) -> str:
+def _calibration_as_text(calibration: "Calibration", where: str) -> str:
     from smart_context.relevance.judge.fitting import QUANTILES  # noqa: PLC0415
 
     scale = calibration.scale
@@ -274,9 +281,9 @@ def _calibration_as_text(calibration: "Calibration", path: Path | None) -> str:
         ("about another", calibration.others, *_rounded(calibration.other_quantiles)),
     ]
     end = (
-        "Nothing was stored."
-        if path is None
-        else f"Stored in {shown(path)}; delete that file to undo this."
+        f"Stored in {shown(where)}; delete that file to undo this."
+        if where
+        else "Nothing was stored."
     )
     steps = [
         ("unrelated", f"{scale.unrelated:.3f}", "0.10"),

@@ -1,6 +1,5 @@
 """Measures whole files, and stores their vectors for the next run."""
 
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,17 +88,15 @@ async def measured_files(  # noqa: PLR0913 -- each is a part of the run
         for name, kind, dialogues in files:
             findings = Findings()
             for number, dialogue in enumerate(dialogues, start=1):
-                with tempfile.TemporaryDirectory(prefix="smart-context-eval-") as scratch:
-                    trial = Trial(
-                        remembering,
-                        EmbeddedTopicExtractor,
-                        settings,
-                        scale=scale,
-                        judge=judge,
-                        scratch=Path(scratch),
-                        replays=replays,
-                    )
-                    findings.add(await trial.measure(dialogue))
+                trial = Trial(
+                    remembering,
+                    EmbeddedTopicExtractor,
+                    settings,
+                    scale=scale,
+                    judge=judge,
+                    replays=replays,
+                )
+                findings.add(await trial.measure(dialogue))
                 if on_progress is not None:
                     on_progress(name, number, len(dialogues))
             done.append(Measured(file=name, kind=kind, findings=findings))

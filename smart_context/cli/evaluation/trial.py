@@ -7,7 +7,6 @@ measured is what users get.
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
@@ -30,7 +29,7 @@ from smart_context.cli.evaluation.measures.measures import (
 from smart_context.cli.evaluation.replay import replayed
 from smart_context.llm.models import Embedder
 from smart_context.llm.tokens import count_tokens
-from smart_context.plugin.choices.sidecar_files import ChatSidecar
+from smart_context.plugin.choices.sidecar import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.selection.selector import ChatView, ContextSelector, Decision
 from smart_context.plugin.settings import FilterSettings
@@ -39,6 +38,7 @@ from smart_context.relevance.judge.calibrate import Scale
 from smart_context.relevance.judge.judging import Judge
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.relevance.vectors.cache import EmbeddingCache
+from smart_context.storage.memory.vectors import MemoryVectors
 from smart_context.topics.extraction import TopicExtractor
 from smart_context.topics.stored import to_stored
 from smart_context.topics.values import Extraction
@@ -58,7 +58,6 @@ class Trial:
         settings: The settings of the filter.
         scale: The scale of the embedding model; `None` as in a vault without a calibration.
         judge: Decides what is about a topic; `None` as in a vault without a calibration.
-        scratch: A temporary folder for vectors.
         replays: Only measure how topics stay while the dialogue grows.
     """
 
@@ -70,7 +69,6 @@ class Trial:
         *,
         scale: Scale | None,
         judge: Judge | None,
-        scratch: Path,
         replays: bool = False,
     ) -> None:
         self._embedder = embedder
@@ -78,7 +76,6 @@ class Trial:
         self._settings = settings
         self._scale = scale
         self._judge = judge
-        self._scratch = scratch
         self._replays = replays
 
     async def measure(self, dialogue: Dialogue) -> Findings:
@@ -103,7 +100,7 @@ class Trial:
         return findings
 
     def _subject(self, dialogue: Dialogue) -> "_Subject":
-        cache = EmbeddingCache(lambda chat_id: self._scratch / f"{chat_id}.json", self._embedder)
+        cache = EmbeddingCache(MemoryVectors(), self._embedder)
         scorer = RelevanceScorer(
             cache, mode=self._settings.relevance, scale=self._scale, judge=self._judge
         )

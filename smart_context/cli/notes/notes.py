@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 import click
 
 from smart_context.base.config import read_memory_dir
+from smart_context.base.disk.places import place_below
 from smart_context.base.errors import CommandFailed
 from smart_context.base.text.names import shown
 from smart_context.cli.terminal.output import say
 from smart_context.cli.terminal.progress import ProgressBar
 from smart_context.cli.terminal.vault import vault_root
+from smart_context.storage.files.caches import FileCaches
 from smart_context.vault.guarded.paths import confine
 from smart_context.vault.index.similar import similar_paths
 from smart_context.vault.index.vault_index import VaultIndex
@@ -88,7 +90,8 @@ def opened_index(vault: Path | None) -> Iterator[VaultIndex]:
     It is stored in the memory folder if there is one; otherwise nothing is written.
     """
     root = vault_root(vault)
-    index = VaultIndex(root.resolve(), read_memory_dir(root), makes_folder=False)
+    memory = read_memory_dir(root)
+    index = VaultIndex(root.resolve(), memory, caches=FileCaches(place_below(root, memory)))
     bar = ProgressBar("Reading notes")
     try:
         index.refresh(bar)

@@ -238,7 +238,7 @@ def make_gateway(host: Host, key_of: KeyOf) -> Gateway:
         store=host.store,
         chats=ChatsTakenUp(host.store),
         pipeline=pipeline,
-        finder=ChatFinder(host.store),
+        finder=ChatFinder(host.store, host.services.storage.logs),
         emit=host.emit,
         endings=Endings(),
         turns=host.turns,

@@ -1,13 +1,11 @@
-"""The answers of each key's chats on disk, a line for each. Blocks."""
+"""The answers of each key's chats as they are stored, a line for each."""
 
+import asyncio
 import json
-import os
-import threading
 from contextlib import suppress
 
-from smart_context.base.disk.files import open_file
-from smart_context.base.disk.places import Place
 from smart_context.base.errors import StoreFailed
+from smart_context.base.threads import to_end
 from smart_context.gateway.identity.issued import (
     Issued,
     IssuedAnswer,
@@ -15,76 +13,65 @@ from smart_context.gateway.identity.issued import (
     as_row,
     read_row,
 )
+from smart_context.storage.ports import Logs
 
-FOLDER = "clients"
+KIND = "clients"
 
 
 class IssuedRecord:
-    """The answers of one key, in a file that several servers may add to.
+    """The answers of one key, in a log that several servers may add to.
 
     Args:
-        memory: The vault's memory folder.
+        logs: Keeps them.
         key: The key's name.
 
     Attributes:
         issued: The answers, as of the last `refresh`.
     """
 
-    def __init__(self, memory: Place, key: str) -> None:
+    def __init__(self, logs: Logs, key: str) -> None:
         self.issued = Issued()
-        self._place = memory / FOLDER / f"{key}.jsonl"
+        self._log = logs.of_vault(KIND, key)
         self._read = 0
-        self._lock = threading.Lock()
+        self._lock = asyncio.Lock()
 
-    def refresh(self) -> None:
+    async def refresh(self) -> None:
         """Read the lines that were added; damaged ones are skipped."""
-        with self._lock:
-            for line in self._new_lines():
-                with suppress(ValueError, TypeError, KeyError, RecursionError):
-                    row = json.loads(line)
-                    if "seen" in row:
-                        self.issued.see(str(row["seen"]))
-                    else:
-                        self.issued.note(read_row(row))
+        async with self._lock:
+            with suppress(StoreFailed):
+                lines, self._read = await self._log.since(self._read)
+                if lines:
+                    await to_end(lambda: self._take_in(lines))
 
-    def _new_lines(self) -> list[bytes]:
-        """The complete lines after those that were read."""
-        try:
-            descriptor = open_file(self._place, os.O_RDONLY)
-        except OSError:
-            return []
-        with os.fdopen(descriptor, "rb") as file:
-            file.seek(self._read)
-            added = file.read()
-        whole = added[: added.rfind(b"\n") + 1]
-        self._read += len(whole)
-        return whole.splitlines()
+    def _take_in(self, lines: list[bytes]) -> None:
+        for line in lines:
+            with suppress(ValueError, TypeError, KeyError, RecursionError):
+                self._note(line)
 
-    def add(self, *rows: IssuedAnswer | Opening) -> None:
+    def _note(self, line: bytes) -> None:
+        row = json.loads(line)
+        if "seen" in row:
+            self.issued.see(str(row["seen"]))
+        else:
+            self.issued.note(read_row(row))
+
+    async def add(self, *rows: IssuedAnswer | Opening) -> None:
         """Add answers, or how a chat began.
 
         Raises:
-            StoreFailed: If the disk refuses.
+            StoreFailed: If storage refuses.
         """
-        self._append([as_row(row) for row in rows])
+        await self._append([as_row(row) for row in rows])
 
-    def see(self, chat: str) -> None:
+    async def see(self, chat: str) -> None:
         """Note once that a client sent back a chat's answer.
 
         Raises:
-            StoreFailed: If the disk refuses.
+            StoreFailed: If storage refuses.
         """
         if self.issued.see(chat):
-            self._append([{"seen": chat}])
+            await self._append([{"seen": chat}])
 
-    def _append(self, rows: list[dict[str, object]]) -> None:
-        lines = "".join(f"{json.dumps(row, separators=(',', ':'))}\n" for row in rows)
-        try:
-            descriptor = open_file(self._place, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-            with os.fdopen(descriptor, "ab") as file:
-                file.write(lines.encode())
-        except OSError as error:
-            raise StoreFailed(
-                f"{self._place} could not be written: {error.strerror or error}."
-            ) from error
-        self.refresh()
+    async def _append(self, rows: list[dict[str, object]]) -> None:
+        await self._log.append(*(json.dumps(row, separators=(",", ":")).encode() for row in rows))
+        await self.refresh()

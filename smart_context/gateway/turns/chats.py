@@ -3,15 +3,13 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import partial
 
 from smart_context.base.errors import SmartContextError, StoreFailed
 from smart_context.chat.documents.branches import branches_of
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.messages import messages_of
-from smart_context.chat.store import ChatStore
 from smart_context.gateway.identity.given_ids import CHAT_HEADER
 from smart_context.gateway.identity.issued import (
     Issued,
@@ -24,6 +22,7 @@ from smart_context.gateway.identity.issued import (
 from smart_context.gateway.identity.record import IssuedRecord
 from smart_context.gateway.requests.units import spoken_text
 from smart_context.gateway.turns.incoming import Incoming
+from smart_context.storage.ports import Chats, Logs
 
 _logger = logging.getLogger(__name__)
 
@@ -46,11 +45,13 @@ class ChatFinder:
 
     Args:
         store: The chats.
+        logs: Keep the answers that each key's chats got.
         now: The time in seconds since 1970.
     """
 
-    def __init__(self, store: ChatStore, *, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, store: Chats, logs: Logs, *, now: Callable[[], float] = time.time) -> None:
         self._store = store
+        self._logs = logs
         self._now = now
         self._records: dict[str, IssuedRecord] = {}
         self._looking = asyncio.Lock()
@@ -78,20 +79,20 @@ class ChatFinder:
         """Remember the answer of a chat; a disk that refuses is only logged."""
         record = await self._record(key)
         try:
-            await asyncio.to_thread(record.add, *answers)
+            await record.add(*answers)
         except StoreFailed as error:
             _logger.warning("the answer's chat may not be found again: %s", error)
 
     async def _record(self, key: str) -> IssuedRecord:
-        record = self._records.setdefault(key, IssuedRecord(self._store.home, key))
-        await asyncio.to_thread(record.refresh)
+        record = self._records.setdefault(key, IssuedRecord(self._logs, key))
+        await record.refresh()
         return record
 
     async def _by_history(self, incoming: Incoming, record: IssuedRecord) -> FoundChat:
         issued: Issued = record.issued
         known = await issued.chat_of(incoming.units, self._text_of)
         if known is not None:
-            await self._change(partial(record.see, known))
+            await self._change(record.see(known))
             return FoundChat(id=known)
         instructions = incoming.body.get("instructions")
         program = program_of(incoming.client, incoming.units, instructions)
@@ -102,12 +103,12 @@ class ChatFinder:
         if asked is not None and not incoming.is_aside:
             first, now = digest(asked.text), self._now()
             opening = Opening(chat=made, first=first, program=program, at=now)
-            await self._change(lambda: record.add(opening))
+            await self._change(record.add(opening))
         return FoundChat(id=made)
 
-    async def _change(self, change: Callable[[], None]) -> None:
+    async def _change(self, change: Awaitable[None]) -> None:
         try:
-            await asyncio.to_thread(change)
+            await change
         except StoreFailed as error:
             _logger.warning("the chat may not be found again: %s", error)
 

@@ -12,12 +12,12 @@ from cachetools import LRUCache
 from smart_context.base.values import JsonObject
 from smart_context.chat.documents.document import Version
 from smart_context.chat.messages import CUT, HELD, SOURCE, ChatId, Message, MessageId
-from smart_context.chat.store import ChatStore
 from smart_context.gateway.following.documents import append_answer, follow
 from smart_context.gateway.following.matching import ISSUED, Matching, keys_of, matched
 from smart_context.gateway.turns.chats import FoundChat
 from smart_context.gateway.turns.incoming import Incoming
 from smart_context.gateway.turns.titles import title_of
+from smart_context.storage.ports import Chats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class TakingUp:
         names: The ids of new messages, by unit.
     """
 
-    store: ChatStore
+    store: Chats
     incoming: Incoming
     chat: FoundChat
     model: str
@@ -179,7 +179,7 @@ class ChatsTakenUp:
         store: The chats.
     """
 
-    def __init__(self, store: ChatStore) -> None:
+    def __init__(self, store: Chats) -> None:
         self._store = store
         self._keys: LRUCache[str, tuple[tuple[Message, ...], list[bytes]]] = LRUCache(64)
 

@@ -10,7 +10,6 @@ from smart_context.base.errors import SmartContextError
 from smart_context.base.values import JsonObject
 from smart_context.chat.clients import client_history
 from smart_context.chat.messages import ChatId, Message, MessageId
-from smart_context.chat.store import ChatStore
 from smart_context.gateway.requests.outgoing import Outgoing, kept_units, outgoing
 from smart_context.gateway.turns.chats import ChatFinder, FoundChat
 from smart_context.gateway.turns.document import ChatsTakenUp, Followed, TakingUp, new_id
@@ -31,6 +30,7 @@ from smart_context.host.turn import Turn
 from smart_context.host.turns.pipeline import Pipeline
 from smart_context.host.turns.turns import Turns
 from smart_context.llm.echoes import Echoes, EchoStream
+from smart_context.storage.ports import Chats
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -59,7 +59,7 @@ class ExchangeParts:
         turns: Is told of chats that are being answered.
     """
 
-    store: ChatStore
+    store: Chats
     chats: ChatsTakenUp
     pipeline: Pipeline
     finder: ChatFinder

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from smart_context.base.values import JsonObject
 from smart_context.chat.documents.parts import since_message
 from smart_context.chat.messages import EXTRACTED, Message, MessageId
-from smart_context.chat.store import ChatStore
 from smart_context.gateway.answers.gathered import Choice, Gathered
 from smart_context.gateway.following.documents import put_answer
 from smart_context.gateway.following.matching import ISSUED
 from smart_context.gateway.identity.issued import IssuedAnswer, answer_of
 from smart_context.gateway.turns.document import Followed, new_id, timestamp
 from smart_context.host.turn import Turn
+from smart_context.storage.ports import Chats
 
 NOTHING_CAME = "Stopped before an answer came."
 
@@ -67,7 +67,7 @@ def issued_answers(
     ]
 
 
-async def put_answers(store: ChatStore, chat_id: str, answers: Sequence[JsonObject]) -> None:
+async def put_answers(store: Chats, chat_id: str, answers: Sequence[JsonObject]) -> None:
     """Store a finished answer.
 
     Raises:

@@ -10,14 +10,13 @@ from smart_context.chat.clients import keeps_its_history
 from smart_context.chat.documents import branches
 from smart_context.chat.documents.branches import Versions, versions_of
 from smart_context.chat.documents.parts import since_unfinished
-from smart_context.chat.files.file_store import FileStore
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.messages import ChatId, Message
-from smart_context.chat.store import ChatStore
 from smart_context.host.commands.files import attached_files, attached_links
 from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.host.turns import transcript
 from smart_context.host.turns.turns import Turns
+from smart_context.storage.ports import Blobs, Chats
 
 MAX_MESSAGE_CHARS = 1_000_000
 
@@ -27,8 +26,8 @@ class ChatCommands:
 
     def __init__(
         self,
-        store: ChatStore,
-        files: FileStore,
+        store: Chats,
+        files: Blobs,
         turns: Turns,
         repair: Callable[[ChatId], Awaitable[None]],
         on_opened: Callable[[ChatId], None],

@@ -23,7 +23,6 @@ from smart_context.chat.compaction import (
 )
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message, MessageId, messages_of
-from smart_context.chat.store import ChatStore
 from smart_context.host.commands.registry import CommandRegistry
 from smart_context.host.models import HistoryBuilder
 from smart_context.host.request.prompt import prompt_messages
@@ -35,6 +34,7 @@ from smart_context.host.turns.transcript import new_message_id
 from smart_context.host.turns.turns import Turns
 from smart_context.llm.models import PromptMessage
 from smart_context.llm.tally import counting, weight
+from smart_context.storage.ports import Chats
 
 _FEWEST = 2
 """Fewest messages that are worth a summary."""
@@ -66,7 +66,7 @@ class Compactions:
 
     def __init__(
         self,
-        store: ChatStore,
+        store: Chats,
         turns: Turns,
         digest: Digest,
         window: Callable[[], Window | None],

@@ -9,8 +9,9 @@ from smart_context.base.errors import CommandFailed, InvalidParams
 from smart_context.base.text.names import storable
 from smart_context.base.threads import to_end
 from smart_context.base.values import JsonObject
-from smart_context.chat.files.file_store import MAX_FILE_BYTES, FileStore, cleaned_name, key_of
+from smart_context.chat.files.attached_file import MAX_FILE_BYTES, cleaned_name, key_of
 from smart_context.host.commands.registry import CommandRegistry
+from smart_context.storage.ports import Blobs
 from smart_context.vault.guarded.files import VaultFiles
 from smart_context.vault.guarded.paths import confine
 from smart_context.vault.guarded.walk import stamp_of
@@ -30,7 +31,7 @@ class FileCommands:
         root: The vault.
     """
 
-    def __init__(self, files: FileStore, root: Path) -> None:
+    def __init__(self, files: Blobs, root: Path) -> None:
         self._files = files
         self._root = root
 
@@ -46,7 +47,7 @@ class FileCommands:
 
 
 async def attached_files(
-    files: FileStore, entries: Sequence[Mapping[str, Any]]
+    files: Blobs, entries: Sequence[Mapping[str, Any]]
 ) -> tuple[JsonObject, ...]:
     """The files named by a client, as the message stores them.
 
@@ -73,7 +74,7 @@ async def attached_files(
 
 
 async def attached_links(
-    files: FileStore, entries: Sequence[Mapping[str, Any]]
+    files: Blobs, entries: Sequence[Mapping[str, Any]]
 ) -> tuple[JsonObject, ...]:
     """The links named by a client, as the message stores them.
 

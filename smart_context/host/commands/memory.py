@@ -8,10 +8,10 @@ from smart_context.base.values import JsonObject
 from smart_context.chat.documents.lineage import ANYBODY
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message, MessageId, messages_of
-from smart_context.chat.store import ChatStore
 from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.host.events.events import CHAT_DELETED, Emit
 from smart_context.host.turns.turns import Turns
+from smart_context.storage.ports import Chats
 
 MAX_HITS = 200
 
@@ -29,7 +29,7 @@ class MemoryCommands:
 
     def __init__(
         self,
-        store: ChatStore,
+        store: Chats,
         turns: Turns,
         repair: Callable[[ChatId], Awaitable[None]],
         settled: Callable[[], Awaitable[None]],

@@ -4,9 +4,9 @@ from dataclasses import asdict
 
 from smart_context.base.values import JsonObject
 from smart_context.chat.ids import check_chat_id
-from smart_context.chat.listed.deleted import ChatTrash
 from smart_context.host.commands.registry import CommandRegistry
 from smart_context.host.events.events import TRASH_CHANGED, Emit
+from smart_context.storage.ports import ChatTrash
 
 
 class TrashCommands:

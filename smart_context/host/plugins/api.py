@@ -42,10 +42,13 @@ class PluginContext:
         plugin_id: The plugin.
         settings: Its settings, checked, with defaults.
         logger: Its logger.
-        chats: The chats; `chats.sidecar(chat_id, suffix)` is the place for data next to one.
+        chats: The chats.
+        documents: JSON objects beside chats, for data of the plugin; deleted and restored with
+            the chat.
         files: What was attached to messages, by storage key.
+        storage: All storage of the vault; `chats`, `documents` and `files` are parts of it.
         notes: The vault's notes, with one index that all plugins share.
-        vault: The vault's folder, for reading; data is written next to the chats.
+        vault: The vault's folder, for reading.
         trust: What the vault may do; blocks, so ask it in a thread.
         child: A process for work whose cost the input decides: it can be killed.
         requests: What a turn would send: window, drafts, histories, completed requests.
@@ -61,8 +64,10 @@ class PluginContext:
         self.plugin_id = manifest.id
         self.settings = settings
         self.logger = logging.getLogger(f"smart_context.plugins.{manifest.id}")
-        self.chats = services.store
-        self.files = services.files
+        self.storage = services.storage
+        self.chats = services.storage.chats
+        self.documents = services.storage.documents
+        self.files = services.storage.blobs
         self.notes = services.notes
         self.vault = services.current.config.root
         self.trust = services.trust

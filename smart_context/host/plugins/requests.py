@@ -53,7 +53,7 @@ class Requests:
             id=MessageId("draft"),
             role="user",
             content=text,
-            files=await attached_files(self._services.files, files),
+            files=await attached_files(self._services.storage.blobs, files),
             links=tuple(link for link, _ in described),
         )
         if not (draft.files or draft.links):
@@ -63,7 +63,7 @@ class Requests:
 
     async def attached_text(self, key: str) -> str:
         """The whole text of an attached file; empty if there is none."""
-        return await self._services.files.read(key) or ""
+        return await self._services.storage.blobs.read(key) or ""
 
     async def completed(self, request: Request) -> Request:
         """A request as it would be sent, within the model's window.

@@ -7,12 +7,12 @@ from typing import Any
 
 from smart_context.base.config import EndpointSettings
 from smart_context.base.values import CountTokens
-from smart_context.chat.files.file_store import FileStore
 from smart_context.chat.messages import Message
 from smart_context.host.request.prompt import is_image
 from smart_context.host.request.request import Request
 from smart_context.host.request.shortening import fitted, surely_fits
 from smart_context.host.request.window import Window, window_of
+from smart_context.storage.ports import Blobs
 
 MAX_IMAGES = 8
 """Most images that go with one request, the newest first."""
@@ -29,7 +29,7 @@ class RequestCompletion:
 
     def __init__(
         self,
-        files: FileStore,
+        files: Blobs,
         endpoint: Callable[[], EndpointSettings | None],
         counter: Callable[[str], CountTokens],
     ) -> None:

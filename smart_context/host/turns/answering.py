@@ -10,11 +10,9 @@ from datetime import UTC, datetime
 from smart_context.base.errors import ChatBusy, CommandFailed, ModelFailed, SmartContextError
 from smart_context.base.threads import to_end
 from smart_context.base.values import JsonObject
-from smart_context.chat.answers.claim import AnswerClaimed
-from smart_context.chat.answers.journal import ANSWER_SUFFIX, AnswerJournal, Arrived
+from smart_context.chat.answers import Arrived
 from smart_context.chat.documents.parts import Since, since_message
 from smart_context.chat.messages import ChatId, Message, MessageId
-from smart_context.chat.store import ChatStore
 from smart_context.host.events.events import CHAT_FAILED, CHAT_FINISHED, CHAT_STARTED, Emit
 from smart_context.host.models import HistoryBuilder
 from smart_context.host.request.request import Request, attached_to
@@ -24,6 +22,7 @@ from smart_context.host.turns import transcript
 from smart_context.host.turns.arriving import ArrivingAnswer
 from smart_context.host.turns.pipeline import Pipeline
 from smart_context.host.turns.unsaved import UnsavedAnswers
+from smart_context.storage.ports import AnswerClaimed, AnswerJournal, Answers, Chats
 
 _KEPT = "The server keeps it and saves it as soon as it can."
 
@@ -36,6 +35,7 @@ class TurnParts:
 
     Attributes:
         store: The chats.
+        answers: Keeps answers through a crash while they are written.
         unsaved: Keeps answers that the disk refused.
         pipeline: Takes a turn through its phases.
         build_history: Makes a history from stored messages.
@@ -46,7 +46,8 @@ class TurnParts:
         clock: Returns the time, in UTC.
     """
 
-    store: ChatStore
+    store: Chats
+    answers: Answers
     unsaved: UnsavedAnswers
     pipeline: Pipeline
     build_history: HistoryBuilder
@@ -88,7 +89,7 @@ class Answering:
     ) -> None:
         self.chat_id = chat_id
         message_id = transcript.new_message_id()
-        journal = AnswerJournal(parts.store.place(chat_id, ANSWER_SUFFIX), message_id)
+        journal = parts.answers.journal(chat_id, message_id)
         self.answer = ArrivingAnswer(chat_id, message_id, journal, parts.emit, streaming=streaming)
         self.failure: SmartContextError | None = None
         self._parts = parts

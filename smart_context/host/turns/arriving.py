@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from smart_context.chat.answers.journal import AnswerJournal
 from smart_context.chat.messages import ChatId, MessageId, Part
 from smart_context.host.events.events import CHAT_TOKEN, CHAT_TOOL, CHAT_UNSAVED, Emit, Event
+from smart_context.storage.ports import AnswerJournal
 
 
 class ArrivingAnswer:

@@ -6,15 +6,12 @@ import logging
 from smart_context.base.errors import SmartContextError
 from smart_context.base.threads import to_end
 from smart_context.base.values import JsonObject
-from smart_context.chat.answers.claim import AnswerClaimed, claim_answer, is_claimed
-from smart_context.chat.answers.journal import ANSWER_SUFFIX, interrupted_chats, parse_journal
 from smart_context.chat.messages import ChatId
-from smart_context.chat.store import ChatStore
 from smart_context.host.turns import transcript
 from smart_context.host.turns.turns import Turns
+from smart_context.storage.ports import Answers, Chats
 
 NEWEST_CHATS = 20
-CLAIM_PATIENCE_S = 0.1
 
 _logger = logging.getLogger(__name__)
 
@@ -26,11 +23,13 @@ class Repair:
 
     Args:
         store: The chats.
+        answers: The claims on their answers.
         turns: The answers being written in this process.
     """
 
-    def __init__(self, store: ChatStore, turns: Turns) -> None:
+    def __init__(self, store: Chats, answers: Answers, turns: Turns) -> None:
         self._store = store
+        self._answers = answers
         self._turns = turns
         self._repairing = asyncio.Lock()
 
@@ -41,7 +40,7 @@ class Repair:
         the crash, so it is among the newest. Other chats are repaired when they are opened.
         """
         try:
-            for chat_id in await to_end(lambda: interrupted_chats(self._store.home)):
+            for chat_id in await to_end(self._answers.interrupted):
                 await self._try(chat_id)
             for summary in (await self._store.listing.rows())[:NEWEST_CHATS]:
                 await self.chat(summary.id)
@@ -68,15 +67,11 @@ class Repair:
             _logger.warning("chat %s could not be repaired after a crash: %s", chat_id, error)
 
     async def _end_unfinished(self, chat_id: ChatId) -> None:
-        path = self._store.place(chat_id, ANSWER_SUFFIX)
-        if await to_end(lambda: is_claimed(path)):
+        interrupted = await to_end(lambda: self._answers.take_over(chat_id))
+        if interrupted is None:
             return
+        left = interrupted.arrived
         try:
-            claim = await to_end(lambda: claim_answer(path, patience_s=CLAIM_PATIENCE_S))
-        except AnswerClaimed:
-            return
-        try:
-            left = parse_journal(await to_end(claim.read))
 
             def end(document: JsonObject) -> None:
                 if left is not None:
@@ -86,6 +81,6 @@ class Repair:
             if await self._store.exists(chat_id):
                 await self._store.update(chat_id, end)
                 _logger.info("chat %s: an interrupted answer was kept", chat_id)
-            await to_end(claim.remove)
+            await to_end(interrupted.remove)
         finally:
-            claim.release()
+            interrupted.release()

@@ -6,12 +6,11 @@ from contextlib import suppress
 
 from smart_context.base.errors import SmartContextError
 from smart_context.base.threads import to_end
-from smart_context.chat.answers.journal import AnswerJournal
 from smart_context.chat.messages import ChatId, Message
-from smart_context.chat.store import ChatStore
 from smart_context.host.events.events import CHAT_UNSAVED, Emit
 from smart_context.host.tasks import TaskOwner
 from smart_context.host.turns import transcript
+from smart_context.storage.ports import AnswerJournal, Chats
 
 RETRY_S = 2.0
 
@@ -26,7 +25,7 @@ class UnsavedAnswers:
         emit: Tells clients.
     """
 
-    def __init__(self, store: ChatStore, emit: Emit) -> None:
+    def __init__(self, store: Chats, emit: Emit) -> None:
         self._store = store
         self._emit = emit
         self._kept: dict[ChatId, tuple[Message, AnswerJournal]] = {}

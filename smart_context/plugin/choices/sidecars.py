@@ -1,31 +1,28 @@
-"""The side-cars of chats: files next to a chat with the filter's state and the topics' members.
+"""The side-cars of chats: documents beside a chat with the filter's state and topics' members.
 
-The files are the only source of truth, since other processes change them too: a command, a second
-server. So each reader checks if a file has changed, and each writer starts from what the file
-holds now. A lost side-car costs no word of the chat, so a damaged file reads as an empty one.
+They are the only source of truth, since other processes change them too: a command, a second
+server. So each reader checks if one has changed, and each writer starts from what is stored now.
+A lost side-car costs no word of the chat, so a damaged one reads as empty.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from functools import partial
 
 from cachetools import LRUCache
 
-from smart_context.base.disk.files import Conflict
 from smart_context.base.errors import StoreFailed
-from smart_context.base.threads import to_end
 from smart_context.chat.messages import ChatId
-from smart_context.plugin.choices.sidecar_files import (
-    FILTER_SUFFIX,
-    MEMBERS_SUFFIX,
+from smart_context.plugin.choices.sidecar import (
+    FILTER,
+    MEMBERS,
     ChatSidecar,
-    PathOf,
-    SidecarFiles,
     StoredSidecar,
+    read_sidecar,
 )
 from smart_context.plugin.choices.state import FilterState, merged
+from smart_context.storage.ports import ChatDocuments, Conflict
 from smart_context.topics.stored import to_assignments
 from smart_context.topics.values import Topic
 
@@ -39,23 +36,23 @@ OnChange = Callable[[ChatId, ChatSidecar, FilterState], None]
 class Sidecars:
     """Reads and changes the side-cars of chats.
 
-    A chat without a file has no side-cars: what is chosen for it stays in memory until
+    A chat that is not stored has no side-cars: what is chosen for it stays in memory until
     `keep_state`.
 
     Args:
-        path_of: Gives their places.
+        documents: Keeps them.
         logger: For warnings.
         on_change: Called after each change of a filter's state, except by `restore`.
     """
 
     def __init__(
         self,
-        path_of: PathOf,
+        documents: ChatDocuments,
         logger: logging.Logger,
         *,
         on_change: OnChange = lambda _chat, _before, _after: None,
     ) -> None:
-        self._files = SidecarFiles(path_of, logger)
+        self._documents = documents
         self._logger = logger
         self._on_change = on_change
         self._changed_elsewhere: list[Callable[[ChatId], None]] = []
@@ -155,7 +152,7 @@ class Sidecars:
         """
         labels = {topic.label for topic in topics}
 
-        def write(known: StoredSidecar) -> StoredSidecar:
+        async def write(known: StoredSidecar) -> StoredSidecar:
             state = known.sidecar.state
             wanted = {*state.active_topics, *state.edits.deleted}
             gone = (
@@ -165,11 +162,11 @@ class Sidecars:
             )
             kept = (*topics, *gone)
             last = known.sidecar.seen if seen is None else seen
-            signature = self._files.put(
-                chat_id, MEMBERS_SUFFIX, to_assignments(kept, last), known.members
+            stored = await self._documents.replace(
+                chat_id, MEMBERS, to_assignments(kept, last), expected=known.members.revision
             )
             sidecar = replace(known.sidecar, topics=kept, seen=last)
-            return replace(known, sidecar=sidecar, members=signature)
+            return replace(known, sidecar=sidecar, members=stored)
 
         async with self._writing:
             await self._written(chat_id, write)
@@ -200,25 +197,27 @@ class Sidecars:
     ) -> tuple[ChatSidecar, FilterState]:
         before: list[ChatSidecar] = []
 
-        def write(known: StoredSidecar) -> StoredSidecar:
+        async def write(known: StoredSidecar) -> StoredSidecar:
             before[:] = [known.sidecar]
             state = change(known.sidecar.state)
             if state == known.sidecar.state:
                 return known
-            signature = self._files.put(chat_id, FILTER_SUFFIX, state.to_dict(), known.filter)
-            return replace(known, sidecar=replace(known.sidecar, state=state), filter=signature)
+            stored = await self._documents.replace(
+                chat_id, FILTER, state.to_dict(), expected=known.filter.revision
+            )
+            return replace(known, sidecar=replace(known.sidecar, state=state), filter=stored)
 
         known = await self._written(chat_id, write)
         return before[-1], known.sidecar.state
 
     async def _written(
-        self, chat_id: ChatId, write: Callable[[StoredSidecar], StoredSidecar]
+        self, chat_id: ChatId, write: Callable[[StoredSidecar], Awaitable[StoredSidecar]]
     ) -> StoredSidecar:
         """Apply `write` to the current content; retry when another process was faster."""
         for _ in range(_ATTEMPTS):
             known = await self._read(chat_id)
             try:
-                written = await to_end(partial(write, known))
+                written = await write(known)
             except Conflict:
                 continue
             self._remember(chat_id, written)
@@ -229,13 +228,15 @@ class Sidecars:
         )
 
     async def _read(self, chat_id: ChatId) -> StoredSidecar:
-        """The current content of the files.
+        """What is stored now.
 
         Raises:
             StoreFailed: If the disk refuses.
         """
         last = self._known.get(chat_id)
-        known = await to_end(partial(self._files.load, chat_id, last))
+        before = (last.filter, last.members) if last else ()
+        filter_, members = await self._documents.read(chat_id, FILTER, MEMBERS, known=before)
+        known = read_sidecar(filter_, members, last)
         if self._known.get(chat_id) is last:  # else a newer state was written meanwhile
             self._remember(chat_id, known)
             if last is not None and known.sidecar != last.sidecar:

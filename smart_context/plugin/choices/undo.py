@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from cachetools import LRUCache
 
 from smart_context.chat.messages import ChatId
-from smart_context.plugin.choices.sidecar_files import ChatSidecar
+from smart_context.plugin.choices.sidecar import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
 from smart_context.topics.moves import Move, put_back
 from smart_context.topics.values import Topic

@@ -14,11 +14,10 @@ from cachetools import LRUCache
 
 from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.messages import ChatId, Message, MessageId
-from smart_context.chat.store import ChatStore
 from smart_context.host.request.sent import NOTHING_ADDED, AddedTexts
 from smart_context.host.request.tokens import PER_IMAGE, tokens_around
 from smart_context.plugin.briefing.briefing import Briefing, Briefings
-from smart_context.plugin.choices.sidecar_files import ChatSidecar
+from smart_context.plugin.choices.sidecar import ChatSidecar
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.forecast.costs import Costs, TokenLedger, TokensByPart, history_tokens
 from smart_context.plugin.forecast.hidden_text import (
@@ -28,6 +27,7 @@ from smart_context.plugin.forecast.hidden_text import (
 )
 from smart_context.plugin.selection.chat_filter import ChatFilter, with_selection
 from smart_context.plugin.selection.selector import ChatView, ContextSelector, Decision
+from smart_context.storage.ports import Chats
 
 MAX_FORECASTS = 48
 MAX_PLACES = 50
@@ -176,7 +176,7 @@ class Forecasts:
         clock: A monotonic clock, in seconds.
     """
 
-    chats: ChatStore
+    chats: Chats
     sidecars: Sidecars
     chat_filter: ChatFilter
     selector: ContextSelector

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from smart_context.base.caches import Caches
 from smart_context.base.errors import ModelFailed
 from smart_context.base.values import JsonObject
 from smart_context.chat.ids import check_chat_id
@@ -51,6 +52,7 @@ class Suggestions:
 
     Args:
         vault: The vault.
+        caches: Keeps the vectors of notes.
         embedder: Compares by meaning.
         view_of: Gives a chat as the filter sees it.
         run: Runs work in the background, in place of earlier work of the same key.
@@ -60,6 +62,7 @@ class Suggestions:
         self,
         *,
         vault: FollowedVault,
+        caches: Caches,
         embedder: Embedder,
         view_of: Callable[[ChatId], Awaitable[ChatView]],
         run: Callable[[Hashable, Coroutine[Any, Any, None]], object],
@@ -68,7 +71,7 @@ class Suggestions:
         self._view_of = view_of
         self._run = run
         self._is_embedded = embedder.name == EMBEDDED
-        self._vectors = NoteVectors(vault.memory, embedder, vault.index.read)
+        self._vectors = NoteVectors(caches, embedder, vault.index.read)
 
     def commands(self) -> Mapping[str, CommandHandler]:
         """The commands by name."""

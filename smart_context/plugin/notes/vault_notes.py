@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from smart_context.contexts import SmartContexts
 from smart_context.plugin.notes.note_tree import NoteTree
+from smart_context.storage.ports import VaultDocuments
 from smart_context.vault.followed import FollowedVault
 from smart_context.vault.index.cache import VaultChanges
 from smart_context.vault.index.vault_index import VaultIndex
@@ -21,13 +22,22 @@ class VaultNotes:
 
     Args:
         vault: The vault, shared with other readers.
+        documents: Keeps the named contexts.
         on_change: Called with what changed, once the vault is in use.
     """
 
-    def __init__(self, vault: FollowedVault, *, on_change: Callable[[VaultChanges], None]) -> None:
+    def __init__(
+        self,
+        vault: FollowedVault,
+        documents: VaultDocuments,
+        *,
+        on_change: Callable[[VaultChanges], None],
+    ) -> None:
         self._vault = vault
         self._on_change = on_change
-        self._contexts = SmartContexts(vault.root, None, vault.memory_dir, index=vault.index)
+        self._contexts = SmartContexts(
+            vault.root, None, vault.memory_dir, index=vault.index, documents=documents
+        )
         self._tree: NoteTree | None = None
         self._listed_at = 0.0
         self._unsubscribe = vault.on_change(self._take_in)

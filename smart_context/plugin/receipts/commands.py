@@ -8,7 +8,6 @@ from smart_context.base.errors import CommandFailed, InvalidParams, SmartContext
 from smart_context.base.values import JsonObject
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId
-from smart_context.chat.store import ChatStore
 from smart_context.host.commands.registry import CommandHandler
 from smart_context.plugin.choices.state import check_threshold
 from smart_context.plugin.receipts.documents import (
@@ -17,10 +16,11 @@ from smart_context.plugin.receipts.documents import (
     receipt_document,
     receipt_line,
 )
-from smart_context.plugin.receipts.files import ReceiptFiles
 from smart_context.plugin.receipts.receipt import Receipt
 from smart_context.plugin.receipts.replay import Replays
 from smart_context.plugin.receipts.requests import shown_body
+from smart_context.plugin.receipts.stored import StoredReceipts
+from smart_context.storage.ports import Chats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +33,8 @@ class ReceiptCommands:
         replays: Repeats past turns under other settings.
     """
 
-    chats: ChatStore
-    files: ReceiptFiles
+    chats: Chats
+    files: StoredReceipts
     replays: Replays
 
     def commands(self) -> Mapping[str, CommandHandler]:

@@ -12,14 +12,12 @@ from cachetools import LRUCache
 from smart_context.base.errors import SmartContextError
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId
-from smart_context.chat.store import ChatStore
 from smart_context.host.models import Models
 from smart_context.host.turn import Turn
 from smart_context.llm.models import PromptMessage
 from smart_context.llm.tokens import count_tokens
 from smart_context.plugin.briefing.briefing import Briefing
 from smart_context.plugin.forecast.forecasts import Forecasts
-from smart_context.plugin.receipts.files import ReceiptFiles
 from smart_context.plugin.receipts.making import (
     PendingReceipt,
     receipt_of_passed_on,
@@ -27,8 +25,10 @@ from smart_context.plugin.receipts.making import (
 )
 from smart_context.plugin.receipts.prompt_prefix import SentRequest, sent_request
 from smart_context.plugin.receipts.receipt import Receipt
+from smart_context.plugin.receipts.stored import StoredReceipts
 from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.settings import FilterSettings
+from smart_context.storage.ports import Chats
 
 RECEIPT_KEPT = "smart_context.receipt_kept"
 """Event: a turn's receipt is stored; carries `chat_id` and `turn`."""
@@ -53,8 +53,8 @@ class ReceiptRecorder:
         logger: For warnings.
     """
 
-    chats: ChatStore
-    files: ReceiptFiles
+    chats: Chats
+    files: StoredReceipts
     forecasts: Forecasts
     models: Callable[[], Models]
     emit: Callable[[str, JsonObject], None]

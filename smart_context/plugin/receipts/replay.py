@@ -7,7 +7,6 @@ from typing import Any
 from smart_context.base.errors import CommandFailed
 from smart_context.chat.clients import client_history, is_of_client
 from smart_context.chat.messages import ChatId, Message, MessageId
-from smart_context.chat.store import ChatStore
 from smart_context.host.request.request import Request, attached_to
 from smart_context.llm.tokens import count_tokens
 from smart_context.plugin.briefing.briefing import Briefings
@@ -21,6 +20,7 @@ from smart_context.plugin.receipts.requests import client_fields
 from smart_context.plugin.selection.chat_filter import BuildHistory, ChatFilter
 from smart_context.plugin.selection.selector import ChatView, ContextSelector, protected_ids
 from smart_context.plugin.settings import FilterSettings
+from smart_context.storage.ports import Chats
 
 _OF_SETTINGS: Mapping[str, str] = {
     "threshold": "similarity_threshold",
@@ -46,7 +46,7 @@ class Replays:
         planner: Makes requests as turns do.
     """
 
-    chats: ChatStore
+    chats: Chats
     chat_filter: ChatFilter
     selector: ContextSelector
     briefings: Briefings

@@ -10,11 +10,11 @@ from smart_context.base.results import FilterResult, PanelResult
 from smart_context.base.values import JsonObject
 from smart_context.chat.clients import client_history, is_of_client
 from smart_context.chat.messages import HELD, ChatId, Message, MessageId
-from smart_context.chat.store import ChatStore
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.selection.documents import filter_result
 from smart_context.plugin.selection.selector import ChatView, ContextSelector
+from smart_context.storage.ports import Chats
 from smart_context.topics.stored import public_topics
 
 ANNOUNCE_AFTER_S = 0.05
@@ -41,7 +41,7 @@ class ChatFilter:
         role_problem: Gives why the chosen role can't be used; empty if it can.
     """
 
-    chats: ChatStore
+    chats: Chats
     sidecars: Sidecars
     selector: ContextSelector
     build_history: BuildHistory

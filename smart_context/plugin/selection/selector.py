@@ -14,7 +14,7 @@ import numpy as np
 from smart_context.base.errors import SmartContextError
 from smart_context.chat.messages import STAYS, ChatId, Message, MessageId, without_notices
 from smart_context.host.request.prompt import without_silent
-from smart_context.plugin.choices.sidecar_files import ChatSidecar
+from smart_context.plugin.choices.sidecar import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.selection.fallen_out import with_fallen_out
 from smart_context.plugin.selection.window_budget import WindowBudget, over_budget

@@ -9,7 +9,6 @@ from smart_context.base.results import PanelResult
 from smart_context.base.values import JsonObject
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message, messages_of, without_notices
-from smart_context.chat.store import ChatStore
 from smart_context.host.commands.registry import CommandHandler
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
@@ -19,6 +18,7 @@ from smart_context.plugin.notes.context_changes import ContextChanges
 from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.plugin.selection.selector import ContextSelector
 from smart_context.plugin.topics.updates import TOPICS_UPDATED, topics_payload
+from smart_context.storage.ports import Chats
 from smart_context.topics.identity import with_ids
 from smart_context.topics.moves import in_order
 from smart_context.topics.stored import stored_sticky_ids, stored_topics, to_stored
@@ -39,7 +39,7 @@ class TopicEditing:
         changes: Announces contexts that undo attaches or detaches.
     """
 
-    chats: ChatStore
+    chats: Chats
     sidecars: Sidecars
     steps: UndoSteps
     chat_filter: ChatFilter

@@ -11,13 +11,13 @@ from smart_context.base.errors import SmartContextError
 from smart_context.base.text.languages import main_language
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId, Message, messages_of
-from smart_context.chat.store import ChatStore
 from smart_context.llm.models import Embedder, Matrix
-from smart_context.plugin.choices.sidecar_files import ChatSidecar
+from smart_context.plugin.choices.sidecar import ChatSidecar
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.choices.undo import Step, TopicMoves, UndoSteps
 from smart_context.relevance.vectors.cache import EmbeddingCache
+from smart_context.storage.ports import Chats
 from smart_context.topics.extraction import TopicExtractor, is_readable
 from smart_context.topics.identity import with_ids
 from smart_context.topics.moves import Move, moves_between
@@ -82,7 +82,7 @@ class TopicUpdates:
         sent_topics: The labels that were picked when a message of the chat was sent.
     """
 
-    chats: ChatStore
+    chats: Chats
     sidecars: Sidecars
     extractor: Callable[[Embedder], TopicExtractor]
     cache: EmbeddingCache

@@ -1,36 +1,32 @@
 """Fits the scale of an embedding model to a vault's chats, and stores it with its evidence.
 
-The file is `<memory_dir>/.calibration.json`. Without it, or for another model, the scale is looked
+It is a document of the vault. Without it, or for another model, the scale is looked
 up by the model's name or estimated from the chat.
 """
 
-import json
 import logging
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from smart_context.base.disk.folders import read_inside
-from smart_context.base.disk.json_file import write_object
-from smart_context.base.disk.places import Place, folder_of
+from smart_context.base.errors import StoreFailed
 from smart_context.relevance.judge.calibrate import Scale
 from smart_context.relevance.judge.judging import Judge
 from smart_context.relevance.judge.weights import null_labels, read_weights
 from smart_context.relevance.vectors.cosines import unit
+from smart_context.storage.ports import VaultDocuments
 
-FILE_NAME = ".calibration.json"
 QUANTILES = (5, 25, 50, 75, 95)
 FEWEST_ABOUT, FEWEST_OTHERS, FEWEST_TOPICS = 40, 80, 4
 _LEAST_APART = 0.6
 _STEP = 0.02
 _VERSION = 1
-_MAX_BYTES = 1 << 23
+_KIND, _KEY = "", "calibration"
 
 T = TypeVar("T")
 
@@ -146,43 +142,38 @@ def fitted(
     )
 
 
-def store_calibration(folder: Path | Place, calibration: Calibration) -> Path:
-    """Write a calibration into the memory folder; returns the file.
+def store_calibration(documents: VaultDocuments, calibration: Calibration) -> str:
+    """Store a calibration; returns where it is, for the user.
 
     Raises:
         StoreFailed: If it can't be written; the old file is intact.
     """
-    place = folder_of(folder) / FILE_NAME
     document = calibration.to_dict()
     if calibration.judge is not None:
         document["judge"] = _judge_document(calibration.judge)
-    write_object(place, document, indent=2)
-    return place.path
+    return documents.write(_KIND, _KEY, document)
 
 
-def stored_scale(folder: Path | Place, model: str) -> Scale | None:
+def stored_scale(documents: VaultDocuments, model: str) -> Scale | None:
     """The scale that was fitted for that model; `None` without one, or when it is damaged."""
-    return _stored(folder, model, _scale)
+    return _stored(documents, model, _scale)
 
 
-def stored_judge(folder: Path | Place, model: str) -> Judge | None:
+def stored_judge(documents: VaultDocuments, model: str) -> Judge | None:
     """The judge that was fitted for that model; `None` without one, or when it is damaged."""
-    return _stored(folder, model, _judge)
+    return _stored(documents, model, _judge)
 
 
 def _stored(
-    folder: Path | Place, model: str, read: Callable[[Mapping[str, Any]], T | None]
+    documents: VaultDocuments, model: str, read: Callable[[Mapping[str, Any]], T | None]
 ) -> T | None:
-    place = folder_of(folder) / FILE_NAME
     try:
-        document = json.loads(read_inside(place, max_bytes=_MAX_BYTES))
-        if document["version"] != _VERSION or document["model"] != model:
+        document = documents.read(_KIND, _KEY)
+        if document is None or document["version"] != _VERSION or document["model"] != model:
             return None
         return read(document)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        _log.warning("%s can't be used (%s); run `smart-context calibrate` again.", place, error)
+    except (StoreFailed, ValueError, KeyError, TypeError) as error:
+        _log.warning("the calibration can't be used (%s); run `smart-context calibrate`.", error)
         return None
 
 

@@ -11,22 +11,20 @@ import threading
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import closing
 from hashlib import blake2b
-from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smart_context.base.disk.databases import open_database, remove_database
-from smart_context.base.disk.files import signature_of
-from smart_context.base.disk.folders import is_folder
-from smart_context.base.disk.places import Place, place_of
-from smart_context.base.errors import StoreFailed
+from smart_context.base.caches import Caches
 from smart_context.llm.models import Matrix
 from smart_context.vault.guarded.walk import FileStamp
 
 MOST_NOTES = 100_000
 """The maximum number of notes; further ones are not added."""
+
+TABLE_FILE: Final = "notes.sqlite3"
+"""The name of the vectors' database."""
 
 _SCHEMA = """CREATE TABLE IF NOT EXISTS notes (
     path TEXT PRIMARY KEY, mtime_ns INTEGER, size INTEGER, inode INTEGER, digest BLOB, vector BLOB
@@ -50,12 +48,12 @@ class NoteTable:
     """Vectors by path. Disk trouble costs time, never an answer. Safe for several threads.
 
     Args:
-        path: The file; it is created once the memory folder, two levels up, exists.
+        caches: Keeps the file.
         model: The embedding model; vectors of another one are dropped.
     """
 
-    def __init__(self, path: Path | Place, model: str) -> None:
-        self._path = place_of(path)
+    def __init__(self, caches: Caches, model: str) -> None:
+        self._caches = caches
         self._model = blake2b(model.encode(), digest_size=4).digest()
         self._lock = threading.Lock()
         self._is_loaded = False
@@ -144,20 +142,20 @@ class NoteTable:
             return
         self._is_loaded = True
         try:
-            if signature_of(self._path) is None:
+            if not self._caches.has(TABLE_FILE):
                 return
             with closing(self._connect()) as database:
                 rows = database.execute("SELECT * FROM notes LIMIT ?", (MOST_NOTES,)).fetchall()
             for path, mtime_ns, size, inode, digest, vector in rows:
                 card = Card((path, mtime_ns, size, inode), digest)
                 self._put(card, np.frombuffer(vector, np.float16))
-        except (sqlite3.Error, StoreFailed, ValueError, TypeError) as error:
-            _logger.warning("the vectors of notes in %s are rebuilt: %s", self._path, error)
+        except (sqlite3.Error, ValueError, TypeError) as error:
+            _logger.warning("the vectors of notes are rebuilt: %s", error)
             self._discard()
         self._unsaved.clear()
 
     def _save(self) -> None:
-        if not self._unsaved or not self._is_kept or not is_folder(self._path.parent.parent):
+        if not self._unsaved or not self._is_kept or not self._caches.can_keep():
             return
         try:
             with closing(self._connect()) as database, database:
@@ -166,7 +164,7 @@ class NoteTable:
                 rows = (self._row(path) for path in self._unsaved if path in self._cards)
                 database.executemany("INSERT OR REPLACE INTO notes VALUES (?, ?, ?, ?, ?, ?)", rows)
         except sqlite3.Error as error:
-            _logger.warning("the vectors of notes can't be kept in %s: %s", self._path, error)
+            _logger.warning("the vectors of notes can't be kept: %s", error)
             self._is_kept = False
         self._unsaved.clear()
 
@@ -176,7 +174,9 @@ class NoteTable:
 
     def _connect(self) -> sqlite3.Connection:
         """Open the file; drops the vectors of another model."""
-        database = open_database(self._path, timeout_s=_LOCK_TIMEOUT_S, max_bytes=_MOST_BYTES)
+        database = self._caches.database(
+            TABLE_FILE, timeout_s=_LOCK_TIMEOUT_S, max_bytes=_MOST_BYTES
+        )
         try:
             database.execute("PRAGMA trusted_schema = OFF")
             database.execute("PRAGMA journal_mode = WAL")
@@ -194,7 +194,7 @@ class NoteTable:
 
     def _discard(self) -> None:
         with contextlib.suppress(OSError):  # a file that stays is not used
-            remove_database(self._path)
+            self._caches.remove_database(TABLE_FILE)
 
 
 def _check_schema(database: sqlite3.Connection) -> None:

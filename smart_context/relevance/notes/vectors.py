@@ -5,19 +5,15 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from hashlib import blake2b
-from pathlib import Path
 from typing import Final
 
-from smart_context.base.disk.places import Place, folder_of
+from smart_context.base.caches import Caches
 from smart_context.base.threads import in_daemon_thread
 from smart_context.llm.models import Embedder, Matrix
 from smart_context.relevance.notes.table import Card, NoteTable
 from smart_context.relevance.vectors.cosines import unit
 from smart_context.vault.guarded.walk import FileStamp
 from smart_context.vault.markdown.notes import Outline
-
-TABLE_FILE: Final = "index/notes.sqlite3"
-"""The file of the vectors, in the memory folder."""
 
 CARD_CHARACTERS: Final = 400
 _HEADING_CHARACTERS = 160
@@ -35,15 +31,15 @@ class NoteVectors:
     A change below the opening costs nothing.
 
     Args:
-        memory_dir: The memory folder; vectors are stored once it exists.
+        caches: Keeps the vectors.
         embedder: Makes the vectors.
         read: Reads notes; called in threads.
     """
 
-    def __init__(self, memory_dir: Path | Place, embedder: Embedder, read: ReadNote) -> None:
+    def __init__(self, caches: Caches, embedder: Embedder, read: ReadNote) -> None:
         self._embedder = embedder
         self._read = read
-        self._table = NoteTable(folder_of(memory_dir) / TABLE_FILE, embedder.name)
+        self._table = NoteTable(caches, embedder.name)
         self._lock = asyncio.Lock()
 
     async def embed(

@@ -1,8 +1,8 @@
-"""The vectors of a chat's messages: embedded once, stored next to the chat, cached in memory.
+"""The vectors of a chat's messages: embedded once, stored beside the chat, cached in memory.
 
-See docs/chats.md. A small chat has one JSON file, rewritten for each addition. A larger one
-appends to a journal next to it, so that adding a message costs the same at any length; `fold`
-merges both when the chat is idle.
+Those of a small chat are replaced as a whole for each addition. Those of a larger one are appended
+to, so that adding a message costs the same at any length; `fold` makes them whole again when the
+chat is idle.
 """
 
 import asyncio
@@ -11,26 +11,24 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
-from smart_context.base.disk.places import Place
 from smart_context.base.errors import ModelFailed, StoreFailed
 from smart_context.base.text.languages import with_language
 from smart_context.chat.messages import ChatId, Message
 from smart_context.llm.models import Embedder, Matrix
 from smart_context.llm.multilingual.languages import MULTILINGUAL
 from smart_context.relevance.vectors.cosines import unit
-from smart_context.relevance.vectors.sidecar import Sidecar, nothing_stored
 from smart_context.relevance.vectors.warm import WarmChat
+from smart_context.storage.ports import Vectors, no_vectors
 
 Progress = Callable[[int, int], None]
 """Called with the number of missing messages embedded so far, and of all."""
 
 BATCH = 64
 SMALL = 256
-"""Up to this many vectors the JSON file is rewritten; beyond that, new ones go to the journal."""
+"""Up to this many vectors, all are replaced for each addition; beyond, new ones are appended."""
 
 _WARM_CHATS = 8
 _WARM_QUERIES = 2_048
@@ -55,12 +53,12 @@ class EmbeddingCache:
 
     def __init__(
         self,
-        path_of: Callable[[ChatId], Path | Place],
+        stored: Vectors,
         embedder: Embedder,
         *,
         warm_chats: int = _WARM_CHATS,
     ) -> None:
-        self._path_of = path_of
+        self._stored = stored
         self._embedder = embedder
         self._warm_chats = warm_chats
         self._entries: OrderedDict[ChatId, _Entry] = OrderedDict()
@@ -87,7 +85,7 @@ class EmbeddingCache:
         loses no finished batch.
 
         Args:
-            chat_id: The chat; its file is `path_of(chat_id)`.
+            chat_id: The chat.
             messages: All n messages of the chat. Vectors of others are dropped when the file is
                 next written.
             more_follow: `messages` is only the beginning of the chat; nothing is dropped. If all
@@ -106,7 +104,7 @@ class EmbeddingCache:
                 entry.chat = await asyncio.to_thread(self._read, chat_id)
             if not self._fits(entry.chat):
                 _log.info("the embedding model's dimension changed; vectors are rebuilt")
-                entry.chat = WarmChat(entry.chat.sidecar, nothing_stored())
+                entry.chat = WarmChat(entry.chat.kept, no_vectors())
             if (rows := _ready(entry.chat, asked, more_follow)) is not None:
                 return rows
             await self._place(entry.chat, asked, more_follow, on_progress)
@@ -146,14 +144,14 @@ class EmbeddingCache:
         ).reshape(len(texts), width)
 
     async def fold(self, chat_id: ChatId | None = None) -> None:
-        """Merge journals into their JSON files, for one chat or for all in memory."""
+        """Make vectors whole that were appended to, for one chat or for all in memory."""
         chosen = list(self._entries) if chat_id is None else [chat_id]
         for each in chosen:
             entry = self._entries.get(each)
             if entry is None:
                 continue
             async with entry.lock:
-                if entry.chat is not None and entry.chat.sidecar.has_journal:
+                if entry.chat is not None and entry.chat.kept.has_additions:
                     await _store(entry.chat.write)
 
     async def forget(self, chat_id: ChatId) -> None:
@@ -161,7 +159,7 @@ class EmbeddingCache:
         self._entries.pop(chat_id, None)
 
     async def close(self) -> None:
-        """Merge all journals."""
+        """Make all vectors whole."""
         await self.fold()
 
     def _entry(self, chat_id: ChatId) -> _Entry:
@@ -173,8 +171,9 @@ class EmbeddingCache:
         return entry
 
     def _read(self, chat_id: ChatId) -> WarmChat:
-        sidecar = Sidecar(self._path_of(chat_id), self._embedder.name)
-        return WarmChat(sidecar, sidecar.read())
+        kept = self._stored.of(chat_id, self._embedder.name)
+        keys, vectors = kept.read()
+        return WarmChat(kept, (keys, unit(vectors)))
 
     async def _place(
         self,
@@ -203,7 +202,7 @@ class EmbeddingCache:
             if is_last and chat.size <= SMALL:
                 await _store(chat.write)
             else:
-                await _store(partial(chat.sidecar.append, keys, vectors))
+                await _store(partial(chat.kept.append, keys, vectors))
             if on_progress is not None:
                 on_progress(min(start + BATCH, len(missing)), len(missing))
 

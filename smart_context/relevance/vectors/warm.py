@@ -7,7 +7,7 @@ import numpy as np
 
 from smart_context.chat.messages import Message
 from smart_context.llm.models import Matrix
-from smart_context.relevance.vectors.sidecar import Sidecar, Stored
+from smart_context.storage.ports import ChatVectors, Stored
 
 _HASH_BYTES = 8
 
@@ -22,9 +22,9 @@ class WarmChat:
     vectors; `matrix` returns the rows in the messages' order. One caller at a time.
     """
 
-    def __init__(self, sidecar: Sidecar, stored: Stored) -> None:
+    def __init__(self, kept: ChatVectors, stored: Stored) -> None:
         keys, vectors = stored
-        self.sidecar = sidecar
+        self.kept = kept
         self._rows = {key: row for row, key in enumerate(keys)}
         self._vectors = _Growing(vectors)
         self._messages: tuple[Message, ...] = ()
@@ -120,7 +120,7 @@ class WarmChat:
         """
         keys = self._present()
         vectors = self._vectors.view()[[self._rows[key] for key in keys]]
-        self.sidecar.write(keys, vectors)
+        self.kept.replace(keys, vectors)
         self._rows = {key: row for row, key in enumerate(keys)}
         self._vectors = _Growing(vectors)
 

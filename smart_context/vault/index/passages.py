@@ -16,7 +16,6 @@ from itertools import islice
 
 import numpy as np
 
-from smart_context.base.disk.folders import is_folder
 from smart_context.base.errors import StoreFailed
 from smart_context.base.text.bm25 import Bm25
 from smart_context.base.text.words import content_words, words
@@ -24,7 +23,6 @@ from smart_context.vault.guarded.files import FileText, VaultFiles, read_text
 from smart_context.vault.guarded.walk import FileStamp
 from smart_context.vault.index.vault_index import VaultIndex
 from smart_context.vault.index.words_file import (
-    WORDS_FILE,
     KeptWords,
     read_words,
     write_words,
@@ -63,7 +61,7 @@ class VaultPassages:
 
     Reads nothing before the first question.
 
-    The word index is kept next to the vault's index if the memory folder exists.
+    The word index is kept next to the vault's index if that can be kept.
 
     Args:
         index: The vault's index.
@@ -153,8 +151,8 @@ class VaultPassages:
             self._keep()
 
     def _load(self) -> None:
-        memory = self._index.memory
-        kept = None if memory is None else read_words(memory / WORDS_FILE)
+        caches = self._index.caches
+        kept = None if caches is None else read_words(caches)
         if kept is not None:
             self._words = Bm25(base=kept.postings)
             self._stamps = [*kept.stamps]
@@ -162,12 +160,12 @@ class VaultPassages:
             self._places = {stamp[0]: place for place, stamp in places if stamp is not None}
 
     def _keep(self) -> None:
-        memory = self._index.memory
-        if memory is None or not is_folder(memory) or not self._may_keep():
+        caches = self._index.caches
+        if caches is None or not caches.can_keep() or not self._may_keep():
             return
         kept = KeptWords(stamps=self._stamps, postings=self._words.postings())
         try:
-            write_words(memory / WORDS_FILE, kept)
+            write_words(caches, kept)
         except StoreFailed as error:
             _logger.debug("the word index is not kept: %s", error)
 

@@ -1,26 +1,22 @@
-"""Opens the index's store: in its file if that can be written, else in memory."""
+"""Opens the index's store: in its database if that can be written, else in memory."""
 
-from smart_context.base.disk.folders import is_folder
-from smart_context.base.disk.places import Place
+from smart_context.base.caches import Caches
 from smart_context.vault.index.store import IndexDamaged, IndexStore, IndexUnwritable
 
-INDEX_FILE = "index/vault.sqlite3"
-"""The index's file, relative to the memory folder."""
+INDEX_FILE = "vault.sqlite3"
+"""The name of the index's database."""
 
 
 class IndexPlace:
     """Opens the index's store when it is needed. Not thread-safe.
 
     Args:
-        memory: The folder to write to. If it is `None` or can't be written to, the index stays in
-            memory.
-        makes_folder: Whether to make the folder. If not, the index stays in memory until the
-            folder is there, and then moves into it.
+        caches: Keeps the database. If it is `None` or can't be written to, the index stays in
+            memory; if there is nowhere to keep anything yet, it moves there later.
     """
 
-    def __init__(self, memory: Place | None, *, makes_folder: bool = True) -> None:
-        self._memory = memory
-        self._makes_folder = makes_folder
+    def __init__(self, caches: Caches | None) -> None:
+        self._caches = caches
         self._opened: IndexStore | None = None
         self._version = 0
         self._is_waiting = False
@@ -34,9 +30,9 @@ class IndexPlace:
         opened = self._opened
         if opened is None:
             return self._take(self._open())
-        memory = self._memory
-        if self._is_waiting and memory is not None and is_folder(memory):
-            self._move(opened, memory)
+        caches = self._caches
+        if self._is_waiting and caches is not None and caches.can_keep():
+            self._move(opened, caches)
         return self._opened or opened
 
     def is_changed_elsewhere(self) -> bool:
@@ -64,17 +60,17 @@ class IndexPlace:
 
     def _open(self) -> IndexStore:
         self._is_waiting = False
-        if self._memory is None:
+        if self._caches is None:
             return IndexStore.in_memory()
-        if self._makes_folder or is_folder(self._memory):
-            return IndexStore.in_file(self._memory / INDEX_FILE)
+        if self._caches.can_keep():
+            return IndexStore.kept(self._caches, INDEX_FILE)
         self._is_waiting = True
         return IndexStore.in_memory()
 
-    def _move(self, opened: IndexStore, memory: Place) -> None:
+    def _move(self, opened: IndexStore, caches: Caches) -> None:
         self._is_waiting = False
         try:
-            moved = opened.copied_to(memory / INDEX_FILE)
+            moved = opened.copied_to(caches, INDEX_FILE)
         except IndexDamaged:
             return  # stays in memory
         self._take(moved)

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Self
 
-from smart_context.base.disk.databases import open_database, remove_database
-from smart_context.base.disk.places import Place
+from smart_context.base.caches import Caches
 from smart_context.vault.guarded.walk import FileStamp
 from smart_context.vault.index.rows import (
     IndexEntry,
@@ -47,9 +46,12 @@ class IndexStore:
     A file stays a source of a link that it no longer has: readers check its links anyway.
     """
 
-    def __init__(self, database: sqlite3.Connection, place: Place | None) -> None:
+    def __init__(
+        self, database: sqlite3.Connection, caches: Caches | None = None, name: str = ""
+    ) -> None:
         self._database = database
-        self._place = place
+        self._caches = caches
+        self._name = name
         weakref.finalize(self, database.close)  # for callers that never close it
 
     @classmethod
@@ -57,30 +59,30 @@ class IndexStore:
         """A store that writes no file."""
         database = sqlite3.connect(":memory:", check_same_thread=False)
         _prepare(database)
-        return cls(database, None)
+        return cls(database)
 
     @classmethod
-    def in_file(cls, place: Place) -> Self:
-        """The store in a file; replaced if it is damaged or of another version.
+    def kept(cls, caches: Caches, name: str) -> Self:
+        """The store in a database; replaced if it is damaged or of another version.
 
         Raises:
             IndexUnwritable: If the file can't be written.
         """
         try:
-            return cls(_connect(place), place)
+            return cls(_connect(caches, name), caches, name)
         except IndexUnwritable:
             raise
         except IndexDamaged:
-            _delete(place)
-            return cls(_connect(place), place)
+            _delete(caches, name)
+            return cls(_connect(caches, name), caches, name)
 
-    def copied_to(self, place: Place) -> Self:
-        """A copy of this store in a file; replaces what was in the file.
+    def copied_to(self, caches: Caches, name: str) -> Self:
+        """A copy of this store in a database; replaces what was in it.
 
         Raises:
             IndexDamaged: If the file can't be written.
         """
-        return type(self)(_connect(place, self._database), place)
+        return type(self)(_connect(caches, name, self._database), caches, name)
 
     def close(self) -> None:
         """Close the file. Everything stored is on disk."""
@@ -89,8 +91,8 @@ class IndexStore:
     def discard(self) -> None:
         """Close the file and delete it."""
         self.close()
-        if self._place is not None:
-            _delete(self._place)
+        if self._caches is not None:
+            _delete(self._caches, self._name)
 
     def version(self) -> int:
         """A number that changes when another program changes the file."""
@@ -233,8 +235,10 @@ def _decoded(outline: str) -> Outline:
         raise IndexDamaged("an outline in the index can't be read") from error
 
 
-def _connect(place: Place, copied: sqlite3.Connection | None = None) -> sqlite3.Connection:
-    database = open_database(place, timeout_s=_LOCK_TIMEOUT_S, check_same_thread=False)
+def _connect(
+    caches: Caches, name: str, copied: sqlite3.Connection | None = None
+) -> sqlite3.Connection:
+    database = caches.database(name, timeout_s=_LOCK_TIMEOUT_S, check_same_thread=False)
     try:
         if copied is not None:
             copied.backup(database)
@@ -259,8 +263,8 @@ def _prepare(database: sqlite3.Connection) -> None:
         raise IndexDamaged("not an index of this version")
 
 
-def _delete(place: Place) -> None:
+def _delete(caches: Caches, name: str) -> None:
     try:
-        remove_database(place)
+        caches.remove_database(name)
     except OSError as error:
         raise IndexUnwritable(str(error)) from error

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from smart_context.base.disk.places import place_below
+from smart_context.base.caches import Caches
 from smart_context.vault.guarded.files import SIGNED, FileText, Unreadable, VaultFiles
 from smart_context.vault.guarded.walk import FileStamp, readable_files, rest_after
 from smart_context.vault.index.cache import IndexCache, VaultChanges
@@ -35,14 +35,12 @@ class VaultIndex:
 
     Args:
         root: The vault.
-        memory_dir: The folder that the index is kept in. If it is `None` or can't be written to,
-            the index stays in memory.
-        makes_folder: Whether to make that folder. If not, the index stays in memory until the
-            folder is there.
+        memory_dir: A folder that is not part of the notes.
+        caches: Keeps the index. If it is `None` or can't be written to, the index stays in memory.
 
     Attributes:
         root: The vault.
-        memory: The folder that the index is kept in.
+        caches: Keeps the index.
         names: The files by name.
         is_watched: Each change is passed to `update`, so `catch_up` need not look at the disk.
         without: The memory folder, relative to the vault: not part of the notes.
@@ -50,7 +48,7 @@ class VaultIndex:
     """
 
     def __init__(
-        self, root: Path, memory_dir: Path | None = None, *, makes_folder: bool = True
+        self, root: Path, memory_dir: Path | None = None, *, caches: Caches | None = None
     ) -> None:
         self.root = root
         self.is_watched = False
@@ -59,8 +57,8 @@ class VaultIndex:
         self._files = VaultFiles(root)
         self._intake = Intake(root, self.without)
         self._lock = threading.RLock()
-        self.memory = None if memory_dir is None else place_below(root, memory_dir)
-        self._place = IndexPlace(self.memory, makes_folder=makes_folder)
+        self.caches = caches
+        self._place = IndexPlace(caches)
         self._next_look = 0.0
         self._is_doubtful = False
         self._cache = IndexCache(self._outline)

@@ -13,14 +13,12 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from smart_context.base.disk.files import MAX_FILE_BYTES, atomic_write
-from smart_context.base.disk.folders import read_inside
-from smart_context.base.disk.places import Place
+from smart_context.base.caches import Caches
 from smart_context.base.text.bm25 import Numbers, Postings
 from smart_context.vault.guarded.walk import FileStamp
 
-WORDS_FILE = "index/words"
-"""The word index's file, relative to the memory folder."""
+WORDS_FILE = "words"
+"""The name of the word index's file."""
 
 _FORMAT = b"smart-context words 1"  # raise it with every change to how words are split
 _NUMBER = np.dtype("<u4")
@@ -39,7 +37,7 @@ class KeptWords:
     postings: Postings
 
 
-def write_words(place: Place, kept: KeptWords) -> None:
+def write_words(caches: Caches, kept: KeptWords) -> None:
     """Replace the file.
 
     Raises:
@@ -54,13 +52,13 @@ def write_words(place: Place, kept: KeptWords) -> None:
     ]
     body = b"".join(parts)
     head = json.dumps({"sizes": list(map(len, parts)), "checksum": zlib.crc32(body)})
-    atomic_write(place, b"\n".join((_FORMAT, head.encode(), body)))
+    caches.write(WORDS_FILE, b"\n".join((_FORMAT, head.encode(), body)))
 
 
-def read_words(place: Place) -> KeptWords | None:
+def read_words(caches: Caches) -> KeptWords | None:
     """The index in the file; `None` if missing, damaged or of another version."""
     try:
-        name, head, body = read_inside(place, max_bytes=MAX_FILE_BYTES).split(b"\n", 2)
+        name, head, body = caches.read(WORDS_FILE).split(b"\n", 2)
         return _parsed(json.loads(head), body) if name == _FORMAT else None
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None

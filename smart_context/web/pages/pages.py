@@ -40,8 +40,8 @@ from smart_context.chat.documents.branches import versions_of
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.listed.rows import ChatRow
 from smart_context.chat.messages import messages_of
-from smart_context.chat.store import ChatStore
 from smart_context.host.commands.registry import CommandRegistry
+from smart_context.storage.ports import Chats
 from smart_context.web.gate.entrance import SHEETS
 from smart_context.web.gate.gate import admitted
 from smart_context.web.limits import MAX_UPLOAD_BYTES
@@ -70,7 +70,7 @@ class PageHost(Protocol):
     """What pages need of the host."""
 
     @property
-    def store(self) -> ChatStore:
+    def store(self) -> Chats:
         """The chats."""
         ...
 

@@ -2,10 +2,11 @@ import json
 
 import pytest
 
-from smart_context.chat.store import ChatStore
 from smart_context.gateway.identity.issued import answer_of
 from smart_context.gateway.turns.chats import ChatFinder
 from smart_context.gateway.turns.incoming import RecentLists, read_incoming
+from smart_context.storage.files.chats import FileChats
+from smart_context.storage.files.logs import FileLogs
 from tests.gateway.saying import assistant, user
 
 pytestmark = pytest.mark.anyio
@@ -29,8 +30,8 @@ def incoming(messages):
     ],
 )
 async def test_a_damaged_chat_keeps_no_request_from_its_own(tmp_path, damaged):
-    store = ChatStore(tmp_path)
-    finder = ChatFinder(store)
+    store = FileChats(tmp_path)
+    finder = ChatFinder(store, FileLogs(tmp_path))
     await finder.note("key", answer_of(f"{SHORTENED} Other.", chat="damaged", message="m"))
     (tmp_path / "damaged.json").write_text(damaged)
     await store.save("own", {"messages": [{"id": "a", "role": "assistant", "content": ANSWER}]})
@@ -39,8 +40,8 @@ async def test_a_damaged_chat_keeps_no_request_from_its_own(tmp_path, damaged):
 
 
 async def test_an_answer_on_a_branch_is_found_too(tmp_path):
-    store = ChatStore(tmp_path)
-    finder = ChatFinder(store)
+    store = FileChats(tmp_path)
+    finder = ChatFinder(store, FileLogs(tmp_path))
     left = {"id": "b", "messages": [{"id": "a", "role": "assistant", "content": ANSWER}]}
     await store.save("own", {"messages": [], "branches": [left]})
     await finder.note("key", answer_of(ANSWER, chat="own", message="a"))

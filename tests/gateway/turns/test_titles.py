@@ -2,12 +2,12 @@ import json
 
 import pytest
 
-from smart_context.chat.store import ChatStore
 from smart_context.gateway.requests.units import chat_units
 from smart_context.gateway.turns.chats import FoundChat
 from smart_context.gateway.turns.document import ChatsTakenUp
 from smart_context.gateway.turns.incoming import RecentLists, read_incoming
 from smart_context.gateway.turns.titles import TITLE_LENGTH, title_of
+from smart_context.storage.files.chats import FileChats
 from tests.gateway.saying import assistant, system, user
 
 EXAMPLE = [user("Change get_factorial() to use math.factorial"), assistant("```diff")]
@@ -54,7 +54,7 @@ def test_the_title_is_the_first_question(messages, title):
 
 @pytest.mark.anyio
 async def test_a_chat_that_is_first_seen_with_a_history_is_called_by_its_first_question(tmp_path):
-    store = ChatStore(tmp_path)
+    store = FileChats(tmp_path)
     raw = json.dumps({"model": "m", "messages": HISTORY}).encode()
     incoming = read_incoming("chat", raw, {}, "key", RecentLists())
     plan = await ChatsTakenUp(store).plan(incoming, FoundChat(id="c"), "m")

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from smart_context.chat.store import ChatStore
 from smart_context.host.commands.registry import Caller
+from smart_context.storage.files.chats import FileChats
 from tests.host.conftest import Page, until
 
 pytestmark = pytest.mark.anyio
@@ -23,7 +23,7 @@ async def save(bench, page, *messages):
 @pytest.fixture
 async def stored(bench):
     """A chat of which no client has seen anything."""
-    store = ChatStore(bench.vault / ".memory")
+    store = FileChats(bench.vault / ".memory")
     await store.save("c1", {"messages": said("a", "b", "c")})
     await store.close()
 

@@ -6,10 +6,10 @@ import json
 import pytest
 
 from smart_context.base.errors import CommandFailed
-from smart_context.chat.answers.journal import ANSWER_SUFFIX, AnswerJournal
 from smart_context.host.turns.repair import Repair
 from smart_context.host.turns.transcript import INTERRUPTED
 from smart_context.llm.offline.scripted import Scripted
+from smart_context.storage.files.answers import ANSWER_SUFFIX
 from tests.chat.made_documents import full_disk, put
 from tests.host.conftest import until
 
@@ -44,7 +44,7 @@ async def test_an_answer_of_another_process_is_left_alone(bench, other, command)
     gate = asyncio.Event()
     task = await answering(bench, gate)
     await other.call(command, chat_id="c1")
-    await Repair(other.host.store, other.host.turns).all()
+    await Repair(other.host.store, other.host.services.storage.answers, other.host.turns).all()
     (answer,) = [m for m in await other.messages("c1") if m.role == "assistant"]
     assert answer.generating
     assert not answer.error
@@ -80,7 +80,7 @@ async def test_two_processes_do_not_answer_in_one_chat_at_once(bench, other):
 
 async def test_the_next_turn_keeps_what_a_crash_left_before_it_journals_its_own(bench):
     unfinished(bench)
-    with AnswerJournal(bench.host.store.sidecar("c1", ANSWER_SUFFIX), "a") as journal:
+    with bench.host.services.storage.answers.journal("c1", "a") as journal:
         journal.append("What had arrived")
     await bench.call("chat.send", chat_id="c1", message="Again?")
     answer = (await bench.messages("c1"))[1]
@@ -88,8 +88,8 @@ async def test_the_next_turn_keeps_what_a_crash_left_before_it_journals_its_own(
 
 
 async def test_a_refused_question_leaves_what_a_crash_left(bench):
-    path = bench.host.store.sidecar("c1", ANSWER_SUFFIX)
-    with AnswerJournal(path, "a") as journal:
+    path = bench.vault / ".memory" / f"c1.{ANSWER_SUFFIX}"
+    with bench.host.services.storage.answers.journal("c1", "a") as journal:
         journal.append("What had arrived")
     left = path.read_bytes()
     with pytest.raises(CommandFailed):

@@ -13,12 +13,11 @@ from smart_context.base.errors import (
     ModelFailed,
     StoreFailed,
 )
-from smart_context.chat.answers.journal import ANSWER_SUFFIX, AnswerJournal
-from smart_context.chat.store import ChatStore
 from smart_context.host.turns import unsaved
 from smart_context.host.turns.transcript import INTERRUPTED
 from smart_context.llm.models import Usage
 from smart_context.llm.offline.scripted import Scripted
+from smart_context.storage.files.storage import file_storage
 from tests.chat.made_documents import full_disk
 from tests.host.conftest import until
 from tests.patience import PATIENCE_S
@@ -814,7 +813,8 @@ async def test_log_lines_name_the_turn_and_hold_no_text(bench, caplog):
 
 async def crashed(vault, *, text):
     """A chat as kill -9 leaves it in mid-answer."""
-    store = ChatStore(vault / ".memory")
+    storage = file_storage(vault / ".memory")
+    store = storage.chats
     await store.save(
         "c1",
         {
@@ -824,7 +824,7 @@ async def crashed(vault, *, text):
             ]
         },
     )
-    journal = AnswerJournal(store.sidecar("c1", ANSWER_SUFFIX), "a")
+    journal = storage.answers.journal("c1", "a")
     journal.append(text)
     journal.close()
     await store.close()

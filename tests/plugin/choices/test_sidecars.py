@@ -10,10 +10,11 @@ import pytest
 
 from smart_context.base.disk.files import read_file
 from smart_context.base.errors import StoreFailed
-from smart_context.plugin.choices import sidecar_files as module
-from smart_context.plugin.choices.sidecar_files import ChatSidecar
+from smart_context.plugin.choices.sidecar import ChatSidecar
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
+from smart_context.storage.files import documents as module
+from smart_context.storage.files.documents import FileDocuments
 from smart_context.topics.values import Topic
 from tests.chat.made_documents import full_disk
 
@@ -28,7 +29,7 @@ class Process:
         self.changes = []
         self.news = []
         self.sidecars = Sidecars(
-            lambda chat_id, suffix: folder / f"{chat_id}.{suffix}",
+            FileDocuments(folder),
             logging.getLogger("test"),
             on_change=lambda *change: self.changes.append(change),
         )

@@ -2,8 +2,8 @@
 
 import pytest
 
-from smart_context.chat.store import ChatStore
 from smart_context.plugin.forecast.commands import without_image_data
+from smart_context.storage.files.chats import FileChats
 
 pytestmark = pytest.mark.anyio
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.anyio
 async def chat(vault):
     messages = [{"id": f"m{n}", "role": "user", "content": f"Words {n}"} for n in range(2)]
     messages += [{"id": "m2", "role": "user", "content": "Words \u200b 2"}]
-    store = ChatStore(vault / ".memory")
+    store = FileChats(vault / ".memory")
     await store.save("c", {"messages": messages})
     await store.close()
     return "c"

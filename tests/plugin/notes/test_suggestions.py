@@ -11,6 +11,7 @@ from smart_context.llm.offline.embedded import EmbeddedEmbedder
 from smart_context.llm.offline.scripted import ScriptedEmbedder
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.notes.suggestions import WORDS_ONLY, Suggestions
+from smart_context.storage.files.caches import FileCaches
 from smart_context.vault.followed import FollowedVault
 from tests.patience import PATIENCE_S
 from tests.plugin.labelled_notes import NOTES, UNRELATED, WANTED
@@ -27,9 +28,11 @@ class Chat:
         self.topics = []
         self.messages = ()
         self.later = []
-        self.notes = FollowedVault(vault, vault / ".memory")
+        caches = FileCaches(vault / ".memory")
+        self.notes = FollowedVault(vault, vault / ".memory", caches=caches)
         self.suggestions = Suggestions(
             vault=self.notes,
+            caches=caches,
             embedder=embedder,
             view_of=self._view,
             run=lambda _key, work: self.later.append(work),

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from smart_context.base.errors import CommandFailed, InvalidParams, UnknownCommand
 from smart_context.llm.models import Usage
 from smart_context.llm.offline.scripted import Scripted
-from smart_context.plugin.receipts import files as receipt_file
+from smart_context.plugin.receipts import stored as stored_receipts
 from smart_context.plugin.receipts.documents import receipt_document
 from smart_context.plugin.receipts.receipt import Receipt, ReceiptRow, ReceiptSection
 from smart_context.relevance.reasons import KINDS, Reason, ReasonKind
+from smart_context.storage.ports import Limits
 from tests.web.pages.test_pages import fetch
 
 pytestmark = pytest.mark.anyio
@@ -295,8 +296,9 @@ async def test_a_file_that_refuses_does_not_hold_up_the_turn(served, vault):
 
 
 async def test_the_newest_receipts_are_kept(served, vault, monkeypatch):
-    monkeypatch.setattr(receipt_file, "MAX_TURNS", 3)
-    monkeypatch.setattr(receipt_file, "SLACK_TURNS", 2)
+    monkeypatch.setattr(stored_receipts, "MAX_TURNS", 3)
+    limits = Limits(lines=3, slack=2, bytes=stored_receipts.LIMITS.bytes)
+    monkeypatch.setattr(stored_receipts, "LIMITS", limits)
     write(vault, CATS_AND_BOATS)
     async with served() as here:
         ids = [(await send(here, f"question {n}"))[0] for n in range(7)]

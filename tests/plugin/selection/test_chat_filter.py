@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from smart_context.chat.store import ChatStore
 from smart_context.llm.offline.scripted import ScriptedEmbedder
+from smart_context.storage.files.chats import FileChats
 from tests.host.conftest import until
 
 pytestmark = pytest.mark.anyio
@@ -34,7 +34,7 @@ async def chat(vault):
         "[plugins.smart_context]\nenabled = true\nrelevance = 'plain'\nrecent_messages = 0\n"
         "keep_pairs = false\n"
     )
-    store = ChatStore(vault / ".memory")
+    store = FileChats(vault / ".memory")
     messages = [{"id": f"m{n}", "role": "user", "content": t} for n, t in enumerate(TEXTS)]
     await store.save("c", {"messages": messages, "topics": [{"label": "cats", "count": 2}]})
     await store.close()

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from smart_context.chat.messages import ChatId, Message, MessageId
-from smart_context.plugin.choices.sidecar_files import ChatSidecar
+from smart_context.plugin.choices.sidecar import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.selection.documents import filter_result
 from smart_context.plugin.selection.selector import ChatView, Decision

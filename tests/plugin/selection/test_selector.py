@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from smart_context.base.errors import ModelFailed
 from smart_context.chat.messages import ChatId, Message, MessageId
-from smart_context.plugin.choices.sidecar_files import ChatSidecar
+from smart_context.plugin.choices.sidecar import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.selection.fallen_out import with_fallen_out
 from smart_context.plugin.selection.selector import ChatView, ContextSelector
@@ -18,6 +18,7 @@ from smart_context.plugin.settings import FilterSettings
 from smart_context.relevance.reasons import ReasonKind
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.relevance.vectors.cache import EmbeddingCache
+from smart_context.storage.memory.vectors import MemoryVectors
 
 pytestmark = pytest.mark.anyio
 
@@ -74,11 +75,9 @@ def view_of(messages, *, state=None, sticky=(), history=None):
 
 
 @pytest.fixture
-def selector(tmp_path):
+def selector():
     def make(settings=PLAIN, *, embedder=None, **options):
-        cache = EmbeddingCache(
-            lambda chat_id: tmp_path / f"{chat_id}.json", embedder or AxisEmbedder()
-        )
+        cache = EmbeddingCache(MemoryVectors(), embedder or AxisEmbedder())
         scorer = RelevanceScorer(cache, mode=settings.relevance)
         return ContextSelector(scorer, settings, logging.getLogger("test"), **options)
 

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from smart_context.chat.store import ChatStore
 from smart_context.llm.offline.scripted import Scripted, ScriptedChatModel
+from smart_context.storage.files.chats import FileChats
 from tests.host.conftest import until
 
 pytestmark = pytest.mark.anyio
@@ -15,7 +15,7 @@ KNOTS = '{"topics": [{"label": "Knots", "count": 1}]}'
 
 
 async def test_the_first_extraction_of_a_chat_from_elsewhere_is_given_its_labels(vault, served):
-    store = ChatStore(vault / ".memory")
+    store = FileChats(vault / ".memory")
     sticky = {"label": "Instructions & Preferences", "sticky": True, "message_ids": ["m"]}
     topics = [{"label": "Sailing Boats", "count": 1}, sticky]
     messages = [{"id": "m", "role": "user", "content": "Always sail."}]

@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 
 from smart_context.relevance.judge.calibrate import PROBABLY, Scale
 from smart_context.relevance.judge.fitting import (
-    FILE_NAME,
     NotEnough,
     fitted,
     store_calibration,
     stored_scale,
 )
+from smart_context.storage.files.documents import FileVaultDocuments
 
+FILE_NAME = ".calibration.json"
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
@@ -68,17 +69,18 @@ def test_too_little_evidence_says_what_is_missing(about, others, topics, words):
 
 def test_what_is_stored_is_read_back_for_that_model_only(tmp_path):
     found = fit(spread(0.7, 0.1, 100), spread(0.2, 0.1, 300))
-    path = store_calibration(tmp_path, found)
-    assert path == tmp_path / FILE_NAME
-    assert stored_scale(tmp_path, "some/model") == found.scale
-    assert stored_scale(tmp_path, "another") is None
+    where = store_calibration(FileVaultDocuments(tmp_path), found)
+    path = tmp_path / FILE_NAME
+    assert where == str(path)
+    assert stored_scale(FileVaultDocuments(tmp_path), "some/model") == found.scale
+    assert stored_scale(FileVaultDocuments(tmp_path), "another") is None
     evidence = json.loads(path.read_text())["evidence"]
     assert (evidence["chats"], evidence["about"], evidence["others"]) == (3, 100, 300)
     assert evidence["about_quantiles"]["50"] == pytest.approx(0.7)
 
 
 def test_without_a_file_no_scale_is_known(tmp_path, caplog):
-    assert stored_scale(tmp_path / "none", "some/model") is None
+    assert stored_scale(FileVaultDocuments(tmp_path / "none"), "some/model") is None
     assert not caplog.records
 
 
@@ -95,13 +97,13 @@ def test_without_a_file_no_scale_is_known(tmp_path, caplog):
 def test_a_damaged_file_counts_as_none_and_is_reported(tmp_path, text, caplog):
     (tmp_path / FILE_NAME).write_text(text)
     with caplog.at_level(logging.WARNING):
-        assert stored_scale(tmp_path, "some/model") is None
+        assert stored_scale(FileVaultDocuments(tmp_path), "some/model") is None
     assert "smart-context calibrate" in caplog.text
 
 
 def test_a_file_of_a_later_version_is_passed_over(tmp_path):
     (tmp_path / FILE_NAME).write_text('{"version": 2, "model": "some/model"}')
-    assert stored_scale(tmp_path, "some/model") is None
+    assert stored_scale(FileVaultDocuments(tmp_path), "some/model") is None
 
 
 def test_a_scale_must_rise():

@@ -10,13 +10,13 @@ from hypothesis.extra import numpy as arrays
 
 from smart_context.base.errors import ModelFailed
 from smart_context.llm.offline.scripted import ScriptedEmbedder
-from smart_context.relevance.notes.table import Card, NoteTable
+from smart_context.relevance.notes.table import TABLE_FILE, Card, NoteTable
 from smart_context.relevance.notes.vectors import (
     CARD_CHARACTERS,
-    TABLE_FILE,
     NoteVectors,
     card_of,
 )
+from smart_context.storage.files.caches import FileCaches
 from smart_context.vault.index.vault_index import VaultIndex
 from smart_context.vault.markdown.notes import outline_of
 
@@ -37,7 +37,7 @@ class Vault:
 
     def vectors(self, embedder=None):
         self.index = VaultIndex(self.root)
-        return NoteVectors(self.memory, embedder or self.embedder, self.index.read)
+        return NoteVectors(FileCaches(self.memory), embedder or self.embedder, self.index.read)
 
     def stamps(self):
         self.index.refresh()
@@ -121,7 +121,7 @@ async def test_vectors_of_another_model_are_thrown_away(vault):
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 async def test_a_damaged_file_is_rebuilt(vault, damage):
     await vault.vectors().embed(vault.stamps())
-    damage(vault.memory / TABLE_FILE)
+    damage(vault.memory / "index" / TABLE_FILE)
     again = vault.vectors()
     assert await again.embed(vault.stamps())
     assert await nearest(again, "red roses") == "a.md"
@@ -186,7 +186,7 @@ def test_little_of_a_cosine_is_lost(rows, queries):
     rows, queries = (
         m / np.maximum(np.linalg.norm(m, axis=1, keepdims=True), 1) for m in (rows, queries)
     )
-    table = NoteTable(Path("no/such/folder"), "m")
+    table = NoteTable(FileCaches(Path("no/such/folder")), "m")
     table.put([Card((f"{n}.md", 1, 1, 1), b"") for n in range(20)], rows)
     paths, found = table.cosines(queries)
     order = [int(path[:-3]) for path in paths]

@@ -9,6 +9,7 @@ import pytest
 from smart_context.base.errors import ModelFailed
 from smart_context.relevance.vectors import cache as cache_module
 from smart_context.relevance.vectors.cache import EmbeddingCache
+from smart_context.storage.files.vectors import FileVectors
 from tests.patience import PATIENCE_S
 from tests.relevance.doubles import FakeEmbedder, messages_saying
 
@@ -18,6 +19,10 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture
 def path_of(tmp_path):
     return lambda chat_id: tmp_path / f"{chat_id}.embeddings.json"
+
+
+def cached(path_of, embedder, **options):
+    return EmbeddingCache(FileVectors(path_of("c").parent), embedder, **options)
 
 
 @pytest.fixture
@@ -41,14 +46,14 @@ def journal_of(path):
 
 async def test_each_message_gets_its_own_unit_row_in_order(path_of):
     embedder = FakeEmbedder(vectors={"a": [3, 0, 0, 0], "b": [0, 0.6, 0.8, 0]})
-    vectors = await EmbeddingCache(path_of, embedder).vectors("c", messages_saying("a", "b"))
+    vectors = await cached(path_of, embedder).vectors("c", messages_saying("a", "b"))
     np.testing.assert_allclose(vectors, [[1, 0, 0, 0], [0, 0.6, 0.8, 0]], rtol=1e-6)
     assert vectors.dtype == np.float32
 
 
 async def test_the_file_has_the_form_of_the_contract(path_of):
     embedder = FakeEmbedder(name="tiny", vectors={"a": [1, 0, 0, 0]})
-    await EmbeddingCache(path_of, embedder).vectors("c", messages_saying("a"))
+    await cached(path_of, embedder).vectors("c", messages_saying("a"))
     document = stored(path_of("c"))
     assert {key: document[key] for key in ("version", "model", "dimensions")} == {
         "version": 1,
@@ -63,7 +68,7 @@ async def test_the_file_has_the_form_of_the_contract(path_of):
 
 async def test_only_what_is_missing_is_embedded(path_of):
     embedder = FakeEmbedder()
-    cache = EmbeddingCache(path_of, embedder)
+    cache = cached(path_of, embedder)
     await cache.vectors("c", messages_saying("a", "b"))
     await cache.vectors("c", messages_saying("a", "b", "c"))
     assert embedder.asked == ["a", "b", "c"]
@@ -72,8 +77,8 @@ async def test_only_what_is_missing_is_embedded(path_of):
 async def test_a_new_cache_embeds_nothing_that_is_on_disk(path_of):
     embedder = FakeEmbedder()
     messages = messages_saying("a", "b")
-    first = await EmbeddingCache(path_of, embedder).vectors("c", messages)
-    again = await EmbeddingCache(path_of, embedder).vectors("c", messages)
+    first = await cached(path_of, embedder).vectors("c", messages)
+    again = await cached(path_of, embedder).vectors("c", messages)
     np.testing.assert_array_equal(first, again)
     assert embedder.asked == ["a", "b"]
 
@@ -83,7 +88,7 @@ async def test_empty_unfinished_and_failed_messages_are_zero_rows_and_never_embe
     messages = messages_saying("a", "  \n", "half an ans", "broken")
     messages[2] = replace(messages[2], generating=True)
     messages[3] = replace(messages[3], error="timeout")
-    vectors = await EmbeddingCache(path_of, embedder).vectors("c", messages)
+    vectors = await cached(path_of, embedder).vectors("c", messages)
     assert embedder.asked == ["a"]
     assert vectors[0].any()
     assert not vectors[1:].any()
@@ -92,7 +97,7 @@ async def test_empty_unfinished_and_failed_messages_are_zero_rows_and_never_embe
 
 async def test_an_answer_is_embedded_once_it_is_finished(path_of):
     embedder = FakeEmbedder()
-    cache = EmbeddingCache(path_of, embedder)
+    cache = cached(path_of, embedder)
     (finished,) = messages_saying("whole")
     await cache.vectors("c", [replace(finished, generating=True)])
     vectors = await cache.vectors("c", [finished])
@@ -102,11 +107,11 @@ async def test_an_answer_is_embedded_once_it_is_finished(path_of):
 
 async def test_nothing_but_empty_messages_asks_nothing_and_writes_nothing(path_of):
     embedder = FakeEmbedder()
-    vectors = await EmbeddingCache(path_of, embedder).vectors("c", messages_saying("", " "))
+    vectors = await cached(path_of, embedder).vectors("c", messages_saying("", " "))
     assert vectors.shape[0] == 2
     assert embedder.batches == []
     assert not path_of("c").exists()
-    assert (await EmbeddingCache(path_of, embedder).vectors("d", [])).shape[0] == 0
+    assert (await cached(path_of, embedder).vectors("d", [])).shape[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -119,7 +124,7 @@ async def test_nothing_but_empty_messages_asks_nothing_and_writes_nothing(path_o
 )
 @pytest.mark.parametrize("first", [0, 1, 2])
 async def test_a_chat_may_begin_with_messages_that_have_no_vector(path_of, texts, first):
-    cache = EmbeddingCache(path_of, FakeEmbedder(vectors={"a": [1, 0], "b": [0, 1]}))
+    cache = cached(path_of, FakeEmbedder(vectors={"a": [1, 0], "b": [0, 1]}))
     messages = messages_saying(*texts)
     await cache.vectors("c", messages[:first])
     for count in range(first, len(messages) + 1):
@@ -128,7 +133,7 @@ async def test_a_chat_may_begin_with_messages_that_have_no_vector(path_of, texts
 
 
 async def test_zero_rows_follow_when_the_text_has_left_the_chat(path_of):
-    cache = EmbeddingCache(path_of, FakeEmbedder(vectors={"a": [1, 0]}))
+    cache = cached(path_of, FakeEmbedder(vectors={"a": [1, 0]}))
     empty, said, more = messages_saying("", "a", "")
     await cache.vectors("c", [empty, said])
     await cache.vectors("c", [empty])
@@ -137,7 +142,7 @@ async def test_zero_rows_follow_when_the_text_has_left_the_chat(path_of):
 
 async def test_an_edited_message_is_embedded_again_and_its_old_vector_leaves_the_file(path_of):
     embedder = FakeEmbedder()
-    cache = EmbeddingCache(path_of, embedder)
+    cache = cached(path_of, embedder)
     await cache.vectors("c", messages_saying("a", "b"))
     before = set(stored(path_of("c"))["vectors"])
     vectors = await cache.vectors("c", messages_saying("a", "other"))
@@ -148,7 +153,7 @@ async def test_an_edited_message_is_embedded_again_and_its_old_vector_leaves_the
 
 
 async def test_a_deleted_message_leaves_the_file(path_of):
-    cache = EmbeddingCache(path_of, FakeEmbedder())
+    cache = cached(path_of, FakeEmbedder())
     messages = messages_saying("a", "b", "c")
     await cache.vectors("c", messages)
     vectors = await cache.vectors("c", [messages[0], messages[2]])
@@ -158,7 +163,7 @@ async def test_a_deleted_message_leaves_the_file(path_of):
 
 async def test_the_first_messages_are_given_without_forgetting_those_that_follow(path_of):
     embedder = FakeEmbedder()
-    cache = EmbeddingCache(path_of, embedder)
+    cache = cached(path_of, embedder)
     messages = messages_saying("a", "b", "c")
     everything = await cache.vectors("c", messages)
     first = await cache.vectors("c", messages[:2], more_follow=True)
@@ -170,7 +175,7 @@ async def test_the_first_messages_are_given_without_forgetting_those_that_follow
 
 async def test_the_first_messages_need_not_wait_for_the_newest_to_be_embedded(path_of):
     embedder = FakeEmbedder()
-    cache = EmbeddingCache(path_of, embedder)
+    cache = cached(path_of, embedder)
     messages = messages_saying("a", "b", "c")
     await cache.vectors("c", messages[:2])
     embedder.gate, embedder.entered = asyncio.Event(), asyncio.Event()
@@ -185,7 +190,7 @@ async def test_the_first_messages_need_not_wait_for_the_newest_to_be_embedded(pa
 
 async def test_moved_messages_keep_their_vectors(path_of):
     embedder = FakeEmbedder()
-    cache = EmbeddingCache(path_of, embedder)
+    cache = cached(path_of, embedder)
     messages = messages_saying("a", "b", "c")
     first = await cache.vectors("c", messages)
     turned = await cache.vectors("c", messages[::-1])
@@ -194,7 +199,7 @@ async def test_moved_messages_keep_their_vectors(path_of):
 
 
 async def test_what_was_handed_out_never_changes(path_of):
-    cache = EmbeddingCache(path_of, FakeEmbedder())
+    cache = cached(path_of, FakeEmbedder())
     first = await cache.vectors("c", messages_saying("a", "b"))
     copy = first.copy()
     await cache.vectors("c", messages_saying("a", "b", "c"))
@@ -219,9 +224,9 @@ async def test_what_was_handed_out_never_changes(path_of):
 async def test_old_vectors_are_rebuilt_when_the_file_is_of(path_of, change):
     embedder = FakeEmbedder()
     messages = messages_saying("a")
-    await EmbeddingCache(path_of, embedder).vectors("c", messages)
+    await cached(path_of, embedder).vectors("c", messages)
     path_of("c").write_text(json.dumps({**stored(path_of("c")), **change}), encoding="utf-8")
-    await EmbeddingCache(path_of, embedder).vectors("c", messages)
+    await cached(path_of, embedder).vectors("c", messages)
     assert embedder.asked == ["a", "a"]
     assert stored(path_of("c"))["model"] == "fake"
     assert stored(path_of("c"))["dimensions"] == 4
@@ -235,16 +240,16 @@ async def test_old_vectors_are_rebuilt_when_the_file_is_of(path_of, change):
 async def test_a_damaged_file_is_rebuilt_without_an_error(path_of, damage):
     embedder = FakeEmbedder()
     path_of("c").write_bytes(damage)
-    vectors = await EmbeddingCache(path_of, embedder).vectors("c", messages_saying("a"))
+    vectors = await cached(path_of, embedder).vectors("c", messages_saying("a"))
     assert vectors.shape == (1, 4)
     assert len(stored(path_of("c"))["vectors"]) == 1
 
 
 async def test_a_model_that_changes_its_dimension_under_its_name_is_embedded_again(path_of):
     embedder = FakeEmbedder(dimensions=4)
-    await EmbeddingCache(path_of, embedder).vectors("c", messages_saying("a", "b"))
+    await cached(path_of, embedder).vectors("c", messages_saying("a", "b"))
     embedder.dimensions = 6
-    vectors = await EmbeddingCache(path_of, embedder).vectors("c", messages_saying("a", "b", "c"))
+    vectors = await cached(path_of, embedder).vectors("c", messages_saying("a", "b", "c"))
     assert vectors.shape == (3, 6)
     assert vectors.any(axis=1).all()
     assert stored(path_of("c"))["dimensions"] == 6
@@ -253,8 +258,8 @@ async def test_a_model_that_changes_its_dimension_under_its_name_is_embedded_aga
 
 async def test_vectors_of_another_width_are_made_again_as_soon_as_a_query_tells(path_of):
     messages = messages_saying("a", "b")
-    await EmbeddingCache(path_of, FakeEmbedder(dimensions=4)).vectors("c", messages)
-    cache = EmbeddingCache(path_of, FakeEmbedder(dimensions=6))
+    await cached(path_of, FakeEmbedder(dimensions=4)).vectors("c", messages)
+    cache = cached(path_of, FakeEmbedder(dimensions=6))
     assert (await cache.vectors("c", messages)).shape == (2, 4)  # nobody has asked the model yet
     assert (await cache.queries(["a label"])).shape == (1, 6)
     vectors = await cache.vectors("c", messages)
@@ -265,7 +270,7 @@ async def test_vectors_of_another_width_are_made_again_as_soon_as_a_query_tells(
 
 async def test_queries_of_another_width_are_made_again(path_of):
     embedder = FakeEmbedder(dimensions=4)
-    cache = EmbeddingCache(path_of, embedder)
+    cache = cached(path_of, embedder)
     await cache.queries(["a", "b"])
     embedder.dimensions = 6
     rows = await cache.queries(["a", "c"])
@@ -276,13 +281,13 @@ async def test_queries_of_another_width_are_made_again(path_of):
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
 async def test_a_file_with_what_is_no_number_is_damaged_and_made_again(path_of, number, caplog):
     embedder, messages = FakeEmbedder(), messages_saying("a", "b")
-    await EmbeddingCache(path_of, embedder).vectors("c", messages)
+    await cached(path_of, embedder).vectors("c", messages)
     document = stored(path_of("c"))
     key = next(iter(document["vectors"]))
     odd = np.array([number, 0, 0, 0], dtype="<f4").tobytes()
     document["vectors"][key] = base64.b64encode(odd).decode()
     path_of("c").write_text(json.dumps(document), encoding="utf-8")
-    vectors = await EmbeddingCache(path_of, embedder).vectors("c", messages)
+    vectors = await cached(path_of, embedder).vectors("c", messages)
     assert vectors.any(axis=1).all()
     assert "not a finite number" in caplog.text
     assert stored(path_of("c"))["vectors"][key] != document["vectors"][key]
@@ -291,7 +296,7 @@ async def test_a_file_with_what_is_no_number_is_damaged_and_made_again(path_of, 
 async def test_two_calls_at_once_embed_nothing_twice(path_of):
     embedder = FakeEmbedder()
     embedder.gate = asyncio.Event()
-    cache = EmbeddingCache(path_of, embedder)
+    cache = cached(path_of, embedder)
     messages = messages_saying("a", "b")
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
         both = [tasks.create_task(cache.vectors("c", messages)) for _ in range(2)]
@@ -303,7 +308,7 @@ async def test_two_calls_at_once_embed_nothing_twice(path_of):
 
 async def test_chats_do_not_share_vectors_or_files(path_of):
     embedder = FakeEmbedder()
-    cache = EmbeddingCache(path_of, embedder, warm_chats=1)
+    cache = cached(path_of, embedder, warm_chats=1)
     for chat_id in ("c", "d", "c", "d"):
         await cache.vectors(chat_id, messages_saying(f"in {chat_id}"))
     assert embedder.asked == ["in c", "in d"]
@@ -312,7 +317,7 @@ async def test_chats_do_not_share_vectors_or_files(path_of):
 async def test_a_failing_embedder_is_asked_again_later(path_of):
     embedder = FakeEmbedder()
     embedder.failing = True
-    cache = EmbeddingCache(path_of, embedder)
+    cache = cached(path_of, embedder)
     for _ in range(2):
         with pytest.raises(ModelFailed):
             await cache.vectors("c", messages_saying("a"))
@@ -334,12 +339,12 @@ async def test_nonsense_from_the_embedder_is_a_model_failure(path_of, answer):
             return answer
 
     with pytest.raises(ModelFailed, match="expected 2 vectors"):
-        await EmbeddingCache(path_of, Nonsense()).vectors("c", messages_saying("a", "b"))
+        await cached(path_of, Nonsense()).vectors("c", messages_saying("a", "b"))
 
 
 async def test_numbers_that_are_none_become_zero_rows(path_of):
     embedder = FakeEmbedder(vectors={"a": [float("nan"), 1, 0, 0]})
-    vectors = await EmbeddingCache(path_of, embedder).vectors("c", messages_saying("a", "b"))
+    vectors = await cached(path_of, embedder).vectors("c", messages_saying("a", "b"))
     assert not vectors[0].any()
     assert vectors[1].any()
 
@@ -355,11 +360,11 @@ async def test_a_stopped_import_goes_on_where_it_was(path_of):
         if done == 4:
             raise asyncio.CancelledError
 
-    cache = EmbeddingCache(path_of, embedder)
+    cache = cached(path_of, embedder)
     with pytest.raises(asyncio.CancelledError):
         await cache.vectors("c", messages, on_progress=stop_after_the_second)
     assert progress == [(2, 5), (4, 5)]
-    vectors = await EmbeddingCache(path_of, embedder).vectors("c", messages)
+    vectors = await cached(path_of, embedder).vectors("c", messages)
     assert embedder.batches == [["a", "b"], ["c", "d"], ["e"]]
     assert vectors.any(axis=1).all()
     assert len(stored(path_of("c"))["vectors"]) == 5
@@ -369,14 +374,14 @@ async def test_a_stopped_import_goes_on_where_it_was(path_of):
 @pytest.mark.usefixtures("large_chats")
 async def test_a_large_chat_appends_to_its_journal_and_leaves_the_file_alone(path_of):
     embedder = FakeEmbedder()
-    cache = EmbeddingCache(path_of, embedder)
+    cache = cached(path_of, embedder)
     await cache.vectors("c", messages_saying("a"))
     first = journal_of(path_of("c")).stat().st_size
     await cache.vectors("c", messages_saying("a", "b"))
     record = journal_of(path_of("c")).stat().st_size - first
     assert not path_of("c").exists()
     assert record < 100
-    again = await EmbeddingCache(path_of, embedder).vectors("c", messages_saying("a", "b"))
+    again = await cached(path_of, embedder).vectors("c", messages_saying("a", "b"))
     np.testing.assert_allclose(again[1], embedder.vector("b"), rtol=1e-5)
     assert embedder.asked == ["a", "b"]
 
@@ -385,13 +390,13 @@ async def test_a_large_chat_appends_to_its_journal_and_leaves_the_file_alone(pat
 @pytest.mark.parametrize("method", ["fold", "close"])
 async def test_the_journal_is_folded_into_the_file(path_of, method):
     embedder = FakeEmbedder()
-    cache = EmbeddingCache(path_of, embedder)
+    cache = cached(path_of, embedder)
     await cache.vectors("c", messages_saying("a", "b"))
     await cache.vectors("c", messages_saying("a", "x"))
     await getattr(cache, method)()
     assert len(stored(path_of("c"))["vectors"]) == 2
     assert not journal_of(path_of("c")).exists()
-    await EmbeddingCache(path_of, embedder).vectors("c", messages_saying("a", "x"))
+    await cached(path_of, embedder).vectors("c", messages_saying("a", "x"))
     assert embedder.asked == ["a", "b", "x"]
 
 
@@ -400,11 +405,11 @@ async def test_the_journal_is_folded_into_the_file(path_of, method):
 async def test_a_journal_that_was_cut_off_loses_its_last_record_only(path_of, lost):
     embedder = FakeEmbedder()
     messages = messages_saying("a", "b")
-    await EmbeddingCache(path_of, embedder).vectors("c", messages)
+    await cached(path_of, embedder).vectors("c", messages)
     whole = journal_of(path_of("c")).read_bytes()
     journal_of(path_of("c")).write_bytes(whole[:-lost])
-    await EmbeddingCache(path_of, embedder).vectors("c", messages)
-    await EmbeddingCache(path_of, embedder).vectors("c", messages)
+    await cached(path_of, embedder).vectors("c", messages)
+    await cached(path_of, embedder).vectors("c", messages)
     assert embedder.asked == ["a", "b", "b"]
 
 
@@ -418,25 +423,25 @@ async def test_a_damaged_journal_is_rebuilt_without_an_error(path_of, damage):
     embedder = FakeEmbedder()
     journal_of(path_of("c")).write_bytes(damage)
     for _ in range(2):
-        await EmbeddingCache(path_of, embedder).vectors("c", messages_saying("a"))
+        await cached(path_of, embedder).vectors("c", messages_saying("a"))
     assert embedder.asked == ["a"]
 
 
 @pytest.mark.usefixtures("large_chats")
 async def test_a_flipped_bit_in_the_journal_is_noticed(path_of):
     embedder = FakeEmbedder()
-    await EmbeddingCache(path_of, embedder).vectors("c", messages_saying("a"))
+    await cached(path_of, embedder).vectors("c", messages_saying("a"))
     data = bytearray(journal_of(path_of("c")).read_bytes())
     data[-1] ^= 1
     journal_of(path_of("c")).write_bytes(data)
-    await EmbeddingCache(path_of, embedder).vectors("c", messages_saying("a"))
+    await cached(path_of, embedder).vectors("c", messages_saying("a"))
     assert embedder.asked == ["a", "a"]
 
 
 async def test_a_folder_that_can_not_be_written_costs_nobody_an_answer(tmp_path):
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
     embedder = FakeEmbedder()
-    cache = EmbeddingCache(lambda chat_id: tmp_path / "file" / f"{chat_id}.json", embedder)
+    cache = EmbeddingCache(FileVectors(tmp_path / "file"), embedder)
     for _ in range(2):
         assert (await cache.vectors("c", messages_saying("a")))[0].any()
     assert embedder.asked == ["a"]
@@ -444,7 +449,7 @@ async def test_a_folder_that_can_not_be_written_costs_nobody_an_answer(tmp_path)
 
 async def test_queries_are_remembered_and_empty_ones_are_zero_rows(path_of):
     embedder = FakeEmbedder()
-    cache = EmbeddingCache(path_of, embedder)
+    cache = cached(path_of, embedder)
     first = await cache.queries(["Tax", " ", "Tax", "Bike"])
     again = await cache.queries(["Bike"])
     assert first.shape == (4, 4)
@@ -457,7 +462,7 @@ async def test_queries_are_remembered_and_empty_ones_are_zero_rows(path_of):
 
 async def test_a_forgotten_chat_is_read_from_disk_again(path_of):
     embedder = FakeEmbedder()
-    cache = EmbeddingCache(path_of, embedder)
+    cache = cached(path_of, embedder)
     await cache.vectors("c", messages_saying("a"))
     path_of("c").unlink()
     await cache.forget("c")
@@ -468,8 +473,8 @@ async def test_a_forgotten_chat_is_read_from_disk_again(path_of):
 async def test_odd_ids_and_texts_survive_the_file(path_of):
     embedder = FakeEmbedder(vectors={"\ud800 lone": [1, 0, 0, 0]})
     messages = [replace(messages_saying("\ud800 lone")[0], id="a:b\n日本")]
-    await EmbeddingCache(path_of, embedder).vectors("c", messages)
-    await EmbeddingCache(path_of, embedder).vectors("c", messages)
+    await cached(path_of, embedder).vectors("c", messages)
+    await cached(path_of, embedder).vectors("c", messages)
     assert embedder.asked == ["\ud800 lone"]
 
 
@@ -480,9 +485,9 @@ async def test_odd_ids_and_texts_survive_the_file(path_of):
 async def test_a_file_in_any_layout_of_json_is_read(path_of, layout, count):
     embedder = FakeEmbedder()
     messages = messages_saying(*"abc"[:count])
-    first = await EmbeddingCache(path_of, embedder).vectors("c", messages)
+    first = await cached(path_of, embedder).vectors("c", messages)
     document = stored(path_of("c")) | {"by": "another program"}
     path_of("c").write_text(json.dumps(document, **layout), encoding="utf-8")
-    again = await EmbeddingCache(path_of, embedder).vectors("c", messages)
+    again = await cached(path_of, embedder).vectors("c", messages)
     np.testing.assert_array_equal(first, again)
     assert len(embedder.asked) == count

@@ -2,6 +2,7 @@ import pytest
 
 from smart_context.vault.index.passages import Passage, VaultPassages, passages_of
 from smart_context.vault.index.vault_index import VaultIndex
+from tests.vaults import kept_index
 
 
 @pytest.fixture
@@ -66,7 +67,7 @@ def test_many_changes_leave_no_dead_weight(vault):
 def test_folders_can_be_left_out(vault):
     (vault / "memory").mkdir()
     (vault / "memory/roses.md").write_text("roses roses")
-    found = VaultPassages(VaultIndex(vault, vault / "memory")).find("roses", 5)
+    found = VaultPassages(kept_index(vault, vault / "memory")).find("roses", 5)
     assert [passage.source for passage in found] == ["garden.md#Roses"]
 
 

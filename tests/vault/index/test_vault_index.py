@@ -11,6 +11,7 @@ from smart_context.vault.index.place import INDEX_FILE
 from smart_context.vault.index.store import IndexStore
 from smart_context.vault.index.vault_index import VaultIndex
 from tests.vault.links import outlinks
+from tests.vaults import kept_index
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def vault(tmp_path):
 
 @pytest.fixture
 def index(vault):
-    index = VaultIndex(vault.root, vault.memory)
+    index = kept_index(vault.root, vault.memory)
     yield index
     index.close()
 
@@ -51,7 +52,7 @@ def test_the_index_is_kept_on_disk(vault, index):
     os.utime(vault.root / "b.md", (1, 1))
     index.refresh()
     index.close()
-    again = VaultIndex(vault.root, vault.memory)
+    again = kept_index(vault.root, vault.memory)
     assert not any(again.refresh())
     assert again.backlinks("b.md") == ("a.md",)
     assert again.outline("b.md").headings[0].text == "H"
@@ -144,7 +145,7 @@ def test_what_another_program_stored_is_taken_over(vault, index):
     vault({"a.md": "[[b]]", "b.md": "", "c.md": ""})
     index.refresh()
     assert outlinks(index, "a.md") == ("b.md",)
-    other = VaultIndex(vault.root, vault.memory)
+    other = kept_index(vault.root, vault.memory)
     vault({"a.md": "now [[c]]"})
     os.utime(vault.root / "a.md", (1, 1))
     other.refresh()
@@ -166,7 +167,7 @@ def test_a_damaged_index_is_rebuilt(vault, index, damage):
     vault({f"n{number}.md": "[[a]] " * 50 for number in range(50)} | {"a.md": ""})
     index.refresh()
     index.close()
-    damage(vault.memory / INDEX_FILE)
+    damage(vault.memory / "index" / INDEX_FILE)
     assert len(index.backlinks("a.md")) in {0, 50}
     index.refresh()
     assert len(index.backlinks("a.md")) == 50
@@ -178,7 +179,7 @@ def test_an_outline_that_cannot_be_read_is_made_again(vault, index):
         os.utime(vault.root / name, (1, 1))  # else it is read again anyway
     index.refresh()
     index.close()
-    with sqlite3.connect(vault.memory / INDEX_FILE) as database:
+    with sqlite3.connect(vault.memory / "index" / INDEX_FILE) as database:
         database.execute("UPDATE outlines SET outline = '{'")
     database.close()
     assert [path for path, _ in index.outlines()] == ["a.md", "b.md"]
@@ -186,7 +187,7 @@ def test_an_outline_that_cannot_be_read_is_made_again(vault, index):
 
 def test_where_nothing_can_be_written_the_index_is_in_memory(vault):
     vault({"a.md": "[[b]]", "b.md": "", ".memory": "a file where the folder should be"})
-    index = VaultIndex(vault.root, vault.memory)
+    index = kept_index(vault.root, vault.memory)
     index.refresh()
     assert index.backlinks("b.md") == ("a.md",)
     index.close()
@@ -203,7 +204,7 @@ def test_nothing_but_the_memory_folder_is_written(vault, index):
 
 def test_the_memory_folder_is_not_indexed(vault):
     vault({"memory/c.md": "[[a]]", "a.md": ""})
-    index = VaultIndex(vault.root, vault.root / "memory")
+    index = kept_index(vault.root, vault.root / "memory")
     index.refresh()
     assert index.names.all() == ["a.md"]
     index.close()
@@ -260,7 +261,7 @@ _TEXTS = st.lists(
 @given(st.lists(st.tuples(_NAMES, _TEXTS | st.none(), st.booleans()), max_size=8))
 def test_however_the_vault_changes_the_index_is_as_one_that_is_rebuilt(tmp_path_factory, steps):
     root = tmp_path_factory.mktemp("vault")
-    index = VaultIndex(root, root / ".memory")
+    index = kept_index(root, root / ".memory")
     index.refresh()
     for path, text, tell in steps:
         (root / path).parent.mkdir(exist_ok=True)

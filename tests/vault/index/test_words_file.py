@@ -7,24 +7,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.base.disk.places import Place
 from smart_context.base.text.bm25 import Bm25
+from smart_context.storage.files.caches import FileCaches
 from smart_context.vault.index import passages as passages_module
 from smart_context.vault.index.passages import VaultPassages
-from smart_context.vault.index.vault_index import VaultIndex
 from smart_context.vault.index.words_file import (
     WORDS_FILE,
     KeptWords,
     read_words,
     write_words,
 )
+from tests.vaults import kept_index
 
 WORDS = st.lists(st.sampled_from(["a", "b", "é", "日"]), max_size=5)
 
 
 @pytest.fixture
-def place(tmp_path):
-    return Place(tmp_path) / "words"
+def caches(tmp_path):
+    (tmp_path / "index").mkdir()
+    return FileCaches(tmp_path)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "index" / WORDS_FILE
 
 
 @pytest.fixture
@@ -39,7 +45,7 @@ def vault(tmp_path, monkeypatch):
 
 
 def opened(vault, **options):
-    return VaultPassages(VaultIndex(vault, vault / ".memory", makes_folder=False), **options)
+    return VaultPassages(kept_index(vault, vault / ".memory", makes_folder=False), **options)
 
 
 def sources(passages, query):
@@ -48,10 +54,10 @@ def sources(passages, query):
 
 @given(documents=st.lists(WORDS, max_size=6), added=st.lists(WORDS, max_size=3), query=WORDS)
 def test_kept_words_score_as_those_that_were_read(tmp_path_factory, documents, added, query):
-    place = Place(tmp_path_factory.mktemp("words")) / "words"
+    caches = FileCaches(tmp_path_factory.mktemp("words"))
     stamps = [(f"{number}.md", number, 1, 1) for number in range(len(documents))]
-    write_words(place, KeptWords(stamps=stamps, postings=Bm25(documents).postings()))
-    kept = read_words(place)
+    write_words(caches, KeptWords(stamps=stamps, postings=Bm25(documents).postings()))
+    kept = read_words(caches)
     index, read = Bm25(added, base=kept.postings), Bm25([*documents, *added])
     assert kept.stamps == stamps
     np.testing.assert_array_equal(index.scores(query), read.scores(query))
@@ -60,22 +66,20 @@ def test_kept_words_score_as_those_that_were_read(tmp_path_factory, documents, a
     np.testing.assert_array_equal(again.scores(query), read.scores(query))
 
 
-def written(place):
+def written(caches, path):
     stamps = [("a.md", 1, 1, 1), None]
-    write_words(place, KeptWords(stamps=stamps, postings=Bm25([["a", "b"], ["b"]]).postings()))
-    return place.path.read_bytes()
+    write_words(caches, KeptWords(stamps=stamps, postings=Bm25([["a", "b"], ["b"]]).postings()))
+    return path.read_bytes()
 
 
-def test_no_part_of_a_file_reads_as_an_index(place):
-    content = written(place)
-    assert read_words(place).stamps == [("a.md", 1, 1, 1), None]
+def test_no_part_of_a_file_reads_as_an_index(caches, path):
+    content = written(caches, path)
+    assert read_words(caches).stamps == [("a.md", 1, 1, 1), None]
     for length in range(len(content)):
-        place.path.write_bytes(content[:length])
-        assert read_words(place) is None
-        place.path.write_bytes(
-            content[:length] + bytes([content[length] ^ 1]) + content[length + 1 :]
-        )
-        assert read_words(place) is None
+        path.write_bytes(content[:length])
+        assert read_words(caches) is None
+        path.write_bytes(content[:length] + bytes([content[length] ^ 1]) + content[length + 1 :])
+        assert read_words(caches) is None
 
 
 def forged(stamps, words, *numbers, **head):
@@ -107,14 +111,14 @@ _STAMP = ["a.md", 1, 1, 1]
         pytest.param(b"smart-context words 0\n{}\n", id="another version"),
     ],
 )
-def test_a_forged_file_reads_as_none(place, content):
-    place.path.write_bytes(content)
-    assert read_words(place) is None
+def test_a_forged_file_reads_as_none(caches, path, content):
+    path.write_bytes(content)
+    assert read_words(caches) is None
 
 
-def test_a_well_formed_file_is_no_forgery(place):
-    place.path.write_bytes(forged([_STAMP], b"a", [1], [0], [1], [1]))
-    assert read_words(place).postings.words == ["a"]
+def test_a_well_formed_file_is_no_forgery(caches, path):
+    path.write_bytes(forged([_STAMP], b"a", [1], [0], [1], [1]))
+    assert read_words(caches).postings.words == ["a"]
 
 
 def test_after_a_start_only_changed_notes_are_read(vault, monkeypatch):
@@ -137,7 +141,7 @@ def test_after_a_start_only_changed_notes_are_read(vault, monkeypatch):
 
 def test_a_damaged_file_is_replaced(vault):
     opened(vault).find("roses", 1)
-    file = vault / ".memory" / WORDS_FILE
+    file = vault / ".memory" / "index" / WORDS_FILE
     whole = file.read_bytes()
     file.write_bytes(whole[:-3])
     assert sources(opened(vault), "roses") == ["garden.md"]
@@ -152,7 +156,7 @@ def test_nothing_is_written(vault, case, monkeypatch):
         (vault / ".memory").rmdir()
     passages = opened(vault, may_keep=lambda: case != "forbidden")
     assert sources(passages, "roses") == ["garden.md"]
-    assert not (vault / ".memory" / WORDS_FILE).exists()
+    assert not (vault / ".memory" / "index" / WORDS_FILE).exists()
     assert (vault / ".memory").exists() is (case != "no folder")
 
 
@@ -160,6 +164,6 @@ def test_a_link_in_place_of_the_file_is_neither_read_nor_written(vault, tmp_path
     victim = tmp_path / "victim"
     victim.write_text("precious")
     (vault / ".memory" / "index").mkdir()
-    (vault / ".memory" / WORDS_FILE).symlink_to(victim)
+    (vault / ".memory" / "index" / WORDS_FILE).symlink_to(victim)
     assert sources(opened(vault), "roses") == ["garden.md"]
     assert victim.read_text() == "precious"

@@ -4,25 +4,22 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 import numpy as np
 
-from smart_context.base.disk.json_file import read_object
-from smart_context.base.disk.places import Place
 from smart_context.base.errors import ChatUnreadable
 from smart_context.base.text.words import content_words
 from smart_context.chat.messages import ChatId, Message
-from smart_context.chat.store import ChatStore
 from smart_context.cli.evaluation.data.typed import absent_labels
 from smart_context.cli.evaluation.fits.judge_fitting import KnownChat, fitted_judge
 from smart_context.llm.models import Embedder, Matrix
-from smart_context.plugin.choices.sidecar_files import MAX_BYTES, MEMBERS_SUFFIX
+from smart_context.plugin.choices.sidecar import MEMBERS
 from smart_context.plugin.topics.updates import ChatEmbedder
 from smart_context.relevance.judge.fitting import Calibration, fitted
 from smart_context.relevance.judge.weights import null_labels
 from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.relevance.vectors.cosines import similarities, unit
+from smart_context.storage.ports import ChatDocuments, Chats, Vectors
 from smart_context.topics.embedded import EmbeddedTopicExtractor
 from smart_context.topics.stored import from_assignments
 from smart_context.topics.values import Topic
@@ -44,7 +41,12 @@ class _Pairs:
 
 
 async def calibrated(
-    store: ChatStore, embedder: Embedder, scratch: Path, *, now: datetime | None = None
+    store: Chats,
+    documents: ChatDocuments,
+    embedder: Embedder,
+    scratch: Vectors,
+    *,
+    now: datetime | None = None,
 ) -> Calibration:
     """The scale and judge that fit the newest 200 chats best; stores nothing.
 
@@ -52,8 +54,9 @@ async def calibrated(
 
     Args:
         store: The chats.
+        documents: What stands beside them.
         embedder: The model to calibrate.
-        scratch: A temporary folder for vectors.
+        scratch: Keeps vectors meanwhile.
         now: The time in UTC; the clock's by default.
 
     Raises:
@@ -61,7 +64,7 @@ async def calibrated(
         ModelFailed: If the embedder fails.
         ExtractionFailed: If the topics of a chat can't be found because of it.
     """
-    cache = EmbeddingCache(lambda chat_id: scratch / f"{chat_id}.json", embedder)
+    cache = EmbeddingCache(scratch, embedder)
     pairs = _Pairs(about=[], others=[])
     for summary in (await store.listing.rows())[:MOST_CHATS]:
         try:
@@ -69,7 +72,8 @@ async def calibrated(
         except ChatUnreadable:
             continue
         if len(messages) >= FEWEST_MESSAGES:
-            await _add(pairs, store, cache, ChatId(summary.id), messages)
+            stored = (await documents.read(summary.id, MEMBERS))[0].value
+            await _add(pairs, from_assignments(stored), cache, summary.id, messages)
     found = fitted(
         pairs.about,
         pairs.others,
@@ -85,12 +89,11 @@ async def calibrated(
 
 async def _add(
     pairs: _Pairs,
-    store: ChatStore,
+    topics: Sequence[Topic],
     cache: EmbeddingCache,
     chat_id: ChatId,
     messages: Sequence[Message],
 ) -> None:
-    topics = await asyncio.to_thread(_stored_topics, store.place(chat_id, MEMBERS_SUFFIX))
     if not topics:
         extractor = EmbeddedTopicExtractor(ChatEmbedder(cache, chat_id, messages))
         topics = (await extractor.extract(messages)).topics
@@ -134,7 +137,3 @@ async def _known(
 
 def _says_something(message: Message) -> bool:
     return message.is_complete and bool(message.text.strip())
-
-
-def _stored_topics(place: Place) -> tuple[Topic, ...]:
-    return from_assignments(read_object(place, max_bytes=MAX_BYTES))

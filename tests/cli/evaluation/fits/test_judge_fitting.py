@@ -14,6 +14,8 @@ from smart_context.relevance.judge.weights import null_labels
 from smart_context.relevance.score import TopicQuery
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.relevance.vectors.cache import EmbeddingCache
+from smart_context.storage.files.documents import FileVaultDocuments
+from smart_context.storage.files.vectors import FileVectors
 from smart_context.topics.values import Topic
 from tests.topics import chats
 
@@ -83,12 +85,12 @@ async def test_another_model_is_judged_once_it_is_fitted(tmp_path):
     near, far = np.linspace(0.7, 0.9, 50), np.linspace(0.5, 0.7, 90)
     now = datetime(2024, 1, 1, tzinfo=UTC)
     found = fitted(near, far, model="alike", chats=1, topics=6, now=now)
-    store_calibration(tmp_path, replace(found, judge=judge, scale=SCALE))
-    stored = stored_judge(tmp_path, "alike")
+    store_calibration(FileVaultDocuments(tmp_path), replace(found, judge=judge, scale=SCALE))
+    stored = stored_judge(FileVaultDocuments(tmp_path), "alike")
     assert (stored.presence, stored.posterior) == (judge.presence, judge.posterior)
-    assert stored_judge(tmp_path, "another") is None
+    assert stored_judge(FileVaultDocuments(tmp_path), "another") is None
 
-    cache = EmbeddingCache(lambda chat_id: tmp_path / f"{chat_id}.json", embedder)
+    cache = EmbeddingCache(FileVectors(tmp_path), embedder)
     scorer = RelevanceScorer(cache, scale=SCALE, judge=stored)
     garden = np.array([subject == "garden" for subject in SUBJECTS])
     scores = (await scorer.scores("c", MESSAGES, [TopicQuery(label="tomatoes")])).best

@@ -1,0 +1,55 @@
+"""What this machine can make again, by name: indexes, and vectors of notes."""
+
+import sqlite3
+from typing import Protocol
+
+
+class Caches(Protocol):
+    """Files by name that may be lost at any time. Everything here blocks."""
+
+    def can_keep(self) -> bool:
+        """False while there is nowhere to keep anything: nothing is to be made then."""
+
+    def has(self, name: str) -> bool:
+        """True if something is kept under the name."""
+
+    def read(self, name: str) -> bytes:
+        """The content of a file.
+
+        Raises:
+            OSError: It is missing, or the system refuses.
+        """
+
+    def write(self, name: str, content: bytes) -> None:
+        """Replace a file.
+
+        Raises:
+            StoreFailed: The system refuses; the old one is intact.
+        """
+
+    def database(
+        self,
+        name: str,
+        *,
+        timeout_s: float,
+        max_bytes: int | None = None,
+        check_same_thread: bool = True,
+    ) -> sqlite3.Connection:
+        """A connection to a database, which is made when it is missing.
+
+        Args:
+            name: Its name.
+            timeout_s: How long to wait for others' locks.
+            max_bytes: A larger one is refused.
+            check_same_thread: As for `sqlite3.connect`.
+
+        Raises:
+            sqlite3.OperationalError: The system refuses.
+        """
+
+    def remove_database(self, name: str) -> None:
+        """Remove a database that is not open.
+
+        Raises:
+            OSError: The system refuses.
+        """

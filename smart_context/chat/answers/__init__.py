@@ -1,1 +1,0 @@
-"""The journal of an answer that is being written."""

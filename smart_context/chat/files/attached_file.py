@@ -1,0 +1,126 @@
+"""Attached files as values: what can be attached, and what a model gets of it. Pure."""
+
+import base64
+import hashlib
+import mimetypes
+import re
+from dataclasses import asdict, dataclass
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from smart_context.base.errors import CommandFailed
+from smart_context.chat.files.costly_files import ReadText
+from smart_context.chat.files.file_text import MAX_PLAIN_CHARACTERS, decoded, image_type
+
+MAX_FILE_BYTES = 25 << 20
+"""The largest file that can be attached."""
+
+MAX_IMAGE_BYTES = 8 << 20
+"""The largest image that is passed on to a model."""
+
+_SEPARATORS = re.compile(r"[\\/]")
+_KEY = re.compile(r"[0-9a-f]{64}")
+_MAX_NAME = 200
+_TYPES = {
+    ".md": "text/markdown",
+    ".markdown": "text/markdown",
+    ".toml": "text/plain",
+    ".ts": "text/plain",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttachedFile:
+    """A file as a message refers to it.
+
+    Attributes:
+        id: Identifies it among the files of a message.
+        name: What the user calls it.
+        file_type: Its media type.
+        storage_key: Where its content is.
+        size: In bytes.
+    """
+
+    id: str
+    name: str
+    file_type: str
+    storage_key: str
+    size: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object that messages and clients get."""
+        return asdict(self)
+
+
+class Examined(NamedTuple):
+    """A file that can be attached, and its text where that differs from its content."""
+
+    file: AttachedFile
+    text: bytes | None
+
+
+def examined(name: str, content: bytes, read_text: ReadText) -> Examined:
+    """A file as it is going to be stored.
+
+    Raises:
+        CommandFailed: It is empty, too large, or holds neither text nor an image.
+    """
+    name = cleaned_name(name)
+    if not content:
+        raise CommandFailed(f"{name!r} is empty; there is nothing to attach.")
+    if len(content) > MAX_FILE_BYTES:
+        raise CommandFailed(f"{name!r} is larger than {MAX_FILE_BYTES >> 20} MiB.")
+    kind = image_type(content)
+    text = "" if kind else read_text(name, content)
+    if not kind and not text.strip():
+        raise CommandFailed(f"{name!r} has no text that a model could read.")
+    key = key_of(content)
+    file = AttachedFile(
+        id=key[:12],
+        name=name,
+        file_type=kind or _type_of(name),
+        storage_key=key,
+        size=len(content),
+    )
+    stored = text.encode("utf-8", "replace")
+    return Examined(file, None if kind or stored == content else stored)
+
+
+def text_in(key: str, content: bytes) -> str | None:
+    """The text of a file whose text is its content; `None` for an image or anything else."""
+    if image_type(content):
+        return None
+    try:
+        return decoded(key, content)[:MAX_PLAIN_CHARACTERS]
+    except CommandFailed:
+        return None
+
+
+def image_uri(content: bytes | None) -> str | None:
+    """An image as a model takes it; `None` for anything else, and for one that is too large."""
+    kind = image_type(content) if content else ""
+    if content is None or not kind or len(content) > MAX_IMAGE_BYTES:
+        return None
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
+
+
+def key_of(content: bytes) -> str:
+    """The storage key of a file."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def is_key(text: str) -> bool:
+    """True if a text can be a storage key."""
+    return _KEY.fullmatch(text) is not None
+
+
+def cleaned_name(name: str) -> str:
+    """A name without folders and unprintable characters; never empty."""
+    last = _SEPARATORS.split(name)[-1]
+    shown = "".join(character for character in last if character.isprintable()).strip()
+    return shown[:_MAX_NAME] or "file"
+
+
+def _type_of(name: str) -> str:
+    suffix = PurePath(name).suffix.lower()
+    return _TYPES.get(suffix) or mimetypes.guess_type(name)[0] or "text/plain"

@@ -1,0 +1,121 @@
+"""The stored receipts: a line per turn beside each chat, of which the newest are kept."""
+
+import asyncio
+import json
+import logging
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from cachetools import LRUCache
+
+from smart_context.base.values import JsonObject
+from smart_context.chat.messages import ChatId
+from smart_context.plugin.receipts.receipt import Receipt
+from smart_context.plugin.receipts.requests import client_fields
+from smart_context.storage.ports import Limits, Log, Logs, Revision
+
+MAX_TURNS = 200
+MAX_CHATS = 8
+"""The maximum number of chats whose newest fields are remembered."""
+
+LIMITS = Limits(lines=MAX_TURNS, slack=50, bytes=32 << 20)
+
+_TEXT = r'("(?:[^"\\]|\\.)*")'
+_NAMES = re.compile(
+    rf'\{{"version":1,"turn":{_TEXT},"question":{_TEXT},"answer":{_TEXT},'.encode(), re.DOTALL
+)
+"""How each line begins; see `Receipt.to_line`."""
+
+
+class StoredReceipts:
+    """Stores the receipts of chats.
+
+    Args:
+        logs: Keeps them.
+        logger: For warnings.
+    """
+
+    def __init__(self, logs: Logs, logger: logging.Logger) -> None:
+        self._logs = logs
+        self._logger = logger
+        self._client_fields: LRUCache[ChatId, tuple[Revision | None, JsonObject]] = LRUCache(
+            MAX_CHATS
+        )
+
+    async def add(self, chat_id: ChatId, receipt: Receipt) -> None:
+        """Append a receipt; the newest 200 turns and 32 MiB are kept.
+
+        Raises:
+            StoreFailed: If storage refuses; the earlier receipts are intact.
+        """
+        await self._of(chat_id).append(receipt.to_line().encode("utf-8", "surrogatepass"))
+
+    async def topics(self, chat_id: ChatId) -> frozenset[str]:
+        """The labels that were picked when one of the messages with a receipt was sent."""
+        found = await self.all(chat_id)
+        return frozenset(
+            label
+            for receipt in found
+            for label in receipt.settings.get("topics", ())
+            if isinstance(label, str)
+        )
+
+    async def all(self, chat_id: ChatId) -> list[Receipt]:
+        """The receipts of a chat, newest first; damaged lines are skipped.
+
+        Raises:
+            StoreFailed: If storage refuses.
+        """
+        lines = await self._of(chat_id).lines()
+        return await asyncio.to_thread(
+            lambda: list(islice(self._parsed(reversed(lines)), MAX_TURNS))
+        )
+
+    async def named(self, chat_id: ChatId) -> list[tuple[str, str, str]]:
+        """The turns with their questions and answers, newest first, without reading the rest.
+
+        Raises:
+            StoreFailed: If storage refuses.
+        """
+        lines = await self._of(chat_id).lines()
+        return list(islice(_named(reversed(lines)), MAX_TURNS))
+
+    async def newest_client_fields(self, chat_id: ChatId) -> JsonObject:
+        """See `client_fields`, of the newest turn; read again only when the log has changed.
+
+        Raises:
+            StoreFailed: If storage refuses.
+        """
+        log = self._of(chat_id)
+        revision = await log.revision()
+        known = self._client_fields.get(chat_id)
+        if known is None or known[0] != revision:
+            lines = await log.lines()
+            newest = await asyncio.to_thread(self._newest_turn, lines)
+            known = revision, client_fields(newest) if newest else {}
+            self._client_fields[chat_id] = known
+        return known[1]
+
+    def _newest_turn(self, lines: list[bytes]) -> Receipt | None:
+        turns = (each for each in self._parsed(reversed(lines)) if each.kind == "turn")
+        return next(turns, None)
+
+    def _of(self, chat_id: ChatId) -> Log:
+        return self._logs.beside(chat_id, "receipts", LIMITS)
+
+    def _parsed(self, lines: Iterable[bytes]) -> Iterator[Receipt]:
+        for line in lines:
+            try:
+                receipt = Receipt.from_line(line.decode("utf-8", "surrogatepass"))
+            except (ValueError, RecursionError) as error:
+                self._logger.warning("a damaged receipt is skipped: %s", error)
+            else:
+                yield receipt
+
+
+def _named(lines: Iterable[bytes]) -> Iterator[tuple[str, str, str]]:
+    for line in lines:
+        if found := _NAMES.match(line):
+            turn, question, answer = (json.loads(name) for name in found.groups())
+            yield turn, question, answer

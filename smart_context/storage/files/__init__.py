@@ -1,0 +1,1 @@
+"""The ports of storage over files in the memory folder (docs/chats.md)."""

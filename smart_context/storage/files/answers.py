@@ -1,0 +1,232 @@
+"""The journal of an answer in progress: kill -9 loses nothing of it.
+
+Writing each piece into a long chat would rewrite the whole chat. The pieces are appended to
+`<chat_id>.answer.jsonl` instead; the chat is written once, when the answer is complete:
+
+    journal = answers.journal(chat_id, message_id)
+    left = journal.claim()           # from now on no other process answers in this chat
+    journal.reserve()                # once that is stored: a disk that fills up takes the pieces
+    journal.append(piece)            # for each piece
+    journal.step(parts)              # what led to the answer, such as a tool's result
+    await store.update(…)            # the whole answer
+    journal.finish()
+
+After a crash, `interrupted` finds the chats whose answer was not finished.
+"""
+
+import contextlib
+import json
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from smart_context.base.disk.folders import names_inside
+from smart_context.base.disk.places import Place, folder_of
+from smart_context.base.disk.refusals import advice
+from smart_context.base.errors import ChatIdInvalid
+from smart_context.chat.answers import Arrived
+from smart_context.chat.ids import check_chat_id, sidecar_name
+from smart_context.chat.messages import ChatId, MessageId, Part
+from smart_context.storage.files.claim import AnswerClaim, claim_answer, is_claimed
+from smart_context.storage.ports import AnswerClaimed
+
+ANSWER_SUFFIX = "answer.jsonl"
+CLAIM_PATIENCE_S = 1.0
+TAKING_OVER_PATIENCE_S = 0.1
+_IN_MEMORY = "The end of this answer is only in memory: it is lost if the server ends now."
+_log = logging.getLogger(__name__)
+
+
+class FileAnswers:
+    """The journals beside the chats in a folder; satisfies `Answers`."""
+
+    def __init__(self, folder: Path | Place) -> None:
+        self._folder = folder_of(folder)
+
+    def journal(self, chat_id: ChatId, message_id: MessageId) -> "FileJournal":
+        """The journal of an answer, not yet claimed."""
+        return FileJournal(self._place(chat_id), message_id)
+
+    def interrupted(self) -> Sequence[ChatId]:
+        """The chats that have a journal which nobody is writing."""
+        chats: list[ChatId] = []
+        ending = f".{ANSWER_SUFFIX}"
+        for name in names_inside(self._folder):
+            if name.endswith(ending) and not is_claimed(self._folder / name):
+                with contextlib.suppress(ChatIdInvalid):
+                    chats.append(check_chat_id(name.removesuffix(ending)))
+        return chats
+
+    def take_over(self, chat_id: ChatId) -> "InterruptedJournal | None":
+        """Claim the answer of a chat to repair it; `None` if a process is writing it.
+
+        Raises:
+            OSError: The file can't be opened, or is a link, a folder or a device.
+        """
+        place = self._place(chat_id)
+        if is_claimed(place):
+            return None
+        try:
+            claim = claim_answer(place, patience_s=TAKING_OVER_PATIENCE_S)
+        except AnswerClaimed:
+            return None
+        try:
+            return InterruptedJournal(claim, parse_journal(claim.read()))
+        except OSError:
+            claim.release()
+            raise
+
+    def _place(self, chat_id: ChatId) -> Place:
+        return self._folder / sidecar_name(check_chat_id(chat_id), ANSWER_SUFFIX)
+
+
+class InterruptedJournal:
+    """A claimed journal that its process left behind; satisfies `InterruptedAnswer`."""
+
+    def __init__(self, claim: AnswerClaim, arrived: Arrived | None) -> None:
+        self._claim = claim
+        self.arrived = arrived
+
+    def remove(self) -> None:
+        """Remove the file: the chat holds what there is."""
+        self._claim.remove()
+
+    def release(self) -> None:
+        """Let others claim the chat's answer; does nothing after `remove`."""
+        self._claim.release()
+
+
+class FileJournal:
+    """Appends the pieces of one answer to a file as they arrive.
+
+    Each piece is passed to the system at once (microseconds, no fsync): kill -9 loses nothing, a
+    power cut loses what the system had not written yet. If the disk refuses a piece, a warning is
+    logged and the piece is written with the next one; the answer continues.
+
+    Attributes:
+        problem: Why the disk does not hold all that has arrived, for the user; empty if it does.
+    """
+
+    def __init__(self, path: Path | Place, message_id: MessageId) -> None:
+        self._path = path
+        self._claim: AnswerClaim | None = None
+        self._unwritten = [_line({"message_id": message_id})]
+        self._has_begun = False
+        self._has_warned = False
+        self._is_over = False
+        self.problem = ""
+
+    def claim(self) -> Arrived | None:
+        """Keep other processes from answering in this chat until the journal is closed; blocks.
+
+        Returns:
+            What a killed process left of its answer. Store it: the first piece overwrites it.
+
+        Raises:
+            AnswerClaimed: If another process is answering.
+        """
+        try:
+            self._claim = claim_answer(self._path, patience_s=CLAIM_PATIENCE_S)
+            return parse_journal(self._claim.read())
+        except OSError as error:
+            self._warn(error)
+            return None
+
+    def reserve(self) -> None:
+        """Forget what a killed process left, and take room on the disk for the pieces; blocks."""
+        try:
+            if self._claim is not None:
+                self._claim.clear()
+                self._has_begun = True
+                self._claim.reserve()
+        except OSError as error:
+            self._warn(error)
+
+    def append(self, text: str) -> None:
+        """Write the next piece."""
+        if text:
+            self._keep(text)
+
+    def step(self, parts: Sequence[Part]) -> None:
+        """Write the parts that led to the answer; they replace the pieces so far."""
+        self._keep({"steps": list(parts)})
+
+    def flush(self) -> None:
+        """Try again to write what the disk refused before."""
+        if self._is_over:
+            return
+        try:
+            if self._claim is None:
+                self._claim = claim_answer(self._path)
+            if not self._has_begun:
+                self._claim.clear()
+                self._has_begun = True
+            self._claim.append(b"".join(self._unwritten))
+        except (OSError, AnswerClaimed) as error:
+            self._warn(error)
+            self.problem = f"{_IN_MEMORY} {advice(error)}"
+        else:
+            self._unwritten.clear()
+            self.problem = ""
+
+    def finish(self) -> None:
+        """Remove the journal: the answer is in the chat."""
+        self._is_over = True
+        if self._claim is not None:
+            self._claim.remove()
+
+    def close(self) -> None:
+        """Stop journalling and leave the file for the next start."""
+        self._is_over = True
+        if self._claim is not None:
+            self._claim.release()
+
+    def _keep(self, value: object) -> None:
+        if not self._is_over:
+            self._unwritten.append(_line(value))
+            self.flush()
+
+    def _warn(self, error: Exception) -> None:
+        if not self._has_warned:
+            self._has_warned = True
+            _log.warning("The running answer is not journalled for now: %s", error)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def parse_journal(content: bytes) -> Arrived | None:
+    """The content of a journal; `None` if it is unusable."""
+    values: list[object] = []
+    for line in content.split(b"\n"):
+        try:
+            values.append(json.loads(line))
+        except (ValueError, RecursionError):  # cut short
+            break
+    head = values[0] if values else None
+    message_id = head.get("message_id") if isinstance(head, dict) else None
+    if not isinstance(message_id, str) or not message_id:
+        return None
+    pieces: list[str] = []
+    steps: list[Part] = []
+    for value in values[1:]:
+        if isinstance(value, str):
+            pieces.append(value)
+        elif isinstance(value, dict) and isinstance(value.get("steps"), list):
+            pieces.clear()
+            steps += [part for part in value["steps"] if isinstance(part, dict)]
+    return Arrived(MessageId(message_id), "".join(pieces), tuple(steps))
+
+
+def _line(value: object) -> bytes:
+    return f"{json.dumps(value, default=dict)}\n".encode()

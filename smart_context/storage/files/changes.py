@@ -1,0 +1,105 @@
+"""Reports changes of chats to listeners, each change once, whichever program made it."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from functools import partial
+
+from smart_context.base.disk.files import Signature, signature_of
+from smart_context.base.disk.places import Place
+from smart_context.base.errors import StoreFailed
+from smart_context.base.threads import to_end
+from smart_context.chat.messages import ChatId
+from smart_context.storage.files.listing import signatures_in
+from smart_context.storage.files.watching import LOOK_AGAIN_S, changed_chats
+from smart_context.storage.ports import Listener
+
+_log = logging.getLogger(__name__)
+
+
+class FileChanges:
+    """Remembers which state of each chat's file was last reported; satisfies `ChatChanges`.
+
+    Args:
+        folder: The chats.
+        lock: The lock of a chat; whoever writes the chat holds it until the change is reported.
+    """
+
+    def __init__(self, folder: Place, lock: Callable[[ChatId], asyncio.Lock]) -> None:
+        self._folder = folder
+        self._lock = lock
+        self._listeners: list[Listener] = []
+        self._sidecar_listeners: list[Listener] = []
+        self._reported: dict[ChatId, Signature] = {}
+
+    def on_change(self, listener: Listener) -> Callable[[], None]:
+        """Call `listener` in the event loop after each stored change of any chat."""
+        return _added(self._listeners, listener)
+
+    def on_sidecar_change(self, listener: Listener) -> Callable[[], None]:
+        """Call `listener` after a JSON side-car of a chat changed, while `watch` runs."""
+        return _added(self._sidecar_listeners, listener)
+
+    async def watch(self, *, look_again_s: float = LOOK_AGAIN_S) -> None:
+        """Report changes by other programs until cancelled. The folder need not exist."""
+        await to_end(self._begin)
+        reports = changed_chats(self._folder, look_again_s=look_again_s)
+        async with contextlib.aclosing(reports) as changes:
+            async for touched in changes:
+                await self._report(None if touched is None else touched.documents)
+                for chat in sorted(touched.sidecars if touched else ()):
+                    _call(self._sidecar_listeners, chat)
+
+    def tell(self, chat: ChatId, signature: Signature | None) -> None:
+        """Tell the listeners that the chat's file is now in that state."""
+        if signature is None:
+            self._reported.pop(chat, None)
+        else:
+            self._reported[chat] = signature
+        _call(self._listeners, chat)
+
+    def close(self) -> None:
+        """Forget the listeners."""
+        self._listeners.clear()
+        self._sidecar_listeners.clear()
+
+    def _begin(self) -> None:
+        self._reported = {**signatures_in(self._folder), **self._reported}
+
+    async def _report(self, chats: frozenset[ChatId] | None) -> None:
+        for chat in sorted(await to_end(self._unreported) if chats is None else chats):
+            async with self._lock(chat):
+                signature = await to_end(partial(self._state, chat))
+                if signature != self._reported.get(chat):
+                    self.tell(chat, signature)
+
+    def _unreported(self) -> frozenset[ChatId]:
+        found = signatures_in(self._folder)
+        known = dict(self._reported)
+        return frozenset(chat for chat in {*found, *known} if found.get(chat) != known.get(chat))
+
+    def _state(self, chat: ChatId) -> Signature | None:
+        with contextlib.suppress(StoreFailed):
+            return signature_of(self._folder / f"{chat}.json")
+        return None
+
+
+def _added(listeners: list[Listener], listener: Listener) -> Callable[[], None]:
+    def call(chat: ChatId) -> None:  # a new object, so that one listener may be added twice
+        listener(chat)
+
+    def unsubscribe() -> None:
+        if call in listeners:
+            listeners.remove(call)
+
+    listeners.append(call)
+    return unsubscribe
+
+
+def _call(listeners: list[Listener], chat: ChatId) -> None:
+    for listener in tuple(listeners):
+        try:
+            listener(chat)
+        except Exception:  # noqa: BLE001 - one listener must not stop the others
+            _log.exception("A listener failed on the change of chat %s", chat)

@@ -1,0 +1,141 @@
+"""JSON objects on disk: side-cars of chats, and those of the vault as a whole."""
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, cast
+
+from smart_context.base.disk.files import Conflict as FileChanged
+from smart_context.base.disk.files import (
+    Signature,
+    read_file,
+    replace_unless_changed,
+    signature_of,
+    sweep,
+)
+from smart_context.base.disk.folders import names_inside, opened, read_inside
+from smart_context.base.disk.json_file import encoded, parsed, write_object
+from smart_context.base.disk.places import Place, folder_of
+from smart_context.base.errors import StoreFailed
+from smart_context.base.threads import to_end
+from smart_context.base.values import JsonObject
+from smart_context.chat.ids import check_chat_id, sidecar_name
+from smart_context.storage.keys import key_of, name_of
+from smart_context.storage.ports import Conflict, Document, Revision
+
+MAX_BYTES = 32 << 20
+"""The largest object beside a chat."""
+
+MAX_VAULT_BYTES = 16 << 20
+"""The largest object of the vault as a whole."""
+
+_logger = logging.getLogger(__name__)
+
+
+class FileDocuments:
+    """`<chat_id>.<name>.json`, beside the chats in a folder; satisfies `ChatDocuments`."""
+
+    def __init__(self, folder: Path | Place) -> None:
+        self._folder = folder_of(folder)
+
+    async def read(
+        self, chat_id: str, *names: str, known: Sequence[Document] = ()
+    ) -> tuple[Document, ...]:
+        """The objects of these names; a damaged one counts as empty, and is reported."""
+        places = [self._place(chat_id, name) for name in names]
+        before = zip_longest(places, known[: len(places)])
+        return await to_end(lambda: tuple(_read(place, last) for place, last in before))
+
+    async def replace(
+        self, chat_id: str, name: str, value: Mapping[str, Any], *, expected: Revision | None
+    ) -> Document:
+        """Replace an object if its revision still is the expected one."""
+        return await to_end(partial(_replaced, self._place(chat_id, name), value, expected))
+
+    def _place(self, chat_id: str, name: str) -> Place:
+        return self._folder / sidecar_name(check_chat_id(chat_id), f"{name}.json")
+
+
+def _read(place: Place, last: Document | None) -> Document:
+    if last is not None and signature_of(place) == last.revision:
+        return last
+    found = read_file(place, max_bytes=MAX_BYTES)
+    if found is None:
+        return Document()
+    signature, content = found
+    value = parsed(content)
+    if value is None:
+        _logger.warning("%s can't be read as a JSON object; it is treated as empty.", place)
+    return Document(value=value or {}, revision=signature)
+
+
+def _replaced(place: Place, value: Mapping[str, Any], expected: Revision | None) -> Document:
+    before = cast("Signature | None", expected)  # revisions are of `_read` and of this function
+    try:
+        signature = replace_unless_changed(place, encoded(value), before)
+    except FileChanged as error:
+        raise Conflict(str(error)) from error
+    return Document(value=dict(value), revision=signature)
+
+
+class FileVaultDocuments:
+    """`<kind>/<key>.json`, or `.<key>.json` without a kind; satisfies `VaultDocuments`.
+
+    The file of a key has the key's name, but for characters that a file's name can't hold.
+    """
+
+    def __init__(self, folder: Path | Place) -> None:
+        self._folder = folder_of(folder)
+
+    def read(self, kind: str, key: str) -> JsonObject | None:
+        """The object; `None` if there is none."""
+        try:
+            place = self._place(kind, key)
+        except ValueError:
+            return None
+        try:
+            value = json.loads(read_inside(place, max_bytes=MAX_VAULT_BYTES))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, RecursionError) as error:  # nested too deeply
+            raise StoreFailed(f"{place} can't be read: {error}.") from error
+        if not isinstance(value, dict):
+            raise StoreFailed(f"{place} can't be read: it holds no JSON object.")
+        return value
+
+    def write(self, kind: str, key: str, value: Mapping[str, Any]) -> str:
+        """Store an object in place of the former one; returns the file, for users."""
+        place = self._place(kind, key)
+        sweep(place.parent)
+        write_object(place, value, indent=2)
+        return str(place)
+
+    def delete(self, kind: str, key: str) -> bool:
+        """Delete an object; True if there was one."""
+        try:
+            place = self._place(kind, key)
+        except ValueError:
+            return False
+        try:
+            with opened(place.parent) as folder:
+                folder.remove(place.name)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise StoreFailed(f"{place} can't be deleted: {error}.") from error
+        return True
+
+    def keys(self, kind: str) -> list[str]:
+        """The keys of a kind, sorted."""
+        return sorted(
+            key_of(name.removesuffix(".json"))
+            for name in names_inside(self._folder / kind)
+            if name.endswith(".json") and not name.startswith(".")
+        )
+
+    def _place(self, kind: str, key: str) -> Place:
+        name = name_of(key)
+        return self._folder / (f"{kind}/{name}.json" if kind else f".{name}.json")

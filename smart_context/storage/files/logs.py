@@ -1,0 +1,148 @@
+"""Logs on disk: a file with a line for each entry, which is only appended to."""
+
+import asyncio
+import io
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+from smart_context.base.disk.files import atomic_write, open_file, read_file, signature_of
+from smart_context.base.disk.places import Place, folder_of
+from smart_context.base.errors import StoreFailed
+from smart_context.base.threads import to_end
+from smart_context.chat.ids import check_chat_id, sidecar_name
+from smart_context.chat.messages import ChatId
+from smart_context.storage.ports import Limits, Revision
+
+_LEAST_LINE = 400
+"""Bytes; a file that is smaller than so many for each line is not full, and is not counted."""
+
+
+class FileLogs:
+    """`<chat_id>.<name>.jsonl` and `<kind>/<key>.jsonl` in a folder; satisfies `Logs`."""
+
+    def __init__(self, folder: Path | Place) -> None:
+        self._folder = folder_of(folder)
+        self._locks: WeakValueDictionary[Place, asyncio.Lock] = WeakValueDictionary()
+
+    def beside(self, chat_id: ChatId, name: str, limits: Limits) -> "FileLog":
+        """A log beside a chat."""
+        place = self._folder / sidecar_name(check_chat_id(chat_id), f"{name}.jsonl")
+        return FileLog(place, self._lock(place), limits)
+
+    def of_vault(self, kind: str, key: str) -> "FileLog":
+        """A log of the vault as a whole."""
+        place = self._folder / f"{kind}/{key}.jsonl"
+        return FileLog(place, self._lock(place))
+
+    def _lock(self, place: Place) -> asyncio.Lock:
+        return self._locks.setdefault(place, asyncio.Lock())
+
+
+class FileLog:
+    """One file; satisfies `Log`.
+
+    Args:
+        place: The file.
+        lock: Held while it is written.
+        limits: What is kept of it; everything by default.
+    """
+
+    def __init__(self, place: Place, lock: asyncio.Lock, limits: Limits | None = None) -> None:
+        self._place = place
+        self._lock = lock
+        self._limits = limits
+
+    async def append(self, *lines: bytes) -> None:
+        """Add lines, all or none."""
+        if lines:
+            async with self._lock:
+                await to_end(lambda: self._append(b"".join(line + b"\n" for line in lines)))
+
+    async def revision(self) -> Revision | None:
+        """The state of the file."""
+        return await to_end(lambda: signature_of(self._place))
+
+    async def lines(self) -> list[bytes]:
+        """The lines that are kept, oldest first; one that a crash cut short is among them."""
+        return await to_end(self._lines)
+
+    async def since(self, place: int) -> tuple[list[bytes], int]:
+        """The whole lines that were added since, and the place to go on from."""
+        return await to_end(lambda: self._since(place))
+
+    def _append(self, content: bytes) -> None:
+        try:
+            if self._limits and self._is_full(self._limits, len(content)):
+                lines = [*self._lines(), *content.splitlines()]
+                atomic_write(self._place, _newest(lines, self._limits))
+            else:
+                _append(self._place, content)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise StoreFailed(
+                f"{self._place} could not be written: {reason}. The chat is not affected."
+            ) from error
+
+    def _is_full(self, limits: Limits, added: int) -> bool:
+        found = signature_of(self._place)
+        size = found.size if found else 0
+        if size + added > limits.bytes:
+            return True
+        return size >= limits.lines * _LEAST_LINE and (
+            _count(self._place) >= limits.lines + limits.slack
+        )
+
+    def _lines(self) -> list[bytes]:
+        most = {} if self._limits is None else {"max_bytes": 2 * self._limits.bytes}
+        found = read_file(self._place, **most)
+        return [line for line in found[1].split(b"\n") if line.strip()] if found else []
+
+    def _since(self, place: int) -> tuple[list[bytes], int]:
+        try:
+            descriptor = open_file(self._place, os.O_RDONLY)
+        except FileNotFoundError:
+            return [], place
+        except OSError as error:
+            raise StoreFailed(
+                f"{self._place} could not be read: {error.strerror or error}."
+            ) from error
+        with os.fdopen(descriptor, "rb") as file:
+            file.seek(place)
+            added = file.read()
+        whole = added[: added.rfind(b"\n") + 1]
+        return [line for line in whole.split(b"\n") if line.strip()], place + len(whole)
+
+
+def _append(place: Place, content: bytes) -> None:
+    descriptor = open_file(place, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+    with os.fdopen(descriptor, "r+b", buffering=0) as file:
+        # End a line that a crash cut short, so that it does not damage the next one.
+        rest = content if _ends_a_line(file) else b"\n" + content
+        while rest:
+            rest = rest[file.write(rest) :]
+
+
+def _ends_a_line(file: io.FileIO) -> bool:
+    if not file.seek(0, os.SEEK_END):
+        return True
+    file.seek(-1, os.SEEK_END)
+    return file.read(1) == b"\n"
+
+
+def _count(place: Place) -> int:
+    with os.fdopen(open_file(place, os.O_RDONLY), "rb") as file:
+        return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
+
+
+def _newest(lines: Sequence[bytes], limits: Limits) -> bytes:
+    """The newest lines that fill at most three quarters of the file, to leave room for more."""
+    kept: list[bytes] = []
+    room = limits.bytes * 3 // 4
+    for line in reversed(lines[-limits.lines :]):
+        room -= len(line) + 1
+        if room < 0:
+            break
+        kept.append(line)
+    return b"".join(line + b"\n" for line in reversed(kept))

@@ -1,0 +1,1 @@
+"""The ports of storage over this process's memory: for tests, and for what need not be kept."""

@@ -1,0 +1,59 @@
+"""What several storages in memory share, as several processes share a folder."""
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, NamedTuple
+
+from smart_context.chat.documents.document import Version
+from smart_context.chat.messages import ChatId
+
+Watcher = Callable[[ChatId, object, bool], None]
+"""Called with a chat that changed, whose change it was, and whether it was the chat itself."""
+
+
+class HeldChat(NamedTuple):
+    """A version of a chat, and when it was written, in ns since 1970."""
+
+    version: Version
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class HeldDeletion:
+    """A chat in the trash, and what stood beside it."""
+
+    name: str
+    id: ChatId
+    deleted_at: str
+    chat: HeldChat
+    beside: dict[Hashable, Any]
+
+
+@dataclass(slots=True, kw_only=True)
+class Held:
+    """All that is stored.
+
+    Attributes:
+        chats: The chats.
+        beside: What stands beside each chat, by kind and name.
+        trash: The deleted chats, the newest last.
+        of_vault: What the vault has as a whole, by kind and key.
+        blobs: The attached files, by key.
+        watchers: Called after each change.
+        numbers: Numbers that were not given yet.
+    """
+
+    chats: dict[ChatId, HeldChat] = field(default_factory=dict)
+    beside: dict[ChatId, dict[Hashable, Any]] = field(default_factory=lambda: defaultdict(dict))
+    trash: list[HeldDeletion] = field(default_factory=list)
+    of_vault: dict[tuple[str, str, str], Any] = field(default_factory=dict)
+    blobs: dict[str, Any] = field(default_factory=dict)
+    watchers: list[Watcher] = field(default_factory=list)
+    numbers: "count[int]" = field(default_factory=lambda: count(1))
+
+    def tell(self, chat: ChatId, by: object, *, is_chat: bool) -> None:
+        """Tell all watchers of a change."""
+        for watcher in [*self.watchers]:
+            watcher(chat, by, is_chat)

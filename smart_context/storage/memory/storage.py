@@ -1,0 +1,38 @@
+"""All storage of a vault in this process's memory."""
+
+from smart_context.chat.files.costly_files import ReadText
+from smart_context.chat.files.file_text import text_of
+from smart_context.storage.memory.answers import MemoryAnswers
+from smart_context.storage.memory.blobs import MemoryBlobs
+from smart_context.storage.memory.caches import MemoryCaches
+from smart_context.storage.memory.chats import MemoryChats
+from smart_context.storage.memory.documents import (
+    MemoryDocuments,
+    MemoryLogs,
+    MemoryVaultDocuments,
+)
+from smart_context.storage.memory.held import Held
+from smart_context.storage.memory.vectors import MemoryVectors
+from smart_context.storage.ports import Storage
+
+
+def memory_storage(held: Held | None = None, *, read_text: ReadText = text_of) -> Storage:
+    """A storage that is gone with its process.
+
+    Args:
+        held: What other storages hold together with it; by default it holds its own.
+        read_text: Reads new attached files.
+    """
+    held = held or Held()
+    blobs = MemoryBlobs(held, read_text)
+    return Storage(
+        chats=MemoryChats(held),
+        documents=MemoryDocuments(held),
+        vault_documents=MemoryVaultDocuments(held),
+        logs=MemoryLogs(held),
+        vectors=MemoryVectors(held),
+        blobs=blobs,
+        answers=MemoryAnswers(held),
+        caches=MemoryCaches(),
+        clear_up=blobs.remove_unused,
+    )

@@ -1,0 +1,563 @@
+"""What the product asks of storage: small ports, each the size that its users need.
+
+`files/` keeps what goes through them in the memory folder, `memory.py` in this process. What every
+adapter promises is in `tests/storage/contract/`.
+
+No path goes through a port. Those that are not async block: their users call them in threads.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from smart_context.base.caches import Caches
+from smart_context.base.values import JsonObject
+from smart_context.chat.answers import Arrived
+from smart_context.chat.documents.lineage import ANYBODY
+from smart_context.chat.documents.parts import Since, whole
+from smart_context.chat.files.attached_file import AttachedFile
+from smart_context.chat.listed.rows import ChatRow, DeletedChat
+from smart_context.chat.listed.search import ChatHit
+from smart_context.chat.messages import ChatId, Message, MessageId, Part
+from smart_context.llm.models import Matrix
+
+Revision = Hashable
+"""A state of something stored; equal ones mean that nothing has changed. Not to be looked into."""
+
+Listener = Callable[[ChatId], None]
+"""Called in the event loop with the chat that changed; one that raises is only logged."""
+
+Stored = tuple[list[str], Matrix]
+"""Keys, and their vectors as rows: shape (n, d)."""
+
+
+KEPT_S = 7 * 24 * 3600
+"""How long even an unused file is kept after it was last attached or sent."""
+
+
+class Conflict(Exception):
+    """Somebody else has replaced what was to be replaced; read it again."""
+
+
+class AnswerClaimed(Exception):
+    """Another process is writing an answer in this chat."""
+
+
+class Faults(NamedTuple):
+    """What is wrong with stored chats.
+
+    Attributes:
+        unreadable: The chats that can't be read, each with the reason.
+        set_aside: The names under which damaged documents were set aside.
+    """
+
+    unreadable: Sequence[tuple[ChatId, str]]
+    set_aside: Sequence[str]
+
+
+class ChatList(Protocol):
+    """The list of chats, and the search in them."""
+
+    async def rows(self) -> list[ChatRow]:
+        """All chats, newest first; one that is damaged has a row, too.
+
+        Raises:
+            StoreFailed: They can't be listed.
+        """
+
+    async def search(self, query: str, limit: int = 50) -> list[ChatHit]:
+        """The messages and titles that contain all words of the query, newest chats first.
+
+        Ignores case, width and composition of characters.
+
+        Args:
+            query: The words. An empty query finds nothing.
+            limit: The maximum number of hits; at most 20 of them in one chat.
+
+        Raises:
+            StoreFailed: The chats can't be listed.
+        """
+
+    async def faults(self) -> Faults:
+        """What can't be read, and what was set aside because of that.
+
+        Raises:
+            StoreFailed: They can't be listed.
+        """
+
+
+class ChatChanges(Protocol):
+    """Events of change, each once, whoever made it."""
+
+    def on_change(self, listener: Listener) -> Callable[[], None]:
+        """Call `listener` after each stored change of any chat, its deletion included.
+
+        Other programs' changes are reported while `watch` runs.
+
+        Returns:
+            A function that ends this; calling it twice does no harm.
+        """
+
+    def on_sidecar_change(self, listener: Listener) -> Callable[[], None]:
+        """Call `listener` after a document beside a chat changed, while `watch` runs.
+
+        A report may come without a change.
+
+        Returns:
+            A function that ends this; calling it twice does no harm.
+        """
+
+    async def watch(self) -> None:
+        """Report what other programs change until cancelled."""
+
+
+class ChatTrash(Protocol):
+    """The deleted chats; every method raises `StoreFailed` when storage refuses."""
+
+    async def listed(self) -> tuple[list[DeletedChat], int]:
+        """The deleted chats, the newest first and at most `MOST_LISTED`, and the number of all."""
+
+    async def purge(self, chat_id: ChatId, deletion: str = "") -> int:
+        """Remove a deleted chat for ever; returns the number of deletions removed.
+
+        Args:
+            chat_id: The chat.
+            deletion: One of its deletions; all by default.
+
+        Raises:
+            CommandFailed: It is not in the trash.
+        """
+
+    async def empty(self, until: str = "") -> int:
+        """Remove all deleted chats for ever; returns the number of deletions removed.
+
+        Args:
+            until: Only what was deleted by then, ISO 8601 in UTC; an empty text sets no limit.
+        """
+
+
+class Chats(Protocol):
+    """The chats of one vault.
+
+    Every method raises `ChatIdInvalid` for a bad id and `StoreFailed` when storage refuses. Those
+    that read a damaged document set it aside and raise `ChatUnreadable`. Callers get copies.
+    """
+
+    @property
+    def listing(self) -> ChatList:
+        """The list of chats, and the search in them."""
+
+    @property
+    def changes(self) -> ChatChanges:
+        """Reports changes of chats."""
+
+    @property
+    def trash(self) -> ChatTrash:
+        """The deleted chats."""
+
+    async def load(self, chat_id: str, *, reader: str = ANYBODY) -> JsonObject:
+        """The document; `{"messages": []}` for a chat that does not exist.
+
+        Args:
+            chat_id: The chat.
+            reader: The caller, such as a client's id. A later `save` by the same reader is
+                compared with what that reader has loaded.
+        """
+
+    async def messages(self, chat_id: str) -> tuple[Message, ...]:
+        """The messages, oldest first; unchanged ones are the same objects as before."""
+
+    async def snapshot(self, chat_id: str) -> tuple[tuple[Message, ...], JsonObject]:
+        """The messages, oldest first, and the document's other keys, from one version."""
+
+    async def exists(self, chat_id: str) -> bool:
+        """True if the chat is stored."""
+
+    async def save(
+        self, chat_id: str, document: Mapping[str, Any], *, reader: str = ANYBODY
+    ) -> JsonObject:
+        """Store a whole document that a client loaded earlier and changed.
+
+        Changes made since the client loaded it are kept: new messages, edits, and the keys that
+        the client did not touch. A message that is missing from `document` is deleted if the
+        version that the client started from had it and nobody edited it since. A document without
+        `messages` leaves the messages alone.
+
+        Args:
+            chat_id: The chat; made when it does not exist.
+            document: The whole document.
+            reader: The caller, as for `load`.
+
+        Returns:
+            The document that is now stored.
+
+        Raises:
+            InvalidParams: `document` is not JSON, or its `messages` is not a list.
+        """
+
+    async def update(
+        self,
+        chat_id: str,
+        change: Callable[[JsonObject], None],
+        *,
+        since: Since = whole,
+        creates: bool = True,
+    ) -> JsonObject:
+        """Change the newest document, with no other change of this process in between.
+
+        Args:
+            chat_id: The chat.
+            change: Called once, in the event loop, with a copy that it changes in place. If it
+                raises or changes nothing, nothing is written.
+            since: Gives the position of the first message that `change` needs. The document that
+                it gets begins there, so that a change at the end of a long chat is cheap.
+            creates: Make a chat that does not exist.
+
+        Returns:
+            The document that is now stored, with other programs' changes, from that message on.
+
+        Raises:
+            CommandFailed: There is no such chat, and `creates` is false.
+            InvalidParams: The changed document is not JSON.
+        """
+
+    async def rename(self, chat_id: str, title: str) -> str:
+        """Give the chat a title of 1 to 200 characters; the result has single spaces.
+
+        Raises:
+            InvalidParams: The title is empty or too long.
+            CommandFailed: There is no such chat.
+        """
+
+    async def delete(self, chat_id: str) -> None:
+        """Move the chat, and what stands beside it, to the trash.
+
+        Raises:
+            CommandFailed: There is no such chat.
+        """
+
+    async def restore(self, chat_id: str, deletion: str = "") -> None:
+        """Restore a deleted chat, by default the last under this id, with what stood beside it.
+
+        Raises:
+            CommandFailed: It is not in the trash, or a chat with this id exists again.
+        """
+
+    async def close(self) -> None:
+        """Forget the listeners, and keep what makes the next start fast."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A JSON object as it was stored.
+
+    Attributes:
+        value: The object; empty if there is none, or if it is damaged. Not to be changed.
+        revision: Its state; `None` if there is none.
+    """
+
+    value: JsonObject = field(default_factory=dict)
+    revision: Revision | None = None
+
+
+class ChatDocuments(Protocol):
+    """JSON objects beside a chat, by name; they are deleted and restored with it."""
+
+    async def read(
+        self, chat_id: str, *names: str, known: Sequence[Document] = ()
+    ) -> tuple[Document, ...]:
+        """The objects of these names.
+
+        Args:
+            chat_id: The chat; need not exist.
+            names: Lower-case letters, digits, `-` and `_`.
+            known: What was last read or written, in the order of `names`; an object that has not
+                changed since is returned as it is.
+
+        Raises:
+            ChatIdInvalid: The id is bad.
+            ValueError: A name is bad.
+            StoreFailed: Storage refuses.
+        """
+
+    async def replace(
+        self,
+        chat_id: str,
+        name: str,
+        value: Mapping[str, Any],
+        *,
+        expected: Revision | None,
+    ) -> Document:
+        """Replace an object if its revision still is the expected one.
+
+        Args:
+            chat_id: The chat; need not exist.
+            name: As for `read`.
+            value: The new object.
+            expected: The revision that `value` was made from; `None` for no object.
+
+        Raises:
+            Conflict: It is another; nothing was changed.
+            ChatIdInvalid: The id is bad.
+            ValueError: The name is bad.
+            StoreFailed: Storage refuses; the old object is intact.
+        """
+
+
+class VaultDocuments(Protocol):
+    """JSON objects of the vault as a whole, by kind and key. Blocks.
+
+    The kind is a plain lower-case word, and empty for an object that a vault has one of. The key
+    is any text; an empty one names nothing.
+    """
+
+    def read(self, kind: str, key: str) -> JsonObject | None:
+        """The object; `None` if there is none.
+
+        Raises:
+            StoreFailed: It is damaged, or storage refuses.
+        """
+
+    def write(self, kind: str, key: str, value: Mapping[str, Any]) -> str:
+        """Store an object in place of the former one; returns where it is, for users.
+
+        Raises:
+            ValueError: The key is too long.
+            StoreFailed: Storage refuses; the old object is intact.
+        """
+
+    def delete(self, kind: str, key: str) -> bool:
+        """Delete an object; True if there was one.
+
+        Raises:
+            StoreFailed: Storage refuses.
+        """
+
+    def keys(self, kind: str) -> list[str]:
+        """The keys of a kind, sorted."""
+
+
+class Log(Protocol):
+    """Lines that are only added."""
+
+    async def append(self, *lines: bytes) -> None:
+        """Add lines, all or none; none of them holds a line break.
+
+        Raises:
+            StoreFailed: Storage refuses; the earlier lines are intact.
+        """
+
+    async def revision(self) -> Revision | None:
+        """Its state; `None` if there is nothing in it.
+
+        Raises:
+            StoreFailed: Storage refuses.
+        """
+
+    async def lines(self) -> list[bytes]:
+        """The lines that are kept, oldest first, without empty ones.
+
+        Raises:
+            StoreFailed: Storage refuses.
+        """
+
+    async def since(self, place: int) -> tuple[list[bytes], int]:
+        """The lines that were added since, and the place to go on from.
+
+        Args:
+            place: 0, or what an earlier call returned. In a log with limits it does not last.
+
+        Raises:
+            StoreFailed: Storage refuses.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a log keeps at most; its oldest lines are dropped.
+
+    Attributes:
+        lines: The number of lines that stay when some are dropped.
+        slack: Further lines that are kept until then, so that most appends only append.
+        bytes: The size; a quarter of it is freed at once.
+    """
+
+    lines: int
+    slack: int
+    bytes: int
+
+
+class Logs(Protocol):
+    """The logs of one vault."""
+
+    def beside(self, chat_id: ChatId, name: str, limits: Limits) -> Log:
+        """A log beside a chat; it is deleted and restored with it."""
+
+    def of_vault(self, kind: str, key: str) -> Log:
+        """A log of the vault as a whole, which several processes may add to."""
+
+
+class ChatVectors(Protocol):
+    """The vectors of one chat's messages by one model. Blocks; one call at a time.
+
+    Attributes:
+        has_additions: Vectors were added since they were last replaced as a whole.
+    """
+
+    has_additions: bool
+
+    def read(self) -> Stored:
+        """The vectors as they were given; none if they are missing or damaged."""
+
+    def replace(self, keys: Sequence[str], vectors: Matrix) -> None:
+        """Store these in place of all.
+
+        Raises:
+            StoreFailed: Storage refuses; the old ones are intact.
+        """
+
+    def append(self, keys: Sequence[str], vectors: Matrix) -> None:
+        """Add vectors; the cost doesn't depend on how many there are.
+
+        Raises:
+            OSError, StoreFailed: Storage refuses.
+        """
+
+
+class Vectors(Protocol):
+    """The vectors of chats' messages."""
+
+    def of(self, chat_id: ChatId, model: str) -> ChatVectors:
+        """Those of a chat by a model; what another model made is not used, and replaced."""
+
+
+def no_vectors() -> Stored:
+    """No keys and no vectors."""
+    return [], np.zeros((0, 0), dtype=np.float32)
+
+
+class Blobs(Protocol):
+    """The files that were attached to messages, each once; satisfies `AttachmentResolver`."""
+
+    async def put(self, name: str, content: bytes) -> AttachedFile:
+        """Store a file.
+
+        Raises:
+            CommandFailed: It is empty, too large, or holds neither text nor an image.
+            StoreFailed: Storage refuses.
+        """
+
+    async def info(self, key: str) -> AttachedFile | None:
+        """A file's name, type and size; `None` when it is gone."""
+
+    async def read(self, id: str) -> str | None:  # noqa: A002  the seed's name
+        """The text of a file; `None` when it has none, or is gone."""
+
+    async def content(self, key: str) -> bytes | None:
+        """All of a file; `None` when it is gone."""
+
+    async def data_uri(self, key: str) -> str | None:
+        """An image as a model takes it; `None` for anything else, and for one that is too large."""
+
+    async def keep(self, key: str) -> None:
+        """Note that a file is used again, so that it is not removed as unused."""
+
+
+class AnswerJournal(Protocol):
+    """The pieces of one answer as they arrive, of which a killed process loses none.
+
+    What storage refuses is kept and tried again with the next piece; the answer goes on.
+    """
+
+    @property
+    def problem(self) -> str:
+        """Why storage does not hold all that has arrived, for the user; empty if it does."""
+
+    def claim(self) -> Arrived | None:
+        """Keep other processes from answering in this chat until the journal is closed; blocks.
+
+        Returns:
+            What a killed process left of its answer. Store it: the first piece overwrites it.
+
+        Raises:
+            AnswerClaimed: Another process is answering.
+        """
+
+    def reserve(self) -> None:
+        """Forget what a killed process left, and take room for the pieces; blocks."""
+
+    def append(self, text: str) -> None:
+        """Write the next piece."""
+
+    def step(self, parts: Sequence[Part]) -> None:
+        """Write the parts that led to the answer; they replace the pieces so far."""
+
+    def flush(self) -> None:
+        """Try again to write what was refused before."""
+
+    def finish(self) -> None:
+        """Remove the journal: the answer is in the chat."""
+
+    def close(self) -> None:
+        """Stop journalling and leave what there is for the next start."""
+
+
+class InterruptedAnswer(Protocol):
+    """An answer that nobody is writing any more, claimed so that nobody else repairs it."""
+
+    @property
+    def arrived(self) -> Arrived | None:
+        """What its process left of it; `None` if nothing of use."""
+
+    def remove(self) -> None:
+        """Remove its journal: the chat holds what there is. Blocks."""
+
+    def release(self) -> None:
+        """Let others claim the chat's answer; does nothing after `remove`."""
+
+
+class Answers(Protocol):
+    """The claims on the chats' answers, each with its journal. Blocks."""
+
+    def journal(self, chat_id: ChatId, message_id: MessageId) -> AnswerJournal:
+        """The journal of an answer, not yet claimed."""
+
+    def interrupted(self) -> Sequence[ChatId]:
+        """The chats that have a journal which nobody is writing."""
+
+    def take_over(self, chat_id: ChatId) -> InterruptedAnswer | None:
+        """Claim the answer of a chat to repair it; `None` if a process is writing it.
+
+        Raises:
+            OSError: Storage refuses.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Storage:
+    """All storage of one vault; every part of the product gets the ports that it uses.
+
+    Attributes:
+        chats: The chats.
+        documents: JSON objects beside chats.
+        vault_documents: JSON objects of the vault as a whole.
+        logs: Lines that are only added.
+        vectors: The vectors of chats' messages.
+        blobs: What was attached to messages.
+        answers: Answers that are being written.
+        caches: What this machine can make again.
+        clear_up: Removes what crashes left, and attached files that nothing has named for a week.
+            Takes the time in seconds since 1970, blocks, and returns the files' keys.
+    """
+
+    chats: Chats
+    documents: ChatDocuments
+    vault_documents: VaultDocuments
+    logs: Logs
+    vectors: Vectors
+    blobs: Blobs
+    answers: Answers
+    caches: Caches
+    clear_up: Callable[[float], Sequence[str]]
