@@ -164,6 +164,26 @@ def test_the_plugin_example_works(tmp_path):
     assert "Word count" in page
 
 
+def test_the_example_of_what_a_plugin_keeps_works(tmp_path):
+    folder = tmp_path / "plugins" / "word_count"
+    folder.mkdir(parents=True)
+    (folder / "main.py").write_text(block("the documents example"), encoding="utf-8")
+    (folder / "plugin.toml").write_text(
+        'id = "word_count"\nname = "Word count"\nversion = "0.1.0"\nentry = "main:Plugin"\n'
+        'commands = ["word_count.add"]\n'
+    )
+    (tmp_path / ".vault.toml").write_text("[plugins.word_count]\nenabled = true\n")
+    (tmp_path / ".memory").mkdir()
+    (tmp_path / ".memory" / "old.word_count.json").write_text('{"words": 5}')
+    env = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
+    code, _, err = run_to_end(["trust", tmp_path, "--yes"], env={**os.environ, **env})
+    assert code == 0, err
+    with serving(tmp_path, env=env) as server:
+        assert server.ask("word_count.add", chat_id="c", words=2) == {"words": 2}
+        assert server.ask("word_count.add", chat_id="c", words=3) == {"words": 5}
+        assert server.ask("word_count.add", chat_id="old", words=1) == {"words": 6}
+
+
 PACKED = {
     "src/__init__.py": "",
     "src/auth.py": "from .db import connect\n",
