@@ -17,6 +17,8 @@ pytestmark = pytest.mark.browser
 SAID = [f"{'Question' if n % 2 == 0 else 'Answer'} {n // 2}" for n in range(8)]
 CHINESE = ["你好", "你好！有什么可以帮你？", "东京天气怎么样？", "晴天。", "京都呢？", "下雨。"]
 
+TOP_OF_THE_FOURTH = "document.querySelectorAll('main .message')[3].getBoundingClientRect().top"
+
 
 @pytest.fixture
 def server(configured, serve):
@@ -120,7 +122,7 @@ def test_answering_again_answers_what_the_edit_box_shows(new_page, server, endpo
 def test_a_text_that_is_only_saved_asks_nothing(new_page, server, endpoint):
     page = open_chat(new_page, server, "c1")
     edit(page, 6, "Better words")
-    page.get_by_role("button", name="Save only").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     expect(messages(page).nth(6)).to_contain_text("Better words")
     expect(messages(page)).to_have_count(8)
     expect(switch(page)).to_have_count(0)
@@ -133,16 +135,18 @@ def test_the_keyboard_goes_through_versions_and_what_is_read_stays(new_page, ser
         answer_again(page, 3)
         expect(page.locator(".composer .stop")).to_be_hidden()
     expect_version(page, 3, 3)
-    page.get_by_role("button", name="Previous version").focus()
-    before = messages(page).nth(3).bounding_box()["y"]
-    for current in (2, 1):
-        page.keyboard.press("Enter")
-        expect_version(page, current, 3)
+    before = page.evaluate(TOP_OF_THE_FOURTH)
+    # Not by the keyboard alone: the answer's last event may replace it, and with it the focus.
+    page.get_by_role("button", name="Previous version").press("Enter")
+    expect_version(page, 2, 3)
+    expect(page.get_by_role("button", name="Previous version")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect_version(page, 1, 3)
     # The first version has none before it, so the focus goes to the other button.
     expect(page.get_by_role("button", name="Next version")).to_be_focused()
     expect(page.locator("#announcer")).to_have_text("Version 1 of 3")
     expect(messages(page)).to_have_count(8)
-    assert abs(messages(page).nth(3).bounding_box()["y"] - before) <= 2
+    assert abs(page.evaluate(TOP_OF_THE_FOURTH) - before) <= 2
     page.keyboard.press("Space")
     expect_version(page, 2, 3)
 

@@ -9,6 +9,9 @@ import { Reading } from "../reading/reading.js";
 
 /** @typedef {import("../../cloud/topic-state.js").PanelState} PanelState */
 
+/** No message has this id. */
+const NOTHING_KNOWN = " ";
+
 export class Highlight {
   #list;
   #folds;
@@ -136,13 +139,16 @@ export class Highlight {
 
   /**
    * The number of messages that the panel's state covers. It does not cover an answer that is being
-   * written, and its question is sent whatever is picked.
+   * written, and its question is sent whatever is picked; nor what another version brought.
    * @param {readonly HTMLElement[]} messages
    */
   #endOfKnown(messages) {
-    const newest = messages.findIndex((message) => message.dataset.messageId === this.#newestKnown) + 1;
-    const question = underWay(messages);
-    return Math.min(newest || messages.length, question);
+    const placeOfNewest = () => messages.findIndex((message) => message.dataset.messageId === this.#newestKnown);
+    if (this.#newestKnown && this.#newestKnown !== NOTHING_KNOWN && placeOfNewest() < 0) {
+      this.#newestKnown = messages.findLast((message) => shown.has(message))?.dataset.messageId ?? NOTHING_KNOWN;
+    }
+    const end = this.#newestKnown ? placeOfNewest() + 1 : messages.length;
+    return Math.min(end, underWay(messages));
   }
 
   /** Remembers the messages that are being answered or are new; a short answer may be complete already. @param {readonly HTMLElement[]} messages */
