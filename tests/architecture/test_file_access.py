@@ -47,6 +47,7 @@ ALLOWED = {
     "host/plugins/loader.py": "names of the plugins' folders; they run only once trusted",
     "llm/offline/blas.py": "libraries of the system",
     "llm/minilm/convert.py": "for those who make a release",
+    "llm/multilingual/convert.py": "the same",
     "llm/minilm/files.py": "files of the package",
     "packing/record.py": "a record beside a prompt that the user names on the command line",
     "packing/sections/repomix.py": "a temporary folder of its own",
