@@ -1,6 +1,6 @@
 """What the product asks of storage: small ports, each the size that its users need.
 
-`files/` keeps what goes through them in the memory folder, `memory.py` in this process. What every
+`files/` keeps what goes through them in the memory folder, `memory/` in this process. What every
 adapter promises is in `tests/storage/contract/`.
 
 No path goes through a port. Those that are not async block: their users call them in threads.
