@@ -23,7 +23,7 @@ async def put(bench, chat_id, *texts, **more):
 
 
 def trash_of(bench):
-    return bench.host.store.folder / "trash"
+    return bench.vault / ".memory" / "trash"
 
 
 async def test_deleted_chats_are_listed_newest_first_with_title_time_and_messages(bench):
@@ -55,7 +55,7 @@ async def test_deleted_chats_are_listed_newest_first_with_title_time_and_message
 async def test_a_purged_chat_is_gone_with_its_sidecars_and_others_stay(bench):
     for chat_id in ("c", "c2"):
         await put(bench, chat_id, "Hello")
-        bench.host.store.sidecar(chat_id, "filter.json").write_text("{}")
+        (bench.vault / ".memory" / f"{chat_id}.filter.json").write_text("{}")
         await bench.call("memory.delete_chat", chat_id=chat_id)
     assert (await bench.call("memory.purge_chat", chat_id="c"))["removed"] == 1
     left = [path.name for path in trash_of(bench).rglob("*.json")]
