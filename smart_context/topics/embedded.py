@@ -26,7 +26,7 @@ from smart_context.topics.extraction import (
     is_readable,
     with_keywords,
 )
-from smart_context.topics.growing import Group, grown_groups, is_grown, kept_label
+from smart_context.topics.growing import Group, grown_groups, is_grown, kept_labels
 from smart_context.topics.naming.acceptance import is_courtesy
 from smart_context.topics.naming.naming import Talk, labels_of
 from smart_context.topics.standing.personal import standing_facts
@@ -78,7 +78,7 @@ class EmbeddedTopicExtractor:
                 groups, labels = await asyncio.to_thread(_fresh, said), []
             else:
                 groups = await asyncio.to_thread(_grown, messages, spoken, said, previous)
-                labels = [kept_label(group, spoken, previous) for group in _all(groups)]
+                labels = await asyncio.to_thread(kept_labels, _all(groups), spoken, previous)
             talk = Talk(
                 texts=texts, vectors=vectors, is_answer=is_answer, speakers=_speakers(spoken)
             )

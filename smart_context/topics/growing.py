@@ -13,7 +13,7 @@ from smart_context.topics.clusters.grouping import Said, most_of_one
 from smart_context.topics.clusters.growth import NO_GROUP, Units, grown
 from smart_context.topics.clusters.unit_length import at_unit_length
 from smart_context.topics.clusters.units import Labels, unit_rows, units_of
-from smart_context.topics.values import Previous, Topic
+from smart_context.topics.values import MOST_READ, Previous, Topic
 
 _FEW_MESSAGES = 4
 
@@ -200,6 +200,13 @@ def _largest_first(groups: Sequence[Group]) -> tuple[Group, ...]:
     return tuple(sorted(groups, key=lambda group: (-len(group.places), group.places)))
 
 
+def kept_labels(
+    groups: Sequence[Group], spoken: Sequence[Message], previous: Previous
+) -> list[str]:
+    """The labels that groups keep, in order; long texts take time, so this runs in a thread."""
+    return [kept_label(group, spoken, previous) for group in groups]
+
+
 def kept_label(group: Group, spoken: Sequence[Message], previous: Previous) -> str:
     """The label that a group keeps; empty if it needs a new one.
 
@@ -220,5 +227,6 @@ def kept_label(group: Group, spoken: Sequence[Message], previous: Previous) -> s
     if has_grown_up or 2 * len(kept) < len(was):
         return ""
     words = set(content_words(topic.label))
-    fits = not words or any(words.intersection(content_words(message.text)) for message in now)
+    said = (content_words(message.text[:MOST_READ]) for message in now)
+    fits = not words or any(map(words.intersection, said))
     return topic.label if fits else ""

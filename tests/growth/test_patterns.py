@@ -37,7 +37,7 @@ MADE_WHEN_NEEDED = {
     "packing/roles/document.py": 1,
     "relevance/evidence/lexical.py": 1,
     "base/text/hidden.py": 1,
-    "topics/naming/borders.py": 1,
+    "topics/naming/borders.py": 2,
     "topics/naming/words/languages.py": 1,
     "topics/standing/standing.py": 1,
     "vault/assigns.py": 1,

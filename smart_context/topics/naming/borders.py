@@ -12,7 +12,7 @@ _HIRAGANA = re.compile("[\u3040-\u309f]")
 _KATAKANA = "\u30a0-\u30ff"
 _KATAKANA_FIRST, _KATAKANA_LAST = re.compile(f"[{_KATAKANA}]"), re.compile(f"[{_KATAKANA}]$")
 _COUNTED = re.compile("^[家个哪间这那几些](?=[\u3400-\u9fff]{2})")
-_KANJI_LAST = re.compile("[\u3040-\u309f].*[\u3400-\u9fff]$")
+_KANJI_LAST = re.compile("[\u3400-\u9fff]$")
 _OKURIGANA = frozenset("しりきけみち")
 _SHORTEST, _LONGEST = 2, 16
 _MOST_TEXTS = 200
@@ -35,7 +35,7 @@ def whole_phrase(part: str, texts: Sequence[str]) -> str:
 
 def _with_okurigana(part: str, texts: Sequence[str]) -> str:
     """The phrase with the hiragana that ends a noun wherever it is said: `引っ越し`."""
-    if not _KANJI_LAST.search(part):
+    if not (_HIRAGANA.search(part) and _KANJI_LAST.search(part)):
         return part
     after = [match[1] for text in texts for match in re.finditer(re.escape(part) + "(.?)", text)]
     if len(after) > 1 and len(set(after)) == 1 and after[0] in _OKURIGANA:
