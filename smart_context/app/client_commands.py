@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from smart_context.app.client_keys import base_url, key_file
 from smart_context.base.errors import CommandFailed
@@ -13,9 +13,14 @@ from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.messages import CUT, SOURCE, STAYS, give_ids
 from smart_context.gateway.activity import Activity
 from smart_context.gateway.connecting import CLIENTS
+from smart_context.host.access import Names, Owned
+from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host
 
 _OF_CLIENT = frozenset({CUT, STAYS})
+
+ClientName = Annotated[str, Names(lambda name: [Owned("client key", name)])]
+"""The name of a client's key."""
 
 
 class ClientCommands:
@@ -38,15 +43,17 @@ class ClientCommands:
         commands.register("system.revoke_client_key", self.revoke_client_key)
         commands.register("memory.copy_chat", self.copy_chat)
 
-    async def clients(self) -> JsonObject:
+    async def clients(self, caller: Caller) -> JsonObject:
         """List the keys, the clients that have asked, and how to connect others."""
         keys = await asyncio.to_thread(lambda: key_file().read().keys)
         address = await asyncio.to_thread(base_url)
         model = self._host.config.chat.model if self._host.config.chat else "embedded/passages"
         return {
             "base_url": address,
-            "keys": sorted(keys),
-            "clients": self._activity.all(),
+            "keys": [name for name in sorted(keys) if await self._may_use(caller, name)],
+            "clients": [
+                asked for asked in self._activity.all() if await self._may_use(caller, asked["key"])
+            ],
             "setups": [
                 {
                     "client": client,
@@ -59,14 +66,14 @@ class ClientCommands:
             ],
         }
 
-    async def new_client_key(self, client: str) -> JsonObject:
+    async def new_client_key(self, client: ClientName) -> JsonObject:
         """Make a key for a client; it can't be shown again."""
         return {"client": client, "key": await asyncio.to_thread(key_file().new, client)}
 
-    async def revoke_client_key(self, client: str) -> JsonObject:
+    async def revoke_client_key(self, client: ClientName, caller: Caller) -> JsonObject:
         """Take a client's key away."""
         await asyncio.to_thread(key_file().revoke, client)
-        return await self.clients()
+        return await self.clients(caller)
 
     async def copy_chat(self, chat_id: str) -> JsonObject:
         """Copy a client's chat with its versions into a chat of your own, to continue it here."""
@@ -83,6 +90,9 @@ class ClientCommands:
         made = new_chat_id()
         await self._host.store.save(made, copy, reader=secrets.token_hex(4))
         return {"chat_id": made}
+
+    async def _may_use(self, caller: Caller, key: str) -> bool:
+        return await self._host.access.may_use(caller.person, Owned("client key", key))
 
 
 def _copied(entries: Sequence[Any]) -> list[JsonObject]:

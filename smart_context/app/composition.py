@@ -23,6 +23,7 @@ from smart_context.base.config import (
 from smart_context.base.environment import environment
 from smart_context.base.processes.child import Child
 from smart_context.base.processes.children import Children
+from smart_context.base.values import OWNER
 from smart_context.chat.files.costly_files import reading_in
 from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host, HostOptions
@@ -179,9 +180,9 @@ def make_host(parts: Parts, *, repairs: bool = False) -> Host:
 async def plugin_states(root: Path) -> list[dict[str, Any]]:
     """The state of each plugin when the vault is served."""
     async with running_host(root) as host:
-        plugins: list[dict[str, Any]] = (await host.commands.call("system.plugins", {}, Caller()))[
-            "plugins"
-        ]
+        plugins: list[dict[str, Any]] = (
+            await host.commands.call("system.plugins", {}, Caller(OWNER))
+        )["plugins"]
         return plugins
 
 

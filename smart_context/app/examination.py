@@ -15,6 +15,7 @@ from smart_context.base.errors import ConfigInvalid, ModelFailed, SmartContextEr
 from smart_context.base.processes.child import START_S, Child, ChildFailed
 from smart_context.base.processes.confinement import confinement_words, reachable
 from smart_context.base.text.counts import counted
+from smart_context.base.values import OWNER
 from smart_context.llm.models import ChatModel, Embedder
 from smart_context.vault.guarded.walk import cut_words, file_stamps
 from smart_context.vault.trust.views import STATE_WORDS, review_view
@@ -199,7 +200,7 @@ async def _embedder(embedder: Embedder) -> Finding:
 async def _chats(config: VaultConfig) -> AsyncIterator[Finding]:
     async with composed(config) as parts:
         listing = parts.storage.chats.listing
-        count, faults = len(await listing.rows()), await listing.faults()
+        count, faults = len(await listing.rows(OWNER)), await listing.faults()
     for chat_id, reason in faults.unreadable:
         yield Finding(what="chats", state="failed", found=f"{chat_id}: {reason}")
     yield Finding(what="chats", state="ok", found=counted(count, "chat"))

@@ -17,6 +17,7 @@ from smart_context.app.composition import models_of, read_user, read_vault, sett
 from smart_context.base.config import CONFIG_NAME, VaultConfig, environment
 from smart_context.base.errors import ConfigInvalid, Fault
 from smart_context.base.values import JsonObject
+from smart_context.host.access import EVERYBODY
 from smart_context.host.events.events import TRUST_CHANGED
 from smart_context.host.host import Host
 from smart_context.vault.trust.admission import admitted
@@ -95,7 +96,7 @@ class Follower:
         if seen is None or view == seen:
             return
         if view["digest"] == seen["digest"]:
-            self._host.emit(TRUST_CHANGED, view)
+            self._host.emit(TRUST_CHANGED, view, EVERYBODY)
         else:
             await self._load(stamps)
 
@@ -113,7 +114,7 @@ class Follower:
             self._host.report_faults(faults)
         else:
             _logger.info("settings loaded from %s", config.path or config.root)
-        self._host.emit(TRUST_CHANGED, await self.view())
+        self._host.emit(TRUST_CHANGED, await self.view(), EVERYBODY)
 
     async def _stamps_now(self) -> Stamps:
         return await asyncio.to_thread(stamps_of, settings_files(self._root))

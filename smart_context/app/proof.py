@@ -14,6 +14,7 @@ from smart_context.app.composition import open_storage, read_vault, running_host
 from smart_context.app.examination import Finding
 from smart_context.base.errors import SmartContextError
 from smart_context.base.text.counts import counted
+from smart_context.base.values import OWNER
 from smart_context.contexts import SmartContexts
 from smart_context.host.commands.registry import Caller
 from smart_context.storage.ports import Storage
@@ -153,13 +154,13 @@ def _read_notes(root: Path, memory: Path, storage: Storage) -> list[str]:
 
 async def _preview_turns(root: Path) -> list[str]:
     """Preview a turn in each chat."""
-    chats = [summary.id for summary in await open_storage(root).chats.listing.rows()]
+    chats = [summary.id for summary in await open_storage(root).chats.listing.rows(OWNER)]
     shown = 0
     async with running_host(root) as host:
         for chat_id in chats:
             params = {"chat_id": chat_id, "message": "And now?"}
             try:
-                await host.commands.call("smart_context.preview", params, Caller())
+                await host.commands.call("smart_context.preview", params, Caller(OWNER))
                 shown += 1
             except SmartContextError:
                 continue  # the plugin is off, or the chat damaged: other findings say so

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+from starlette.applications import Starlette
+
 from smart_context.app.browsers import session_file
 from smart_context.app.client_commands import ClientCommands
 from smart_context.app.client_keys import key_file
@@ -14,6 +16,7 @@ from smart_context.app.following import Follower, stamps_of
 from smart_context.app.status import register_status
 from smart_context.app.trusting import TrustCommands
 from smart_context.gateway.edge.gateway import make_gateway
+from smart_context.host.host import Host
 from smart_context.web.gate.access import Access
 from smart_context.web.gate.gate import admitted
 from smart_context.web.gate.security import check_exposure
@@ -56,25 +59,8 @@ async def serve_vault(
     stamps = stamps_of(settings_files(root))
     async with composed(read_vault(root)) as parts, AsyncExitStack() as replaced:
         vault_host = make_host(parts, repairs=True)
-        register_status(vault_host)
         follower = Follower(vault_host, stamps, replaced)
-        TrustCommands(vault_host, follower).register()
-        gateway = make_gateway(vault_host, lambda scope: admitted(scope).key)
-        ClientCommands(vault_host, gateway.activity).register()
-        pages = [
-            *page_routes(vault_host, vault_host.services.children.texts, vault_host.notes),
-            *panel_routes(vault_host.panels),
-            *file_routes(vault_host.files),
-            *gateway.routes(),
-        ]
-        app = create_web_app(
-            vault_host,
-            access=_access(root, token),
-            allowed_hosts=[host],
-            pages=pages,
-            client_keys=key_file(),
-            closing=[gateway],
-        )
+        app = vault_app(vault_host, follower, _access(root, token), host)
         beside = [asyncio.create_task(follower.run())]
 
         def ready(new_link: Callable[[], str]) -> None:
@@ -87,6 +73,35 @@ async def serve_vault(
             for task in beside:
                 task.cancel()
             await asyncio.gather(*beside, return_exceptions=True)
+
+
+def vault_app(host: Host, follower: Follower, access: Access, address: str) -> Starlette:
+    """The application that serves a vault, with every command and route of the product.
+
+    Args:
+        host: The vault's host, not started yet.
+        follower: Follows its settings.
+        access: The server's secrets.
+        address: A name or address besides loopback that `Host` headers may have.
+    """
+    register_status(host)
+    TrustCommands(host, follower).register()
+    gateway = make_gateway(host, admitted)
+    ClientCommands(host, gateway.activity).register()
+    pages = [
+        *page_routes(host, host.services.children.texts, host.notes),
+        *panel_routes(host.panels),
+        *file_routes(host.files, host.reading),
+        *gateway.routes(),
+    ]
+    return create_web_app(
+        host,
+        access=access,
+        allowed_hosts=[address],
+        pages=pages,
+        client_keys=key_file(),
+        closing=[gateway],
+    )
 
 
 def _access(root: Path, token: str | None) -> Access:

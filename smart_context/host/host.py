@@ -11,6 +11,7 @@ from smart_context.base.config import VaultConfig
 from smart_context.base.errors import CommandFailed, Fault
 from smart_context.base.processes.children import Children
 from smart_context.chat.messages import ChatId, Message
+from smart_context.host.access import EVERYBODY, Access, Audience, OwnerOnly
 from smart_context.host.commands.chat import ChatCommands
 from smart_context.host.commands.compaction import Compactions
 from smart_context.host.commands.files import FileCommands
@@ -22,6 +23,7 @@ from smart_context.host.events.bus import (
     EventBus,
     EventRelay,
     Listener,
+    audience_of,
     event_name,
 )
 from smart_context.host.events.events import (
@@ -36,6 +38,7 @@ from smart_context.host.events.events import (
 from smart_context.host.models import DigestBy, HistoryBuilder, Models
 from smart_context.host.panels import Panels
 from smart_context.host.plugins.running import LOAD_TIMEOUT_S, Plugins
+from smart_context.host.reading import Reading
 from smart_context.host.request.completion import RequestCompletion
 from smart_context.host.request.tools import ToolSupport
 from smart_context.host.services import CurrentSettings, Services
@@ -73,6 +76,7 @@ class HostOptions:
         load_timeout_s: Most time for a plugin's import, and again for its `on_load`.
         repairs: Repair chats after crashes and remove unused files: for a server; a command that
             only reads must not write.
+        access: Decides what is whose.
         children: Processes for work that may take too long; closed when the host stops.
     """
 
@@ -82,6 +86,7 @@ class HostOptions:
     handler_timeout_s: float = HANDLER_TIMEOUT_S
     load_timeout_s: float = LOAD_TIMEOUT_S
     repairs: bool = False
+    access: Access = field(default_factory=OwnerOnly)
     children: Children = field(default_factory=Children)
 
 
@@ -99,6 +104,8 @@ class Host:
 
     Attributes:
         services: The parts that plugins use.
+        access: Decides what is whose.
+        reading: What pages and clients of the API read.
         bus: Carries events to plugins.
         commands: What clients can ask for.
         panels: What plugins show next to a chat.
@@ -129,7 +136,8 @@ class Host:
             current=self._current,
             bus=bus,
             relay=EventRelay(bus),
-            commands=CommandRegistry(),
+            commands=CommandRegistry(options.access),
+            access=options.access,
             panels=Panels(self.emit),
             storage=storage,
             notes=notes or FollowedVault(config.root, config.memory_dir, caches=storage.caches),
@@ -139,6 +147,7 @@ class Host:
             completion=RequestCompletion(storage.blobs, lambda: self.config.chat, self._counts.of),
             build_history=build_history,
         )
+        self.access, self.reading = options.access, Reading(storage, options.access)
         self.bus, self.commands, self.panels = bus, services.commands, services.panels
         self.store, self.files, self.notes = storage.chats, storage.blobs, services.notes
         self.plugins = Plugins(
@@ -229,18 +238,36 @@ class Host:
             self._current.config = config
             self._current.models = models or self.models
             await self.plugins.start(config, restart=has_other_models)
-        self.emit(CONFIG_READ, {})
-        self.emit(PLUGINS_CHANGED, await self.plugins.list_plugins())
+        self.emit(CONFIG_READ, {}, EVERYBODY)
+        self.emit(PLUGINS_CHANGED, await self.plugins.list_plugins(), EVERYBODY)
 
     def report_faults(self, faults: Sequence[Fault]) -> None:
         """Report faults of the settings file; the old settings stay in use."""
         lines = [str(fault) for fault in faults]
         _logger.error("the settings file has faults and is not used: %s", "; ".join(lines))
-        self.emit(CONFIG_READ, {"faults": lines})
+        self.emit(CONFIG_READ, {"faults": lines}, EVERYBODY)
 
-    def emit(self, event: Event[Any] | str, payload: Mapping[str, Any]) -> None:
-        """Tell all clients, then the plugins that subscribed to the event."""
-        self.services.relay.send(event_name(event), dict(payload))
+    def emit(
+        self,
+        event: Event[Any] | str,
+        payload: Mapping[str, Any],
+        audience: Audience | None = None,
+        /,
+    ) -> None:
+        """Tell clients, then the plugins that subscribed to the event.
+
+        Args:
+            event: The event.
+            payload: What happened.
+            audience: Which clients are told; by default those who may see the payload's chat.
+
+        Raises:
+            ValueError: If it has neither a chat nor an audience.
+        """
+        reached = audience or audience_of(payload)
+        if reached is None:
+            raise ValueError(f"{event_name(event)}: name a chat_id in the payload, or an audience")
+        self.services.relay.send(event_name(event), dict(payload), reached)
 
     def on_event(self, listener: Listener) -> Callable[[], None]:
         """Call `listener` with every event meant for clients, in order; it must not block.

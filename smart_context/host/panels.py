@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from smart_context.host.access import EVERYBODY
 from smart_context.host.events.events import PANEL_REGISTERED, PANEL_REMOVED, Emit, Panel
 from smart_context.vault.trust.files import read_pinned
 
@@ -94,7 +95,7 @@ class Panels:
             self._pages[panel["id"]] = page
         if self._panels.get(panel["id"]) != panel:
             self._panels[panel["id"]] = panel
-            self._emit(PANEL_REGISTERED, {**panel})
+            self._emit(PANEL_REGISTERED, {**panel}, EVERYBODY)
         return lambda: self._remove(panel["id"])
 
     def all(self) -> tuple[Panel, ...]:
@@ -111,9 +112,9 @@ class Panels:
 
     def close(self) -> None:
         """Send clients nothing more: a server that stops turns no plugin off."""
-        self._emit = lambda _event, _payload: None
+        self._emit = lambda _event, _payload, _audience=None, /: None
 
     def _remove(self, panel_id: str) -> None:
         self._pages.pop(panel_id, None)
         if self._panels.pop(panel_id, None) is not None:
-            self._emit(PANEL_REMOVED, {"id": panel_id})
+            self._emit(PANEL_REMOVED, {"id": panel_id}, EVERYBODY)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from smart_context.base.config import VaultConfig
 from smart_context.base.processes.children import Children
+from smart_context.host.access import Access
 from smart_context.host.commands.registry import CommandRegistry
 from smart_context.host.events.bus import EventBus, EventRelay
 from smart_context.host.models import HistoryBuilder, Models
@@ -32,6 +33,7 @@ class Services:
         bus: Carries the phases of turns.
         relay: Carries events to clients and plugins.
         commands: What clients can ask for.
+        access: Decides what is whose.
         panels: What plugins show next to a chat.
         storage: The vault's chats, and what stands beside them.
         notes: The vault's notes.
@@ -46,6 +48,7 @@ class Services:
     bus: EventBus
     relay: EventRelay
     commands: CommandRegistry
+    access: Access
     panels: Panels
     storage: Storage
     notes: FollowedVault

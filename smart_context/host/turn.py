@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from smart_context.base.values import JsonObject
+from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.request.client_request import ClientRequest
 from smart_context.host.request.request import Request
@@ -25,6 +25,7 @@ class Turn:
     Args:
         id: Names the turn in the log.
         chat_id: Its chat.
+        person: Who asks.
         question: The user's message as it is stored.
         answer_id: The id that the answer has, or will have.
         request: What the model will be asked.
@@ -52,6 +53,7 @@ class Turn:
         *,
         id: str,  # noqa: A002 - the contract's name
         chat_id: ChatId,
+        person: PersonId,
         question: Message,
         answer_id: MessageId,
         request: Request,
@@ -59,6 +61,7 @@ class Turn:
     ) -> None:
         self.id = id
         self.chat_id = chat_id
+        self.person = person
         self.question = question
         self.answer_id = answer_id
         self.streaming = streaming

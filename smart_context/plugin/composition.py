@@ -294,6 +294,7 @@ def _note_commands(
     named = NamedContexts(
         notes=material.notes,
         changes=material.changes,
+        access=context.access,
         count_tokens=model.count_tokens,
         settings=settings,
     )

@@ -67,7 +67,7 @@ class Hooks:
         if turn.client is None:  # another program words its own messages
             turn.message = briefing.message
         if briefing.contexts.problems:
-            self.context_changes.announce(chat_id=turn.chat_id)
+            self.context_changes.chat_changed(turn.chat_id)
         await self.sidecars.keep_state(turn.chat_id)
         self.latest(("count tokens", turn.chat_id), self.receipts.count(turn))
 
@@ -113,7 +113,7 @@ class Hooks:
     def chosen_elsewhere(self, chat_id: ChatId) -> None:
         """Tell clients what another process has chosen for a chat."""
         self.latest(("announce", chat_id), self.chat_filter.announce(chat_id))
-        self.context_changes.announce(chat_id=chat_id)
+        self.context_changes.chat_changed(chat_id)
 
     async def chat_opened(self, payload: ChatChanged) -> None:
         """Find the topics of a chat that has none, if the embedded extractor does it for free."""

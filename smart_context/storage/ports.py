@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from smart_context.base.caches import Caches
-from smart_context.base.values import JsonObject
+from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.answers import Arrived
 from smart_context.chat.documents.lineage import ANYBODY
 from smart_context.chat.documents.parts import Since, whole
@@ -60,19 +60,20 @@ class Faults(NamedTuple):
 class ChatList(Protocol):
     """The list of chats, and the search in them."""
 
-    async def rows(self) -> list[ChatRow]:
-        """All chats, newest first; one that is damaged has a row, too.
+    async def rows(self, person: PersonId) -> list[ChatRow]:
+        """All chats of a person, newest first; one that is damaged has a row, too.
 
         Raises:
             StoreFailed: They can't be listed.
         """
 
-    async def search(self, query: str, limit: int = 50) -> list[ChatHit]:
+    async def search(self, person: PersonId, query: str, limit: int = 50) -> list[ChatHit]:
         """The messages and titles that contain all words of the query, newest chats first.
 
         Ignores case, width and composition of characters.
 
         Args:
+            person: Whose chats are searched.
             query: The words. An empty query finds nothing.
             limit: The maximum number of hits; at most 20 of them in one chat.
 
@@ -116,8 +117,8 @@ class ChatChanges(Protocol):
 class ChatTrash(Protocol):
     """The deleted chats; every method raises `StoreFailed` when storage refuses."""
 
-    async def listed(self) -> tuple[list[DeletedChat], int]:
-        """The deleted chats, the newest first and at most `MOST_LISTED`, and the number of all."""
+    async def listed(self, person: PersonId) -> tuple[list[DeletedChat], int]:
+        """A person's deleted chats, newest first, at most `MOST_LISTED`, and the number of all."""
 
     async def purge(self, chat_id: ChatId, deletion: str = "") -> int:
         """Remove a deleted chat for ever; returns the number of deletions removed.
@@ -130,10 +131,11 @@ class ChatTrash(Protocol):
             CommandFailed: It is not in the trash.
         """
 
-    async def empty(self, until: str = "") -> int:
-        """Remove all deleted chats for ever; returns the number of deletions removed.
+    async def empty(self, person: PersonId, until: str = "") -> int:
+        """Remove a person's deleted chats for ever; returns the number of deletions removed.
 
         Args:
+            person: Whose they are.
             until: Only what was deleted by then, ISO 8601 in UTC; an empty text sets no limit.
         """
 

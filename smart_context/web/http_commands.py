@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from smart_context.host.commands.registry import Caller
+from smart_context.web.gate.gate import admitted
 from smart_context.web.gate.refusals import error_response
 from smart_context.web.limits import MAX_DROPPED_BYTES, MAX_FRAME_BYTES, MAX_STALL_S, MIB
 from smart_context.web.wire.calls import Commands, Failure, render_outcome, run_command
@@ -52,7 +53,8 @@ class HttpCommands:
         except JsonRefused as refused:
             return error_response(_BAD_REQUEST, refused.code, str(refused))
         name = request.path_params["name"]
-        outcome = await run_command(self._commands, name, params, Caller(client=None))
+        caller = Caller(admitted(request.scope).person)
+        outcome = await run_command(self._commands, name, params, caller)
         body, told = render_outcome(outcome, {})
         status = _STATUS[told.code] if isinstance(told, Failure) else 200
         return Response(body, status, {"Cache-Control": "no-store"}, media_type="application/json")

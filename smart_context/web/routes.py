@@ -12,6 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
+from smart_context.host.access import Audience
 from smart_context.web import session
 from smart_context.web.gate.access import Access
 from smart_context.web.gate.client_keys import KeyFile
@@ -36,7 +37,7 @@ class Closing(Protocol):
         """Save what there is, soon."""
 
 
-Listener = Callable[[str, dict[str, Any]], None]
+Listener = Callable[[str, dict[str, Any], Audience], None]
 
 
 class WebHost(session.SessionHost, Protocol):

@@ -12,7 +12,9 @@ from uuid import uuid4
 
 from starlette.types import Message, Receive, Scope, Send
 
+from smart_context.base.values import PersonId
 from smart_context.chat.messages import ChatId
+from smart_context.host.access import Access, Audience
 from smart_context.host.commands.registry import Caller
 from smart_context.host.tasks import TaskOwner
 from smart_context.web.gate.gate import admitted
@@ -44,6 +46,10 @@ class SessionHost(Protocol):
     def commands(self) -> Commands:
         """The commands that clients may run."""
 
+    @property
+    def access(self) -> Access:
+        """Decides who gets which event."""
+
     async def client_connected(self, client: "Session") -> None:
         """Called when a client has connected."""
 
@@ -56,6 +62,7 @@ class Session:
 
     Attributes:
         id: Names the client while it is connected.
+        person: Who it was let in as.
         chat_id: The chat that it opened last; `None` before the first.
         browser: The browser's session; empty for a program.
         gone: Done when nothing can be sent any more.
@@ -68,10 +75,12 @@ class Session:
         send: Send,
         write_shared: WriteShared,
         *,
+        person: PersonId,
         max_stall_s: float,
         browser: str = "",
     ) -> None:
         self.id = uuid4().hex
+        self.person = person
         self.chat_id: ChatId | None = None
         self.browser = browser
         self._receive = receive
@@ -150,7 +159,9 @@ class Session:
 
     async def _answer(self, commands: Commands, frame: CommandRequest | Notification) -> None:
         try:
-            outcome = await run_command(commands, frame.method, frame.params, Caller(self))
+            outcome = await run_command(
+                commands, frame.method, frame.params, Caller(self.person, self)
+            )
         finally:
             self._slots.release()
         if isinstance(frame, CommandRequest):
@@ -185,9 +196,12 @@ class Sessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def publish(self, event: str, payload: Mapping[str, Any]) -> None:
-        """Send an event to every client; one that is not JSON is logged instead."""
-        if not self._sessions:
+    def publish(self, event: str, payload: Mapping[str, Any], audience: Audience) -> None:
+        """Send an event to the clients of its audience; one that is not JSON is logged instead."""
+        hears = self._host.access.hears
+        persons = {session.person for session in self._sessions}
+        hearing = {person for person in persons if hears(person, audience)}
+        if not hearing:
             return
         try:
             frame = event_frame(event, payload)
@@ -196,7 +210,8 @@ class Sessions:
             return
         wire = wire_frame(frame.text)
         for session in self._sessions:
-            session.put_shared(frame, wire)
+            if session.person in hearing:
+                session.put_shared(frame, wire)
 
     def browsers(self) -> frozenset[str]:
         """The browser sessions that have a client here."""
@@ -217,12 +232,14 @@ class Sessions:
             return
         protocol = SUBPROTOCOL if SUBPROTOCOL in scope.get("subprotocols", ()) else None
         await send({"type": "websocket.accept", "subprotocol": protocol})
+        let_in = admitted(scope)
         session = Session(
             receive,
             send,
             shared_writer(scope),
+            person=let_in.person,
             max_stall_s=self._max_stall_s,
-            browser=admitted(scope).session_id,
+            browser=let_in.session_id,
         )
         self._sessions.add(session)
         greeting = self._tasks.spawn(self._greet(session))

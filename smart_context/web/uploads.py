@@ -14,6 +14,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from smart_context.base.errors import SmartContextError, StoreFailed
+from smart_context.host.commands.registry import Caller
+from smart_context.web.gate.gate import admitted
 from smart_context.web.gate.refusals import error_response
 from smart_context.web.limits import MAX_DROPPED_BYTES, MAX_STALL_S, MAX_UPLOAD_BYTES, MIB
 from smart_context.web.pages.views.attached_views import SHOWN_IMAGES
@@ -42,16 +44,17 @@ class Files(Protocol):
     async def put(self, name: str, content: bytes) -> StoredFile:
         """Store a file."""
 
-    async def info(self, key: str) -> StoredFile | None:
-        """The facts about a file."""
 
-    async def content(self, key: str) -> bytes | None:
-        """The content of a file."""
+class FileReading(Protocol):
+    """What a caller may read of the attached files."""
+
+    async def file(self, caller: Caller, key: str) -> tuple[StoredFile, bytes] | None:
+        """A file and its content."""
 
 
-def file_routes(files: Files) -> list[BaseRoute]:
+def file_routes(files: Files, reading: FileReading) -> list[BaseRoute]:
     """The routes for attached files."""
-    endpoints = _Endpoints(files)
+    endpoints = _Endpoints(files, reading)
     return [
         Route("/api/files", endpoints.upload, methods=["POST"]),
         Route("/api/files/{key}", endpoints.download, methods=["GET"]),
@@ -67,8 +70,9 @@ class _Refused(Exception):
 
 
 class _Endpoints:
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: Files, reading: FileReading) -> None:
         self._files = files
+        self._reading = reading
 
     async def upload(self, request: Request) -> Response:
         try:
@@ -83,10 +87,11 @@ class _Endpoints:
         return JSONResponse(stored.to_dict(), headers={"Cache-Control": "no-store"})
 
     async def download(self, request: Request) -> Response:
-        key = request.path_params["key"]
-        stored, content = await self._files.info(key), await self._files.content(key)
-        if stored is None or content is None:
+        caller = Caller(admitted(request.scope).person)
+        found = await self._reading.file(caller, request.path_params["key"])
+        if found is None:
             raise HTTPException(404)
+        stored, content = found
         is_image = stored.file_type in SHOWN_IMAGES
         name = quote(stored.name, safe="", errors="replace")
         way = "inline" if is_image else "attachment"

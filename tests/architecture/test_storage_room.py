@@ -110,6 +110,7 @@ def audit(event, args):
 
 sys.addaudithook(audit)
 
+from smart_context.base.values import OWNER
 from smart_context.app.composition import Parts, make_host, notes_of
 from smart_context.base.processes.children import Children
 from smart_context.gateway.identity.issued import answer_of
@@ -136,7 +137,7 @@ async def use():
     host = make_host(parts_of(settings_of(root, trust)), repairs=True)
     await host.start()
     async def call(name, **params):
-        return await host.commands.call(name, params, Caller())
+        return await host.commands.call(name, params, Caller(OWNER))
     file = await host.files.put("a.txt", "a".encode("utf-16"))
     for text in ("Tell me about cats.", "And boats?", "Cats again."):
         await call("chat.send", chat_id="c", message=text, stream=False, files=[file.to_dict()])

@@ -23,6 +23,7 @@ import numpy as np
 
 from smart_context.app.composition import Parts, make_host, notes_of, read_vault
 from smart_context.base.processes.children import Children
+from smart_context.base.values import OWNER
 from smart_context.chat.messages import Message
 from smart_context.host.commands.registry import Caller
 from smart_context.host.models import Models
@@ -146,7 +147,7 @@ async def bench_turns(count, runs, folder):
     host.bus.subscribe("pipeline.context", end, priority=-1_000)
 
     async def call(name, **params):
-        return await host.commands.call(name, {"chat_id": "long", **params}, Caller())
+        return await host.commands.call(name, {"chat_id": "long", **params}, Caller(OWNER))
 
     for number in range(runs + 1):
         clicks.start()

@@ -12,6 +12,7 @@ import statistics
 import tempfile
 from pathlib import Path
 
+from smart_context.base.values import OWNER
 from smart_context.host.commands.registry import Caller
 from tests.benchmarks.bench_filter import LABELS, Clock, RandomEmbedder, host_of
 
@@ -30,7 +31,7 @@ async def bench(count, folder):
     await host.start()
 
     async def call(name, **params):
-        return await host.commands.call(name, {"chat_id": "long", **params}, Caller())
+        return await host.commands.call(name, {"chat_id": "long", **params}, Caller(OWNER))
 
     await call("smart_context.get_topics")
     for name, params in CHOICES.items():

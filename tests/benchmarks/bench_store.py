@@ -16,6 +16,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from smart_context.base.values import OWNER
 from smart_context.storage.files.chats import FileChats
 
 WORDS = "We looked at how the graph is walked and what each node hands on to the next one. " * 9
@@ -113,16 +114,19 @@ async def many_chats(folder: Path, chats: int, count: int) -> None:
     store = FileChats(folder)
     stats = await median_ms(stat_all)
     show("list, cold, no index", await median_ms(lambda: fresh_list(folder), 3))
-    await store.listing.rows()
+    await store.listing.rows(OWNER)
     show("list, cold, with the index", await median_ms(FileChats(folder).listing.rows))
     show("list, warm", await median_ms(store.listing.rows), "stat", stats)
-    show("search, no hit", await median_ms(lambda: store.listing.search("nowhere to be found"), 3))
-    show("search, hits", await median_ms(lambda: store.listing.search("graph walked"), 3))
+    show(
+        "search, no hit",
+        await median_ms(lambda: store.listing.search(OWNER, "nowhere to be found"), 3),
+    )
+    show("search, hits", await median_ms(lambda: store.listing.search(OWNER, "graph walked"), 3))
 
 
 async def fresh_list(folder: Path) -> None:
     (folder / ".index.json").unlink(missing_ok=True)
-    await FileChats(folder).listing.rows()
+    await FileChats(folder).listing.rows(OWNER)
 
 
 async def run() -> None:

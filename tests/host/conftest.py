@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from smart_context.base.values import OWNER
 from smart_context.chat.history import ContextBuilderOptions, build_context
 from smart_context.chat.messages import messages_of
 from smart_context.host.commands.registry import Caller
@@ -106,7 +107,7 @@ class Bench:
             build_history=self._build_history,
             options=self.options,
         )
-        self.host.on_event(lambda name, payload: self.events.append((name, payload)))
+        self.host.on_event(lambda name, payload, audience: self.events.append((name, payload)))
         await self.host.start()
         return self
 
@@ -114,7 +115,7 @@ class Bench:
         return await self.builder(messages, **more)  # tests exchange it
 
     async def call(self, name, **params):
-        return await self.host.commands.call(name, params, Caller(self.page))
+        return await self.host.commands.call(name, params, Caller(OWNER, self.page))
 
     def named(self, name):
         return [payload for event, payload in self.events if event == name]

@@ -12,6 +12,7 @@ from smart_context.base.errors import (
     InvalidParams,
     UnknownCommand,
 )
+from smart_context.host.access import EVERYBODY
 from smart_context.llm.offline.scripted import Scripted
 from tests.host.conftest import until
 from tests.patience import PATIENCE_S
@@ -134,17 +135,17 @@ async def test_wrong_parameters_are_told_before_anything_happens(bench):
 
 
 async def test_a_listener_that_fails_does_not_keep_others_from_being_told(bench, caplog):
-    def fail(name, payload):
+    def fail(name, payload, audience):
         raise ValueError("full")
 
     heard = []
     stop_failing = bench.host.on_event(fail)
-    stop = bench.host.on_event(lambda name, payload: heard.append(name))
-    bench.host.emit("test.ping", {})
+    stop = bench.host.on_event(lambda name, payload, audience: heard.append(name))
+    bench.host.emit("test.ping", {}, EVERYBODY)
     stop()
     stop()
     stop_failing()
-    bench.host.emit("test.ping", {})
+    bench.host.emit("test.ping", {}, EVERYBODY)
     assert heard == ["test.ping"]
     assert bench.events == [("test.ping", {})] * 2
     assert "could not be sent" in caplog.text

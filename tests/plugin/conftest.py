@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from smart_context.base.values import OWNER
 from smart_context.chat.history import ContextBuilderOptions, build_context
 from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host, Models
@@ -46,14 +47,14 @@ class Served:
             ),
         )
         self.events = []
-        self.host.on_event(lambda name, payload: self.events.append((name, payload)))
+        self.host.on_event(lambda name, payload, audience: self.events.append((name, payload)))
 
     def trust_the_vault(self):
         grant_all(self.trust, settings_of(self.vault, self.trust))
 
     async def call(self, verb, **params):
         name = verb if "." in verb else f"smart_context.{verb}"
-        return await self.host.commands.call(name, params, Caller())
+        return await self.host.commands.call(name, params, Caller(OWNER))
 
     def named(self, name):
         return [payload for event, payload in self.events if event == name]

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from smart_context.plugin import composition
+from smart_context.vault.index.cache import VaultChanges
 
 pytestmark = pytest.mark.anyio
 
@@ -65,6 +66,6 @@ async def test_changed_notes_make_a_preview_read_them_again(served, composed, no
         await running.call("preview", chat_id="c", brief=True)
         before = await running.call("preview", chat_id="c", brief=True)
         notes({"a.md": "Many more words than there were before. " * 20})
-        parts.hooks.context_changes.announce(notes_changed=True)
+        parts.hooks.context_changes.notes_changed(VaultChanges(changed=("a.md",)))
         after = await running.call("preview", chat_id="c", brief=True)
     assert after["parts"]["contexts"] > before["parts"]["contexts"] + 50

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from smart_context.app.histories import Histories
+from smart_context.base.values import OWNER
 from smart_context.contexts import SmartContexts
 from smart_context.gateway.identity.record import IssuedRecord
 from smart_context.host.commands.registry import Caller
@@ -74,7 +75,7 @@ def served(memory, tmp_path):
 
 
 async def call(host, name, **params):
-    return await host.commands.call(name, params, Caller())
+    return await host.commands.call(name, params, Caller(OWNER))
 
 
 def prints(folder):
@@ -109,7 +110,7 @@ async def test_all_of_it_is_read_and_none_of_it_is_changed(served, memory):
         assert not stored & {message["content"] for message in long["messages"]}
         assert await host.files.read(FILE) == "The harbour opens at six, über Nacht"
         assert (await host.files.info(FILE)).name == "harbour.txt"
-        await host.store.listing.search("harbour")
+        await host.store.listing.search(OWNER, "harbour")
     for name, content in before.items():
         if not name.startswith("long.embeddings"):  # the journal is folded at the end
             assert prints(memory)[name] == content, name

@@ -2,10 +2,13 @@
 
 from copy import deepcopy
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 from smart_context.chat.messages import ChatId
+from smart_context.host.access import OwnerOnly
 from smart_context.host.commands.registry import CommandRegistry
+from smart_context.host.reading import Reading
 from smart_context.topics.stored import public_topics
 
 
@@ -41,13 +44,13 @@ class MemoryStore:
             raise self.failure
         return deepcopy(self.chats.get(chat_id, {"messages": []}))
 
-    async def rows(self):
+    async def rows(self, person):
         return [
             Row(id=ChatId(key), title=str(chat.get("title", key)))
             for key, chat in self.chats.items()
         ]
 
-    async def search(self, query, limit=50):
+    async def search(self, person, query, limit=50):
         return [
             Hit(key, str(chat.get("title", key)), message["id"], str(message["content"])[:80])
             for key, chat in self.chats.items()
@@ -61,7 +64,10 @@ class FakeHost:
 
     def __init__(self, chats: dict[str, dict[str, Any]] | None = None, *, plugin: bool = True):
         self.store = MemoryStore(chats or {})
-        self.commands = CommandRegistry()
+        storage = SimpleNamespace(chats=self.store, blobs=None)
+        self.access = OwnerOnly()
+        self.reading = Reading(storage, self.access)
+        self.commands = CommandRegistry(self.access)
         self.status = {"vault": "Test vault", "chat_is_embedded": False, "plugins": []}
         self.commands.register("system.status", self.get_status)
         if plugin:

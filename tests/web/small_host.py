@@ -5,6 +5,7 @@ import threading
 from contextlib import contextmanager
 
 from smart_context.base.errors import ChatIdInvalid, CommandFailed, InvalidParams
+from smart_context.host.access import EVERYBODY, OwnerOnly
 from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.web.gate.access import Access
 from smart_context.web.routes import create_web_app
@@ -18,7 +19,8 @@ class SmallHost:
     """What the web needs of a host; commands that tests steer by name."""
 
     def __init__(self):
-        self.commands = CommandRegistry()
+        self.access = OwnerOnly()
+        self.commands = CommandRegistry(self.access)
         self.listeners = []
         self.clients = []
         self.parted = threading.Event()
@@ -41,9 +43,9 @@ class SmallHost:
         self.listeners.append(listener)
         return lambda: self.listeners.remove(listener)
 
-    def emit(self, event, payload):
+    def emit(self, event, payload, audience=EVERYBODY):
         for listener in tuple(self.listeners):
-            listener(event, payload)
+            listener(event, payload, audience)
 
     async def client_connected(self, client):
         self.clients.append(client)

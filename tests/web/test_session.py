@@ -3,11 +3,13 @@ import json
 
 import pytest
 
+from smart_context.host.access import EVERYBODY
 from smart_context.web.limits import MAX_FRAME_BYTES, MAX_RUNNING_COMMANDS
 from smart_context.web.session import Sessions
 from smart_context.web.wire.frames import render_json
 from smart_context.web.wire.shared_frames import EXTENSION
 from tests.patience import PATIENCE_S, settled
+from tests.web.asking import asked_by
 from tests.web.small_host import SmallHost
 
 pytestmark = pytest.mark.anyio
@@ -28,7 +30,7 @@ class Peer:
         self.takes_frames = True
         extensions = {EXTENSION: {"write": self._write_frame}} if shares_frames else {}
         scope = {"type": "websocket", "path": "/ws", "extensions": extensions}
-        self.app = asyncio.create_task(sessions(scope, self.incoming.get, self._send))
+        self.app = asyncio.create_task(asked_by(sessions)(scope, self.incoming.get, self._send))
 
     async def _send(self, message):
         await self.writable.wait()
@@ -186,7 +188,7 @@ async def test_a_command_without_chat_id_means_the_chat_that_this_client_opened(
 async def test_every_client_gets_every_event_in_order(peer, sessions):
     other = await another(sessions)
     for number in range(3):
-        sessions.publish("chat.started", {"number": number})
+        sessions.publish("chat.started", {"number": number}, EVERYBODY)
     for client in (peer, other):
         assert [(await client.read())["params"]["number"] for _ in range(3)] == [0, 1, 2]
     await other.leave()
@@ -194,7 +196,7 @@ async def test_every_client_gets_every_event_in_order(peer, sessions):
 
 async def test_an_event_is_rendered_once_for_all_clients(peer, sessions):
     other = await another(sessions)
-    sessions.publish("chat.started", {"chat_id": "a"})
+    sessions.publish("chat.started", {"chat_id": "a"}, EVERYBODY)
     messages = [await client.outgoing.get() for client in (peer, other)]
     assert messages[0]["text"] is messages[1]["text"]
     await other.leave()
@@ -202,10 +204,10 @@ async def test_an_event_is_rendered_once_for_all_clients(peer, sessions):
 
 async def test_a_shared_frame_is_written_at_once_where_the_server_can(sessions):
     peer = await Peer(sessions._host, sessions, shares_frames=True).opened()
-    sessions.publish("chat.started", {"number": 1})
+    sessions.publish("chat.started", {"number": 1}, EVERYBODY)
     assert json.loads(peer.outgoing.get_nowait()["text"])["params"] == {"number": 1}
     await peer.leave()
-    sessions.publish("chat.started", {"number": 2})
+    sessions.publish("chat.started", {"number": 2}, EVERYBODY)
     assert peer.outgoing.empty()
 
 
@@ -213,22 +215,22 @@ async def test_a_shared_frame_does_not_overtake_what_waits(sessions):
     peer = await Peer(sessions._host, sessions, shares_frames=True).opened()
     peer.writable.clear()
     peer.takes_frames = False
-    sessions.publish("chat.started", {"number": 1})
+    sessions.publish("chat.started", {"number": 1}, EVERYBODY)
     peer.takes_frames = True
-    sessions.publish("chat.started", {"number": 2})
+    sessions.publish("chat.started", {"number": 2}, EVERYBODY)
     await settled()
-    sessions.publish("chat.started", {"number": 3})
+    sessions.publish("chat.started", {"number": 3}, EVERYBODY)
     assert peer.outgoing.empty()
     peer.writable.set()
     assert [(await peer.read())["params"]["number"] for _ in range(3)] == [1, 2, 3]
-    sessions.publish("chat.started", {"number": 4})
+    sessions.publish("chat.started", {"number": 4}, EVERYBODY)
     assert (await peer.read())["params"]["number"] == 4
     await peer.leave()
 
 
 async def test_an_event_that_is_not_json_is_logged_and_the_next_one_sent(peer, sessions, caplog):
-    sessions.publish("x.odd", {"value": float("nan")})
-    sessions.publish("x.even", {})
+    sessions.publish("x.odd", {"value": float("nan")}, EVERYBODY)
+    sessions.publish("x.even", {}, EVERYBODY)
     assert (await peer.read())["method"] == "x.even"
     assert "x.odd" in caplog.text
 
@@ -237,7 +239,7 @@ async def test_a_client_that_does_not_read_delays_nobody(peer, sessions):
     other = await another(sessions)
     peer.writable.clear()
     for number in range(5):
-        sessions.publish("chat.started", {"number": number})
+        sessions.publish("chat.started", {"number": number}, EVERYBODY)
         assert (await other.read())["params"] == {"number": number}
     assert await other.ask("test.who")
     await other.leave()
@@ -245,13 +247,13 @@ async def test_a_client_that_does_not_read_delays_nobody(peer, sessions):
 
 async def test_a_client_that_reads_late_gets_answers_whole_and_states_once(peer, sessions):
     peer.writable.clear()
-    sessions.publish("chat.started", {"chat_id": "a"})
+    sessions.publish("chat.started", {"chat_id": "a"}, EVERYBODY)
     await settled()
     for offset in range(50):
         token = {"chat_id": "a", "message_id": "m", "offset": offset, "text": "x"}
-        sessions.publish("chat.token", token)
-        sessions.publish("memory.chat_changed", {"chat_id": "a"})
-    sessions.publish("chat.finished", {"chat_id": "a"})
+        sessions.publish("chat.token", token, EVERYBODY)
+        sessions.publish("memory.chat_changed", {"chat_id": "a"}, EVERYBODY)
+    sessions.publish("chat.finished", {"chat_id": "a"}, EVERYBODY)
     peer.writable.set()
     frames = [await peer.read() for _ in range(4)]
     assert [frame["method"] for frame in frames] == [
@@ -267,7 +269,7 @@ async def test_a_client_that_lags_too_far_behind_is_disconnected(peer, sessions)
     peer.writable.clear()
     payload = {"text": "x" * 2**20}
     for _ in range(12):
-        sessions.publish("x.large", payload)
+        sessions.publish("x.large", payload, EVERYBODY)
         await other.read()
     async with asyncio.timeout(PATIENCE_S):
         await peer.app
@@ -290,9 +292,9 @@ async def test_a_client_that_reads_nothing_for_too_long_is_disconnected():
     sessions = Sessions(host, max_stall_s=-1.0)
     peer = await another(sessions)
     peer.writable.clear()
-    sessions.publish("chat.started", {})
+    sessions.publish("chat.started", {}, EVERYBODY)
     await settled()
-    sessions.publish("chat.started", {})
+    sessions.publish("chat.started", {}, EVERYBODY)
     async with asyncio.timeout(PATIENCE_S):
         await peer.app
     await sessions.close()
@@ -303,7 +305,7 @@ async def test_a_client_that_keeps_up_is_never_taken_for_one_that_does_not():
     sessions = Sessions(host, max_stall_s=-1.0)
     peer = await another(sessions)
     for number in range(3):
-        sessions.publish("chat.started", {"number": number})
+        sessions.publish("chat.started", {"number": number}, EVERYBODY)
         assert (await peer.read())["params"] == {"number": number}
     await peer.leave()
     await sessions.close()
@@ -311,7 +313,7 @@ async def test_a_client_that_keeps_up_is_never_taken_for_one_that_does_not():
 
 async def test_at_the_end_a_client_that_is_a_little_late_gets_what_waits(peer, sessions):
     peer.writable.clear()
-    sessions.publish("chat.finished", {"chat_id": "a"})
+    sessions.publish("chat.finished", {"chat_id": "a"}, EVERYBODY)
     closing = asyncio.create_task(sessions.close())
     await settled()
     assert not closing.done()
@@ -331,12 +333,12 @@ async def test_what_is_sent_to_a_client_that_left_is_dropped(peer, sessions):
 
 async def test_a_client_that_breaks_off_is_forgotten(peer, sessions):
     peer.is_broken = True
-    sessions.publish("chat.started", {})
+    sessions.publish("chat.started", {}, EVERYBODY)
     async with asyncio.timeout(PATIENCE_S):
         await peer.app
     assert len(sessions) == 0
     assert peer.host.clients == []
-    sessions.publish("chat.started", {})
+    sessions.publish("chat.started", {}, EVERYBODY)
 
 
 async def test_a_command_goes_on_when_its_client_leaves(peer, sessions):

@@ -8,6 +8,7 @@ from typing import Any
 
 from smart_context.base.errors import CommandFailed
 from smart_context.base.text.names import shown
+from smart_context.base.values import OWNER
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId
 from smart_context.storage.ports import Chats
@@ -36,7 +37,7 @@ async def existing_chat(store: Chats, chat: str) -> ChatId:
     """Check that a chat exists; the error names the newest ones."""
     chat_id = check_chat_id(chat)
     if not await store.exists(chat_id):
-        known = ", ".join(summary.id for summary in (await store.listing.rows())[:5])
+        known = ", ".join(summary.id for summary in (await store.listing.rows(OWNER))[:5])
         raise CommandFailed(
             f"There is no chat {shown(chat, limit=60)} in this vault."
             + (f" Its newest chats: {known}." if known else " It has no chats yet.")
@@ -82,4 +83,4 @@ async def _ask(
     async with running_host(root) as host:
         if not may_be_new:
             await existing_chat(host.store, chat)
-        return await host.commands.call(command, {"chat_id": chat, **params}, Caller())
+        return await host.commands.call(command, {"chat_id": chat, **params}, Caller(OWNER))

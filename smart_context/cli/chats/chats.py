@@ -14,6 +14,7 @@ from smart_context.app.composition import open_storage
 from smart_context.base.errors import CommandFailed
 from smart_context.base.text.counts import counted
 from smart_context.base.text.names import one_line, shown
+from smart_context.base.values import OWNER
 from smart_context.chat.documents.branches import Versions, show_version, versions_of
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.messages import ChatId, Message, messages_of
@@ -35,7 +36,7 @@ def chats() -> None:
 @json_format
 def list_(vault: Path | None, output: str) -> None:
     """List the chats of a vault, newest first."""
-    summaries = asyncio.run(open_storage(vault_root(vault)).chats.listing.rows())
+    summaries = asyncio.run(open_storage(vault_root(vault)).chats.listing.rows(OWNER))
     rows: list[dict[str, Any]] = [
         {
             "chat_id": summary.id,
@@ -81,7 +82,7 @@ def show_(chat: str, message: str | None, vault: Path | None, output: str) -> No
 @json_format
 def search(query: str, vault: Path | None, output: str) -> None:
     """Find messages that contain all words of QUERY, in all chats."""
-    hits = asyncio.run(open_storage(vault_root(vault)).chats.listing.search(query))
+    hits = asyncio.run(open_storage(vault_root(vault)).chats.listing.search(OWNER, query))
     rows = [
         {"chat_id": hit.chat_id, "message_id": hit.message_id, "snippet": hit.snippet}
         for hit in hits
@@ -136,7 +137,7 @@ def import_(file: Path, chat_id: str | None, vault: Path | None) -> None:
 @json_format
 def trash(vault: Path | None, output: str) -> None:
     """List the deleted chats, newest first: at most 200."""
-    found, total = asyncio.run(open_storage(vault_root(vault)).chats.trash.listed())
+    found, total = asyncio.run(open_storage(vault_root(vault)).chats.trash.listed(OWNER))
     rows = [
         (deleted.id, deleted.message_count, deleted.deleted_at[:16], deleted.title)
         for deleted in found

@@ -4,13 +4,14 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from smart_context.base.errors import ChatIdInvalid, SmartContextError
+from smart_context.base.values import PersonId
 from smart_context.gateway.activity import Activity
 from smart_context.gateway.edge.embeddings import embedded_vectors
 from smart_context.gateway.edge.errors import GatewayError
@@ -29,6 +30,8 @@ from smart_context.gateway.turns.document import ChatsTakenUp
 from smart_context.gateway.turns.endings import Endings
 from smart_context.gateway.turns.exchange import Exchange, ExchangeParts
 from smart_context.gateway.turns.incoming import PATHS, Incoming, RecentLists, read_incoming
+from smart_context.host.access import Owned, unknown
+from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host
 from smart_context.host.turns.pipeline import Pipeline
 from smart_context.llm.echoes import Echoes
@@ -41,7 +44,20 @@ _NOT_FOUND, _NOT_ALLOWED, _TOO_LARGE = 404, 405, 413
 
 _logger = logging.getLogger(__name__)
 
-KeyOf = Callable[[Scope], str]
+
+class Admission(Protocol):
+    """The identity that the gate gave to a request."""
+
+    @property
+    def person(self) -> PersonId:
+        """Whose key it came with."""
+
+    @property
+    def key(self) -> str:
+        """The key's name."""
+
+
+AdmissionOf = Callable[[Scope], Admission]
 
 
 class Gateway:
@@ -50,7 +66,7 @@ class Gateway:
     Args:
         host: The vault that is served.
         parts: The parts that exchanges share.
-        key_of: The name of the key that a request was let in by.
+        admitted: The identity that the gate gave to a request.
         upstream: The connections to providers.
         models_s: Longest wait for the provider's models.
 
@@ -62,14 +78,14 @@ class Gateway:
         self,
         host: Host,
         parts: ExchangeParts,
-        key_of: KeyOf,
+        admitted: AdmissionOf,
         upstream: Upstream | None = None,
         *,
         models_s: float = MODELS_S,
     ) -> None:
         self._host = host
         self._parts = parts
-        self._key_of = key_of
+        self._admitted = admitted
         self._upstream = upstream or Upstream()
         self._models = KnownModels(lambda: host.config, self._upstream, models_s)
         self._own = OwnAnswers(host)
@@ -111,7 +127,7 @@ class Gateway:
         for kind, known in PATHS.items():
             if path == known and method == "POST":
                 raw = await read_bytes(receive)
-                await self._exchange(kind, raw, headers, self._key_of(scope), receive, send)
+                await self._exchange(kind, raw, headers, self._admitted(scope), receive, send)
                 return None
         if path == "/models" and method == "GET":
             return await self._models.all()
@@ -133,24 +149,25 @@ class Gateway:
         kind: Kind,
         raw: bytes,
         headers: Mapping[str, str],
-        key: str,
+        let_in: Admission,
         receive: Receive,
         send: Send,
     ) -> None:
-        echoes = self._echoes()
+        key, caller, echoes = let_in.key, Caller(let_in.person), self._echoes()
         incoming = await self._read(kind, raw, headers, key, echoes)
         presence = Presence(receive, self._stopping)
         try:
             if incoming.model.startswith(OWN_CHAT):
-                await self._own.of_chat(incoming, presence, send)
+                await self._own.of_chat(caller, incoming, presence, send)
                 return
             endpoint = endpoint_for(self._host.config, incoming.model)
-            chat = await self._chat_of(incoming)
+            chat = await self._chat_of(caller, incoming)
             asked = self.activity.asked(key, incoming.client, chat.id if chat else "")
             exchange = Exchange(
                 self._parts,
                 incoming,
                 chat,
+                person=caller.person,
                 endpoint=endpoint.base_url if endpoint else "",
                 model=incoming.model
                 or (endpoint.model if endpoint else self._host.models.chat.name),
@@ -179,12 +196,15 @@ class Gateway:
         self._recent.remember(incoming)
         return incoming
 
-    async def _chat_of(self, incoming: Incoming) -> FoundChat | None:
+    async def _chat_of(self, caller: Caller, incoming: Incoming) -> FoundChat | None:
         has_name = incoming.given is not None or "x-smart-context-chat" in incoming.headers
         if incoming.is_aside and not has_name:
             return None
         await self._parts.endings.settled(incoming.key)
-        return await self._parts.finder.chat_of(incoming)
+        found = await self._parts.finder.chat_of(incoming)
+        if not await self._host.reading.may_continue(caller, found.id):
+            raise GatewayError(_NOT_FOUND, str(unknown(Owned("chat", found.name or found.id))))
+        return found
 
     async def _embeddings(
         self, headers: Mapping[str, str], receive: Receive, send: Send
@@ -230,7 +250,7 @@ class Gateway:
             presence.close()
 
 
-def make_gateway(host: Host, key_of: KeyOf) -> Gateway:
+def make_gateway(host: Host, admitted: AdmissionOf) -> Gateway:
     """The gateway of a host that is served."""
     services = host.services
     pipeline = Pipeline(host.bus, lambda: host.models, services.tool_support, services.completion)
@@ -243,7 +263,7 @@ def make_gateway(host: Host, key_of: KeyOf) -> Gateway:
         endings=Endings(),
         turns=host.turns,
     )
-    return Gateway(host, parts, key_of)
+    return Gateway(host, parts, admitted)
 
 
 def _explained(error: Exception) -> GatewayError:

@@ -20,6 +20,7 @@ from smart_context.gateway.requests.units import chat_units
 from smart_context.gateway.turns.exchange import Exchange, Headers, answer_headers
 from smart_context.gateway.turns.incoming import Incoming
 from smart_context.gateway.turns.outcome import Outcome, TurnAborted, finished
+from smart_context.host.access import Audience
 from smart_context.host.commands.registry import Caller
 from smart_context.host.events.events import CHAT_TOKEN, PIPELINE_START
 from smart_context.host.host import Host
@@ -85,7 +86,9 @@ class OwnAnswers:
                 yield piece.text
         exchange.ends()
 
-    async def of_chat(self, incoming: Incoming, presence: Presence, send: Send) -> None:
+    async def of_chat(
+        self, caller: Caller, incoming: Incoming, presence: Presence, send: Send
+    ) -> None:
         """Run a turn in a chat of the vault, with the vault's own history.
 
         Raises:
@@ -93,7 +96,7 @@ class OwnAnswers:
                 question.
         """
         name = incoming.model.partition(":")[2]
-        chat_id = await self._known(name)
+        chat_id = await self._known(caller, name)
         units = incoming.units
         asks = units and units[incoming.question].role == "user"
         text = _text_of(units[incoming.question].content) if asks else ""
@@ -102,7 +105,7 @@ class OwnAnswers:
             raise GatewayError(400, "There is no user message to answer.", param=param)
         own = OwnAnswer(kind=incoming.kind, model=incoming.model, created=int(time.time()))
         begun = _BegunTurn(chat_id, incoming)
-        pieces = self._turn_pieces(chat_id, text, is_stream=incoming.is_stream)
+        pieces = self._turn_pieces(caller, chat_id, text, is_stream=incoming.is_stream)
         unsubscribe = self._host.bus.subscribe(PIPELINE_START, begun.note)
         try:
             asked = count_tokens(text)
@@ -117,10 +120,10 @@ class OwnAnswers:
         finally:
             unsubscribe()
 
-    async def _known(self, name: str) -> ChatId:
+    async def _known(self, caller: Caller, name: str) -> ChatId:
         try:
             chat_id = check_chat_id(name)
-            if await self._host.store.exists(chat_id):
+            if await self._host.reading.has_chat(caller, chat_id):
                 return chat_id
         except ChatIdInvalid:
             pass
@@ -128,17 +131,19 @@ class OwnAnswers:
             404, f"There is no chat {name!r}.", param="model", code="model_not_found"
         )
 
-    async def _turn_pieces(self, chat_id: str, text: str, *, is_stream: bool) -> AsyncIterator[str]:
+    async def _turn_pieces(
+        self, caller: Caller, chat_id: str, text: str, *, is_stream: bool
+    ) -> AsyncIterator[str]:
         """The text of a turn's answer, piece by piece."""
         arrived: asyncio.Queue[str | None] = asyncio.Queue()
 
-        def listen(event: str, payload: Mapping[str, Any]) -> None:
+        def listen(event: str, payload: Mapping[str, Any], _audience: Audience) -> None:
             if event == CHAT_TOKEN.name and payload["chat_id"] == chat_id:
                 arrived.put_nowait(payload["text"])
 
         unsubscribe = self._host.on_event(listen)
         params = {"chat_id": chat_id, "message": text, "stream": True}
-        turn = asyncio.create_task(self._host.commands.call("chat.send", params, Caller()))
+        turn = asyncio.create_task(self._host.commands.call("chat.send", params, caller))
         turn.add_done_callback(lambda _: arrived.put_nowait(None))
         said = ""
         try:
@@ -147,7 +152,7 @@ class OwnAnswers:
                 if is_stream:
                     yield piece
             result = await turn
-            stored = await self._host.store.messages(chat_id)
+            stored = await self._host.reading.messages(caller, chat_id)
             answer = next((m for m in stored if m.id == result["message_ids"][-1]), None)
             rest = _rest(answer, said if is_stream else "")
             if rest:

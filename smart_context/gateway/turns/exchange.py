@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from smart_context.base.errors import SmartContextError
-from smart_context.base.values import JsonObject
+from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.clients import client_history
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.gateway.requests.outgoing import Outgoing, kept_units, outgoing
@@ -75,6 +75,7 @@ class Exchange:
         parts: The parts that exchanges share.
         incoming: The request.
         chat: Its chat; `None` for an aside without one.
+        person: Who asks.
         endpoint: The provider's address, for the receipt; empty if we answer.
         model: The model that is asked.
         echoes: Our keys, which are not stored or shown if the provider repeats them.
@@ -89,6 +90,7 @@ class Exchange:
         incoming: Incoming,
         chat: FoundChat | None,
         *,
+        person: PersonId,
         endpoint: str,
         model: str,
         echoes: Echoes,
@@ -99,6 +101,7 @@ class Exchange:
         self._is_live = True
         self._incoming = incoming
         self._chat = chat
+        self._person = person
         self._model = model
         self._endpoint = endpoint
         self._followed: Followed | None = None
@@ -243,6 +246,7 @@ class Exchange:
         turn = Turn(
             id=new_id(),
             chat_id=followed.chat_id,
+            person=self._person,
             question=question,
             answer_id=followed.answer_id,
             request=Request(message=question.text, history=tuple(history)),
@@ -257,6 +261,7 @@ class Exchange:
         turn = Turn(
             id=new_id(),
             chat_id=ChatId(chat.id),
+            person=self._person,
             question=question,
             answer_id=MessageId(""),
             request=Request(message=""),

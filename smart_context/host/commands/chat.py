@@ -1,7 +1,7 @@
 """The commands `chat.*`: new, open, send, stop, regenerate, edit, and versions."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Annotated, Any
 
 from smart_context.base.errors import ChatBusy, CommandFailed, InvalidParams
 from smart_context.base.text.names import storable
@@ -12,6 +12,7 @@ from smart_context.chat.documents.branches import Versions, versions_of
 from smart_context.chat.documents.parts import since_unfinished
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.messages import ChatId, Message
+from smart_context.host.access import FilesNamed
 from smart_context.host.commands.files import attached_files, attached_links
 from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.host.turns import transcript
@@ -79,14 +80,14 @@ class ChatCommands:
         caller: Caller,
         chat_id: str | None = None,
         stream: bool = True,
-        files: list[dict[str, Any]] | None = None,
+        files: Annotated[list[dict[str, Any]] | None, FilesNamed] = None,
         links: list[dict[str, Any]] | None = None,
     ) -> JsonObject:
         """Ask the model, in a new chat by default; returns when the turn is over.
 
         Args:
             message: What to ask.
-            caller: The client that opens a new chat.
+            caller: Who asks, and the client that opens a new chat.
             chat_id: The chat.
             stream: The answer comes piece by piece.
             files: Results of `POST /api/files` or `chat.attach_vault_file`.
@@ -106,7 +107,9 @@ class ChatCommands:
             transcript.append(document, question)
             return question
 
-        message_ids = await self._turns.take(checked, ask, since=since_unfinished, streaming=stream)
+        message_ids = await self._turns.take(
+            checked, ask, person=caller.person, since=since_unfinished, streaming=stream
+        )
         return {"chat_id": checked, "message_ids": message_ids}
 
     async def stop(self, chat_id: str) -> JsonObject:
@@ -115,13 +118,19 @@ class ChatCommands:
         return {"chat_id": checked, "stopped": await self._turns.stop(checked)}
 
     async def regenerate(
-        self, chat_id: str, message_id: str, stream: bool = True, text: str | None = None
+        self,
+        chat_id: str,
+        message_id: str,
+        caller: Caller,
+        stream: bool = True,
+        text: str | None = None,
     ) -> JsonObject:
         """Answer a question again; the former answer stays as a version, with all that followed.
 
         Args:
             chat_id: The chat.
             message_id: The answer, or its question.
+            caller: Who asks.
             stream: The new answer comes piece by piece.
             text: Ask this instead, with the same files; the former question stays as a version.
         """
@@ -131,7 +140,7 @@ class ChatCommands:
         def ask(document: JsonObject) -> Message:
             return transcript.ask_again(document, message_id, text=asked, now=self._turns.now())
 
-        message_ids = await self._turns.take(checked, ask, streaming=stream)
+        message_ids = await self._turns.take(checked, ask, person=caller.person, streaming=stream)
         return {"chat_id": checked, "message_ids": message_ids}
 
     async def list_versions(self, chat_id: str) -> JsonObject:

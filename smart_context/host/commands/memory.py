@@ -2,12 +2,13 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
 
 from smart_context.base.values import JsonObject
 from smart_context.chat.documents.lineage import ANYBODY
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message, MessageId, messages_of
+from smart_context.host.access import FilesNamed
 from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.host.events.events import CHAT_DELETED, Emit
 from smart_context.host.turns.turns import Turns
@@ -57,7 +58,9 @@ class MemoryCommands:
         await self._repair(checked)
         return await self._store.load(checked, reader=_reader(caller))
 
-    async def save_chat(self, chat_id: str, data: dict[str, Any], caller: Caller) -> JsonObject:
+    async def save_chat(
+        self, chat_id: str, data: Annotated[dict[str, Any], FilesNamed], caller: Caller
+    ) -> JsonObject:
         """Store a chat's document, merged with what others changed meanwhile.
 
         Messages missing in the document are deleted only if this client has seen them; `kept`
@@ -69,13 +72,16 @@ class MemoryCommands:
         kept = _missing(data, stored) if "messages" in data else []
         return {**result, "kept": kept} if kept else result
 
-    async def list_chats(self) -> JsonObject:
+    async def list_chats(self, caller: Caller) -> JsonObject:
         """List the chats, newest first."""
-        return {"chats": [asdict(summary) for summary in await self._store.listing.rows()]}
+        rows = await self._store.listing.rows(caller.person)
+        return {"chats": [asdict(row) for row in rows]}
 
-    async def search(self, query: str, limit: int = 50) -> JsonObject:
+    async def search(self, query: str, caller: Caller, limit: int = 50) -> JsonObject:
         """Find chats by their messages."""
-        hits = await self._store.listing.search(query, limit=max(1, min(limit, MAX_HITS)))
+        hits = await self._store.listing.search(
+            caller.person, query, limit=max(1, min(limit, MAX_HITS))
+        )
         return {"query": query, "results": [asdict(hit) for hit in hits]}
 
     async def rename_chat(self, chat_id: str, title: str) -> JsonObject:

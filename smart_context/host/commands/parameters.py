@@ -1,10 +1,10 @@
 """Checks a command's parameters against its handler's signature."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NotRequired, Required, get_type_hints
+from typing import Annotated, Any, NotRequired, Required, get_args, get_origin, get_type_hints
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 from pydantic.errors import PydanticSchemaGenerationError
@@ -12,6 +12,7 @@ from pydantic_core import ErrorDetails
 from typing_extensions import TypedDict
 
 from smart_context.base.errors import InvalidParams
+from smart_context.host.access import CHATS_BY_NAME, Names, Owned
 
 _MAX_FAULTS = 20
 _PLAIN_KINDS = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -24,10 +25,12 @@ class Parameters:
     Attributes:
         names: All but the caller's.
         caller_name: The parameter that gets the caller; empty if there is none.
+        naming: The parameters that name something owned.
     """
 
     names: frozenset[str]
     caller_name: str
+    naming: Mapping[str, Names]
     _adapter: TypeAdapter[dict[str, Any]]
     _defaults: Mapping[str, Any]
 
@@ -65,6 +68,7 @@ class Parameters:
         return cls(
             names=frozenset(fields),
             caller_name=caller_name,
+            naming={name: found for name in fields if (found := _naming(name, hints.get(name)))},
             _adapter=adapter,
             _defaults=defaults,
         )
@@ -85,6 +89,12 @@ class Parameters:
                 faults.append(f"and {len(found) - _MAX_FAULTS} more")
             raise InvalidParams(f"{command}: {'; '.join(faults)}") from error
 
+    def owned(self, given: Mapping[str, Any]) -> Iterable[Owned]:
+        """What checked parameters name that belongs to somebody."""
+        for name, naming in self.naming.items():
+            if given.get(name) is not None:
+                yield from naming.owned(given[name])
+
     def schema(self) -> dict[str, Any]:
         """The JSON Schema of the parameters, with defaults."""
         schema = self._adapter.json_schema()
@@ -93,6 +103,15 @@ class Parameters:
             if default is None or isinstance(default, bool | int | float | str):
                 schema["properties"][name]["default"] = default
         return schema
+
+
+def _naming(name: str, hint: object) -> Names | None:
+    """What a parameter names: by its name, or by its annotation or a part of it."""
+    if name in CHATS_BY_NAME:
+        return CHATS_BY_NAME[name]
+    if get_origin(hint) is Annotated:
+        return next((mark for mark in get_args(hint) if isinstance(mark, Names)), None)
+    return next((found for part in get_args(hint) if (found := _naming("", part))), None)
 
 
 def _hints(handler: Callable[..., Any]) -> Mapping[str, Any]:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from smart_context.base.errors import CommandFailed, NameTaken, SmartContextError, UnknownCommand
-from smart_context.base.values import JsonObject
+from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.messages import ChatId
+from smart_context.host.access import Access, check_access
 from smart_context.host.commands.parameters import Parameters
 from smart_context.host.events.bus import is_async
 from smart_context.host.tasks import was_cancelled
@@ -26,10 +27,12 @@ class Client(Protocol):
 
     Attributes:
         id: Names the connection.
+        person: Who it was let in as.
         chat_id: The chat it opened last; `None` before that.
     """
 
     id: str
+    person: PersonId
     chat_id: ChatId | None
 
     def send(self, event: str, payload: JsonObject) -> None:
@@ -38,12 +41,14 @@ class Client(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The caller of a command; a handler gets it in a parameter annotated `Caller`.
+    """Who asks for a command; a handler gets it in a parameter annotated `Caller`.
 
     Attributes:
+        person: The person for whom it runs.
         client: `None` for calls without a connection: HTTP, a plugin, the command line.
     """
 
+    person: PersonId
     client: Client | None = None
 
 
@@ -55,9 +60,14 @@ class _Command:
 
 
 class CommandRegistry:
-    """The commands, by name."""
+    """The commands, by name.
 
-    def __init__(self) -> None:
+    Args:
+        access: Is asked about everything owned that a command's parameters name.
+    """
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
         self._commands: dict[str, _Command] = {}
 
     def register(
@@ -102,13 +112,15 @@ class CommandRegistry:
         Raises:
             UnknownCommand: If no command has that name.
             InvalidParams: If parameters are missing, unknown or ill-typed; names each.
-            SmartContextError: If the command fails with an error for the user.
+            SmartContextError: If the command fails with an error for the user, or a parameter names
+                what is not the caller's; then as for an unknown name.
             CommandFailed: If it fails otherwise; the traceback is in the log.
         """
         command = self._commands.get(name)
         if command is None:
             raise UnknownCommand(f"no command {name!r}; system.commands lists all")
         given = command.parameters.check(name, self._with_chat(command, params, caller))
+        await check_access(self._access, caller.person, command.parameters.owned(given))
         if command.parameters.caller_name:
             given[command.parameters.caller_name] = caller
         try:

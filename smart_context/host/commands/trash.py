@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 from smart_context.base.values import JsonObject
 from smart_context.chat.ids import check_chat_id
-from smart_context.host.commands.registry import CommandRegistry
+from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.host.events.events import TRASH_CHANGED, Emit
 from smart_context.storage.ports import ChatTrash
 
@@ -27,21 +27,21 @@ class TrashCommands:
         commands.register("memory.purge_chat", self.purge_chat)
         commands.register("memory.empty_trash", self.empty_trash)
 
-    async def list_trash(self) -> JsonObject:
+    async def list_trash(self, caller: Caller) -> JsonObject:
         """List the deleted chats, newest first: at most 200, and the number of all."""
-        found, total = await self._trash.listed()
+        found, total = await self._trash.listed(caller.person)
         return {"chats": [asdict(deleted) for deleted in found], "total": total}
 
-    async def purge_chat(self, chat_id: str, deletion: str = "") -> JsonObject:
+    async def purge_chat(self, chat_id: str, caller: Caller, deletion: str = "") -> JsonObject:
         """Remove a deleted chat for ever: all its deletions, or the one named."""
         checked = check_chat_id(chat_id)
         removed = await self._trash.purge(checked, deletion)
-        self._emit(TRASH_CHANGED, {})
+        self._emit(TRASH_CHANGED, {}, caller.person)
         return {"chat_id": checked, "removed": removed}
 
-    async def empty_trash(self, until: str = "") -> JsonObject:
+    async def empty_trash(self, caller: Caller, until: str = "") -> JsonObject:
         """Remove all deleted chats for ever, or those that were deleted by a time."""
         try:
-            return {"removed": await self._trash.empty(until)}
+            return {"removed": await self._trash.empty(caller.person, until)}
         finally:
-            self._emit(TRASH_CHANGED, {})
+            self._emit(TRASH_CHANGED, {}, caller.person)

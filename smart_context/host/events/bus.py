@@ -7,12 +7,13 @@ once and in order, and passes the same events to the bus right after.
 import asyncio
 import inspect
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from smart_context.base.values import JsonObject
+from smart_context.host.access import Audience, Owned
 from smart_context.host.events.events import Event
 from smart_context.host.tasks import was_cancelled
 from smart_context.host.turn import Turn
@@ -20,7 +21,8 @@ from smart_context.host.turn import Turn
 P = TypeVar("P")
 Handler = Callable[[P], Awaitable[object]]
 
-Listener = Callable[[str, JsonObject], None]
+Listener = Callable[[str, JsonObject, Audience], None]
+"""Called with an event's name, its payload, and who may get it."""
 
 HANDLER_TIMEOUT_S = 30.0
 SETTLE_TIMEOUT_S = 2.0
@@ -134,11 +136,17 @@ class EventRelay:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
-    def send(self, event: str, payload: JsonObject) -> None:
-        """Tell clients in order, then plugins; a client that fails is logged."""
+    def send(self, event: str, payload: JsonObject, audience: Audience) -> None:
+        """Tell clients in order, then plugins; a client that fails is logged.
+
+        Args:
+            event: Its name.
+            payload: What happened.
+            audience: Who may get it. Listeners see to that; plugins get all events.
+        """
         for listener in tuple(self._listeners):
             try:
-                listener(event, payload)
+                listener(event, payload, audience)
             except Exception:
                 _logger.exception("%s could not be sent to a client", event)
         self.send_to_plugins(event, payload)
@@ -164,6 +172,12 @@ class EventRelay:
                 waiting.set()
             else:
                 await self._bus.publish(*waiting)
+
+
+def audience_of(payload: Mapping[str, Any]) -> Owned | None:
+    """Who may get an event about a chat: those who may see the chat; `None` without a chat."""
+    chat_id = payload.get("chat_id")
+    return Owned("chat", chat_id) if isinstance(chat_id, str) else None
 
 
 def event_name(event: Event[P] | str) -> str:

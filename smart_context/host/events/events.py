@@ -4,10 +4,11 @@ Events of the pipeline go to plugins, with the turn. The others go to clients, w
 and then to the plugins that subscribed to them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, NotRequired, TypedDict, TypeVar
+from typing import Any, Generic, NotRequired, Protocol, TypedDict, TypeVar
 
+from smart_context.host.access import Audience
 from smart_context.host.turn import Turn
 
 P = TypeVar("P")
@@ -20,8 +21,14 @@ class Event(Generic[P]):
     name: str
 
 
-Emit = Callable[[Event[Any], Mapping[str, Any]], None]
-"""Sends an event to clients."""
+class Emit(Protocol):
+    """Sends an event to clients."""
+
+    def __call__(
+        self, event: Event[Any], payload: Mapping[str, Any], audience: Audience | None = None, /
+    ) -> None:
+        """Send it to those who may see the chat that the payload names, or to another audience."""
+
 
 PIPELINE_START: Event[Turn] = Event("pipeline.start")
 """A turn begins; its question is saved, its history is built."""

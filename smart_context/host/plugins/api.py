@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from smart_context.base.errors import NameTaken
+from smart_context.base.values import OWNER, PersonId
 from smart_context.chat.messages import Message
+from smart_context.host.access import EVERYBODY, Audience
 from smart_context.host.commands.registry import Caller, Client, CommandHandler
-from smart_context.host.events.bus import Handler, event_name
+from smart_context.host.events.bus import Handler, audience_of, event_name
 from smart_context.host.events.events import Event, Panel
 from smart_context.host.models import Models
 from smart_context.host.panels import OwnFiles, PanelFiles
@@ -48,6 +50,7 @@ class PluginContext:
         files: What was attached to messages, by storage key.
         storage: All storage of the vault; `chats`, `documents` and `files` are parts of it.
         notes: The vault's notes, with one index that all plugins share.
+        access: Decides what is whose.
         vault: The vault's folder, for reading.
         trust: What the vault may do; blocks, so ask it in a thread.
         child: A process for work whose cost the input decides: it can be killed.
@@ -69,6 +72,7 @@ class PluginContext:
         self.documents = services.storage.documents
         self.files = services.storage.blobs
         self.notes = services.notes
+        self.access = services.access
         self.vault = services.current.config.root
         self.trust = services.trust
         self.child = services.children.texts
@@ -171,13 +175,16 @@ class PluginContext:
         """The messages that a turn would send, from stored ones, the current one last."""
         return await self._services.build_history(messages)
 
-    async def send(self, chat_id: str, message: str, *, stream: bool = True) -> list[str]:
+    async def send(
+        self, chat_id: str, message: str, *, stream: bool = True, person: PersonId = OWNER
+    ) -> list[str]:
         """Ask the model in a chat, as its user would: in a turn with all its phases.
 
         Args:
             chat_id: The chat; created when it does not exist.
             message: What to ask.
             stream: Clients get the answer piece by piece.
+            person: Who asks; in the course of a turn, `turn.person`.
 
         Returns:
             The ids of question and answer, when the turn is over.
@@ -186,11 +193,23 @@ class PluginContext:
             SmartContextError: Why the turn failed; what arrived is saved.
         """
         asked = {"chat_id": chat_id, "message": message, "stream": stream}
-        result = await self._services.commands.call("chat.send", asked, Caller())
+        result = await self._services.commands.call("chat.send", asked, Caller(person))
         return list(result["message_ids"])
 
-    def emit(self, event: Event[Any] | str, payload: Mapping[str, Any]) -> None:
-        """Send an event to every client; its name should begin with the plugin's id.
+    def emit(
+        self,
+        event: Event[Any] | str,
+        payload: Mapping[str, Any],
+        audience: Audience | None = None,
+        /,
+    ) -> None:
+        """Send an event to clients; its name should begin with the plugin's id.
+
+        Args:
+            event: The event.
+            payload: What happened.
+            audience: Which clients get it. By default those who may see the chat that `chat_id` in
+                the payload names; without one, every client.
 
         Raises:
             NameTaken: If it begins like the host's own events.
@@ -198,7 +217,8 @@ class PluginContext:
         name = event_name(event)
         if name.partition(".")[0] in RESERVED_IDS:
             raise NameTaken(f"{name!r} is an event of the host; choose another name")
-        self._services.relay.send(name, dict(payload))
+        reached = audience or audience_of(payload) or EVERYBODY
+        self._services.relay.send(name, dict(payload), reached)
 
     async def close(self) -> None:
         """Undo all registrations, the latest first, and end the background work."""

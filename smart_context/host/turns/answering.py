@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from smart_context.base.errors import ChatBusy, CommandFailed, ModelFailed, SmartContextError
 from smart_context.base.threads import to_end
-from smart_context.base.values import JsonObject
+from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.answers import Arrived
 from smart_context.chat.documents.parts import Since, since_message
 from smart_context.chat.messages import ChatId, Message, MessageId
@@ -70,6 +70,7 @@ class Answering:
         chat_id: The chat.
         ask: Changes the chat's document so that the question is its last message, and returns
             the question.
+        person: Who asks.
         since: The first message that `ask` needs; unfinished ones are among those after it.
         streaming: Clients get the answer piece by piece.
 
@@ -84,6 +85,7 @@ class Answering:
         chat_id: ChatId,
         ask: Callable[[JsonObject], Message],
         *,
+        person: PersonId,
         since: Since,
         streaming: bool,
     ) -> None:
@@ -94,6 +96,7 @@ class Answering:
         self.failure: SmartContextError | None = None
         self._parts = parts
         self._ask = ask
+        self._person = person
         self._since = since
         self._streaming = streaming
         self._created_at = parts.now()
@@ -176,6 +179,7 @@ class Answering:
         turn = Turn(
             id=secrets.token_hex(4),
             chat_id=self.chat_id,
+            person=self._person,
             question=question,
             answer_id=place.id,
             request=Request(

@@ -5,7 +5,7 @@ import logging
 
 from smart_context.base.errors import SmartContextError
 from smart_context.base.threads import to_end
-from smart_context.base.values import JsonObject
+from smart_context.base.values import OWNER, JsonObject
 from smart_context.chat.messages import ChatId
 from smart_context.host.turns import transcript
 from smart_context.host.turns.turns import Turns
@@ -42,7 +42,7 @@ class Repair:
         try:
             for chat_id in await to_end(self._answers.interrupted):
                 await self._try(chat_id)
-            for summary in (await self._store.listing.rows())[:NEWEST_CHATS]:
+            for summary in (await self._store.listing.rows(OWNER))[:NEWEST_CHATS]:
                 await self.chat(summary.id)
         except SmartContextError as error:
             _logger.warning("chats could not be repaired after a crash: %s", error)

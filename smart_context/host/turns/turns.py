@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from smart_context.base.errors import ChatBusy
-from smart_context.base.values import JsonObject
+from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.documents.parts import Since, whole
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.turns import transcript
@@ -85,6 +85,7 @@ class Turns:
         chat_id: ChatId,
         ask: Callable[[JsonObject], Message],
         *,
+        person: PersonId,
         since: Since = whole,
         streaming: bool,
     ) -> list[MessageId]:
@@ -94,6 +95,7 @@ class Turns:
             chat_id: The chat.
             ask: Changes the chat's document so that the question is its last message, and returns
                 the question.
+            person: Who asks.
             since: The first message that `ask` needs; unfinished ones are among those after it.
             streaming: Clients get the answer piece by piece.
 
@@ -106,7 +108,9 @@ class Turns:
         """
         if chat_id in self._under_way:
             raise ChatBusy("this chat is still being answered; stop that first, or wait")
-        answering = Answering(self._parts, chat_id, ask, since=since, streaming=streaming)
+        answering = Answering(
+            self._parts, chat_id, ask, person=person, since=since, streaming=streaming
+        )
         task = self._parts.tasks.spawn(self._run(answering))
         self._under_way[chat_id] = (answering, task)
         await asyncio.shield(task)

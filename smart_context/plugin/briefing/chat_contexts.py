@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 from smart_context.base.errors import CommandFailed, InvalidParams, SmartContextError
 from smart_context.base.values import CountTokens, JsonObject
@@ -15,7 +16,7 @@ from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.model_in_use import ModelInUse
 from smart_context.plugin.notes.context_changes import ContextChanges
-from smart_context.plugin.notes.context_documents import own_context, share_document
+from smart_context.plugin.notes.context_documents import NamesContext, own_context, share_document
 from smart_context.plugin.notes.context_prompt import (
     NOTHING,
     ContextContent,
@@ -81,13 +82,13 @@ class ChatContexts:
             "add_notes": self.add_notes,
         }
 
-    async def attach_context(self, chat_id: str, key: str) -> JsonObject:
+    async def attach_context(self, chat_id: str, key: Annotated[str, NamesContext]) -> JsonObject:
         """Send a named context with each message of a chat."""
         if await self.notes.ask(lambda contexts: contexts.get(key)) is None:
             raise CommandFailed(f"There is no context {key!r}; save it before you attach it.")
         return await self._change(chat_id, lambda state: state.attach(key))
 
-    async def detach_context(self, chat_id: str, key: str) -> JsonObject:
+    async def detach_context(self, chat_id: str, key: Annotated[str, NamesContext]) -> JsonObject:
         """No longer send a named context."""
         return await self._change(chat_id, lambda state: state.detach(key))
 
@@ -153,7 +154,7 @@ class ChatContexts:
     ) -> JsonObject:
         checked = check_chat_id(chat_id)
         await self.chat_filter.change_state(checked, change)
-        self.changes.announce(chat_id=checked)
+        self.changes.chat_changed(checked)
         return await self.chat_contexts(checked)
 
     def _chips(self, chat_id: ChatId, assembled: Assembled) -> JsonObject:

@@ -3,12 +3,13 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 from smart_context.base.values import JsonObject
 from smart_context.chat.files.attachments import CutText, cut_texts
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message
+from smart_context.host.access import FilesNamed
 from smart_context.host.commands.registry import CommandHandler
 from smart_context.host.request.request import Request, attached_to
 from smart_context.host.request.sent import AddedTexts, added_by_client, added_texts
@@ -75,7 +76,7 @@ class PreviewCommands:
         threshold: float | None = None,
         role: str | None = None,
         brief: bool = False,
-        files: list[dict[str, Any]] | None = None,
+        files: Annotated[list[dict[str, Any]] | None, FilesNamed] = None,
         links: list[dict[str, Any]] | None = None,
         stream: bool = True,
     ) -> JsonObject:

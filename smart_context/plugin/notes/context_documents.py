@@ -7,6 +7,7 @@ from smart_context.base.errors import PathRefused
 from smart_context.base.values import CountTokens, JsonObject
 from smart_context.contexts import SmartContext, SmartContexts, Snapshot, Stats
 from smart_context.contexts.render import path_of
+from smart_context.host.access import Names, Owned
 from smart_context.llm.tokens import estimate
 from smart_context.plugin.notes.context_prompt import MAX_CHARACTERS, ContextShare, bounded
 from smart_context.vault.guarded.files import Unreadable, read_text
@@ -106,6 +107,23 @@ def own_context(chat_id: str) -> str:
 def chat_of(key: str) -> str:
     """The chat whose own context has this name; empty for other contexts."""
     return key.removeprefix(_OWN) if key.startswith(_OWN) else ""
+
+
+def owner_of(key: str) -> Owned:
+    """What a context belongs to: its chat, if it is a chat's own, or itself."""
+    return Owned("chat", chat) if (chat := chat_of(key)) else Owned("context", key)
+
+
+def _owners(*keys: str) -> Iterable[Owned]:
+    """What belongs to whom under these names, and under those that they are stored by."""
+    return [owner_of(name) for key in keys for name in {key, " ".join(key.split())}]
+
+
+NamesContext = Names(_owners)
+"""Marks a parameter that is a context's key."""
+
+NamesContexts = Names(lambda keys: _owners(*keys))
+"""Marks a parameter that is a list of such keys."""
 
 
 def share_document(share: ContextShare, problem: str = "") -> JsonObject:

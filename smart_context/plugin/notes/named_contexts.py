@@ -2,19 +2,22 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from smart_context.base.errors import CommandFailed, InvalidParams, StoreFailed
 from smart_context.base.results import ContextResult
 from smart_context.base.values import CountTokens, JsonObject
 from smart_context.contexts import SmartContext, SmartContexts
 from smart_context.contexts.options import stored_options
-from smart_context.host.commands.registry import CommandHandler
+from smart_context.host.access import Access
+from smart_context.host.commands.registry import Caller, CommandHandler
 from smart_context.plugin.notes.context_changes import ContextChanges
 from smart_context.plugin.notes.context_documents import (
+    NamesContext,
     chat_of,
     context_document,
     outline_document,
+    owner_of,
     preview_document,
 )
 from smart_context.plugin.notes.context_prompt import bounded
@@ -38,12 +41,14 @@ class NamedContexts:
     Attributes:
         notes: The vault's notes.
         changes: Announces what is saved or deleted.
+        access: Decides whose contexts are listed.
         count_tokens: Counts for the chat model.
         settings: The tokens that contexts may take, and above which the page asks.
     """
 
     notes: VaultNotes
     changes: ContextChanges
+    access: Access
     count_tokens: CountTokens
     settings: FilterSettings
 
@@ -102,21 +107,24 @@ class NamedContexts:
             )
         return outline_document(path, found)
 
-    async def list_contexts(self) -> JsonObject:
+    async def list_contexts(self, caller: Caller) -> JsonObject:
         """List all contexts with their number of items and the chat they were made for."""
 
         def listed(contexts: SmartContexts) -> list[ContextResult]:
             return [_listed(contexts, key) for key in contexts.keys()]  # noqa: SIM118 - no mapping
 
-        return {"contexts": await self.notes.ask(listed)}
+        found = await self.notes.ask(listed)
+        may_use = self.access.may_use
+        own = [each for each in found if await may_use(caller.person, owner_of(each["key"]))]
+        return {"contexts": own}
 
-    async def get_context(self, key: str) -> JsonObject:
+    async def get_context(self, key: Annotated[str, NamesContext]) -> JsonObject:
         """One context: its items and its own options."""
         return context_document(await self._stored(key))
 
     async def save_context(
         self,
-        key: str,
+        key: Annotated[str, NamesContext],
         items: list[str],
         options: dict[str, Any] | None = None,
         replace: bool = True,
@@ -134,14 +142,14 @@ class NamedContexts:
                 raise InvalidParams(str(error)) from error
 
         saved = await self.notes.ask(save)
-        self.changes.announce(key=name)
+        self.changes.context_changed(name)
         return context_document(saved)
 
-    async def delete_context(self, key: str) -> JsonObject:
+    async def delete_context(self, key: Annotated[str, NamesContext]) -> JsonObject:
         """Delete a context; chats that use it go on without it."""
         was_there = await self.notes.ask(lambda contexts: contexts.delete(key))
         if was_there:
-            self.changes.announce(key=key)
+            self.changes.context_changed(key)
         return {"deleted": was_there}
 
     async def preview_context(

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from smart_context.base.errors import CommandFailed, InvalidParams, SmartContextError
 from smart_context.base.values import JsonObject
@@ -10,6 +10,7 @@ from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId
 from smart_context.host.commands.registry import CommandHandler
 from smart_context.plugin.choices.state import check_threshold
+from smart_context.plugin.notes.context_documents import NamesContexts
 from smart_context.plugin.receipts.documents import (
     difference_document,
     one_line_texts,
@@ -94,7 +95,7 @@ class ReceiptCommands:
         recent_messages: int | None = None,
         keep_pairs: bool | None = None,
         context_budget_tokens: int | None = None,
-        contexts: list[str] | None = None,
+        contexts: Annotated[list[str] | None, NamesContexts] = None,
         role: str | None = None,
         pinned: list[str] | None = None,
         hidden: list[str] | None = None,

@@ -106,7 +106,7 @@ class TopicEditing:
             if step.topics is not None and stored:
                 await self._store(checked, step.topics.undone(await self._known(checked)))
             if after.contexts != before.contexts:
-                self.changes.announce(chat_id=checked)
+                self.changes.chat_changed(checked)
             await self.chat_filter.announce(checked)
         shown = await self.chat_filter.topics(checked)
         return {"undone": words, "left": self.steps.count(checked), **shown}

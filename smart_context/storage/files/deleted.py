@@ -11,6 +11,7 @@ from smart_context.base.disk.folders import Folder, opened
 from smart_context.base.disk.places import Place
 from smart_context.base.errors import CommandFailed
 from smart_context.base.threads import to_end
+from smart_context.base.values import OWNER, PersonId
 from smart_context.chat.documents.document import NotAChat, read_version
 from smart_context.chat.listed.rows import MOST_LISTED, ChatRow, DeletedChat, damaged_row, row_of
 from smart_context.chat.messages import ChatId
@@ -40,8 +41,10 @@ class FileTrash:
         self._lock = lock
         self._rows: MutableMapping[tuple[str, Signature], ChatRow] = LRUCache(MOST_LISTED * 2)
 
-    async def listed(self) -> tuple[list[DeletedChat], int]:
-        """The deleted chats, the newest first and at most `MOST_LISTED`, and the number of all."""
+    async def listed(self, person: PersonId) -> tuple[list[DeletedChat], int]:
+        """A person's deleted chats, newest first, at most `MOST_LISTED`, and the number of all."""
+        if person != OWNER:  # all that is kept here is theirs
+            return [], 0
         return await to_end(lambda: _listed(self._chats, self._rows))
 
     async def purge(self, chat_id: ChatId, deletion: str = "") -> int:
@@ -50,8 +53,10 @@ class FileTrash:
         async with self._lock(chat_id):
             return await to_end(lambda: purge(self._chats, chat_id, deletion))
 
-    async def empty(self, until: str = "") -> int:
-        """Remove all deleted chats for ever; returns the number of deletions removed."""
+    async def empty(self, person: PersonId, until: str = "") -> int:
+        """Remove a person's deleted chats for ever; returns the number of deletions removed."""
+        if person != OWNER:  # all that is kept here is theirs
+            return 0
         removed = 0
         for name in await to_end(lambda: deletions(self._chats)):
             chat_id, deleted_at = parsed_deletion(name)

@@ -14,6 +14,7 @@ from smart_context.base.disk.json_file import read_object, write_object
 from smart_context.base.disk.places import Place
 from smart_context.base.errors import StoreFailed
 from smart_context.base.threads import to_end
+from smart_context.base.values import OWNER, PersonId
 from smart_context.chat.documents.document import NotAChat, read_version
 from smart_context.chat.ids import chat_id_of
 from smart_context.chat.listed.rows import (
@@ -53,22 +54,23 @@ class FileList:
         self._has_index = False
         self._bytes_read = 0
 
-    async def rows(self) -> list[ChatRow]:
-        """All chats, newest first."""
-        async with self._lock:
-            return await to_end(self._rows)
+    async def rows(self, person: PersonId) -> list[ChatRow]:
+        """All chats of a person, newest first."""
+        if person != OWNER:  # all that is kept here is theirs
+            return []
+        return await self._all()
 
-    async def search(self, query: str, limit: int = 50) -> list[ChatHit]:
+    async def search(self, person: PersonId, query: str, limit: int = 50) -> list[ChatHit]:
         """The messages and titles that contain all words of the query, newest chats first."""
         words = query_words(query)
-        if not words:
+        if person != OWNER or not words:
             return []
         async with self._lock:
             return await to_end(lambda: list(islice(self._all_hits(words), max(limit, 0))))
 
     async def faults(self) -> Faults:
         """What can't be read, and what was set aside because of that."""
-        rows = await self.rows()
+        rows = await self._all()
         return await to_end(lambda: self._faults(rows))
 
     async def close(self) -> None:
@@ -79,6 +81,10 @@ class FileList:
         """Use what was just stored, so that its file need not be read."""
         row = row_of(chat_id, stored.version, stored.signature)
         self._known[chat_id] = stored.signature, row
+
+    async def _all(self) -> list[ChatRow]:
+        async with self._lock:
+            return await to_end(self._rows)
 
     def _faults(self, rows: Sequence[ChatRow]) -> Faults:
         unreadable: list[tuple[ChatId, str]] = []

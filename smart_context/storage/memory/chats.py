@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from smart_context.base.errors import CommandFailed
-from smart_context.base.values import JsonObject
+from smart_context.base.values import OWNER, JsonObject, PersonId
 from smart_context.chat.documents.document import Version, copy_json
 from smart_context.chat.documents.lineage import ANYBODY, Lineage
 from smart_context.chat.documents.merge import changed, saved
@@ -77,15 +77,17 @@ class MemoryList:
     def __init__(self, held: Held) -> None:
         self._held = held
 
-    async def rows(self) -> list[ChatRow]:
-        """All chats, newest first."""
+    async def rows(self, person: PersonId) -> list[ChatRow]:
+        """All chats of a person, newest first."""
+        if person != OWNER:  # all that is kept here is theirs
+            return []
         chats = self._held.chats.items()
         return in_order((chat, row_of(id_, chat.version, chat)) for id_, chat in chats)
 
-    async def search(self, query: str, limit: int = 50) -> list[ChatHit]:
+    async def search(self, person: PersonId, query: str, limit: int = 50) -> list[ChatHit]:
         """The messages and titles that contain all words of the query, newest chats first."""
         words = query_words(query)
-        rows = await self.rows() if words else []
+        rows = await self.rows(person) if words else []
         return list(islice(self._hits(rows, words), max(limit, 0)))
 
     async def faults(self) -> Faults:
@@ -104,8 +106,10 @@ class MemoryTrash:
     def __init__(self, held: Held) -> None:
         self._held = held
 
-    async def listed(self) -> tuple[list[DeletedChat], int]:
-        """The deleted chats, the newest first, and the number of all."""
+    async def listed(self, person: PersonId) -> tuple[list[DeletedChat], int]:
+        """A person's deleted chats, the newest first, and the number of all."""
+        if person != OWNER:  # all that is kept here is theirs
+            return [], 0
         trash = self._held.trash
         return [_listed(deleted) for deleted in trash[: -MOST_LISTED - 1 : -1]], len(trash)
 
@@ -117,8 +121,10 @@ class MemoryTrash:
         self._held.trash[:] = [d for d in self._held.trash if d not in gone]
         return len(gone)
 
-    async def empty(self, until: str = "") -> int:
-        """Remove all deleted chats for ever; returns the number of deletions removed."""
+    async def empty(self, person: PersonId, until: str = "") -> int:
+        """Remove a person's deleted chats for ever; returns the number of deletions removed."""
+        if person != OWNER:  # all that is kept here is theirs
+            return 0
         kept = [d for d in self._held.trash if until and d.deleted_at > until]
         removed = len(self._held.trash) - len(kept)
         self._held.trash[:] = kept

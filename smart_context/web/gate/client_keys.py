@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from smart_context.base.disk.places import Place
 from smart_context.base.disk.shared_file import SharedFile
 from smart_context.base.errors import CommandFailed
-from smart_context.base.values import OWN_KEY
+from smart_context.base.values import OWN_KEY, OWNER, PersonId
 
 FILE_NAME = "client-keys.json"
 KEY_BEGINNING = "sc-"
@@ -109,6 +109,11 @@ class KeyFile:
             return replace(record, keys={k: v for k, v in record.keys.items() if k != name})
 
         self._file.update(change)
+
+
+def person_of(_name: str) -> PersonId:
+    """Whose key has a name: the owner's, as all keys."""
+    return OWNER
 
 
 def key_digest(key: str) -> str:

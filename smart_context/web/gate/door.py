@@ -12,9 +12,10 @@ a start link                   a cookie, and a code for the key
 from dataclasses import dataclass
 from posixpath import splitext
 
+from smart_context.base.values import NOBODY, OWNER, PersonId
 from smart_context.web.gate.access import Access, Guest, same_text
 from smart_context.web.gate.client_api import NO_CLIENT_KEY, KeyRing, is_for_clients
-from smart_context.web.gate.client_keys import KeyFile
+from smart_context.web.gate.client_keys import KeyFile, person_of
 from smart_context.web.gate.security import Refusal
 from smart_context.web.gate.sessions.browser_sessions import LINK_S
 from smart_context.web.gate.throttle import Throttle, TooManyAttempts
@@ -39,11 +40,13 @@ class Admitted:
     """Let in.
 
     Attributes:
+        person: As whom.
         session_id: The browser's session; empty for a program.
         file_pass: The part of file addresses that opens them for this browser.
         key: The name of a client's key; empty outside the API.
     """
 
+    person: PersonId
     session_id: str = ""
     file_pass: str = ""
     key: str = ""
@@ -133,7 +136,7 @@ class Door:
     async def admit(self, visit: Visit) -> Verdict:
         """What to do with a visit; a start link is used up by this."""
         if visit.path == OPEN_PATH and not visit.is_socket:
-            return Admitted()
+            return Admitted(person=NOBODY)
         if is_for_clients(visit.path) and not visit.is_socket:
             return await self._check_client(visit)
         guest = self._access.guest_of(visit.headers.get("cookie", ()), visit.port)
@@ -149,7 +152,7 @@ class Door:
         try:
             async with self._throttle.attempt(visit.peer) as attempt:
                 if self._access.accepts_bearer(authorization):
-                    return Admitted()
+                    return Admitted(person=OWNER)
                 await attempt.fail()
                 return WRONG_TOKEN
         except TooManyAttempts:
@@ -161,7 +164,7 @@ class Door:
         try:
             async with self._throttle.attempt(visit.peer) as attempt:
                 if owner := await self._ring.owner_of(visit.header("authorization")):
-                    return Admitted(key=owner)
+                    return Admitted(person=person_of(owner), key=owner)
                 await attempt.fail()
                 return NO_CLIENT_KEY
         except TooManyAttempts:
@@ -201,11 +204,12 @@ class Door:
         file_pass = self._access.file_pass(guest)
         if visit.key is not None:
             has_key = self._access.accepts_key(guest, visit.key)
-            return Admitted(session_id=guest.id, file_pass=file_pass) if has_key else NO_KEY
+            let_in = Admitted(person=OWNER, session_id=guest.id, file_pass=file_pass)
+            return let_in if has_key else NO_KEY
         if not visit.is_read:
             return NO_KEY
         if _needs_no_key(visit.path) or _has_pass(visit, file_pass):
-            return Admitted(session_id=guest.id)
+            return Admitted(person=OWNER, session_id=guest.id)
         return NO_KEY if visit.path.startswith("/api/") else Entrance()
 
 

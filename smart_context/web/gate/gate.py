@@ -9,6 +9,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from smart_context.base.resources import asset
+from smart_context.base.values import NOBODY
 from smart_context.web.assets import assets_version
 from smart_context.web.gate.access import Access
 from smart_context.web.gate.client_api import client_headers, is_for_clients, preflight
@@ -36,9 +37,9 @@ _ADMITTED = "smart_context.admitted"
 
 
 def admitted(scope: Scope) -> Admitted:
-    """As whom the request of a scope was let in."""
+    """The identity that the gate gave to a request: nobody's if it never came by."""
     found = scope.get(_ADMITTED)
-    return found if isinstance(found, Admitted) else Admitted()
+    return found if isinstance(found, Admitted) else Admitted(person=NOBODY)
 
 
 class Gate:

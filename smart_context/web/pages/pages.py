@@ -34,14 +34,14 @@ from starlette.routing import BaseRoute, Mount, Route
 from smart_context.base.errors import ChatIdInvalid, SmartContextError
 from smart_context.base.processes.child import Child
 from smart_context.base.resources import asset
-from smart_context.base.values import JsonObject
+from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.clients import is_of_client, keeps_its_history
 from smart_context.chat.documents.branches import versions_of
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.listed.rows import ChatRow
 from smart_context.chat.messages import messages_of
-from smart_context.host.commands.registry import CommandRegistry
-from smart_context.storage.ports import Chats
+from smart_context.host.commands.registry import Caller, CommandRegistry
+from smart_context.host.reading import Reading
 from smart_context.web.gate.entrance import SHEETS
 from smart_context.web.gate.gate import admitted
 from smart_context.web.limits import MAX_UPLOAD_BYTES
@@ -70,8 +70,8 @@ class PageHost(Protocol):
     """What pages need of the host."""
 
     @property
-    def store(self) -> Chats:
-        """The chats."""
+    def reading(self) -> Reading:
+        """What a caller may see of the chats."""
         ...
 
     @property
@@ -119,34 +119,34 @@ def page_routes(
 
 class _Pages:
     def __init__(self, host: PageHost, messages: MessageHtml, templates: PageTemplates) -> None:
-        self._store = host.store
-        self._plugin = SmartContextCommands(host.commands)
+        self._reading = host.reading
+        self._commands = host.commands
         self._messages = messages
         self._page = templates.page
         # A chat gets its file with its first message; until then only these ids are known.
-        self._new: LRUCache[str, bool] = LRUCache(_NEW_CHATS)
+        self._new: LRUCache[tuple[PersonId, str], bool] = LRUCache(_NEW_CHATS)
 
-    async def home(self, _request: Request) -> Response:
-        newest = await self._newest_chat_id()
+    async def home(self, request: Request) -> Response:
+        newest = await self._newest_chat_id(_caller(request))
         return RedirectResponse(f"/chats/{newest}" if newest else "/new", status_code=303)
 
-    async def new_chat(self, _request: Request) -> Response:
+    async def new_chat(self, request: Request) -> Response:
         chat_id = new_chat_id()
-        self._new[chat_id] = True
+        self._new[_caller(request).person, chat_id] = True
         return RedirectResponse(f"/chats/{chat_id}", status_code=303)
 
     async def chat(self, request: Request) -> Response:
-        chat_id = request.path_params["chat_id"]
-        document, problem = await self._load(chat_id)
+        chat_id, caller = request.path_params["chat_id"], _caller(request)
+        document, problem = await self._load(caller, chat_id)
         if document is None:
             return await self._failed(problem)
         messages, panel, chats = await asyncio.gather(
             run_in_threadpool(self._window_values, document, request),
-            self._plugin.panel(chat_id, document.get("topics")),
-            self._store.listing.rows(),
+            self._plugin(request).panel(chat_id, document.get("topics")),
+            self._reading.rows(caller),
         )
         row = next((chat for chat in chats if chat.id == chat_id), None)
-        if row is None and not messages["total"] and chat_id not in self._new:
+        if row is None and not messages["total"] and (caller.person, chat_id) not in self._new:
             return await self._failed(_UNKNOWN_CHAT, title="Chat not found")
         return await self._page(
             "pages/chat.html",
@@ -160,11 +160,11 @@ class _Pages:
             max_file_bytes=MAX_UPLOAD_BYTES,
             states=message_states(messages["window"].messages, panel, messages["compaction"]),
             **messages,
-            **await self._system(),
+            **await self._system(request),
         )
 
     async def messages(self, request: Request) -> Response:
-        document, problem = await self._load(request.path_params["chat_id"])
+        document, problem = await self._load(_caller(request), request.path_params["chat_id"])
         if document is None:
             return PlainTextResponse(problem, status_code=404, headers=NO_STORE)
         values = await run_in_threadpool(self._window_values, document, request)
@@ -172,7 +172,7 @@ class _Pages:
         return await self._page("messages/messages.html", states=states, **values)
 
     async def text(self, request: Request) -> Response:
-        document, problem = await self._load(request.path_params["chat_id"])
+        document, problem = await self._load(_caller(request), request.path_params["chat_id"])
         wanted = request.query_params.get("message")
         found = next((m for m in messages_of(document or {}) if m.id == wanted), None)
         if found is None:
@@ -184,70 +184,76 @@ class _Pages:
         chat_id, turn = request.path_params["chat_id"], request.path_params["turn"]
         settings = turn_view.replay_settings(request.query_params)
         compared = request.query_params.get("diff") or None
-        answer = await self._plugin.turn(chat_id, turn, compared=compared, replayed=settings)
+        plugin = self._plugin(request)
+        answer = await plugin.turn(chat_id, turn, compared=compared, replayed=settings)
         if answer.receipt is None:
             return await self._failed(answer.problem)
         shown = answer.receipt
-        chat = await self._plugin.chat_of_turn(chat_id)
+        chat = await plugin.chat_of_turn(chat_id)
         return await self._page(
             "pages/turn.html",
             chat_id=chat_id,
             view=turn_view.turn_view(shown, chat, is_replay=settings is not None),
             others=[receipt for receipt in chat.receipts if receipt["turn"] != shown["turn"]],
             compared=compared,
-            trust=await self._plugin.ask("system.trust", {}),
+            trust=await plugin.ask("system.trust", {}),
         )
 
     async def chat_list(self, request: Request) -> Response:
         query = request.query_params.get("q", "").strip()
         current = request.query_params.get("current", "")
         if query:
-            hits = await self._store.listing.search(query)
+            hits = await self._reading.search(_caller(request), query)
             return await self._page("frame/chat_hits.html", hits=hits, query=query)
-        chats = await self._store.listing.rows()
+        chats = await self._reading.rows(_caller(request))
         return await self._page("frame/chat_list.html", chat_groups=_groups(chats), chat_id=current)
 
-    async def trash(self, _request: Request) -> Response:
+    async def trash(self, request: Request) -> Response:
         try:
-            found, total = await self._store.trash.listed()
+            found, total = await self._reading.deleted(_caller(request))
         except SmartContextError as error:
             return PlainTextResponse(str(error), status_code=500, headers=NO_STORE)
         return await self._page("frame/trash_list.html", deleted=found, total=total)
 
     async def panel(self, request: Request) -> Response:
-        chat_id = request.query_params.get("chat_id") or await self._newest_chat_id()
-        document, problem = await self._load(chat_id) if chat_id else ({}, "")
+        caller, plugin = _caller(request), self._plugin(request)
+        chat_id = request.query_params.get("chat_id") or await self._newest_chat_id(caller)
+        document, problem = await self._load(caller, chat_id) if chat_id else ({}, "")
         if document is None:
             return await self._failed(problem)
-        panel = await self._plugin.panel(chat_id, document.get("topics"))
-        system = await self._plugin.ask("system.status", {})
+        panel = await plugin.panel(chat_id, document.get("topics"))
+        system = await plugin.ask("system.status", {})
         return await self._page("pages/panel.html", chat_id=chat_id, panel=panel, system=system)
 
     async def contexts(self, request: Request) -> Response:
         asked = request.query_params.get("chat", "")
-        chats = await self._store.listing.rows()
+        chats = await self._reading.rows(_caller(request))
         return await self._page(
             "pages/contexts.html",
             key=request.path_params.get("key", ""),
             chat_id=asked if _is_chat_id(asked) else "",
-            contexts=await self._plugin.contexts(),
+            contexts=await self._plugin(request).contexts(),
             chats=chats[:_LISTED_CHATS],
-            **await self._system(),
+            **await self._system(request),
         )
 
-    async def clients(self, _request: Request) -> Response:
-        view = await self._plugin.ask("system.clients", {})
-        return await self._page("pages/clients.html", view=view, **await self._system())
+    async def clients(self, request: Request) -> Response:
+        view = await self._plugin(request).ask("system.clients", {})
+        return await self._page("pages/clients.html", view=view, **await self._system(request))
 
-    async def _system(self) -> dict[str, Any]:
+    def _plugin(self, request: Request) -> SmartContextCommands:
+        return SmartContextCommands(self._commands, _caller(request))
+
+    async def _system(self, request: Request) -> dict[str, Any]:
         """What the frame of each page shows of the server."""
+        plugin = self._plugin(request)
         return {
-            "system": await self._plugin.ask("system.status", {}),
-            "trust": await self._plugin.ask("system.trust", {}),
+            "system": await plugin.ask("system.status", {}),
+            "trust": await plugin.ask("system.trust", {}),
         }
 
-    async def _newest_chat_id(self) -> str:
-        chats = await self._store.listing.rows()
+    async def _newest_chat_id(self, caller: Caller) -> str:
+        chats = await self._reading.rows(caller)
         return str(chats[0].id) if chats else ""
 
     def _window_values(self, document: Mapping[str, Any], request: Request) -> dict[str, Any]:
@@ -265,10 +271,10 @@ class _Pages:
             "file_pass": admitted(request.scope).file_pass,
         }
 
-    async def _load(self, chat_id: str) -> tuple[JsonObject | None, str]:
+    async def _load(self, caller: Caller, chat_id: str) -> tuple[JsonObject | None, str]:
         """The chat's document, or `None` and the reason."""
         try:
-            return await self._store.load(check_chat_id(chat_id)), ""
+            return await self._reading.document(caller, check_chat_id(chat_id)), ""
         except ChatIdInvalid:
             return None, _UNKNOWN_CHAT
         except SmartContextError as error:
@@ -276,6 +282,10 @@ class _Pages:
 
     async def _failed(self, problem: str, title: str = "") -> Response:
         return await self._page("pages/failed.html", status_code=404, problem=problem, title=title)
+
+
+def _caller(request: Request) -> Caller:
+    return Caller(admitted(request.scope).person)
 
 
 def _groups(chats: Sequence[ChatRow]) -> tuple[ChatGroup, ...]:

@@ -35,14 +35,16 @@ class TurnAnswer:
 
 
 class SmartContextCommands:
-    """The plugin's commands.
+    """The plugin's commands, for one caller.
 
     Args:
         commands: The host's commands.
+        caller: Who asks for the page.
     """
 
-    def __init__(self, commands: CommandRegistry) -> None:
+    def __init__(self, commands: CommandRegistry, caller: Caller) -> None:
         self._commands = commands
+        self._caller = caller
 
     async def panel(self, chat_id: str, stored_topics: object) -> PanelView | None:
         """The panel of a chat; `None` if the plugin is turned off.
@@ -101,7 +103,7 @@ class SmartContextCommands:
     async def ask(self, command: str, params: Mapping[str, Any]) -> JsonObject | None:
         """The result of a command; a `problem` if it failed, `None` if it does not exist."""
         try:
-            return dict(await self._commands.call(command, params, Caller(client=None)))
+            return dict(await self._commands.call(command, params, self._caller))
         except UnknownCommand:
             return None
         except SmartContextError as error:

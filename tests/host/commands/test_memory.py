@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from smart_context.base.values import OWNER
 from smart_context.host.commands.registry import Caller
 from smart_context.storage.files.chats import FileChats
 from tests.host.conftest import Page, until
@@ -17,7 +18,7 @@ def said(*texts, role="user"):
 
 async def save(bench, page, *messages):
     params = {"chat_id": "c1", "data": {"messages": list(messages)}}
-    return await bench.host.commands.call("memory.save_chat", params, Caller(page))
+    return await bench.host.commands.call("memory.save_chat", params, Caller(OWNER, page))
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ async def test_saving_names_the_messages_that_stay_as_the_client_never_saw_them(
 async def test_saving_names_what_arrived_since_the_client_loaded(bench):
     one, two = Page("one"), Page("two")
     await save(bench, one, *said("a"))
-    await bench.host.commands.call("memory.load_chat", {"chat_id": "c1"}, Caller(two))
+    await bench.host.commands.call("memory.load_chat", {"chat_id": "c1"}, Caller(OWNER, two))
     await save(bench, one, *said("a", "late"))
     assert (await save(bench, two, *said("a", "mine")))["kept"] == ["late"]
 
@@ -60,7 +61,7 @@ async def test_a_message_whose_id_is_no_text_is_saved_as_one_without(bench, stor
 
 async def test_a_document_without_messages_says_nothing_of_them(bench, stored):
     params = {"chat_id": "c1", "data": {"title": "New"}}
-    result = await bench.host.commands.call("memory.save_chat", params, Caller(Page("one")))
+    result = await bench.host.commands.call("memory.save_chat", params, Caller(OWNER, Page("one")))
     assert result == {"chat_id": "c1", "total_messages": 3}
 
 

@@ -7,6 +7,8 @@ from typing import Any, Literal
 import pytest
 
 from smart_context.base.errors import CommandFailed, InvalidParams, NameTaken, UnknownCommand
+from smart_context.base.values import OWNER
+from smart_context.host.access import OwnerOnly
 from smart_context.host.commands.registry import Caller, CommandRegistry
 
 pytestmark = pytest.mark.anyio
@@ -40,13 +42,13 @@ async def show(  # noqa: PLR0917 - a command has as many as it needs
 
 
 def registry(handler=show):
-    commands = CommandRegistry()
+    commands = CommandRegistry(OwnerOnly())
     commands.register("test.show", handler, owner="test")
     return commands
 
 
 async def call(handler=show, *, client=None, **params):
-    return await registry(handler).call("test.show", params, Caller(client))
+    return await registry(handler).call("test.show", params, Caller(OWNER, client))
 
 
 async def test_a_command_gets_its_parameters_and_defaults():
@@ -120,7 +122,7 @@ async def test_the_caller_is_handed_in():
 
 async def test_an_unknown_command_is_an_error():
     with pytest.raises(UnknownCommand, match=r"'test\.hide'"):
-        await registry().call("test.hide", {}, Caller())
+        await registry().call("test.hide", {}, Caller(OWNER))
 
 
 async def test_the_first_owner_of_a_name_keeps_it():
@@ -131,15 +133,15 @@ async def test_the_first_owner_of_a_name_keeps_it():
 
     with pytest.raises(NameTaken, match=r"test\.show is registered already by test; late needs"):
         commands.register("test.show", other, owner="late")
-    assert (await commands.call("test.show", {"chat_id": "c"}, Caller()))["chat_id"] == "c"
+    assert (await commands.call("test.show", {"chat_id": "c"}, Caller(OWNER)))["chat_id"] == "c"
 
 
 async def test_a_removed_command_is_gone_and_its_name_is_free():
-    commands = CommandRegistry()
+    commands = CommandRegistry(OwnerOnly())
     remove = commands.register("test.show", show)
     remove()
     with pytest.raises(UnknownCommand):
-        await commands.call("test.show", {}, Caller())
+        await commands.call("test.show", {}, Caller(OWNER))
     commands.register("test.show", show)
     remove()
     assert len((await commands.list_commands())["commands"]) == 1
@@ -148,7 +150,7 @@ async def test_a_removed_command_is_gone_and_its_name_is_free():
 @pytest.mark.parametrize("name", ["show", "Test.show", "test.", "test.a.b", "test.show ", ""])
 def test_a_name_has_a_plugin_and_a_verb(name):
     with pytest.raises(ValueError, match=r"plugin\.verb"):
-        CommandRegistry().register(name, show)
+        CommandRegistry(OwnerOnly()).register(name, show)
 
 
 async def only_by_place(a, /):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from smart_context.base.values import OWNER
 from smart_context.chat.messages import Message, MessageId
 from smart_context.host.request.request import Request
 from smart_context.host.request.window import Window
@@ -24,6 +25,7 @@ def turn(prompt_tokens, text=TEXT, model="local", **more):
     turn = Turn(
         id="t",
         chat_id="c1",
+        person=OWNER,
         question=question,
         answer_id=MessageId("a"),
         request=Request(message=text, **more),

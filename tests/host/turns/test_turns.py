@@ -499,7 +499,7 @@ async def test_one_turn_at_a_time_per_chat_and_any_number_in_all(bench):
 async def test_a_turn_can_begin_as_soon_as_the_end_is_told(bench):
     begun = []
 
-    def again(name, payload):
+    def again(name, payload, audience):
         if name == "chat.finished" and not begun:
             begun.append(asyncio.ensure_future(send(bench, "Again", chat_id="c1")))
 

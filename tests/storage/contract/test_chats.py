@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from smart_context.base.errors import ChatIdInvalid, CommandFailed, InvalidParams
+from smart_context.base.values import OWNER, PersonId
 from smart_context.chat.documents.parts import since_message
 from tests.chat.made_documents import appending, ids, json_documents, message, said
 from tests.patience import PATIENCE_S
@@ -20,7 +21,7 @@ COMMON = settings(
 
 
 async def titles(storage):
-    return [row.title for row in await storage.chats.listing.rows()]
+    return [row.title for row in await storage.chats.listing.rows(OWNER)]
 
 
 async def test_a_chat_that_does_not_exist_is_empty(one):
@@ -28,7 +29,7 @@ async def test_a_chat_that_does_not_exist_is_empty(one):
     assert await one.chats.messages("c") == ()
     assert await one.chats.snapshot("c") == ((), {})
     assert not await one.chats.exists("c")
-    assert await one.chats.listing.rows() == []
+    assert await one.chats.listing.rows(OWNER) == []
 
 
 @pytest.mark.parametrize("bad", ["", "a/b", "..", "ä", "a" * 129, "con", 7])
@@ -184,7 +185,7 @@ async def test_ten_thousand_messages_are_kept_and_those_that_stay_are_not_made_a
     assert [m.id for m in after] == [*names, "new"]
     assert all(was is now for was, now in zip(before, after, strict=False))
     assert len(await other.chats.messages("c")) == 10_001
-    (row,) = await other.chats.listing.rows()
+    (row,) = await other.chats.listing.rows(OWNER)
     assert row.message_count == 10_001
 
 
@@ -206,20 +207,20 @@ async def test_a_deleted_chat_comes_back_with_all_that_stood_beside_it(one, othe
     await one.chats.delete("c")
     assert not await other.chats.exists("c")
     assert (await other.documents.read("c", "filter"))[0].value == {}
-    assert [row.id for row in await other.chats.listing.rows()] == ["c2"]
-    found, total = await other.chats.trash.listed()
+    assert [row.id for row in await other.chats.listing.rows(OWNER)] == ["c2"]
+    found, total = await other.chats.trash.listed(OWNER)
     assert ([deleted.id for deleted in found], total) == (["c"], 1)
     await other.chats.restore("c")
     assert ids(await one.chats.load("c")) == ["a"]
     assert (await one.documents.read("c", "filter"))[0].value == {"on": True}
-    assert await one.chats.trash.listed() == ([], 0)
+    assert await one.chats.trash.listed(OWNER) == ([], 0)
 
 
 async def test_an_id_that_is_deleted_twice_loses_neither_chat(one):
     for name in ("first", "second"):
         await one.chats.save("c", said(name))
         await one.chats.delete("c")
-    (newest, oldest), total = await one.chats.trash.listed()
+    (newest, oldest), total = await one.chats.trash.listed(OWNER)
     assert total == 2
     await one.chats.restore("c", oldest.deletion)
     assert ids(await one.chats.load("c")) == ["first"]
@@ -247,9 +248,9 @@ async def test_a_purged_chat_is_gone_for_ever(one):
     assert await one.chats.trash.purge("a") == 1
     with pytest.raises(CommandFailed):
         await one.chats.restore("a")
-    assert await one.chats.trash.empty(until="2000-01-01T00:00:00Z") == 0
-    assert await one.chats.trash.empty() == 2
-    assert await one.chats.trash.listed() == ([], 0)
+    assert await one.chats.trash.empty(OWNER, until="2000-01-01T00:00:00Z") == 0
+    assert await one.chats.trash.empty(OWNER) == 2
+    assert await one.chats.trash.listed(OWNER) == ([], 0)
 
 
 async def test_the_list_has_the_newest_first(one):
@@ -262,11 +263,24 @@ async def test_the_list_has_the_newest_first(one):
 async def test_all_words_are_searched_in_any_case_and_width(one):
     await one.chats.save("c", {"messages": [message("a", content="Straße nach ＲＯＭ")]})
     await one.chats.save("d", {"messages": [message("b", content="nothing")], "title": "Rom"})
-    hits = await one.chats.listing.search("rom STRASSE")
+    hits = await one.chats.listing.search(OWNER, "rom STRASSE")
     assert [(hit.chat_id, hit.message_id) for hit in hits] == [("c", "a")]
-    assert {hit.chat_id for hit in await one.chats.listing.search("rom")} == {"c", "d"}
-    assert await one.chats.listing.search("") == []
-    assert len(await one.chats.listing.search("rom", limit=1)) == 1
+    assert {hit.chat_id for hit in await one.chats.listing.search(OWNER, "rom")} == {"c", "d"}
+    assert await one.chats.listing.search(OWNER, "") == []
+    assert len(await one.chats.listing.search(OWNER, "rom", limit=1)) == 1
+
+
+async def test_lists_searches_and_the_trash_hold_what_is_the_persons(one):
+    stranger = PersonId("stranger")
+    for name in ("kept", "deleted"):
+        await one.chats.save(name, said("words"))
+    await one.chats.delete("deleted")
+    assert await one.chats.listing.rows(stranger) == []
+    assert await one.chats.listing.search(stranger, "words") == []
+    assert await one.chats.trash.listed(stranger) == ([], 0)
+    assert await one.chats.trash.empty(stranger) == 0
+    assert [row.id for row in await one.chats.listing.rows(OWNER)] == ["kept"]
+    assert (await one.chats.trash.listed(OWNER))[1] == 1
 
 
 async def test_each_change_is_reported_once_whoever_made_it(one, other):

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from smart_context.base.errors import ChatIdInvalid, CommandFailed, InvalidParams, StoreFailed
+from smart_context.base.values import OWNER
 from smart_context.chat.documents.parts import since_message
 from smart_context.chat.messages import Message
 from smart_context.storage.files.chats import FileChats
@@ -37,8 +38,8 @@ def store(folder):
 async def test_a_chat_that_does_not_exist_has_no_messages_and_nothing_is_written(store, folder):
     assert await store.load("a") == {"messages": []}
     assert await store.messages("a") == ()
-    assert await store.listing.rows() == []
-    assert await store.listing.search("x") == []
+    assert await store.listing.rows(OWNER) == []
+    assert await store.listing.search(OWNER, "x") == []
     assert not await store.exists("a")
     await store.close()
     assert not folder.exists()

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from smart_context.base.errors import ChatUnreadable, StoreFailed
+from smart_context.base.values import OWNER
 from smart_context.storage.files import chat_files
 from smart_context.storage.files.chats import FileChats
 from tests.chat.made_documents import appending, ids, names_in, on_disk, put, said
@@ -54,7 +55,7 @@ async def test_a_damaged_file_is_set_aside_unchanged_and_reported(store, folder,
     assert aside.read_bytes() == content
     assert names_in(folder) == [aside.name]
     assert await store.load("c") == {"messages": []}
-    assert await store.listing.rows() == []
+    assert await store.listing.rows(OWNER) == []
 
 
 async def test_the_chat_can_go_on_after_its_file_was_set_aside(store, folder):
@@ -93,11 +94,11 @@ async def test_setting_aside_is_a_change(store, folder):
 async def test_listing_and_searching_move_nothing_and_show_that_something_is_there(store, folder):
     put(folder / "bad.json", b"{", age_s=100)
     put(folder / "good.json", said("hello"))
-    assert [(chat.id, chat.title) for chat in await store.listing.rows()] == [
+    assert [(chat.id, chat.title) for chat in await store.listing.rows(OWNER)] == [
         ("good", "hello"),
         ("bad", "bad"),
     ]
-    assert [hit.chat_id for hit in await store.listing.search("hello")] == ["good"]
+    assert [hit.chat_id for hit in await store.listing.search(OWNER, "hello")] == ["good"]
     assert names_in(folder) == ["bad.json", "good.json"]
 
 
@@ -151,8 +152,8 @@ async def test_what_is_no_plain_file_is_refused_and_stays(store, folder, kind, c
         await call(store)
     assert os.path.lexists(path)
     assert on_disk(elsewhere) == said("secret")
-    assert await store.listing.rows() == []
-    assert await store.listing.search("secret") == []
+    assert await store.listing.rows(OWNER) == []
+    assert await store.listing.search(OWNER, "secret") == []
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

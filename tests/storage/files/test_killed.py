@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from smart_context.base.values import OWNER
 from smart_context.storage.files.chats import FileChats
 from tests.chat.made_documents import ids
 from tests.patience import PATIENCE_S
@@ -81,7 +82,7 @@ async def test_a_kill_loses_no_acknowledged_save_and_leaves_no_half_document(tmp
         assert acknowledged in stored
         following = len(stored)
     assert ids(await FileChats(tmp_path).load("c")) == [str(n) for n in range(following)]
-    assert [chat.id for chat in await FileChats(tmp_path).listing.rows()] == ["c"]
+    assert [chat.id for chat in await FileChats(tmp_path).listing.rows(OWNER)] == ["c"]
 
 
 async def test_two_processes_on_one_chat_lose_no_message(tmp_path):

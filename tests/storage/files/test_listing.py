@@ -3,6 +3,7 @@ import os
 
 import pytest
 
+from smart_context.base.values import OWNER
 from smart_context.storage.files.chats import FileChats
 from smart_context.storage.files.listing import INDEX_NAME
 from tests.chat.made_documents import appending, message, names_in, on_disk, put, said
@@ -21,7 +22,7 @@ def store(folder):
 
 
 async def only(store):
-    (summary,) = await store.listing.rows()
+    (summary,) = await store.listing.rows(OWNER)
     return summary
 
 
@@ -100,16 +101,16 @@ async def test_chats_are_listed_newest_first(store, folder):
     put(folder / "old.json", said("a"), age_s=300)
     put(folder / "new.json", said("a"), age_s=100)
     put(folder / "middle.json", said("a"), age_s=200)
-    assert [chat.id for chat in await store.listing.rows()] == ["new", "middle", "old"]
+    assert [chat.id for chat in await store.listing.rows(OWNER)] == ["new", "middle", "old"]
     await store.update("old", appending("b"))
-    assert [chat.id for chat in await store.listing.rows()] == ["old", "new", "middle"]
+    assert [chat.id for chat in await store.listing.rows(OWNER)] == ["old", "new", "middle"]
 
 
 async def test_of_chats_of_one_time_the_file_written_last_comes_first(store, folder):
     document = {"messages": [message("a", created_at="2026-03-01T12:00:00Z")]}
     for age, chat in enumerate(["newest", "middle", "oldest"]):
         put(folder / f"{chat}.json", document, age_s=age * 10)
-    assert [chat.id for chat in await store.listing.rows()] == ["newest", "middle", "oldest"]
+    assert [chat.id for chat in await store.listing.rows(OWNER)] == ["newest", "middle", "oldest"]
 
 
 async def test_only_chats_are_listed(store, folder):
@@ -124,7 +125,7 @@ async def test_only_chats_are_listed(store, folder):
         "con.json",
     ):
         put(folder / name, said("no"))
-    assert [chat.id for chat in await store.listing.rows()] == ["c"]
+    assert [chat.id for chat in await store.listing.rows(OWNER)] == ["c"]
 
 
 async def test_the_list_follows_what_is_saved_deleted_and_changed_by_others(store, folder):
@@ -135,33 +136,33 @@ async def test_the_list_follows_what_is_saved_deleted_and_changed_by_others(stor
     put(folder / "a.json", said("three"))
     assert (await only(store)).title == "three"
     await store.delete("a")
-    assert await store.listing.rows() == []
+    assert await store.listing.rows(OWNER) == []
     await store.restore("a")
     assert (await only(store)).title == "three"
     (folder / "a.json").unlink()
-    assert await store.listing.rows() == []
+    assert await store.listing.rows(OWNER) == []
     assert not store.listing._known
 
 
 async def test_files_that_did_not_change_are_not_read_again(store, folder):
     path = put(folder / "c.json", said("a"))
-    before = await store.listing.rows()
+    before = await store.listing.rows(OWNER)
     found = path.stat()
     with path.open("r+b") as file:
         file.write(b"#")
     os.utime(path, ns=(found.st_mtime_ns, found.st_mtime_ns))
-    assert await store.listing.rows() == before
+    assert await store.listing.rows(OWNER) == before
 
 
 async def test_what_was_saved_is_listed_without_being_read(store):
     await store.save("c", said("a"))
-    await store.listing.rows()
+    await store.listing.rows(OWNER)
     assert store.listing._bytes_read == 0
 
 
 async def test_small_chats_need_no_index(store, folder):
     put(folder / "c.json", said("a"))
-    await store.listing.rows()
+    await store.listing.rows(OWNER)
     await store.close()
     assert names_in(folder) == ["c.json"]
 
@@ -172,16 +173,16 @@ def large(folder):
 
 
 async def test_summaries_of_large_chats_are_kept_for_the_next_start(store, folder, large):
-    before = await store.listing.rows()
+    before = await store.listing.rows(OWNER)
     index = folder / INDEX_NAME
     row = on_disk(index)["chats"]["large"]
     assert row[3:5] == ["a", 2]
     index.write_text(index.read_text().replace('"a",2', '"from the index",2'))
-    after = await FileChats(folder).listing.rows()
+    after = await FileChats(folder).listing.rows(OWNER)
     assert [chat.title for chat in after] == ["from the index"]
     assert before[0].message_count == after[0].message_count
     put(large, said("changed"))
-    assert [chat.title for chat in await FileChats(folder).listing.rows()] == ["changed"]
+    assert [chat.title for chat in await FileChats(folder).listing.rows(OWNER)] == ["changed"]
 
 
 @pytest.mark.parametrize(
@@ -208,7 +209,7 @@ async def test_a_damaged_index_is_made_again(store, folder, large, content):
 
 
 async def test_an_index_of_an_older_version_is_made_again(store, folder, large):
-    await store.listing.rows()
+    await store.listing.rows(OWNER)
     index = folder / INDEX_NAME
     older = index.read_text().replace('"version":2', '"version":1')
     index.write_text(older.replace('"bb', '"**bb'))
@@ -259,14 +260,14 @@ async def test_messages_are_found_by_their_words(store, folder, query, found, as
         ]
     }
     put(folder / "c.json", json.dumps(document, ensure_ascii=ascii_only))
-    hits = await store.listing.search(query)
+    hits = await store.listing.search(OWNER, query)
     assert {hit.message_id for hit in hits} == found
     assert all(hit.chat_id == "c" and hit.snippet for hit in hits)
 
 
 async def test_a_given_title_is_found_too(store):
     await store.save("c", {**said("x"), "title": "Holiday plans"})
-    (hit,) = await store.listing.search("holiday")
+    (hit,) = await store.listing.search(OWNER, "holiday")
     assert (hit.message_id, hit.title, hit.snippet) == ("", "Holiday plans", "Holiday plans")
 
 
@@ -283,7 +284,7 @@ async def test_a_given_title_is_found_too(store):
 )
 async def test_a_snippet_shows_the_place(store, text, query, snippet):
     await store.save("c", {"messages": [message("m", content=text)]})
-    (hit,) = await store.listing.search(query)
+    (hit,) = await store.listing.search(OWNER, query)
     assert query in hit.snippet
     assert len(hit.snippet) <= 182
     assert snippet is None or hit.snippet == snippet
@@ -292,11 +293,11 @@ async def test_a_snippet_shows_the_place(store, text, query, snippet):
 async def test_hits_are_limited_in_all_and_in_each_chat_and_the_newest_come_first(store, folder):
     put(folder / "old.json", said(*(f"word {n}" for n in range(30))), age_s=100)
     put(folder / "new.json", said(*(f"word {n}" for n in range(30))), age_s=10)
-    hits = await store.listing.search("word")
+    hits = await store.listing.search(OWNER, "word")
     assert [(hit.chat_id, hit.message_id) for hit in hits[:2]] == [
         ("new", "word 29"),
         ("new", "word 28"),
     ]
     assert [hit.chat_id for hit in hits] == ["new"] * 20 + ["old"] * 20
-    assert len(await store.listing.search("word", limit=3)) == 3
-    assert await store.listing.search("word", limit=0) == []
+    assert len(await store.listing.search(OWNER, "word", limit=3)) == 3
+    assert await store.listing.search(OWNER, "word", limit=0) == []

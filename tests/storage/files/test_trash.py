@@ -5,6 +5,7 @@ import pytest
 
 from smart_context.base.disk.places import Place
 from smart_context.base.errors import CommandFailed, StoreFailed
+from smart_context.base.values import OWNER
 from smart_context.storage.files.chats import FileChats
 from smart_context.storage.files.trash import move_back
 from tests.chat.made_documents import appending, ids, names_in, put, said
@@ -37,7 +38,7 @@ async def test_a_deleted_chat_goes_to_the_trash_with_all_that_belongs_to_it(stor
     ]
     assert await store.load("c") == {"messages": []}
     assert not await store.exists("c")
-    assert [chat.id for chat in await store.listing.rows()] == ["c2"]
+    assert [chat.id for chat in await store.listing.rows(OWNER)] == ["c2"]
 
 
 async def test_a_restored_chat_is_as_it_was(store, folder):
@@ -49,7 +50,7 @@ async def test_a_restored_chat_is_as_it_was(store, folder):
     assert names_in(folder) == before
     assert await store.load("c") == said("a")
     assert (folder / "c.embeddings.json").read_bytes() == b"vectors"
-    assert [chat.id for chat in await store.listing.rows()] == ["c"]
+    assert [chat.id for chat in await store.listing.rows(OWNER)] == ["c"]
 
 
 async def test_deleting_an_id_twice_loses_neither_chat(store, folder):
@@ -88,7 +89,7 @@ async def test_what_does_not_exist_can_be_neither_deleted_nor_restored(store, fo
 async def test_a_damaged_chat_can_be_deleted(store, folder):
     put(folder / "c.json", b"{")
     await store.delete("c")
-    assert await store.listing.rows() == []
+    assert await store.listing.rows(OWNER) == []
 
 
 async def test_restoring_goes_on_where_it_was_interrupted(store, folder):

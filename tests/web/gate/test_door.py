@@ -2,6 +2,7 @@ import asyncio
 
 import pytest
 
+from smart_context.base.values import NOBODY, OWNER
 from smart_context.web.gate.access import Access
 from smart_context.web.gate.door import (
     NO_KEY,
@@ -48,11 +49,11 @@ def test_without_the_secret_nobody_is_let_in(headers, scheme):
 
 @pytest.mark.parametrize("asked", [{"method": "POST"}, {"scheme": "ws"}, {"path": "/chats/x"}])
 def test_a_program_is_let_in_by_its_token(asked):
-    assert verdict(visit(BEARER, **asked)) == Admitted()
+    assert verdict(visit(BEARER, **asked)) == Admitted(person=OWNER)
 
 
 def test_health_is_open_but_no_socket():
-    assert verdict(visit(path="/healthz")) == Admitted()
+    assert verdict(visit(path="/healthz")) == Admitted(person=NOBODY)
     assert verdict(visit(path="/healthz", scheme="ws")) == NO_TOKEN
 
 
@@ -98,7 +99,9 @@ def test_cookie_and_key_open_everything(asked):
     access = Access(TOKEN)
     browser = let_in(access)
     found = verdict(visit(*browser.headers, **asked), access)
-    assert found == Admitted(session_id=browser.guest.id, file_pass=access.file_pass(browser.guest))
+    assert found == Admitted(
+        person=OWNER, session_id=browser.guest.id, file_pass=access.file_pass(browser.guest)
+    )
 
 
 def test_a_socket_brings_the_key_as_a_subprotocol():
@@ -223,7 +226,7 @@ def test_guesses_from_one_address_keep_no_other_out(wrong, caplog):
         guesses = [asyncio.create_task(door.admit(guess)) for _ in range(enough)]
         await settled()
         assert await door.admit(guess) == TOO_MANY
-        assert await door.admit(visit(BEARER, peer="10.0.0.2")) == Admitted()
+        assert await door.admit(visit(BEARER, peer="10.0.0.2")) == Admitted(person=OWNER)
         for task in guesses:
             task.cancel()
         await asyncio.gather(*guesses, return_exceptions=True)

@@ -9,8 +9,10 @@ from starlette.applications import Starlette
 from smart_context.app.composition import running_host
 from smart_context.app.status import register_status
 from smart_context.base.errors import ChatUnreadable
+from smart_context.base.values import OWNER
 from smart_context.host.commands.registry import Caller
 from smart_context.web.pages.pages import page_routes
+from tests.web.asking import asked_by
 from tests.web.fake_host import FakeHost
 
 pytestmark = pytest.mark.anyio
@@ -32,7 +34,7 @@ def chat(count, **more):
 
 
 def browser(host):
-    transport = httpx.ASGITransport(app=Starlette(routes=page_routes(host)))
+    transport = httpx.ASGITransport(app=asked_by(Starlette(routes=page_routes(host))))
     return httpx.AsyncClient(transport=transport, base_url="http://localhost")
 
 
@@ -88,7 +90,7 @@ async def served(tmp_path):
 
 async def pick(host, *topics):
     params = {"chat_id": "c", "topics": list(topics)}
-    return await host.commands.call("smart_context.set_filter", params, Caller())
+    return await host.commands.call("smart_context.set_filter", params, Caller(OWNER))
 
 
 async def test_the_first_paint_shows_the_filter(served):

@@ -9,6 +9,7 @@ import numpy as np
 
 from smart_context.base.errors import ChatUnreadable
 from smart_context.base.text.words import content_words
+from smart_context.base.values import OWNER
 from smart_context.chat.messages import ChatId, Message
 from smart_context.cli.evaluation.data.typed import absent_labels
 from smart_context.cli.evaluation.fits.judge_fitting import KnownChat, fitted_judge
@@ -66,7 +67,7 @@ async def calibrated(
     """
     cache = EmbeddingCache(scratch, embedder)
     pairs = _Pairs(about=[], others=[])
-    for summary in (await store.listing.rows())[:MOST_CHATS]:
+    for summary in (await store.listing.rows(OWNER))[:MOST_CHATS]:
         try:
             messages = tuple(filter(_says_something, await store.messages(summary.id)))
         except ChatUnreadable:

@@ -1,0 +1,69 @@
+"""What pages and clients of the API read: chats, rows and files, as far as they may see them.
+
+What is another's reads as what does not exist.
+"""
+
+from smart_context.base.values import JsonObject
+from smart_context.chat.files.attached_file import AttachedFile
+from smart_context.chat.listed.rows import ChatRow, DeletedChat
+from smart_context.chat.listed.search import ChatHit
+from smart_context.chat.messages import Message
+from smart_context.host.access import Access, Kind, Owned
+from smart_context.host.commands.registry import Caller
+from smart_context.storage.ports import Storage
+
+
+class Reading:
+    """Reads for a caller; its errors are those of the storage's ports.
+
+    Args:
+        storage: What is kept.
+        access: Decides what is whose.
+    """
+
+    def __init__(self, storage: Storage, access: Access) -> None:
+        self._chats = storage.chats
+        self._files = storage.blobs
+        self._access = access
+
+    async def rows(self, caller: Caller) -> list[ChatRow]:
+        """The caller's chats, newest first."""
+        return await self._chats.listing.rows(caller.person)
+
+    async def search(self, caller: Caller, query: str) -> list[ChatHit]:
+        """The messages and titles of the caller's chats with all words, newest chats first."""
+        return await self._chats.listing.search(caller.person, query)
+
+    async def deleted(self, caller: Caller) -> tuple[list[DeletedChat], int]:
+        """The caller's deleted chats, the newest first, and the number of all."""
+        return await self._chats.trash.listed(caller.person)
+
+    async def document(self, caller: Caller, chat_id: str) -> JsonObject:
+        """A chat's document; `{"messages": []}` if there is none."""
+        if not await self._may(caller, "chat", chat_id):
+            return {"messages": []}
+        return await self._chats.load(chat_id)
+
+    async def messages(self, caller: Caller, chat_id: str) -> tuple[Message, ...]:
+        """A chat's messages, oldest first; none if there is no such chat."""
+        return (
+            await self._chats.messages(chat_id) if await self._may(caller, "chat", chat_id) else ()
+        )
+
+    async def has_chat(self, caller: Caller, chat_id: str) -> bool:
+        """True if the chat is stored."""
+        return await self._may(caller, "chat", chat_id) and await self._chats.exists(chat_id)
+
+    async def may_continue(self, caller: Caller, chat_id: str) -> bool:
+        """True if the caller may write in the chat, which need not exist."""
+        return await self._may(caller, "chat", chat_id)
+
+    async def file(self, caller: Caller, key: str) -> tuple[AttachedFile, bytes] | None:
+        """An attached file and its content; `None` when it is gone."""
+        if not await self._may(caller, "file", key):
+            return None
+        info, content = await self._files.info(key), await self._files.content(key)
+        return None if info is None or content is None else (info, content)
+
+    async def _may(self, caller: Caller, kind: Kind, name: str) -> bool:
+        return await self._access.may_use(caller.person, Owned(kind, name))

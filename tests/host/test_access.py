@@ -1,0 +1,148 @@
+"""Who may see what: the decision, what parameters name, and who gets an event."""
+
+from typing import Annotated, Any
+
+import pytest
+
+from smart_context.base.errors import CommandFailed, InvalidParams
+from smart_context.base.values import NOBODY, OWNER, PersonId
+from smart_context.host.access import EVERYBODY, FilesNamed, Names, Owned, OwnerOnly
+from smart_context.host.commands.registry import Caller, CommandRegistry
+from smart_context.host.reading import Reading
+from smart_context.storage.memory.storage import memory_storage
+from tests.host.conftest import Page
+
+pytestmark = pytest.mark.anyio
+
+STRANGER = PersonId("stranger")
+CHAT = Owned("chat", "c")
+FILE = {"storage_key": "f1"}
+
+
+class Asked:
+    """Notes what it is asked, and allows all but what it is told."""
+
+    def __init__(self, *refused):
+        self.refused = refused
+        self.asked = []
+
+    async def may_use(self, person, owned):
+        self.asked.append((person, owned))
+        return owned not in self.refused
+
+
+async def show(
+    chat_id: str | None = None,
+    chat_ids: list[str] | None = None,
+    files: Annotated[list[dict[str, Any]], FilesNamed] | None = None,
+    data: Annotated[dict[str, Any], FilesNamed] | None = None,
+    key: Annotated[str, Names(lambda key: [Owned("context", key)])] = "",
+) -> dict[str, Any]:
+    """Show that it ran."""
+    return {"ran": True}
+
+
+async def named_by(access=None, client=None, **params):
+    """What is asked for these parameters."""
+    access = access or Asked()
+    commands = CommandRegistry(access)
+    commands.register("test.show", show)
+    await commands.call("test.show", params, Caller(STRANGER, client))
+    return [owned for person, owned in access.asked if person == STRANGER]
+
+
+@pytest.mark.parametrize(
+    ("params", "named"),
+    [
+        pytest.param({}, [], id="nothing"),
+        pytest.param({"chat_id": "c"}, [CHAT], id="a chat"),
+        pytest.param({"chat_id": None}, [], id="no chat"),
+        pytest.param({"chat_ids": ["c", "d"]}, [CHAT, Owned("chat", "d")], id="chats"),
+        pytest.param({"files": [FILE, {"name": "x"}]}, [Owned("file", "f1")], id="files"),
+        pytest.param({"key": "k"}, [Owned("context", "k")], id="a context"),
+        pytest.param(
+            {"data": {"branches": [{"messages": [{"files": [FILE]}]}], "messages": 7}},
+            [Owned("file", "f1")],
+            id="a file of a version in a document",
+        ),
+    ],
+)
+async def test_everything_owned_that_parameters_name_is_asked_for(params, named):
+    assert await named_by(**params) == named
+
+
+async def test_the_chat_that_a_client_has_open_is_asked_for_too():
+    page = Page()
+    page.chat_id = "c"
+    assert await named_by(client=page) == [CHAT]
+
+
+@pytest.mark.parametrize(
+    ("refused", "params", "words"),
+    [
+        (CHAT, {"chat_ids": ["d", "c"]}, "There is no chat 'c'"),
+        (Owned("context", "k"), {"key": "k"}, "There is no context 'k'"),
+        (Owned("file", "f1"), {"files": [FILE]}, "an unknown key"),
+    ],
+)
+async def test_a_command_does_not_run_with_what_is_anothers(refused, params, words):
+    with pytest.raises((CommandFailed, InvalidParams), match=words):
+        await named_by(Asked(refused), **params)
+
+
+async def test_with_one_person_all_is_theirs_and_nothing_another_s():
+    access = OwnerOnly()
+    assert await access.may_use(OWNER, CHAT)
+    assert not await access.may_use(STRANGER, CHAT)
+    assert not await access.may_use(NOBODY, CHAT)
+
+
+@pytest.mark.parametrize(
+    ("audience", "hearing"),
+    [
+        pytest.param(CHAT, {OWNER}, id="a chat's"),
+        pytest.param(STRANGER, {STRANGER}, id="one person"),
+        pytest.param(EVERYBODY, {OWNER, STRANGER}, id="everybody"),
+    ],
+)
+def test_an_event_is_heard_by_its_audience(audience, hearing):
+    access = OwnerOnly()
+    assert {person for person in (OWNER, STRANGER) if access.hears(person, audience)} == hearing
+
+
+async def test_an_event_goes_to_those_who_may_see_its_chat_or_says_to_whom(bench):
+    heard = []
+    bench.host.on_event(lambda name, payload, audience: heard.append(audience))
+    bench.host.emit("test.said", {"chat_id": "c"})
+    bench.host.emit("test.said", {}, STRANGER)
+    with pytest.raises(ValueError, match="name a chat_id in the payload, or an audience"):
+        bench.host.emit("test.said", {})
+    assert heard == [CHAT, STRANGER]
+
+
+async def test_a_turn_knows_who_asked(bench):
+    turns = []
+
+    async def note(turn):
+        turns.append(turn.person)
+
+    bench.host.bus.subscribe("pipeline.start", note)
+    params = {"chat_id": "c", "message": "Hello"}
+    await bench.host.commands.call("chat.send", params, Caller(OWNER))
+    assert turns == [OWNER]
+
+
+async def test_what_is_anothers_reads_as_what_does_not_exist():
+    storage = memory_storage()
+    await storage.chats.save("c", {"messages": [{"id": "a", "role": "user", "content": "x"}]})
+    file = await storage.blobs.put("a.txt", b"words")
+    reading = Reading(storage, OwnerOnly())
+    own, other = Caller(OWNER), Caller(STRANGER)
+
+    assert (await reading.document(own, "c"))["messages"]
+    assert await reading.document(other, "c") == await reading.document(own, "absent")
+    assert await reading.messages(other, "c") == await reading.messages(own, "absent") == ()
+    assert (await reading.has_chat(own, "c"), await reading.has_chat(other, "c")) == (True, False)
+    assert (await reading.file(own, file.storage_key))[1] == b"words"
+    assert await reading.file(other, file.storage_key) is None
+    assert await reading.file(own, "0" * 64) is None
