@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
 
+import numpy as np
+
 from smart_context.base.errors import ModelFailed
 from smart_context.base.text.languages import language_of
 from smart_context.base.text.references import names_nothing, refers_back
@@ -35,6 +37,7 @@ from smart_context.topics.values import MOST_READ, MOST_TOPICS, Extraction, Prev
 
 _SMALLEST_SHARE, _SMALLEST = 0.03, 3
 _READ_FOR_LANGUAGE, _MOST_READ = 300, 200
+_SHORT_ANSWER = 300
 _SPEAKERS = frozenset({"user", "assistant"})
 
 
@@ -72,7 +75,7 @@ class EmbeddedTopicExtractor:
             facts = await asyncio.to_thread(standing_facts, spoken, vectors)
             sticky = _chronological(messages, {*sticky, *(spoken[place].id for place in facts)})
             said = await asyncio.to_thread(
-                _said, texts, vectors, _goes_on(spoken, messages), self._embedder.name
+                _said, spoken, vectors, _goes_on(spoken, messages), self._embedder.name
             )
             if regroup or not is_grown(messages, previous):
                 groups, labels = await asyncio.to_thread(_fresh, said), []
@@ -183,12 +186,14 @@ def _chronological(
     return tuple(message.id for message in messages if message.id in chosen)
 
 
-def _said(texts: Sequence[str], vectors: Matrix, goes_on: Sequence[bool], model: str) -> Said:
+def _said(spoken: Sequence[Message], vectors: Matrix, goes_on: Sequence[bool], model: str) -> Said:
+    texts = [message.text[:MOST_READ] for message in spoken]
     return Said(
         vectors=vectors,
         lexical=word_vectors(texts),
         goes_on=goes_on,
         refers_back=[refers_back(text) for text in texts],
+        says_nothing=_says_nothing(spoken),
         ordinary=ordinary_direction(model),
         is_read=_is_read(texts, model),
     )
@@ -196,7 +201,9 @@ def _said(texts: Sequence[str], vectors: Matrix, goes_on: Sequence[bool], model:
 
 def _fresh(said: Said) -> list[Group]:
     """The groups of a chat that is looked at for the first time, or as if it were."""
-    subjects = subjects_of(said, most=MOST_TOPICS)
+    found = subjects_of(said, most=MOST_TOPICS)
+    bare = np.array(said.says_nothing, dtype=np.bool_)
+    subjects = [subject for subject in found if not bare[list(subject.places)].all()] or found
     smallest = _smallest(len(said.vectors))
     large = [subject for subject in subjects if len(subject.places) >= smallest]
     return [
@@ -233,6 +240,19 @@ def _goes_on(spoken: Sequence[Message], messages: Sequence[Message]) -> list[boo
         or (message.id in directly_after and refers_back(message.text))
         for message in spoken
     ]
+
+
+def _says_nothing(spoken: Sequence[Message]) -> list[bool]:
+    """For each message, True if it is a courtesy or a bare follow-up, or answers a courtesy."""
+    found: list[bool] = []
+    is_courteous = False
+    for message in spoken:
+        text = message.text
+        is_bare = is_courtesy(text) or names_nothing(text)
+        if message.role == "user":
+            is_courteous = is_bare and not refers_back(text)
+        found.append(is_bare or (is_courteous and len(text) <= _SHORT_ANSWER))
+    return found
 
 
 def _without_crumbs(subject: Subject) -> Subject:

@@ -71,12 +71,15 @@ def grown_groups(
         bonus=said.bonus(directions, unit_of),
         sizes=np.bincount(unit_of),
         fixed=_any([message.id in previous.settled for message in spoken], unit_of),
+        points=_points(said, unit_of),
         new_from=_first_new(messages, spoken, unit_of, before, previous.seen),
         largest=most_of_one(len(spoken)),
     )
     after = grown(units, before)
     stays = (own != NO_GROUP) & (after[unit_of] == before[unit_of])
-    groups = _tree(np.where(stays, own, after[unit_of]), topics, smallest, previous.fixed_labels)
+    now = np.where(stays, own, after[unit_of])
+    now[_is_left_out(messages, spoken, said, previous, own, now)] = NO_GROUP
+    groups = _tree(now, topics, smallest, previous.fixed_labels)
     return sorted(
         _nested(groups, rows, most=most, largest=units.largest),
         key=lambda group: (-len(group.places), group.places),
@@ -125,6 +128,29 @@ def _of_units(own: Labels, unit_of: Labels, topics: int) -> Labels:
     known = own != NO_GROUP
     np.add.at(counts, (unit_of[known], own[known]), 1)
     return np.where(counts.any(axis=1), counts.argmax(axis=1), NO_GROUP)
+
+
+def _points(said: Said, unit_of: Labels) -> NDArray[np.bool_]:
+    """Shape (u,): True for units whose first message points to earlier ones."""
+    first = np.flatnonzero(np.diff(unit_of, prepend=-1))
+    return np.asarray(np.isin(first, np.flatnonzero(said.refers_back)), dtype=np.bool_)
+
+
+def _is_left_out(
+    messages: Sequence[Message],
+    spoken: Sequence[Message],
+    said: Said,
+    previous: Previous,
+    own: Labels,
+    now: Labels,
+) -> NDArray[np.bool_]:
+    """Shape (n,): True for courtesies and bare follow-ups that had no topic to go on with."""
+    seen = {message.id for message in messages[: _after(messages, previous.seen)]}
+    waited = np.array([message.id in seen for message in spoken]) & (own == NO_GROUP)
+    is_new_group = now >= len(previous.topics)
+    bare = np.zeros(len(spoken), dtype=np.bool_)
+    bare[np.flatnonzero(said.says_nothing)] = True
+    return np.asarray(bare & (waited | is_new_group), dtype=np.bool_)
 
 
 def _any(each: Sequence[bool], unit_of: Labels) -> NDArray[np.bool_]:

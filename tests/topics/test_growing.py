@@ -32,6 +32,39 @@ VISITORS = (
 )
 """What visitors of the demonstration ask: short questions, courtesies and follow-ups among it."""
 
+NOWHERE = ""
+ASKED = {
+    "year-of-projects": (
+        ("How do we cut over?", "How do we keep downtime under five minutes at the cut-over?"),
+        ("And now?", "q0"),
+        ("hello there", "q0"),
+        ("What did the plumber say?", NOWHERE),
+        ("Can I rent a piano?", "Should I buy a digital piano or rent an upright?"),
+        ("Which pass do I need for the trains?", "Is the rail pass still worth it?"),
+        ("Is my lawyer right?", NOWHERE),
+        ("Anything else?", NOWHERE),
+        ("When does the plumber come?", "q3"),
+        ("thanks!", "q8"),
+    ),
+    "agent-debugging": (
+        ("How do I cancel the tasks?", "My async tests hang in pytest since then."),
+        ("Why does pytest hang?", "My async tests hang in pytest since then."),
+        ("Is it going to rain?", NOWHERE),
+    ),
+    "chengdu-plan": (
+        ("麻婆豆腐要放多少花椒？", "豆腐总是碎，怎么办？"),
+        ("宽带多少钱一个月？", "路由器放在哪里信号最好？"),
+        ("青城山的门票多少钱？", "山上住一晚还是当天回来？"),
+        ("埃菲尔铁塔有多高？", NOWHERE),
+    ),
+    "gartenjahr": (
+        ("Wie oft gieße ich die Tomaten?", "Meine Tomatenpflanzen werden lang und dünn."),
+        ("Wie lange dauert der Kompost?", "Darf Zitronenschale auf den Kompost?"),
+    ),
+    "short-story": (("Who wrote the letters?", "What could the letters say?"),),
+}
+"""Twenty questions of visitors, in turn, each with a message whose topic it joins."""
+
 GERMAN = (
     (
         "sauer",
@@ -109,6 +142,18 @@ def asked(*questions):
     return tuple(messages)
 
 
+def echoed(*questions):
+    """Questions with the answers of an endpoint that repeats them."""
+    return tuple(
+        Message(id=f"{kind}{n}", role=role, content=text)
+        for n, question in enumerate(questions)
+        for kind, role, text in (
+            ("q", "user", question),
+            ("a", "assistant", f"You said: {question}"),
+        )
+    )
+
+
 def tops(topics):
     return {t.label: set(t.message_ids) for t in topics if not t.parent_id}
 
@@ -127,6 +172,36 @@ async def test_questions_of_visitors_leave_the_topics_of_the_demonstration_as_th
     assert set(found.changed) == {0.0}
     assert found.together == (1.0,)
     assert {topic.id for topic in steps[0]} <= {topic.id for topic in steps[-1]}
+
+
+@pytest.mark.parametrize("answered", [asked, echoed], ids=["notices", "answers"])
+@pytest.mark.parametrize("name", ASKED)
+async def test_each_question_of_a_visitor_goes_where_its_subject_is(extractor, name, answered):
+    messages = demo_chat(name)
+    questions = ASKED[name]
+    added = answered(*(question for question, _ in questions))
+    steps = await steps_of((*messages, *added), extractor, start=len(messages))
+    ids = {message.text: message.id for message in messages}
+    for n, (question, beside) in enumerate(questions):
+        topics = tops(steps[n + 1]).values()
+        found = [held for held in topics if f"q{n}" in held]
+        if beside == NOWHERE:
+            assert not found, question
+        else:
+            assert len(found) == 1, question
+            assert ids.get(beside, beside) in found[0], question
+
+
+async def test_what_fits_nowhere_is_never_pooled_with_what_is_unlike_it(extractor):
+    messages = demo_chat("year-of-projects")
+    questions = (
+        *("What did the plumber say?", "And now?", "hello there", "Is my lawyer right?"),
+        *("How tall is the Eiffel tower?", "Can my cat eat tuna?", "thanks!"),
+    )
+    before, *_, after = await steps_of(
+        (*messages, *asked(*questions)), extractor, start=len(messages)
+    )
+    assert tops(before) == tops(after)
 
 
 @pytest.mark.parametrize("courtesy", ["hello there", "And now?", "Anything else?", "thanks!"])

@@ -17,6 +17,7 @@ from smart_context.topics.clusters.units import (
     Labels,
     Merge,
     coarser,
+    hold_together,
     merges,
     unit_rows,
     units_of,
@@ -31,6 +32,9 @@ _ALIKENESS, _ALIKENESS_UNREAD = 0.35, 0.1
 _SHORT, _BESIDE = 4, 0.11
 _MINOR_SHARE, _BESIDE_IF_MINOR = 0.05, 0.05
 _BETWEEN = 0.0
+_INNER = 0.5
+"""Several questions join what they stand beside if they are half as like it as like each other."""
+
 _LONG, _LARGEST = 60, 0.35
 _MOST_UNITS, _MOST_GROUPS = 2_500, 64
 
@@ -70,6 +74,7 @@ class Said:
         lexical: Shape (n, e), their words as vectors.
         goes_on: For each message, True if it belongs to the previous one, as an answer does.
         refers_back: For each message, True if its words point to earlier ones.
+        says_nothing: For each message, True for a courtesy or a bare follow-up, of no subject.
         ordinary: The mean vector of everyday messages.
         is_read: The embedding model knows the chat's language.
     """
@@ -78,12 +83,18 @@ class Said:
     lexical: Matrix
     goes_on: Sequence[bool]
     refers_back: Sequence[bool] = ()
+    says_nothing: Sequence[bool] = ()
     ordinary: Vector | None = None
     is_read: bool = True
 
     def rows(self) -> Matrix:
-        """Unit rows of meaning and words, without what these and everyday messages share."""
-        return _rows(self.vectors, self.lexical, self.ordinary, is_read=self.is_read)
+        """Unit rows of meaning and words, without what these and everyday messages share.
+
+        Those of messages that say nothing are zero.
+        """
+        rows = _rows(self.vectors, self.lexical, self.ordinary, is_read=self.is_read)
+        rows[np.flatnonzero(self.says_nothing)] = 0
+        return rows
 
     def bonus(self, directions: Matrix, units: Labels) -> Floats:
         """Shape (u - 1,): what is added to the similarity of neighbours in time."""
@@ -191,7 +202,7 @@ def _with_offshoots(
         is_single, is_minor = len(units) == 1, size <= _MINOR_SHARE * sizes.sum()
         is_between = is_single and 0 < units[0] < len(root) - 1 and len(set(root[near])) == 1
         least = _BETWEEN if is_between else _BESIDE_IF_MINOR if is_single and is_minor else _BESIDE
-        if links and max(links) >= least:
+        if links and max(links) >= max(least, _INNER * hold_together(rows[units])):
             kept = fits[int(np.argmax(links))]
             held_wide[wide_root[group]] -= size
             held_wide[wide_root[kept]] += size

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smart_context.llm.models import Matrix
-from smart_context.topics.clusters.units import Floats, Labels, merges
+from smart_context.topics.clusters.units import Floats, Labels, hold_together, merges
 
 NO_GROUP = -1
 
@@ -22,14 +22,19 @@ _ALIKE = 0.28
 """The mean similarity from which on a unit joins a group: a bit more than for a whole chat."""
 
 _TOP, _STANDS_OUT, _CONTRAST = 3, 0.2, 0.1
-"""A question belongs to the only group that has something like it."""
+_NEAREST, _NEAREST_CONTRAST = 0.25, 0.15
+"""A question belongs to the only group that has something like it: its nearest three, or one."""
 
-_SHORT, _BESIDE, _BESIDE_IF_MINOR, _MINOR_SHARE = 4, 0.15, 0.05, 0.05
+_SHORT, _BESIDE, _BETWEEN, _BESIDE_IF_MINOR, _MINOR_SHARE = 4, 0.15, 0.05, 0.05, 0.05
 _RECENT, _SMALL, _MARGIN = 3, 6, 0.05
 """Three units before the newest, and those of groups of fewer than six messages, may still move."""
 
 _LARGE, _MOST_LOST = 6, 0.3
-_FEW_UNITS, _LONE_FROM = 2, 8
+_ALIKE_ALONE, _ALIKE_ELSEWHERE = 0.2, 0.28
+"""Units found a topic if they are alike without their neighbourhood: the more so, if some of them
+leave another one."""
+
+_FEW_UNITS, _FEW_GROUPS, _LONE_FROM = 2, 2, 8
 """A chat of more than two questions waits for a second opinion on an unlike one; beyond eight, a
 topic takes two."""
 
@@ -46,6 +51,7 @@ class Units:
         bonus: Shape (u - 1,), what is added to the similarity of neighbours.
         sizes: Shape (u,), their numbers of messages.
         fixed: Shape (u,), True for those that never leave their group.
+        points: Shape (u,), True for those whose words point to earlier ones.
         new_from: The first unit that is new.
         largest: The most messages of a group that units may join.
     """
@@ -54,6 +60,7 @@ class Units:
     bonus: Floats
     sizes: NDArray[np.intp]
     fixed: NDArray[np.bool_]
+    points: NDArray[np.bool_]
     new_from: int
     largest: float = math.inf
 
@@ -87,8 +94,9 @@ def grown(units: Units, before: Labels) -> Labels:
     free = np.flatnonzero(start == NO_GROUP)[-_MOST_FREE:]
     first_new = int(before.max(initial=NO_GROUP)) + 1
     joined = _joined(units, start, free, first_new=first_new)
+    _part_unlike(units, before, joined, first_new=first_new)
     for group, members in _founded(units, joined, first_new=first_new):
-        joined[members] = _place_for(units, joined, start, group, members)
+        joined[members] = _place_for(units, joined, group, members, first_new=first_new)
     kept = _with_good_reasons(units, before, _with_old_numbers(units, before, joined))
     return _without_too_large(units, kept)
 
@@ -148,6 +156,22 @@ def _movable(units: Units, before: Labels) -> NDArray[np.bool_]:
     return np.asarray(is_recent | is_small, dtype=np.bool_)
 
 
+def _part_unlike(units: Units, before: Labels, joined: Labels, *, first_new: int) -> None:
+    """Separate the units of a new group that only their neighbourhood holds together."""
+    if len(joined) <= _LONE_FROM:
+        return
+    number = int(joined.max(initial=NO_GROUP)) + 1
+    for group in np.unique(joined[joined >= first_new]):
+        members = np.flatnonzero(joined == group)
+        is_told = units.points[members[1:]].any()
+        leaves = (before[members] != NO_GROUP).any()
+        least = _ALIKE_ELSEWHERE if leaves else _ALIKE_ALONE
+        is_unlike = hold_together(units.rows[members]) < least
+        if len(members) > 1 and not is_told and is_unlike:
+            joined[members] = number + np.arange(len(members))
+            number += len(members)
+
+
 def _with_old_numbers(units: Units, before: Labels, joined: Labels) -> Labels:
     """The same groups; a new one that has most of a group that is gone is that group."""
     gone = np.setdiff1d(before[before != NO_GROUP], joined)
@@ -175,10 +199,10 @@ def _founded(units: Units, joined: Labels, *, first_new: int) -> Iterator[tuple[
             yield group, members
 
 
-def _place_for(units: Units, joined: Labels, start: Labels, group: int, members: Labels) -> int:
+def _place_for(units: Units, joined: Labels, group: int, members: Labels, *, first_new: int) -> int:
     """The group that a short new one should join; its own number if it may found a topic."""
     count, is_lone = len(joined), len(members) == 1
-    if is_lone and (found := _standing_out(units, start, int(members[0]))) != NO_GROUP:
+    if is_lone and (found := _standing_out(units, joined, int(members[0]))) != NO_GROUP:
         return found
     is_last = bool(members[-1] == count - 1)
     if is_lone and is_last and count > _FEW_UNITS:
@@ -188,13 +212,15 @@ def _place_for(units: Units, joined: Labels, start: Labels, group: int, members:
     fits = [
         int(other)
         for other in np.unique(joined[near])
-        if other not in (group, NO_GROUP) and units.held(joined == other) + size <= units.largest
+        if other not in (group, NO_GROUP)
+        and (other < first_new or count <= _LONE_FROM)
+        and units.held(joined == other) + size <= units.largest
     ]
     rows = units.rows
     links = [float((rows[members] @ rows[joined == other].T).mean()) for other in fits]
     is_between = is_lone and 0 < members[0] < count - 1 and len(np.unique(joined[near])) == 1
     is_minor = is_lone and size <= _MINOR_SHARE * units.sizes.sum()
-    least = 0.0 if is_between else _BESIDE_IF_MINOR if is_minor else _BESIDE
+    least = _BETWEEN if is_between else _BESIDE_IF_MINOR if is_minor else _BESIDE
     if links and max(links) >= least:
         return fits[int(np.argmax(links))]
     if len(np.unique(joined)) > _MOST_GROUPS:
@@ -202,20 +228,34 @@ def _place_for(units: Units, joined: Labels, start: Labels, group: int, members:
     return NO_GROUP if is_lone and count > _LONE_FROM else group
 
 
-def _standing_out(units: Units, start: Labels, unit: int) -> int:
+def _standing_out(units: Units, groups: Labels, unit: int) -> int:
     """The only group that has units like this one; `NO_GROUP` if several have, or none."""
-    known = np.unique(start[start != NO_GROUP])
-    alike: list[tuple[float, int]] = []
+    known = np.unique(groups[groups != NO_GROUP])
+    several: list[tuple[float, int]] = []
+    nearest: list[tuple[float, int]] = []
     for group in known:
-        members = start == group
-        if members.sum() >= _TOP and units.held(members) < units.largest:
-            close = units.rows[members] @ units.rows[unit]
-            alike.append((float(np.sort(close)[-_TOP:].mean()), int(group)))
-    alike.sort(reverse=True)
-    if not alike or len(known) == 1 or alike[0][0] < _STANDS_OUT:
+        members = groups == group
+        members[unit] = False
+        if members.any() and units.held(members) < units.largest:
+            close = np.sort(units.rows[members] @ units.rows[unit])
+            nearest.append((float(close[-1]), int(group)))
+            if len(close) >= _TOP:
+                several.append((float(close[-_TOP:].mean()), int(group)))
+    if len(nearest) < _FEW_GROUPS:
         return NO_GROUP
-    second = alike[1][0] if len(alike) > 1 else -1.0
-    return alike[0][1] if alike[0][0] - second >= _CONTRAST else NO_GROUP
+    found = _first_by(several, _STANDS_OUT, _CONTRAST)
+    if found != NO_GROUP or units.points[unit]:
+        return found
+    return _first_by(nearest, _NEAREST, _NEAREST_CONTRAST)
+
+
+def _first_by(alike: list[tuple[float, int]], least: float, margin: float) -> int:
+    """The group that is the most similar one by a margin; `NO_GROUP` if none is."""
+    ordered = sorted(alike, reverse=True)
+    if not ordered or ordered[0][0] < least:
+        return NO_GROUP
+    second = ordered[1][0] if len(ordered) > 1 else -1.0
+    return ordered[0][1] if ordered[0][0] - second >= margin else NO_GROUP
 
 
 def _with_good_reasons(units: Units, before: Labels, after: Labels) -> Labels:
@@ -242,12 +282,14 @@ def _gain(units: Units, before: Labels, after: Labels, members: Labels) -> float
     others = np.setdiff1d(np.flatnonzero(after == new), members) if new != NO_GROUP else members[:0]
     now = float(units.links(members, rest).mean()) if len(rest) else -1.0
     if len(others):
-        return float(units.links(members, others).mean()) - now
+        is_new = not (before == new).any()
+        links = (
+            units.rows[members] @ units.rows[others].T if is_new else units.links(members, others)
+        )
+        return float(links.mean()) - now
     if new == NO_GROUP or len(members) == 1:
         return -math.inf
-    inside = units.links(members, members)
-    np.fill_diagonal(inside, 0)
-    return float(inside.sum()) / (len(members) * (len(members) - 1)) - now
+    return hold_together(units.rows[members]) - now
 
 
 def _without_too_large(units: Units, groups: Labels) -> Labels:

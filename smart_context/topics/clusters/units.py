@@ -56,6 +56,13 @@ def unit_rows(rows: Matrix, units: Labels) -> Matrix:
     return at_unit_length(np.add.reduceat(rows, begins, axis=0))
 
 
+def hold_together(rows: Matrix) -> float:
+    """The mean similarity of two different units; 0 for a single one."""
+    count = len(rows)
+    links = rows @ rows.T
+    return float(links.sum() - np.trace(links)) / max(1, count * (count - 1))
+
+
 def merges(
     rows: Matrix,
     bonus: float | Floats,
