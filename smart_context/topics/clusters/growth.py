@@ -98,6 +98,7 @@ def grown(units: Units, before: Labels) -> Labels:
     for group, members in _founded(units, joined, first_new=first_new):
         joined[members] = _place_for(units, joined, group, members, first_new=first_new)
     kept = _with_good_reasons(units, before, _with_old_numbers(units, before, joined))
+    _settle_left_alone(units, before, kept)
     return _without_too_large(units, kept)
 
 
@@ -290,6 +291,16 @@ def _gain(units: Units, before: Labels, after: Labels, members: Labels) -> float
     if new == NO_GROUP or len(members) == 1:
         return -math.inf
     return hold_together(units.rows[members]) - now
+
+
+def _settle_left_alone(units: Units, before: Labels, groups: Labels) -> None:
+    """Let a unit whose new group came to nothing join what is like it, or wait."""
+    if len(groups) <= _LONE_FROM:
+        return
+    for group in np.setdiff1d(groups[groups != NO_GROUP], before):
+        members = np.flatnonzero(groups == group)
+        if len(members) == 1:
+            groups[members] = _standing_out(units, groups, int(members[0]))
 
 
 def _without_too_large(units: Units, groups: Labels) -> Labels:
