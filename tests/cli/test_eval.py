@@ -91,7 +91,7 @@ def test_calibrate_stores_a_scale_that_the_filter_then_uses(smart_context, vault
     assert code == 0
     stored = json.loads((vault / ".memory" / ".calibration.json").read_text())
     assert json.loads(out)["scale"] == stored["scale"]
-    assert stored["model"] == "embedded/multilingual-e5-small/all-MiniLM-L6-v2"
+    assert stored["model"] == "embedded/multilingual-2/all-MiniLM-L6-v2"
     assert stored["evidence"]["about"] >= 40
 
     def scores():
