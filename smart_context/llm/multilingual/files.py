@@ -9,7 +9,7 @@ E5_INTO_ENGLISH = "e5_into_english.npz"
 USE_INTO_ENGLISH = "use_into_english.npz"
 
 DIGESTS = {
-    WEIGHTS: "81cd1a19c4a4c766ed272aae6beb472993d9e864c9d3a593a27597b6c3166d37",
-    VOCABULARY: "24c62e726dab91318924a94a1d2b6f1aa1e0778b310db0bcba28f62f7f7a7a18",
+    WEIGHTS: "84683298fe6b52bf96b416d18467d34424540cbcdd717c9ccfe8935cabba6d80",
+    VOCABULARY: "c19c7e5a31204baf42c8d5755b5904d6ffa3bbddea0fd81b51c3103969620cf8",
 }
 """SHA-256 of each data file. `convert` refuses to write anything else."""
