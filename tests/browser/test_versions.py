@@ -135,6 +135,8 @@ def test_the_keyboard_goes_through_versions_and_what_is_read_stays(new_page, ser
         answer_again(page, 3)
         expect(page.locator(".composer .stop")).to_be_hidden()
     expect_version(page, 3, 3)
+    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(2000)  # the search for topics after the answer draws it once more
     before = page.evaluate(TOP_OF_THE_FOURTH)
     # Not by the keyboard alone: the answer's last event may replace it, and with it the focus.
     page.get_by_role("button", name="Previous version").press("Enter")
