@@ -135,8 +135,6 @@ def test_the_keyboard_goes_through_versions_and_what_is_read_stays(new_page, ser
         answer_again(page, 3)
         expect(page.locator(".composer .stop")).to_be_hidden()
     expect_version(page, 3, 3)
-    page.wait_for_load_state("networkidle")
-    page.wait_for_timeout(2000)  # the search for topics after the answer draws it once more
     before = page.evaluate(TOP_OF_THE_FOURTH)
     # Not by the keyboard alone: the answer's last event may replace it, and with it the focus.
     page.get_by_role("button", name="Previous version").press("Enter")
@@ -151,6 +149,20 @@ def test_the_keyboard_goes_through_versions_and_what_is_read_stays(new_page, ser
     assert abs(page.evaluate(TOP_OF_THE_FOURTH) - before) <= 2
     page.keyboard.press("Space")
     expect_version(page, 2, 3)
+
+
+def test_a_message_that_is_drawn_again_keeps_the_focus_on_its_button(new_page, server):
+    page = open_chat(new_page, server, "c1")
+    answer_again(page, 7)
+    expect_version(page, 2, 2)
+    expect(page.locator(".composer .stop")).to_be_hidden()
+    previous = page.get_by_role("button", name="Previous version")
+    previous.focus()
+    answer = messages(page).nth(7)
+    answer_id = answer.get_attribute("data-message-id")
+    server.ask("chat.edit", chat_id="c1", message_id=answer_id, text="In other words")
+    expect(answer).to_contain_text("In other words")
+    expect(previous).to_be_focused()
 
 
 def test_no_other_version_is_shown_while_an_answer_is_written(new_page, server, endpoint):
