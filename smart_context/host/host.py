@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +29,11 @@ from smart_context.host.events.bus import (
 )
 from smart_context.host.events.events import (
     CHAT_CHANGED,
-    CHAT_OPENED,
     CONFIG_READ,
     PANEL_REGISTERED,
     PLUGINS_CHANGED,
     SIDECAR_CHANGED,
+    ChatChanged,
     Event,
 )
 from smart_context.host.models import DigestBy, HistoryBuilder, Models
@@ -196,7 +197,7 @@ class Host:
         self._register_commands(repair.chat if repair else _leave)
         self._undo += [
             store.changes.on_change(self._chat_changed),
-            store.changes.on_sidecar_change(self._sidecar_changed),
+            store.changes.on_sidecar_change(partial(self._tell_plugins, SIDECAR_CHANGED)),
         ]
         self._tasks.spawn(self.services.relay.run())
         self._tasks.spawn(store.changes.watch())
@@ -289,7 +290,8 @@ class Host:
 
     def _register_commands(self, repair: Callable[[ChatId], Awaitable[None]]) -> None:
         commands, store, settled = self.commands, self.store, self.services.relay.settled
-        ChatCommands(store, self.files, self.turns, repair, self._opened).register(commands)
+        tell = self._tell_plugins
+        ChatCommands(store, self.files, self.turns, repair, tell).register(commands)
         FileCommands(self.files, self.config.root).register(commands)
         MemoryCommands(store, self.turns, repair, settled, self.emit).register(commands)
         TrashCommands(store.trash, self.emit).register(commands)
@@ -309,11 +311,8 @@ class Host:
     def _chat_changed(self, chat_id: ChatId) -> None:
         self.emit(CHAT_CHANGED, {"chat_id": chat_id})
 
-    def _opened(self, chat_id: ChatId) -> None:
-        self.services.relay.send_to_plugins(CHAT_OPENED.name, {"chat_id": chat_id})
-
-    def _sidecar_changed(self, chat_id: ChatId) -> None:
-        self.services.relay.send_to_plugins(SIDECAR_CHANGED.name, {"chat_id": chat_id})
+    def _tell_plugins(self, event: Event[ChatChanged], chat_id: ChatId) -> None:
+        self.services.relay.send_to_plugins(event.name, {"chat_id": chat_id})
 
 
 async def _leave(_chat_id: ChatId) -> None:

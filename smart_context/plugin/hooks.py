@@ -115,6 +115,11 @@ class Hooks:
         self.latest(("announce", chat_id), self.chat_filter.announce(chat_id))
         self.context_changes.chat_changed(chat_id)
 
+    async def version_shown(self, payload: ChatChanged) -> None:
+        """Give the messages of a version that is shown again their topics."""
+        chat_id = ChatId(payload["chat_id"])
+        self.latest(("topics", chat_id), self.topics.follow_version(chat_id))
+
     async def chat_opened(self, payload: ChatChanged) -> None:
         """Find the topics of a chat that has none, if the embedded extractor does it for free."""
         chat_id = ChatId(payload["chat_id"])

@@ -90,22 +90,33 @@ def stored_sticky_ids(topics: object) -> frozenset[MessageId]:
     )
 
 
-def to_assignments(topics: Iterable[Topic], seen: str = "") -> JsonObject:
-    """The document that assigns messages to topics, up to the last message that was read."""
-    return {
+def to_assignments(
+    topics: Iterable[Topic], seen: str = "", away: Iterable[Topic] = ()
+) -> JsonObject:
+    """The document that assigns messages to topics, up to the last message that was read.
+
+    Args:
+        topics: The topics of the version that is shown.
+        seen: The last message that was read.
+        away: The topics of messages of other versions.
+    """
+    document = {
         "version": VERSION,
         "seen": seen,
-        "topics": [
-            {
-                "label": topic.label,
-                "count": topic.count,
-                "message_ids": list(topic.message_ids),
-                "keywords": list(topic.keywords),
-                "id": topic.id,
-                "parent_id": topic.parent_id,
-            }
-            for topic in topics
-        ],
+        "topics": [_assignment(topic) for topic in topics],
+    }
+    others = [_assignment(topic) for topic in away]
+    return {**document, "away": others} if others else document
+
+
+def _assignment(topic: Topic) -> JsonObject:
+    return {
+        "label": topic.label,
+        "count": topic.count,
+        "message_ids": list(topic.message_ids),
+        "keywords": list(topic.keywords),
+        "id": topic.id,
+        "parent_id": topic.parent_id,
     }
 
 
@@ -114,8 +125,13 @@ def seen_in(document: object) -> str:
     return _text(document.get("seen")) if isinstance(document, Mapping) else ""
 
 
-def from_assignments(document: object) -> tuple[Topic, ...]:
-    """The topics of a document of assignments; none if it is damaged or of another version."""
+def from_assignments(document: object, key: str = "topics") -> tuple[Topic, ...]:
+    """The topics of a document of assignments; none if it is damaged or of another version.
+
+    Args:
+        document: The document.
+        key: `away` gives those of other versions of the chat.
+    """
     if not isinstance(document, Mapping) or document.get("version") != VERSION:
         return ()
     return tuple(
@@ -127,7 +143,7 @@ def from_assignments(document: object) -> tuple[Topic, ...]:
             id=_text(entry.get("id")),
             parent_id=_text(entry.get("parent_id")),
         )
-        for entry in _entries(document.get("topics"))
+        for entry in _entries(document.get(key))
         if isinstance(entry.get("label"), str)
     )
 

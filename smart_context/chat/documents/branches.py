@@ -169,6 +169,11 @@ def count_in_branches(document: Mapping[str, Any]) -> int:
     return sum(len(branch["messages"]) for branch in kept if _is_branch(branch))
 
 
+def ids_in_branches(document: Mapping[str, Any]) -> frozenset[str]:
+    """The ids of the messages in branches, without those of messages that have none."""
+    return frozenset().union(*(_ids(branch["messages"]) for branch in branches_of(document)))
+
+
 def reattach(document: JsonObject, gone: str) -> None:
     """Let branches that follow a message of the current path follow the one before it."""
     entries = _listed(document.get("messages"))

@@ -15,6 +15,12 @@ from smart_context.chat.messages import ChatId, Message
 from smart_context.host.access import FilesNamed
 from smart_context.host.commands.files import attached_files, attached_links
 from smart_context.host.commands.registry import Caller, CommandRegistry
+from smart_context.host.events.events import (
+    CHAT_OPENED,
+    CHAT_VERSION_SHOWN,
+    ChatChanged,
+    Event,
+)
 from smart_context.host.turns import transcript
 from smart_context.host.turns.turns import Turns
 from smart_context.storage.ports import Blobs, Chats
@@ -31,13 +37,13 @@ class ChatCommands:
         files: Blobs,
         turns: Turns,
         repair: Callable[[ChatId], Awaitable[None]],
-        on_opened: Callable[[ChatId], None],
+        tell_plugins: Callable[[Event[ChatChanged], ChatId], None],
     ) -> None:
         self._store = store
         self._files = files
         self._turns = turns
         self._repair = repair
-        self._on_opened = on_opened
+        self._tell_plugins = tell_plugins
 
     def register(self, commands: CommandRegistry) -> None:
         """Register the commands."""
@@ -66,7 +72,7 @@ class ChatCommands:
         checked = check_chat_id(chat_id)
         await self._repair(checked)
         _open(caller, checked)
-        self._on_opened(checked)
+        self._tell_plugins(CHAT_OPENED, checked)
         answering = self._turns.under_way(checked)
         answer = answering and answering.answer
         under_way = answer and {"message_id": answer.message_id, "text": answer.text}
@@ -193,6 +199,7 @@ class ChatCommands:
             ]
 
         await self._store.update(checked, show, creates=False)
+        self._tell_plugins(CHAT_VERSION_SHOWN, checked)
         return {"chat_id": checked, **_as_object(*shown[0])}
 
     async def edit(self, chat_id: str, message_id: str, text: str) -> JsonObject:

@@ -144,6 +144,8 @@ class TrustChanged(TypedDict):
 
 CHAT_OPENED: Event[ChatChanged] = Event("chat.opened")
 """A client opened a chat; goes to plugins only."""
+CHAT_VERSION_SHOWN: Event[ChatChanged] = Event("chat.version_shown")
+"""Another version of a chat became current; goes to plugins only."""
 CHAT_STARTED: Event[ChatStarted] = Event("chat.started")
 """The question is saved and the answer begins."""
 CHAT_TOKEN: Event[ChatToken] = Event("chat.token")

@@ -20,11 +20,13 @@ class ChatSidecar:
         topics: The topics with their messages: the current ones, and those that extraction no
             longer finds but the user still has selected or deleted.
         seen: The last message that was read for them; empty if unknown.
+        away: The topics of messages that are only in other versions of the chat.
     """
 
     state: FilterState = field(default_factory=FilterState)
     topics: tuple[Topic, ...] = ()
     seen: str = ""
+    away: tuple[Topic, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,5 +48,6 @@ def read_sidecar(
         state=FilterState.from_dict(filter_.value),
         topics=from_assignments(members.value),
         seen=seen_in(members.value),
+        away=from_assignments(members.value, "away"),
     )
     return StoredSidecar(sidecar, filter_, members)

@@ -135,7 +135,12 @@ class Sidecars:
             await self._store_chosen(chat_id)
 
     async def keep_topics(
-        self, chat_id: ChatId, topics: Sequence[Topic], *, seen: str | None = None
+        self,
+        chat_id: ChatId,
+        topics: Sequence[Topic],
+        *,
+        seen: str | None = None,
+        away: Sequence[Topic] | None = None,
     ) -> None:
         """Store a chat's new topics, and the lost ones that are still selected or were deleted.
 
@@ -146,6 +151,7 @@ class Sidecars:
             chat_id: The chat.
             topics: Its topics with their messages.
             seen: The last message that was read for them; `None` leaves it as it was.
+            away: The topics of messages of other versions; `None` leaves them as they were.
 
         Raises:
             StoreFailed: If the disk refuses; the topics are unchanged.
@@ -162,10 +168,14 @@ class Sidecars:
             )
             kept = (*topics, *gone)
             last = known.sidecar.seen if seen is None else seen
+            others = known.sidecar.away if away is None else tuple(away)
             stored = await self._documents.replace(
-                chat_id, MEMBERS, to_assignments(kept, last), expected=known.members.revision
+                chat_id,
+                MEMBERS,
+                to_assignments(kept, last, others),
+                expected=known.members.revision,
             )
-            sidecar = replace(known.sidecar, topics=kept, seen=last)
+            sidecar = replace(known.sidecar, topics=kept, seen=last, away=others)
             return replace(known, sidecar=sidecar, members=stored)
 
         async with self._writing:

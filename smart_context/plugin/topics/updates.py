@@ -10,6 +10,7 @@ import numpy as np
 from smart_context.base.errors import SmartContextError
 from smart_context.base.text.languages import main_language
 from smart_context.base.values import JsonObject
+from smart_context.chat.documents.branches import ids_in_branches
 from smart_context.chat.messages import ChatId, Message, messages_of
 from smart_context.llm.models import Embedder, Matrix
 from smart_context.plugin.choices.sidecar import ChatSidecar
@@ -21,13 +22,14 @@ from smart_context.storage.ports import Chats
 from smart_context.topics.extraction import TopicExtractor, is_readable
 from smart_context.topics.identity import with_ids
 from smart_context.topics.moves import Move, moves_between
+from smart_context.topics.paths import come_back, left_behind
 from smart_context.topics.stored import (
     public_topics,
     stored_sticky_ids,
     stored_topics,
     to_stored,
 )
-from smart_context.topics.values import Extraction, Previous, Topic
+from smart_context.topics.values import STICKY_LABEL, Extraction, Previous, Topic
 
 TOPICS_UPDATED = "smart_context.topics_updated"
 """Event: a chat's topics are stored; see `topics_payload`."""
@@ -120,10 +122,35 @@ class TopicUpdates:
             if self._newest.get(chat_id) is token:
                 del self._newest[chat_id]
 
+    async def follow_version(self, chat_id: ChatId) -> None:
+        """Give messages their topics back when another version of the chat is shown.
+
+        No model is asked. Messages that had no topic yet get theirs after the next answer.
+        """
+        messages, others = await self.chats.snapshot(chat_id)
+        sidecar = await self.sidecars.of(chat_id)
+        before = _with_sticky(stored_topics(others.get("topics"), sidecar.topics), others)
+        topics = come_back(before, sidecar.away, messages)
+        known = {message_id for topic in topics for message_id in topic.message_ids}
+        seen = next((message.id for message in reversed(messages) if message.id in known), "")
+        shown = tuple(topic for topic in topics if topic.label != STICKY_LABEL)
+        sticky = next((t.message_ids for t in topics if t.label == STICKY_LABEL), ())
+
+        def store(document: JsonObject) -> None:
+            found = Extraction(topics=shown, sticky_ids=sticky)
+            document["topics"] = to_stored(found, (), messages_of(document))
+
+        document = await self.chats.update(chat_id, store, creates=False)
+        away = _left_behind((*before, *sidecar.away), messages, others)
+        await self.sidecars.keep_topics(chat_id, shown, seen=seen, away=away)
+        self.emit(TOPICS_UPDATED, topics_payload(chat_id, document))
+        await self.announce(chat_id)
+
     async def _extract_and_store(self, chat_id: ChatId, token: object, *, regroup: bool) -> None:
         messages, others = await self.chats.snapshot(chat_id)
         sidecar = await self.sidecars.of(chat_id)
         before = stored_topics(others.get("topics"), sidecar.topics)
+        gone = (*_with_sticky(before, others), *sidecar.away)
         embedder = ChatEmbedder(self.cache, chat_id, tuple(filter(is_readable, messages)))
         found = await self.extractor(embedder).extract(
             messages, previous=_previous(sidecar, before), regroup=regroup
@@ -143,7 +170,8 @@ class TopicUpdates:
         document = await self.chats.update(chat_id, store, creates=False)
         hidden = [topic for topic in found.topics if topic.label in sidecar.state.edits.deleted]
         seen = messages[-1].id if messages else ""
-        await self.sidecars.keep_topics(chat_id, (*extraction.topics, *hidden), seen=seen)
+        kept, away = (*extraction.topics, *hidden), _left_behind(gone, messages, others)
+        await self.sidecars.keep_topics(chat_id, kept, seen=seen, away=away)
         moves = moves_between(
             before, extraction.topics, [message.id for message in messages], regrouped=regroup
         )
@@ -203,6 +231,21 @@ def topics_payload(chat_id: ChatId, document: JsonObject, moves: Sequence[Move] 
         "total_messages": len(messages_of(document)),
         **({"moved": moved} if moved else {}),
     }
+
+
+def _with_sticky(topics: Sequence[Topic], others: JsonObject) -> tuple[Topic, ...]:
+    """The topics, with the standing instructions as one of them."""
+    sticky = tuple(stored_sticky_ids(others.get("topics")))
+    entry = Topic(label=STICKY_LABEL, id=STICKY_LABEL, count=len(sticky), message_ids=sticky)
+    return (*topics, entry) if sticky else tuple(topics)
+
+
+def _left_behind(
+    topics: Sequence[Topic], messages: Sequence[Message], others: JsonObject
+) -> tuple[Topic, ...]:
+    """The topics of messages that only other versions of the chat have."""
+    present = {message.id for message in messages}
+    return left_behind(topics, ids_in_branches({**others, "messages": []}) - present)
 
 
 def _previous(sidecar: ChatSidecar, shown: Sequence[Topic]) -> Previous:
