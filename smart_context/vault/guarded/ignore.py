@@ -23,7 +23,7 @@ _MAX_CHARACTERS = 1 << 20
 _REMEMBERED = 8
 _AT_ONCE = 4_000  # characters of one regular expression: other threads run between two
 _WILDCARDS = frozenset("*?[\\")
-_CLASS = re.compile(r"\[(?P<negated>[!^])?(?P<members>\]?(?:\\.|[^\]\\])*)\]", re.DOTALL)
+_CLASS = re.compile(r"\[(?P<negated>[!^])?+(?P<members>\]?+(?:\\.|[^\]\\])*)\]", re.DOTALL)
 _MEMBER = re.compile(r"\\?+(.)(?:-\\?+(.))?", re.DOTALL)
 
 _Together = tuple[re.Pattern[str], tuple[int, ...]]

@@ -2,7 +2,7 @@ import os
 import subprocess
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from smart_context.vault.guarded.ignore import parse_ignore
@@ -120,6 +120,8 @@ _PATTERNS = st.lists(st.text(st.sampled_from("ab.*?/!#[]c- \\"), max_size=8), ma
     top=_PATTERNS,
     nested=_PATTERNS,
 )
+@example(paths=["a"], top=["?[]*"], nested=[])
+@example(paths=["a", "ab"], top=["[!]*"], nested=[])
 def test_the_ignore_files_mean_what_they_mean_to_git(tmp_path_factory, paths, top, nested):
     root = tmp_path_factory.mktemp("repo")
     for path in paths:
