@@ -10,7 +10,7 @@ from smart_context.topics.summaries.digest import PART_TOKENS, SUMMARY_TOKENS, D
 
 
 class Digests:
-    """Writes summaries; a `DigestBy`.
+    """Writes summaries; a `Summarizer`.
 
     Args:
         config: Returns the settings in use now.

@@ -11,7 +11,7 @@ from smart_context.chat.messages import Message
 from smart_context.host.models import NOTHING
 from smart_context.host.request.results import with_results_within
 from smart_context.host.request.window import ATTACHED_SHARE, Window, window_of
-from smart_context.llm.tally import weight
+from smart_context.llm.tally import utf8_bytes
 
 _SAFELY = 0.95
 
@@ -62,7 +62,7 @@ def _fitting(window: Window, texts: Sequence[str]) -> list[int]:
     left = window.share_of_room(ATTACHED_SHARE)
     lengths: list[int] = []
     for text in texts:
-        tokens = weight(text)
+        tokens = utf8_bytes(text)
         if tokens > left:
             tokens = window.count(text)
         if tokens > left:

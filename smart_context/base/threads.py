@@ -9,7 +9,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-async def to_end(work: Callable[[], T]) -> T:
+async def run_uncancelled(work: Callable[[], T]) -> T:
     """The result of blocking work done in a worker thread.
 
     A caller that is cancelled still waits for the end: a thread can't be stopped, and a lock held

@@ -22,8 +22,8 @@ from smart_context.host.commands.trash import TrashCommands
 from smart_context.host.events.bus import (
     HANDLER_TIMEOUT_S,
     EventBus,
+    EventListener,
     EventRelay,
-    Listener,
     audience_of,
     event_name,
 )
@@ -36,7 +36,7 @@ from smart_context.host.events.events import (
     ChatChanged,
     Event,
 )
-from smart_context.host.models import DigestBy, HistoryBuilder, Models
+from smart_context.host.models import HistoryBuilder, Models, Summarizer
 from smart_context.host.panels import Panels
 from smart_context.host.plugins.running import LOAD_TIMEOUT_S, Plugins
 from smart_context.host.reading import Reading
@@ -82,7 +82,7 @@ class HostOptions:
     """
 
     system_prompt: str = ""
-    digest: DigestBy | None = None
+    digest: Summarizer | None = None
     built_in: Path | None = None
     handler_timeout_s: float = HANDLER_TIMEOUT_S
     load_timeout_s: float = LOAD_TIMEOUT_S
@@ -270,7 +270,7 @@ class Host:
             raise ValueError(f"{event_name(event)}: name a chat_id in the payload, or an audience")
         self.services.relay.send(event_name(event), dict(payload), reached)
 
-    def on_event(self, listener: Listener) -> Callable[[], None]:
+    def on_event(self, listener: EventListener) -> Callable[[], None]:
         """Call `listener` with every event meant for clients, in order; it must not block.
 
         Returns:

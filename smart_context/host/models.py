@@ -10,7 +10,7 @@ from smart_context.llm.models import ChatModel, Embedder
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
-DigestBy = Callable[[Sequence[Message], str, ChatModel | None], Awaitable[str]]
+Summarizer = Callable[[Sequence[Message], str, ChatModel | None], Awaitable[str]]
 """Writes a summary of messages and of the previous summary, with a model if there is one."""
 
 

@@ -22,7 +22,7 @@ _LOOKED_AT, _ONE_IN, _FEW = 512, 8, 16
 _SAMPLE = 1_000
 
 
-def weight(text: str) -> int:
+def utf8_bytes(text: str) -> int:
     """The bytes of a text in UTF-8; its tokens are never more."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
@@ -39,7 +39,7 @@ def counting(texts: Iterable[str], count: CountTokens) -> CountTokens:
     size = 0
     for text in texts:
         seen.append(text)
-        size += weight(text)
+        size += utf8_bytes(text)
         if size > COUNTED_ONE_BY_ONE and len(seen) >= _LOOKED_AT:
             break
     if size <= COUNTED_ONE_BY_ONE:
@@ -47,7 +47,7 @@ def counting(texts: Iterable[str], count: CountTokens) -> CountTokens:
     rate = _rate(seen, count)
 
     def estimated(text: str) -> int:
-        size = weight(text)
+        size = utf8_bytes(text)
         return ceil(MARGIN * size * (_rate(_pieces(text), count) if size > _LONG else rate))
 
     return estimated
@@ -60,7 +60,7 @@ def _rate(texts: Iterable[str], count: CountTokens) -> float:
         text for text in known if crc32(text[:_SAMPLE].encode(errors="replace")) % _ONE_IN == 0
     ]
     samples = [text[:_SAMPLE] for text in (chosen if len(chosen) >= _FEW else known[:_FEW])]
-    return sum(map(count, samples)) / max(sum(map(weight, samples)), 1)
+    return sum(map(count, samples)) / max(sum(map(utf8_bytes, samples)), 1)
 
 
 def _pieces(text: str) -> list[str]:

@@ -26,7 +26,7 @@ from smart_context.llm.models import Matrix
 Revision = Hashable
 """A state of something stored; equal ones mean that nothing has changed. Not to be looked into."""
 
-Listener = Callable[[ChatId], None]
+ChangeListener = Callable[[ChatId], None]
 """Called in the event loop with the chat that changed; one that raises is only logged."""
 
 Stored = tuple[list[str], Matrix]
@@ -92,7 +92,7 @@ class ChatList(Protocol):
 class ChatChanges(Protocol):
     """Events of change, each once, whoever made it."""
 
-    def on_change(self, listener: Listener) -> Callable[[], None]:
+    def on_change(self, listener: ChangeListener) -> Callable[[], None]:
         """Call `listener` after each stored change of any chat, its deletion included.
 
         Other programs' changes are reported while `watch` runs.
@@ -101,7 +101,7 @@ class ChatChanges(Protocol):
             A function that ends this; calling it twice does no harm.
         """
 
-    def on_sidecar_change(self, listener: Listener) -> Callable[[], None]:
+    def on_sidecar_change(self, listener: ChangeListener) -> Callable[[], None]:
         """Call `listener` after a document beside a chat changed, while `watch` runs.
 
         A report may come without a change.

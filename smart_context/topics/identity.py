@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from smart_context.topics.values import Topic
 
@@ -9,7 +10,8 @@ HUES = 12
 """The number of hues; `tokens.css` defines each."""
 
 _SAME_MESSAGES = 0.5
-_ATTEMPTS = 64
+_ATTEMPTS = 1024
+"""Candidates for an id; each has one hue of twelve, so one with the last free hue is there."""
 
 
 def with_ids(topics: Sequence[Topic], known: Sequence[Topic] = ()) -> tuple[Topic, ...]:
@@ -39,7 +41,7 @@ def with_ids(topics: Sequence[Topic], known: Sequence[Topic] = ()) -> tuple[Topi
         give(place, topic_id)
     for place, topic in enumerate(topics):
         if place not in given:
-            give(place, new_id(topic.label, taken))
+            give(place, new_topic_id(topic.label, taken))
     parents = {topic.id or topic.label: given[place] for place, topic in enumerate(topics)}
     return tuple(
         replace(topic, id=given[place], parent_id=parents.get(topic.parent_id, ""))
@@ -47,14 +49,15 @@ def with_ids(topics: Sequence[Topic], known: Sequence[Topic] = ()) -> tuple[Topi
     )
 
 
-def new_id(label: str, taken: Iterable[str]) -> str:
+def new_topic_id(label: str, taken: Iterable[str]) -> str:
     """An id made from the label, with a hue that the taken ids use least."""
     ids = set(taken)
     hues = [hue_of(topic_id) for topic_id in ids]
     fewest = min(map(hues.count, range(HUES)))
-    made = [f"t{fnv1a(f'{label}#{n}' if n else label):08x}" for n in range(_ATTEMPTS)]
-    free = [candidate for candidate in made if candidate not in ids] or [f"t{len(ids)}-{label}"]
-    return next((one for one in free if hues.count(hue_of(one)) == fewest), free[0])
+    made = (f"t{fnv1a(f'{label}#{n}' if n else label):08x}" for n in range(_ATTEMPTS))
+    free = (candidate for candidate in made if candidate not in ids)
+    first = next(free, f"t{len(ids)}-{label}")
+    return next((one for one in chain((first,), free) if hues.count(hue_of(one)) == fewest), first)
 
 
 def hue_of(topic_id: str) -> int:

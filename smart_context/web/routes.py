@@ -20,8 +20,8 @@ from smart_context.web.gate.door import OPEN_PATH
 from smart_context.web.gate.gate import Gate
 from smart_context.web.gate.headers import security_headers
 from smart_context.web.gate.refusals import refuse
+from smart_context.web.gate.request_facts import RequestFacts
 from smart_context.web.gate.security import Refusal
-from smart_context.web.gate.visits import Visit
 from smart_context.web.http_commands import HttpCommands, healthz
 from smart_context.web.session import Sessions
 
@@ -37,13 +37,13 @@ class Closing(Protocol):
         """Save what there is, soon."""
 
 
-Listener = Callable[[str, dict[str, Any], Audience], None]
+EventListener = Callable[[str, dict[str, Any], Audience], None]
 
 
 class WebHost(session.SessionHost, Protocol):
     """What the web application needs of the host."""
 
-    def on_event(self, listener: Listener) -> Callable[[], None]:
+    def on_event(self, listener: EventListener) -> Callable[[], None]:
         """Call the listener with every event for clients, until unsubscribed."""
 
     async def start(self) -> None:
@@ -121,11 +121,11 @@ def _on_http_error(
     async def answer(request: Request, error: Exception) -> Response:
         if not isinstance(error, HTTPException):  # pragma: no cover - Starlette's word for it
             raise error
-        visit = Visit.of(request.scope)
-        wants_page = "text/html" in visit.header("accept") and not visit.path.startswith("/api/")
+        facts = RequestFacts.of(request.scope)
+        wants_page = "text/html" in facts.header("accept") and not facts.path.startswith("/api/")
         if error.status_code == _NOT_FOUND and not_found is not None and wants_page:
             return not_found(request)
-        return refuse(visit, _refusal_of(error), error.headers)
+        return refuse(facts, _refusal_of(error), error.headers)
 
     return answer
 
@@ -150,11 +150,11 @@ async def _on_departure(_request: Request, _error: Exception) -> Response:
 async def _on_fault(request: Request, error: Exception) -> Response:
     """An internal error: the traceback goes to the log, not to the client."""
     _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    visit = Visit.of(request.scope)
+    facts = RequestFacts.of(request.scope)
     refusal = Refusal(
         status=500,
         title="Something went wrong in Smart Context",
         advice="The log in the terminal says more. Nothing that was saved is lost.",
     )
-    headers: Mapping[str, str] = security_headers(visit.path, "", is_secure=visit.is_secure)
-    return refuse(visit, refusal, headers)
+    headers: Mapping[str, str] = security_headers(facts.path, "", is_secure=facts.is_secure)
+    return refuse(facts, refusal, headers)

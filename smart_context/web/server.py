@@ -29,7 +29,7 @@ from smart_context.web.limits import (
 from smart_context.web.listening.connections import ConnectionLimits, Connections
 from smart_context.web.listening.descriptors import raised_limit
 from smart_context.web.listening.guarded_http import GuardedHttp
-from smart_context.web.listening.listener import Listener
+from smart_context.web.listening.listening_socket import ListeningSocket
 from smart_context.web.session import Sessions
 
 _log = logging.getLogger(__name__)
@@ -102,7 +102,7 @@ async def _follow(access: Access, clients: Sessions) -> None:
         clients.end(await access.book.refresh())
 
 
-def bind(host: str, port: int) -> Listener:
+def bind(host: str, port: int) -> ListeningSocket:
     """A listening socket.
 
     Raises:
@@ -112,7 +112,7 @@ def bind(host: str, port: int) -> Listener:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        bound = Listener(family, kind, protocol)
+        bound = ListeningSocket(family, kind, protocol)
     except OSError as error:
         raise _not_bound(host, port, error) from error
     try:

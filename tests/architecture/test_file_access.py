@@ -31,7 +31,7 @@ ALLOWED = {
     "app/proof.py": "compares all files of a vault, links as links; the user asked for it",
     "storage/memory/caches.py": "databases in memory",
     "storage/files/claim.py": "of an open folder",
-    "web/listening/listener.py": "keeps a spare descriptor, of the null device",
+    "web/listening/listening_socket.py": "keeps a spare descriptor, of the null device",
     "storage/files/blobs.py": "of an open folder",
     "chat/files/file_text.py": "a part of an archive that is in memory",
     "cli/chats/chats.py": "files that the user names on the command line",

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from smart_context.base.threads import in_daemon_thread, to_end
+from smart_context.base.threads import in_daemon_thread, run_uncancelled
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
@@ -51,12 +51,12 @@ async def test_who_is_cancelled_does_not_wait_for_a_guest():
 
 
 async def test_the_result_comes_back():
-    assert await to_end(lambda: 7) == 7
+    assert await run_uncancelled(lambda: 7) == 7
 
 
 async def test_an_error_comes_back():
     with pytest.raises(ZeroDivisionError):
-        await to_end(lambda: 1 / 0)
+        await run_uncancelled(lambda: 1 / 0)
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -71,7 +71,7 @@ async def test_who_is_cancelled_waits_for_the_work_to_end(fails):
         if fails:
             raise ZeroDivisionError
 
-    task = asyncio.create_task(to_end(work))
+    task = asyncio.create_task(run_uncancelled(work))
     await begun.wait()
     task.cancel()
     done, _ = await asyncio.wait({task}, timeout=0.05)

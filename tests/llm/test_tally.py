@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from smart_context.llm.tally import COUNTED_ONE_BY_ONE, MARGIN, counting, weight
+from smart_context.llm.tally import COUNTED_ONE_BY_ONE, MARGIN, counting, utf8_bytes
 from smart_context.llm.tokens import count_tokens
 
 WORDS = ["garden", "budget", "the", "of", "LangGraph", "and", "(x == 1)", "Übung", "今天天气很好"]
@@ -20,8 +20,8 @@ def texts(count, size):
 
 @pytest.mark.parametrize("text", ["", "abc", "Übung", "你好", "🙂", "\ud800"])
 def test_no_text_has_more_tokens_than_it_weighs(text):
-    assert count_tokens(text, "gpt-4o") <= weight(text)
-    assert count_tokens(text, "local") <= max(weight(text), 1)
+    assert count_tokens(text, "gpt-4o") <= utf8_bytes(text)
+    assert count_tokens(text, "local") <= max(utf8_bytes(text), 1)
 
 
 def test_short_texts_are_counted_one_by_one():

@@ -3,7 +3,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.topics.identity import HUES, fnv1a, hue_of, new_id, with_ids
+from smart_context.topics.identity import HUES, fnv1a, hue_of, new_topic_id, with_ids
 from smart_context.topics.values import Topic
 
 
@@ -56,7 +56,7 @@ def test_each_topic_has_its_own_id_and_hue_while_there_are_enough(labels):
 def test_new_ids_never_collide():
     taken = set()
     for _ in range(200):
-        taken.add(new_id("Cats", taken))
+        taken.add(new_topic_id("Cats", taken))
 
     assert len(taken) == 200
 

@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 
-from smart_context.web.gate.access import Access, Guest
+from smart_context.web.gate.access import Access, BrowserLogin
 
 PORT = 8000
 
@@ -12,7 +12,7 @@ PORT = 8000
 class LetIn:
     """What a browser has then."""
 
-    guest: Guest
+    login: BrowserLogin
     cookie: str
     code: str
     key: str
@@ -35,5 +35,5 @@ def let_in(access: Access, **more) -> LetIn:
     """Follow a new start link and claim the key."""
     welcome = welcome_of(access, **more)
     cookie = access.cookie(welcome.cookie, PORT, is_secure=False).split(";")[0]
-    guest = access.guest_of([cookie.encode()], PORT)
-    return LetIn(guest, cookie, welcome.code, access.claim_key(guest, welcome.code))
+    login = access.login_of([cookie.encode()], PORT)
+    return LetIn(login, cookie, welcome.code, access.claim_key(login, welcome.code))

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient, WebSocketDenialResponse
 from smart_context.web.gate.access import Access
 from smart_context.web.gate.door import TOO_MANY
 from smart_context.web.gate.refusals import refuse
-from smart_context.web.gate.visits import Visit
+from smart_context.web.gate.request_facts import RequestFacts
 from smart_context.web.limits import MAX_FRAME_BYTES
 from smart_context.web.routes import create_web_app
 from tests.web.small_host import TOKEN, SmallHost, StrictCommands
@@ -192,7 +192,7 @@ def test_from_another_site_a_start_link_leads_on_in_a_way_that_strict_cookies_fo
 
 
 def test_too_many_wrong_tokens_are_told_when_to_come_back():
-    answer = refuse(Visit.of({"path": "/", "headers": []}), TOO_MANY)
+    answer = refuse(RequestFacts.of({"path": "/", "headers": []}), TOO_MANY)
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "5")
 
 

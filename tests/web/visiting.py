@@ -1,6 +1,6 @@
 """Visits for tests of what decides about them."""
 
-from smart_context.web.gate.visits import Visit
+from smart_context.web.gate.request_facts import RequestFacts
 
 TOKEN = "a-token-of-the-user"
 BEARER = ("authorization", f"Bearer {TOKEN}")
@@ -10,7 +10,7 @@ HOST = ("host", "127.0.0.1:8000")
 def visit(*headers, method="GET", path="/", query="", scheme="http", port=8000, peer="127.0.0.1"):
     if not any(name == "host" for name, _ in headers):
         headers = (HOST, *headers)
-    return Visit.of(
+    return RequestFacts.of(
         {
             "type": "http",
             "method": method,

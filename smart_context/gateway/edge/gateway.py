@@ -13,12 +13,12 @@ from starlette.types import Receive, Scope, Send
 from smart_context.base.errors import ChatIdInvalid, SmartContextError
 from smart_context.base.values import PersonId
 from smart_context.gateway.activity import Activity
+from smart_context.gateway.edge.disconnect_watch import DisconnectWatch, NobodyWaiting
 from smart_context.gateway.edge.embeddings import embedded_vectors
 from smart_context.gateway.edge.errors import GatewayError
 from smart_context.gateway.edge.models import MODELS_S, KnownModels, endpoint_for
 from smart_context.gateway.edge.own_answers import OwnAnswers
 from smart_context.gateway.edge.paths import of_a_response, path_of
-from smart_context.gateway.edge.presence import Presence, Unwanted
 from smart_context.gateway.edge.provided import provide
 from smart_context.gateway.edge.reading import ClientGone, headers_of, read_bytes
 from smart_context.gateway.edge.relay import Relay, end
@@ -26,10 +26,10 @@ from smart_context.gateway.edge.upstream import Call, Upstream
 from smart_context.gateway.requests.body import BodyRefused, BodyTooLong, read_body
 from smart_context.gateway.requests.outgoing import Kind
 from smart_context.gateway.turns.chats import ChatFinder, FoundChat
-from smart_context.gateway.turns.document import ChatsTakenUp
-from smart_context.gateway.turns.endings import Endings
+from smart_context.gateway.turns.document import RequestRecorder
 from smart_context.gateway.turns.exchange import Exchange, ExchangeParts
 from smart_context.gateway.turns.incoming import PATHS, Incoming, RecentLists, read_incoming
+from smart_context.gateway.turns.pending_saves import PendingSaves
 from smart_context.host.access import Owned, unknown
 from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host
@@ -114,7 +114,7 @@ class Gateway:
             answer = await self._answer(scope, receive, send)
         except (GatewayError, BodyRefused, SmartContextError) as error:
             answer = _explained(error).response()
-        except (ClientGone, Unwanted):
+        except (ClientGone, NobodyWaiting):
             return
         finally:
             if task is not None:
@@ -155,10 +155,10 @@ class Gateway:
     ) -> None:
         key, caller, echoes = let_in.key, Caller(let_in.person), self._echoes()
         incoming = await self._read(kind, raw, headers, key, echoes)
-        presence = Presence(receive, self._stopping)
+        watch = DisconnectWatch(receive, self._stopping)
         try:
             if incoming.model.startswith(OWN_CHAT):
-                await self._own.of_chat(caller, incoming, presence, send)
+                await self._own.of_chat(caller, incoming, watch, send)
                 return
             endpoint = endpoint_for(self._host.config, incoming.model)
             chat = await self._chat_of(caller, incoming)
@@ -174,13 +174,13 @@ class Gateway:
                 echoes=echoes,
             )
             if endpoint is None:
-                await self._own.offline(exchange, incoming, presence, send)
+                await self._own.offline(exchange, incoming, watch, send)
             else:
-                await provide(self._upstream, exchange, incoming, endpoint, presence, send)
+                await provide(self._upstream, exchange, incoming, endpoint, watch, send)
             if exchange.turn is not None:
                 asked.error = exchange.turn.error
         finally:
-            presence.close()
+            watch.close()
 
     def _echoes(self) -> Echoes:
         """The keys that providers are sent."""
@@ -200,7 +200,7 @@ class Gateway:
         has_name = incoming.given is not None or "x-smart-context-chat" in incoming.headers
         if incoming.is_aside and not has_name:
             return None
-        await self._parts.endings.settled(incoming.key)
+        await self._parts.pending_saves.settled(incoming.key)
         found = await self._parts.finder.chat_of(incoming)
         if not await self._host.reading.may_continue(caller, found.id):
             raise GatewayError(_NOT_FOUND, str(unknown(Owned("chat", found.name or found.id))))
@@ -241,13 +241,13 @@ class Gateway:
         await self._relayed(call, receive, send)
 
     async def _relayed(self, call: Call, receive: Receive, send: Send) -> None:
-        presence = Presence(receive, self._stopping)
+        watch = DisconnectWatch(receive, self._stopping)
         try:
-            answer = await presence.during(self._upstream.send(call))
-            if await presence.during(Relay(answer, []).run(send)):
+            answer = await watch.during(self._upstream.send(call))
+            if await watch.during(Relay(answer, []).run(send)):
                 await end(send)
         finally:
-            presence.close()
+            watch.close()
 
 
 def make_gateway(host: Host, admitted: AdmissionOf) -> Gateway:
@@ -256,11 +256,11 @@ def make_gateway(host: Host, admitted: AdmissionOf) -> Gateway:
     pipeline = Pipeline(host.bus, lambda: host.models, services.tool_support, services.completion)
     parts = ExchangeParts(
         store=host.store,
-        chats=ChatsTakenUp(host.store),
+        chats=RequestRecorder(host.store),
         pipeline=pipeline,
         finder=ChatFinder(host.store, host.services.storage.logs),
         emit=host.emit,
-        endings=Endings(),
+        pending_saves=PendingSaves(),
         turns=host.turns,
     )
     return Gateway(host, parts, admitted)

@@ -12,9 +12,9 @@ from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message
 from smart_context.gateway.answers.gathered import Gathered
 from smart_context.gateway.answers.shapes import OwnAnswer
+from smart_context.gateway.edge.disconnect_watch import DisconnectWatch, NobodyWaiting
 from smart_context.gateway.edge.errors import GatewayError, refused_by_plugin
 from smart_context.gateway.edge.models import EMBEDDED
-from smart_context.gateway.edge.presence import Presence, Unwanted
 from smart_context.gateway.requests.response_items import response_units
 from smart_context.gateway.requests.units import chat_units
 from smart_context.gateway.turns.exchange import Exchange, Headers, answer_headers
@@ -40,7 +40,7 @@ class OwnAnswers:
         self._host = host
 
     async def offline(
-        self, exchange: Exchange, incoming: Incoming, presence: Presence, send: Send
+        self, exchange: Exchange, incoming: Incoming, watch: DisconnectWatch, send: Send
     ) -> None:
         """Answer with the embedded responder, as a turn of the request's chat."""
         gathered = Gathered()
@@ -52,7 +52,7 @@ class OwnAnswers:
             prompt = _prompt(incoming, [*sent.values()])
             pieces = self._pieces(prompt, gathered, exchange)
             asked = sum(count_tokens(str(message["content"])) for message in prompt)
-            await presence.during(_give(own, pieces, incoming, asked, send, exchange.headers))
+            await watch.during(_give(own, pieces, incoming, asked, send, exchange.headers))
             said = count_tokens(gathered.first.text)
             gathered.usage = Usage(prompt_tokens=asked, completion_tokens=said)
             gathered.is_whole = True
@@ -61,7 +61,7 @@ class OwnAnswers:
         except ModelFailed as failed:
             error = str(failed)
             raise GatewayError(502, error) from None
-        except (Unwanted, asyncio.CancelledError):
+        except (NobodyWaiting, asyncio.CancelledError):
             is_stopped = True
             raise
         finally:
@@ -87,7 +87,7 @@ class OwnAnswers:
         exchange.ends()
 
     async def of_chat(
-        self, caller: Caller, incoming: Incoming, presence: Presence, send: Send
+        self, caller: Caller, incoming: Incoming, watch: DisconnectWatch, send: Send
     ) -> None:
         """Run a turn in a chat of the vault, with the vault's own history.
 
@@ -109,8 +109,8 @@ class OwnAnswers:
         unsubscribe = self._host.bus.subscribe(PIPELINE_START, begun.note)
         try:
             asked = count_tokens(text)
-            await presence.during(_give(own, pieces, incoming, asked, send, begun.headers))
-        except Unwanted:
+            await watch.during(_give(own, pieces, incoming, asked, send, begun.headers))
+        except NobodyWaiting:
             await self._host.turns.stop(chat_id)
             raise
         except ChatBusy as error:
@@ -191,11 +191,11 @@ def _rest(answer: Message | None, said: str) -> str:
 
 
 async def give_text(
-    text: str, incoming: Incoming, presence: Presence, send: Send, headers: Headers
+    text: str, incoming: Incoming, watch: DisconnectWatch, send: Send, headers: Headers
 ) -> None:
     """Send a text as the answer, streamed if that was requested."""
     own = OwnAnswer(kind=incoming.kind, model=incoming.model, created=int(time.time()))
-    await presence.during(_give(own, _one(text), incoming, 0, send, lambda: headers))
+    await watch.during(_give(own, _one(text), incoming, 0, send, lambda: headers))
 
 
 async def _one(text: str) -> AsyncIterator[str]:

@@ -7,9 +7,9 @@ from starlette.types import Send
 
 from smart_context.base.config import EndpointSettings
 from smart_context.gateway.answers.gathered import Gathered
+from smart_context.gateway.edge.disconnect_watch import DisconnectWatch, NobodyWaiting
 from smart_context.gateway.edge.errors import GatewayError, refused_by_plugin, with_hint
 from smart_context.gateway.edge.own_answers import give_text
-from smart_context.gateway.edge.presence import Presence, Unwanted
 from smart_context.gateway.edge.relay import Relay, end, read_all
 from smart_context.gateway.edge.upstream import Call, Upstream
 from smart_context.gateway.turns.exchange import Exchange, Headers
@@ -65,7 +65,7 @@ async def provide(
     exchange: Exchange,
     incoming: Incoming,
     endpoint: EndpointSettings,
-    presence: Presence,
+    watch: DisconnectWatch,
     send: Send,
 ) -> None:
     """Pass a request on and its answer back; the chat keeps the answer."""
@@ -74,7 +74,7 @@ async def provide(
         sent = await exchange.begin()
         if exchange.turn is not None and exchange.turn.response is not None:
             text = ending.text = exchange.turn.response
-            await give_text(text, incoming, presence, send, exchange.headers())
+            await give_text(text, incoming, watch, send, exchange.headers())
             return
         call = Call(
             endpoint=endpoint,
@@ -83,14 +83,14 @@ async def provide(
             body=incoming.body.encoded(sent.text),
             headers=incoming.headers,
         )
-        await _ask(upstream, call, exchange, incoming, presence, send, ending)
+        await _ask(upstream, call, exchange, incoming, watch, send, ending)
     except TurnAborted as aborted:
         refused = refused_by_plugin(aborted)
         ending.whole = (refused.status, refused.body(), exchange.headers())
     except GatewayError as refused:
         ending.error, ending.status = str(refused), refused.status
         ending.whole = (refused.status, refused.body(), exchange.headers())
-    except Unwanted:
+    except NobodyWaiting:
         ending.is_stopped = True
     except asyncio.CancelledError:
         ending.is_stopped = True
@@ -118,11 +118,11 @@ async def _ask(
     call: Call,
     exchange: Exchange,
     incoming: Incoming,
-    presence: Presence,
+    watch: DisconnectWatch,
     send: Send,
     ending: _Ending,
 ) -> None:
-    answer = await presence.during(upstream.send(call))
+    answer = await watch.during(upstream.send(call))
     ending.status = answer.status if answer.status >= _ERROR else 0
     if answer.status == _NOT_FOUND and incoming.kind == "responses":
         body = await read_all(answer, MAX_SHORT_BYTES)
@@ -132,7 +132,7 @@ async def _ask(
         return
     relay = Relay(answer, exchange.headers(), exchange.arrived, exchange.ends)
     ending.gathered = relay.gathered
-    ending.needs_end = await presence.during(relay.run(send))
+    ending.needs_end = await watch.during(relay.run(send))
     ending.error = relay.error
 
 

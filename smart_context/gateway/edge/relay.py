@@ -9,8 +9,8 @@ from starlette.types import Send
 from smart_context.gateway.answers.event_lines import EventLines
 from smart_context.gateway.answers.events import decoder
 from smart_context.gateway.answers.gathered import BodyGatherer, Gathered, StreamGatherer
+from smart_context.gateway.edge.coalesced import coalesced
 from smart_context.gateway.edge.errors import GatewayError
-from smart_context.gateway.edge.together import together
 from smart_context.gateway.edge.upstream import Answer
 from smart_context.gateway.turns.exchange import Headers
 
@@ -71,7 +71,7 @@ class Relay:
         if not self._answer.is_stream:
             self._on_end()
         try:
-            async with aclosing(together(self._answer.chunks())) as chunks:
+            async with aclosing(coalesced(self._answer.chunks())) as chunks:
                 async for chunk in chunks:
                     text = await self._read(chunk)
                     passed = chunk if self._lines is None else self._lines.passed(chunk)

@@ -5,7 +5,7 @@ import json
 from contextlib import suppress
 
 from smart_context.base.errors import StoreFailed
-from smart_context.base.threads import to_end
+from smart_context.base.threads import run_uncancelled
 from smart_context.gateway.identity.issued import (
     Issued,
     IssuedAnswer,
@@ -41,7 +41,7 @@ class IssuedRecord:
             with suppress(StoreFailed):
                 lines, self._read = await self._log.since(self._read)
                 if lines:
-                    await to_end(lambda: self._take_in(lines))
+                    await run_uncancelled(lambda: self._take_in(lines))
 
     def _take_in(self, lines: list[bytes]) -> None:
         for line in lines:

@@ -41,7 +41,7 @@ class Followed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TakingUp:
+class RecordingPlan:
     """How a request changes its chat.
 
     Attributes:
@@ -163,7 +163,7 @@ class TakingUp:
                 document,
                 incoming.units,
                 (self.stored, self.matching),
-                new_id=new_id,
+                new_id=new_document_id,
                 now=now,
                 retry=self.answer_id if incoming.is_retry else "",
                 names=self.names if self.goes_on else {},
@@ -172,7 +172,7 @@ class TakingUp:
         return ids
 
 
-class ChatsTakenUp:
+class RequestRecorder:
     """Finds how requests change chats; caches the keys of their messages.
 
     Args:
@@ -183,7 +183,7 @@ class ChatsTakenUp:
         self._store = store
         self._keys: LRUCache[str, tuple[tuple[Message, ...], list[bytes]]] = LRUCache(64)
 
-    async def plan(self, incoming: Incoming, chat: FoundChat, model: str) -> TakingUp:
+    async def plan(self, incoming: Incoming, chat: FoundChat, model: str) -> RecordingPlan:
         """How a request will change its chat; writes nothing.
 
         Raises:
@@ -192,15 +192,15 @@ class ChatsTakenUp:
         stored = await self._store.messages(chat.id)
         matching = matched(incoming.units, stored, self._keys_of(chat.id, stored))
         new = [index for index, place in enumerate(matching.places) if place is None]
-        return TakingUp(
+        return RecordingPlan(
             store=self._store,
             incoming=incoming,
             chat=chat,
             model=model,
             stored=stored,
             matching=matching,
-            answer_id=new_id(),
-            names={index: new_id() for index in new},
+            answer_id=new_document_id(),
+            names={index: new_document_id() for index in new},
         )
 
     def _keys_of(self, chat_id: str, stored: tuple[Message, ...]) -> list[bytes]:
@@ -216,7 +216,7 @@ class ChatsTakenUp:
         return keys
 
 
-def new_id() -> str:
+def new_document_id() -> str:
     """An id for a message, a branch or a turn."""
     return secrets.token_hex(6)
 
@@ -236,6 +236,6 @@ def _describe(document: JsonObject, incoming: Incoming, chat: FoundChat) -> None
 
 def _add(document: JsonObject, incoming: Incoming, now: str) -> list[str]:
     """Add new messages where the provider holds the history."""
-    added = [unit.stored(new_id(), now) for unit in incoming.units]
+    added = [unit.stored(new_document_id(), now) for unit in incoming.units]
     document["messages"].extend(added)
     return [message["id"] for message in added]

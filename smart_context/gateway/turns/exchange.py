@@ -12,8 +12,12 @@ from smart_context.chat.clients import client_history
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.gateway.requests.outgoing import Outgoing, kept_units, outgoing
 from smart_context.gateway.turns.chats import ChatFinder, FoundChat
-from smart_context.gateway.turns.document import ChatsTakenUp, Followed, TakingUp, new_id
-from smart_context.gateway.turns.endings import Endings
+from smart_context.gateway.turns.document import (
+    Followed,
+    RecordingPlan,
+    RequestRecorder,
+    new_document_id,
+)
 from smart_context.gateway.turns.incoming import Incoming
 from smart_context.gateway.turns.news import AnswerNews
 from smart_context.gateway.turns.outcome import (
@@ -22,6 +26,7 @@ from smart_context.gateway.turns.outcome import (
     brought_back,
     note_sent,
 )
+from smart_context.gateway.turns.pending_saves import PendingSaves
 from smart_context.gateway.turns.stored_answers import answers_of, issued_answers, put_answers
 from smart_context.host.events.events import PIPELINE_END, Emit
 from smart_context.host.request.client_request import ClientRequest, ReceiptKind
@@ -55,16 +60,16 @@ class ExchangeParts:
         pipeline: Runs the phases of a turn.
         finder: Finds the chats of requests.
         emit: Sends events to pages.
-        endings: Answers that are being saved.
+        pending_saves: Answers that are being saved.
         turns: Is told of chats that are being answered.
     """
 
     store: Chats
-    chats: ChatsTakenUp
+    chats: RequestRecorder
     pipeline: Pipeline
     finder: ChatFinder
     emit: Emit
-    endings: Endings
+    pending_saves: PendingSaves
     turns: Turns
 
 
@@ -107,7 +112,7 @@ class Exchange:
         self._followed: Followed | None = None
         self._news: AnswerNews | None = None
         self._writing: asyncio.Task[None] | None = None
-        self._unwritten: TakingUp | None = None
+        self._unwritten: RecordingPlan | None = None
         self._sent: Outgoing | None = None
         self._out = incoming.item_count
         self._ending: asyncio.Future[None] | None = None
@@ -165,12 +170,12 @@ class Exchange:
         elif self._news is not None:
             self._news.begin()
 
-    async def _write(self, plan: TakingUp) -> None:
+    async def _write(self, plan: RecordingPlan) -> None:
         """Store new messages while the provider answers.
 
         If the disk refuses, saving the answer reports it.
         """
-        ending = self._parts.endings.begin(self._incoming.key)
+        ending = self._parts.pending_saves.begin(self._incoming.key)
         try:
             await asyncio.sleep(_FIRST_S)
             await plan.record()
@@ -195,7 +200,7 @@ class Exchange:
     def ends(self) -> None:
         """The client sees the end now, and may send its next request before it is saved."""
         if self._followed is not None and self._ending is None:
-            self._ending = self._parts.endings.begin(self._incoming.key)
+            self._ending = self._parts.pending_saves.begin(self._incoming.key)
 
     async def finish(self, outcome: Outcome) -> None:
         """Save the answer as far as it has arrived, and the receipt."""
@@ -244,7 +249,7 @@ class Exchange:
         )
         history = await client_history(followed.messages[:place])
         turn = Turn(
-            id=new_id(),
+            id=new_document_id(),
             chat_id=followed.chat_id,
             person=self._person,
             question=question,
@@ -259,7 +264,7 @@ class Exchange:
     def _aside(self, chat: FoundChat) -> Turn:
         question = Message(id=MessageId(""), role="user", content=_ASIDE_TEXT)
         turn = Turn(
-            id=new_id(),
+            id=new_document_id(),
             chat_id=ChatId(chat.id),
             person=self._person,
             question=question,

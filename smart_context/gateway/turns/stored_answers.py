@@ -9,7 +9,7 @@ from smart_context.gateway.answers.gathered import Choice, Gathered
 from smart_context.gateway.following.documents import put_answer
 from smart_context.gateway.following.matching import ISSUED
 from smart_context.gateway.identity.issued import IssuedAnswer, answer_of
-from smart_context.gateway.turns.document import Followed, new_id, timestamp
+from smart_context.gateway.turns.document import Followed, new_document_id, timestamp
 from smart_context.host.turn import Turn
 from smart_context.storage.ports import Chats
 
@@ -38,7 +38,7 @@ def answers_of(
     )
     rest = [
         Message(
-            id=MessageId(new_id()),
+            id=MessageId(new_document_id()),
             role="assistant",
             content=other.content(),
             created_at=now,
@@ -77,7 +77,7 @@ async def put_answers(store: Chats, chat_id: str, answers: Sequence[JsonObject])
     now = timestamp()
     await store.update(
         chat_id,
-        lambda document: put_answer(document, answer, others, new_id=new_id, now=now),
+        lambda document: put_answer(document, answer, others, new_id=new_document_id, now=now),
         since=since_message(answer["id"], and_before=1),
         creates=False,
     )

@@ -33,7 +33,7 @@ from smart_context.host.turn import Turn
 from smart_context.host.turns.transcript import new_message_id
 from smart_context.host.turns.turns import Turns
 from smart_context.llm.models import PromptMessage
-from smart_context.llm.tally import counting, weight
+from smart_context.llm.tally import counting, utf8_bytes
 from smart_context.storage.ports import Chats
 
 _FEWEST = 2
@@ -130,7 +130,7 @@ class Compactions:
         window = self._window()
         if window is None or turn.error or not turn.sent or turn.chat_id in self._under_way:
             return
-        if turn.was_cut or _filled(turn, weight) > window.share(COMPACTION_SHARE):
+        if turn.was_cut or _filled(turn, utf8_bytes) > window.share(COMPACTION_SHARE):
             self._begin(turn.chat_id, lambda: self._shorten(turn, window))
 
     async def close(self, timeout_s: float) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from smart_context.base.errors import CommandFailed, InvalidParams
 from smart_context.base.text.names import storable
-from smart_context.base.threads import to_end
+from smart_context.base.threads import run_uncancelled
 from smart_context.base.values import JsonObject
 from smart_context.chat.files.attached_file import MAX_FILE_BYTES, cleaned_name, key_of
 from smart_context.host.commands.registry import CommandRegistry
@@ -42,7 +42,7 @@ class FileCommands:
     async def attach_vault_file(self, path: str) -> JsonObject:
         """Store a copy of a file of the vault, to attach it to a message."""
         confine(self._root, path)
-        content = await to_end(lambda: _content(self._root, path))
+        content = await run_uncancelled(lambda: _content(self._root, path))
         return (await self._files.put(path, content)).to_dict()
 
 

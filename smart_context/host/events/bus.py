@@ -21,7 +21,7 @@ from smart_context.host.turn import Turn
 P = TypeVar("P")
 Handler = Callable[[P], Awaitable[object]]
 
-Listener = Callable[[str, JsonObject, Audience], None]
+EventListener = Callable[[str, JsonObject, Audience], None]
 """Called with an event's name, its payload, and who may get it."""
 
 HANDLER_TIMEOUT_S = 30.0
@@ -128,10 +128,10 @@ class EventRelay:
 
     def __init__(self, bus: EventBus) -> None:
         self._bus = bus
-        self._listeners: list[Listener] = []
+        self._listeners: list[EventListener] = []
         self._waiting: asyncio.Queue[tuple[str, JsonObject] | asyncio.Event] = asyncio.Queue()
 
-    def listen(self, listener: Listener) -> Callable[[], None]:
+    def listen(self, listener: EventListener) -> Callable[[], None]:
         """Call `listener` with every event for clients; returns a function that ends this."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from smart_context.base.values import CountTokens
 from smart_context.chat.messages import Message, Part
 from smart_context.host.request.window import RESULTS_SHARE, Window
-from smart_context.llm.tally import weight
+from smart_context.llm.tally import utf8_bytes
 
 RESULT_LEFT_OUT = (
     "[Left out: this result no longer fits into the model's window. "
@@ -43,8 +43,8 @@ def _within(part: Part, role: str, room: int, count: CountTokens) -> tuple[Part,
     text = (
         result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, default=str)
     )
-    if weight(text) <= max(room, len(RESULT_LEFT_OUT)):
-        return part, min(weight(text), room)
+    if utf8_bytes(text) <= max(room, len(RESULT_LEFT_OUT)):
+        return part, min(utf8_bytes(text), room)
     if (tokens := count(text)) <= room:
         return part, tokens
     less = cut_result(text, room, count)

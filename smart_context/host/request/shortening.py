@@ -16,7 +16,7 @@ from smart_context.host.request.results import RESULT_LEFT_OUT, cut_result
 from smart_context.host.request.sent import schemas_text
 from smart_context.host.request.tokens import message_tokens, prompt_tokens, texts_of
 from smart_context.host.request.window import NEWEST_RESULTS_SHARE, Window
-from smart_context.llm.tally import counting, weight
+from smart_context.llm.tally import counting, utf8_bytes
 
 ATTACHED_LEFT_OUT = "\n\n[The attached texts are left out: they don't fit into the model's window.]"
 _LEAST_OF_A_RESULT = 100
@@ -24,7 +24,7 @@ _LEAST_OF_A_RESULT = 100
 
 def surely_fits(request: Request, window: Window) -> bool:
     """True if a request fits by its bytes alone; needs no counting of tokens."""
-    return _total(request, weight) <= window.room
+    return _total(request, utf8_bytes) <= window.room
 
 
 def fitted(request: Request, window: Window) -> Request:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from smart_context.base.errors import ChatBusy, CommandFailed, ModelFailed, SmartContextError
-from smart_context.base.threads import to_end
+from smart_context.base.threads import run_uncancelled
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.answers import Arrived
 from smart_context.chat.documents.parts import Since, since_message
@@ -168,13 +168,13 @@ class Answering:
 
         def write(document: JsonObject) -> None:
             if left is not None:
-                transcript.put_back(document, left)
+                transcript.restore_partial_answer(document, left)
             transcript.end_unfinished(document)
             questions[:] = [self._ask(document)]  # again, if the file changed meanwhile
             transcript.append(document, place)
 
         await self._parts.store.update(self.chat_id, write, since=self._since)
-        await to_end(self.answer.journal.reserve)
+        await run_uncancelled(self.answer.journal.reserve)
         question = questions[0]
         turn = Turn(
             id=secrets.token_hex(4),
@@ -268,7 +268,7 @@ async def _claimed(journal: AnswerJournal) -> Arrived | None:
         ChatBusy: If another process is answering.
     """
     try:
-        return await to_end(journal.claim)
+        return await run_uncancelled(journal.claim)
     except AnswerClaimed:
         raise ChatBusy(
             "this chat is being answered by another server; wait for it, or stop it there"

@@ -4,7 +4,7 @@ import asyncio
 import logging
 
 from smart_context.base.errors import SmartContextError
-from smart_context.base.threads import to_end
+from smart_context.base.threads import run_uncancelled
 from smart_context.base.values import OWNER, JsonObject
 from smart_context.chat.messages import ChatId
 from smart_context.host.turns import transcript
@@ -40,7 +40,7 @@ class Repair:
         the crash, so it is among the newest. Other chats are repaired when they are opened.
         """
         try:
-            for chat_id in await to_end(self._answers.interrupted):
+            for chat_id in await run_uncancelled(self._answers.interrupted):
                 await self._try(chat_id)
             for summary in (await self._store.listing.rows(OWNER))[:NEWEST_CHATS]:
                 await self.chat(summary.id)
@@ -67,7 +67,7 @@ class Repair:
             _logger.warning("chat %s could not be repaired after a crash: %s", chat_id, error)
 
     async def _end_unfinished(self, chat_id: ChatId) -> None:
-        interrupted = await to_end(lambda: self._answers.take_over(chat_id))
+        interrupted = await run_uncancelled(lambda: self._answers.take_over(chat_id))
         if interrupted is None:
             return
         left = interrupted.arrived
@@ -75,12 +75,12 @@ class Repair:
 
             def end(document: JsonObject) -> None:
                 if left is not None:
-                    transcript.put_back(document, left)
+                    transcript.restore_partial_answer(document, left)
                 transcript.end_unfinished(document)
 
             if await self._store.exists(chat_id):
                 await self._store.update(chat_id, end)
                 _logger.info("chat %s: an interrupted answer was kept", chat_id)
-            await to_end(interrupted.remove)
+            await run_uncancelled(interrupted.remove)
         finally:
             interrupted.release()

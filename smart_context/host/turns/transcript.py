@@ -88,7 +88,7 @@ def end_unfinished(document: JsonObject) -> None:
             entry.setdefault("error", INTERRUPTED)
 
 
-def put_back(document: JsonObject, answer: Arrived) -> None:
+def restore_partial_answer(document: JsonObject, answer: Arrived) -> None:
     """Fill an unfinished answer with what had arrived; mark it as interrupted.
 
     An answer that is complete, or no longer in the chat, stays as it is.

@@ -5,7 +5,7 @@ import logging
 from contextlib import suppress
 
 from smart_context.base.errors import SmartContextError
-from smart_context.base.threads import to_end
+from smart_context.base.threads import run_uncancelled
 from smart_context.chat.messages import ChatId, Message
 from smart_context.host.events.events import CHAT_UNSAVED, Emit
 from smart_context.host.tasks import TaskOwner
@@ -55,7 +55,7 @@ class UnsavedAnswers:
             answer, journal = self._kept[chat_id]
             if await self._store.exists(chat_id):
                 await self._store.update(chat_id, lambda document: transcript.put(document, answer))
-            await to_end(journal.finish)
+            await run_uncancelled(journal.finish)
             del self._kept[chat_id], self._problems[chat_id]
         self._emit(CHAT_UNSAVED, {"chat_id": chat_id, "problem": ""})
         _logger.info("chat %s: the answer is saved now", chat_id)
@@ -73,6 +73,6 @@ class UnsavedAnswers:
         while self._kept:
             await asyncio.sleep(RETRY_S)
             for chat_id, (_, journal) in [*self._kept.items()]:
-                await to_end(journal.flush)
+                await run_uncancelled(journal.flush)
                 with suppress(SmartContextError):
                     await self.save(chat_id)

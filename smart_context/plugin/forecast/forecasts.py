@@ -39,7 +39,7 @@ BRIEFING_AGE_S = 2.0
 COUNTED_AT_ONCE = 20_000
 """Characters that are counted without leaving the event loop."""
 
-Wish = tuple[tuple[str, ...] | None, float | None]
+ForecastKey = tuple[tuple[str, ...] | None, float | None]
 """Topics and threshold instead of the chat's own."""
 
 
@@ -185,7 +185,7 @@ class Forecasts:
     count_tokens: CountTokens
     as_text: Callable[[], bool]
     clock: Callable[[], float] = time.monotonic
-    _kept: LRUCache[tuple[ChatId, Wish, bool], _Kept] = field(
+    _kept: LRUCache[tuple[ChatId, ForecastKey, bool], _Kept] = field(
         init=False, default_factory=partial(LRUCache, MAX_FORECASTS)
     )
     _kept_briefings: dict[ChatId, _KeptBriefing] = field(init=False, default_factory=dict)
@@ -201,15 +201,15 @@ class Forecasts:
         Raises:
             InvalidParams: If a label is empty or too long, or there are too many.
         """
-        wish: Wish = (None if topics is None else tuple(topics), threshold)
+        wanted: ForecastKey = (None if topics is None else tuple(topics), threshold)
         stored, others = await self.chats.snapshot(chat_id)
         sidecar = await self.sidecars.of(chat_id)
-        key = chat_id, wish, self.as_text()
+        key = chat_id, wanted, self.as_text()
         kept = self._kept.get(key)
         public = others.get("topics")
         if kept and kept.stored is stored and kept.sidecar is sidecar and kept.topics == public:
             return kept.forecast
-        forecast = await self._decide(chat_id, wish)
+        forecast = await self._decide(chat_id, wanted)
         if not forecast.decision.problem:  # else the next try may succeed
             self._kept[key] = _Kept(forecast, stored, public, sidecar)
         return forecast
@@ -240,8 +240,8 @@ class Forecasts:
         as_text = self.as_text() and not view.is_of_client
         return await with_costs(self.ledger, view, decision, self.count_tokens, as_text=as_text)
 
-    async def _decide(self, chat_id: ChatId, wish: Wish) -> Forecast:
-        topics, threshold = wish
+    async def _decide(self, chat_id: ChatId, wanted: ForecastKey) -> Forecast:
+        topics, threshold = wanted
         view = await self.chat_filter.view(chat_id)
         if topics is not None:
             view = with_selection(view, topics)

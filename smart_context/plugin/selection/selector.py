@@ -16,7 +16,7 @@ from smart_context.chat.messages import STAYS, ChatId, Message, MessageId, witho
 from smart_context.host.request.prompt import without_silent
 from smart_context.plugin.choices.sidecar import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
-from smart_context.plugin.selection.fallen_out import with_fallen_out
+from smart_context.plugin.selection.pinned_restored import with_pinned_restored
 from smart_context.plugin.selection.window_budget import WindowBudget, over_budget
 from smart_context.plugin.settings import FilterSettings
 from smart_context.relevance.score import Scores, TopicQuery
@@ -147,7 +147,7 @@ class ContextSelector:
         """
         state = view.sidecar.state
         settings = settings or self.settings_of(state)
-        candidates = with_fallen_out(view.history, view.messages, protected_ids(view))
+        candidates = with_pinned_restored(view.history, view.messages, protected_ids(view))
         if not view.is_of_client:
             candidates = without_silent(candidates)
         scores, problem = await self._scores(view, candidates, settings)

@@ -9,7 +9,7 @@ from smart_context.chat.compaction import sent_text, within_budget
 from smart_context.chat.messages import Message, MessageId
 from smart_context.host.request.tokens import PER_MESSAGE, message_tokens
 from smart_context.host.request.window import Window
-from smart_context.llm.tally import counting, weight
+from smart_context.llm.tally import counting, utf8_bytes
 from smart_context.relevance.reasons import KINDS, ReasonKind
 from smart_context.relevance.select import Selection
 
@@ -75,7 +75,7 @@ def _surely_fits(messages: Sequence[Message], limit: int) -> bool:
     """True if messages fit by their length alone; stops as soon as they may not."""
     left = limit
     for message in reversed(messages):
-        left -= weight(sent_text(message)) + PER_MESSAGE
+        left -= utf8_bytes(sent_text(message)) + PER_MESSAGE
         if left < 0:
             return False
     return True

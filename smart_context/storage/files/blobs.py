@@ -12,7 +12,7 @@ from smart_context.base.disk.folders import opened, read_inside
 from smart_context.base.disk.json_file import read_object, write_object
 from smart_context.base.disk.places import Place, folder_of
 from smart_context.base.errors import StoreFailed
-from smart_context.base.threads import to_end
+from smart_context.base.threads import run_uncancelled
 from smart_context.chat.files.attached_file import (
     MAX_FILE_BYTES,
     AttachedFile,
@@ -46,23 +46,23 @@ class FileBlobs:
 
     async def put(self, name: str, content: bytes) -> AttachedFile:
         """Store a file."""
-        return await to_end(lambda: self._put(name, content))
+        return await run_uncancelled(lambda: self._put(name, content))
 
     async def info(self, key: str) -> AttachedFile | None:
         """A file's name, type and size; `None` when it is gone."""
-        return await to_end(lambda: self._info(key))
+        return await run_uncancelled(lambda: self._info(key))
 
     async def read(self, id: str) -> str | None:  # noqa: A002  the seed's name
         """The text of a file; `None` when it has none, or is gone."""
-        return await to_end(lambda: self._text(id))
+        return await run_uncancelled(lambda: self._text(id))
 
     async def keep(self, key: str) -> None:
         """Note that a file is used again, so that it is not removed as unused."""
-        await to_end(lambda: self._touch(key))
+        await run_uncancelled(lambda: self._touch(key))
 
     async def content(self, key: str) -> bytes | None:
         """All of a file; `None` when it is gone."""
-        return await to_end(lambda: self._bytes(key))
+        return await run_uncancelled(lambda: self._bytes(key))
 
     async def data_uri(self, key: str) -> str | None:
         """An image as a model takes it; `None` for anything else, and for one that is too large."""

@@ -9,11 +9,11 @@ from functools import partial
 from smart_context.base.disk.files import Signature, signature_of
 from smart_context.base.disk.places import Place
 from smart_context.base.errors import StoreFailed
-from smart_context.base.threads import to_end
+from smart_context.base.threads import run_uncancelled
 from smart_context.chat.messages import ChatId
 from smart_context.storage.files.listing import signatures_in
 from smart_context.storage.files.watching import LOOK_AGAIN_S, changed_chats
-from smart_context.storage.ports import Listener
+from smart_context.storage.ports import ChangeListener
 
 _log = logging.getLogger(__name__)
 
@@ -29,21 +29,21 @@ class FileChanges:
     def __init__(self, folder: Place, lock: Callable[[ChatId], asyncio.Lock]) -> None:
         self._folder = folder
         self._lock = lock
-        self._listeners: list[Listener] = []
-        self._sidecar_listeners: list[Listener] = []
+        self._listeners: list[ChangeListener] = []
+        self._sidecar_listeners: list[ChangeListener] = []
         self._reported: dict[ChatId, Signature] = {}
 
-    def on_change(self, listener: Listener) -> Callable[[], None]:
+    def on_change(self, listener: ChangeListener) -> Callable[[], None]:
         """Call `listener` in the event loop after each stored change of any chat."""
         return _added(self._listeners, listener)
 
-    def on_sidecar_change(self, listener: Listener) -> Callable[[], None]:
+    def on_sidecar_change(self, listener: ChangeListener) -> Callable[[], None]:
         """Call `listener` after a JSON side-car of a chat changed, while `watch` runs."""
         return _added(self._sidecar_listeners, listener)
 
     async def watch(self, *, look_again_s: float = LOOK_AGAIN_S) -> None:
         """Report changes by other programs until cancelled. The folder need not exist."""
-        await to_end(self._begin)
+        await run_uncancelled(self._begin)
         reports = changed_chats(self._folder, look_again_s=look_again_s)
         async with contextlib.aclosing(reports) as changes:
             async for touched in changes:
@@ -68,9 +68,9 @@ class FileChanges:
         self._reported = {**signatures_in(self._folder), **self._reported}
 
     async def _report(self, chats: frozenset[ChatId] | None) -> None:
-        for chat in sorted(await to_end(self._unreported) if chats is None else chats):
+        for chat in sorted(await run_uncancelled(self._unreported) if chats is None else chats):
             async with self._lock(chat):
-                signature = await to_end(partial(self._state, chat))
+                signature = await run_uncancelled(partial(self._state, chat))
                 if signature != self._reported.get(chat):
                     self.tell(chat, signature)
 
@@ -85,7 +85,7 @@ class FileChanges:
         return None
 
 
-def _added(listeners: list[Listener], listener: Listener) -> Callable[[], None]:
+def _added(listeners: list[ChangeListener], listener: ChangeListener) -> Callable[[], None]:
     def call(chat: ChatId) -> None:  # a new object, so that one listener may be added twice
         listener(chat)
 
@@ -97,7 +97,7 @@ def _added(listeners: list[Listener], listener: Listener) -> Callable[[], None]:
     return unsubscribe
 
 
-def _call(listeners: list[Listener], chat: ChatId) -> None:
+def _call(listeners: list[ChangeListener], chat: ChatId) -> None:
     for listener in tuple(listeners):
         try:
             listener(chat)

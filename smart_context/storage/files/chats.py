@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 from smart_context.base.disk.files import signature_of
 from smart_context.base.disk.places import Place, folder_of
 from smart_context.base.errors import ChatUnreadable, CommandFailed, StoreFailed
-from smart_context.base.threads import to_end
+from smart_context.base.threads import run_uncancelled
 from smart_context.base.values import JsonObject
 from smart_context.chat.documents.branches import count_in_branches
 from smart_context.chat.documents.document import Version, copy_json
@@ -92,7 +92,7 @@ class FileChats:
     async def exists(self, chat_id: str) -> bool:
         """True if the chat has a file."""
         place = self._files.place(check_chat_id(chat_id))
-        return await to_end(lambda: signature_of(place) is not None)
+        return await run_uncancelled(lambda: signature_of(place) is not None)
 
     async def save(
         self, chat_id: str, document: Mapping[str, Any], *, reader: str = ANYBODY
@@ -112,7 +112,7 @@ class FileChats:
             if not stored.version.says_the_same(ours):
                 self._lineage.returned(chat, reader, stored.version)
             self._note(chat, stored, read)
-            return await to_end(stored.version.copy)
+            return await run_uncancelled(stored.version.copy)
 
     async def update(
         self,
@@ -132,7 +132,7 @@ class FileChats:
             first = since(before)
             part = part_since(before, first)
             is_short = len(part.entries) + count_in_branches(part.other) <= _COPIED_AT_ONCE
-            document = part.copy() if is_short else await to_end(part.copy)
+            document = part.copy() if is_short else await run_uncancelled(part.copy)
             change(document)
 
             def work() -> Stored | None:
@@ -144,7 +144,7 @@ class FileChats:
             self._note(chat, stored, read)
             if stored is None or first:
                 return document
-            return await to_end(stored.version.copy)
+            return await run_uncancelled(stored.version.copy)
 
     async def rename(self, chat_id: str, title: str) -> str:
         """Give the chat a title of 1 to 200 characters; the result has single spaces."""
@@ -156,7 +156,7 @@ class FileChats:
         """Move the chat and its side-cars to the trash folder."""
         chat = check_chat_id(chat_id)
         async with self._lock(chat):
-            await to_end(lambda: move_to_trash(self._home, chat, self._clock()))
+            await run_uncancelled(lambda: move_to_trash(self._home, chat, self._clock()))
             self.changes.tell(chat, None)
 
     async def restore(self, chat_id: str, deletion: str = "") -> None:
@@ -165,8 +165,8 @@ class FileChats:
         check_deletion(chat, deletion)
         place = self._files.place(chat)
         async with self._lock(chat):
-            await to_end(lambda: move_back(self._home, chat, deletion))
-            self.changes.tell(chat, await to_end(lambda: signature_of(place)))
+            await run_uncancelled(lambda: move_back(self._home, chat, deletion))
+            self.changes.tell(chat, await run_uncancelled(lambda: signature_of(place)))
 
     async def close(self) -> None:
         """Forget the listeners, and keep the list of chats for the next start."""
@@ -196,7 +196,7 @@ class FileChats:
     async def _guarded(self, chat: ChatId, work: Callable[[], T]) -> T:
         for _ in range(_LOOKS_AT_DAMAGE):
             try:
-                return await to_end(work)
+                return await run_uncancelled(work)
             except Damaged as error:
                 damaged = error
             if damaged.is_fresh:
@@ -209,7 +209,7 @@ class FileChats:
         )
 
     async def _set_aside(self, chat: ChatId, damaged: Damaged) -> None:
-        target = await to_end(lambda: self._files.set_aside(chat, damaged))
+        target = await run_uncancelled(lambda: self._files.set_aside(chat, damaged))
         if target is None:
             return  # it changed meanwhile: read it again
         self.changes.tell(chat, None)

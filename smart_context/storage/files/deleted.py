@@ -10,7 +10,7 @@ from smart_context.base.disk.files import Signature, read_in, signature_in
 from smart_context.base.disk.folders import Folder, opened
 from smart_context.base.disk.places import Place
 from smart_context.base.errors import CommandFailed
-from smart_context.base.threads import to_end
+from smart_context.base.threads import run_uncancelled
 from smart_context.base.values import OWNER, PersonId
 from smart_context.chat.documents.document import NotAChat, read_version
 from smart_context.chat.listed.rows import MOST_LISTED, ChatRow, DeletedChat, damaged_row, row_of
@@ -45,20 +45,20 @@ class FileTrash:
         """A person's deleted chats, newest first, at most `MOST_LISTED`, and the number of all."""
         if person != OWNER:  # all that is kept here is theirs
             return [], 0
-        return await to_end(lambda: _listed(self._chats, self._rows))
+        return await run_uncancelled(lambda: _listed(self._chats, self._rows))
 
     async def purge(self, chat_id: ChatId, deletion: str = "") -> int:
         """Remove a deleted chat for ever; returns the number of deletions removed."""
         check_deletion(chat_id, deletion)
         async with self._lock(chat_id):
-            return await to_end(lambda: purge(self._chats, chat_id, deletion))
+            return await run_uncancelled(lambda: purge(self._chats, chat_id, deletion))
 
     async def empty(self, person: PersonId, until: str = "") -> int:
         """Remove a person's deleted chats for ever; returns the number of deletions removed."""
         if person != OWNER:  # all that is kept here is theirs
             return 0
         removed = 0
-        for name in await to_end(lambda: deletions(self._chats)):
+        for name in await run_uncancelled(lambda: deletions(self._chats)):
             chat_id, deleted_at = parsed_deletion(name)
             if until and deleted_at > until:
                 continue

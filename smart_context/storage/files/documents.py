@@ -20,7 +20,7 @@ from smart_context.base.disk.folders import names_inside, opened, read_inside
 from smart_context.base.disk.json_file import encoded, parsed, write_object
 from smart_context.base.disk.places import Place, folder_of
 from smart_context.base.errors import StoreFailed
-from smart_context.base.threads import to_end
+from smart_context.base.threads import run_uncancelled
 from smart_context.base.values import JsonObject
 from smart_context.chat.ids import check_chat_id, sidecar_name
 from smart_context.storage.keys import key_of, name_of
@@ -47,13 +47,15 @@ class FileDocuments:
         """The objects of these names; a damaged one counts as empty, and is reported."""
         places = [self._place(chat_id, name) for name in names]
         before = zip_longest(places, known[: len(places)])
-        return await to_end(lambda: tuple(_read(place, last) for place, last in before))
+        return await run_uncancelled(lambda: tuple(_read(place, last) for place, last in before))
 
     async def replace(
         self, chat_id: str, name: str, value: Mapping[str, Any], *, expected: Revision | None
     ) -> Document:
         """Replace an object if its revision still is the expected one."""
-        return await to_end(partial(_replaced, self._place(chat_id, name), value, expected))
+        return await run_uncancelled(
+            partial(_replaced, self._place(chat_id, name), value, expected)
+        )
 
     def _place(self, chat_id: str, name: str) -> Place:
         return self._folder / sidecar_name(check_chat_id(chat_id), f"{name}.json")

@@ -13,7 +13,7 @@ from smart_context.base.disk.folders import Folder, names_inside, opened
 from smart_context.base.disk.json_file import read_object, write_object
 from smart_context.base.disk.places import Place
 from smart_context.base.errors import StoreFailed
-from smart_context.base.threads import to_end
+from smart_context.base.threads import run_uncancelled
 from smart_context.base.values import OWNER, PersonId
 from smart_context.chat.documents.document import NotAChat, read_version
 from smart_context.chat.ids import chat_id_of
@@ -66,16 +66,16 @@ class FileList:
         if person != OWNER or not words:
             return []
         async with self._lock:
-            return await to_end(lambda: list(islice(self._all_hits(words), max(limit, 0))))
+            return await run_uncancelled(lambda: list(islice(self._all_hits(words), max(limit, 0))))
 
     async def faults(self) -> Faults:
         """What can't be read, and what was set aside because of that."""
         rows = await self._all()
-        return await to_end(lambda: self._faults(rows))
+        return await run_uncancelled(lambda: self._faults(rows))
 
     async def close(self) -> None:
         """Keep the rows on disk for the next start."""
-        await to_end(self._keep_index)
+        await run_uncancelled(self._keep_index)
 
     def put(self, chat_id: ChatId, stored: Stored) -> None:
         """Use what was just stored, so that its file need not be read."""
@@ -84,7 +84,7 @@ class FileList:
 
     async def _all(self) -> list[ChatRow]:
         async with self._lock:
-            return await to_end(self._rows)
+            return await run_uncancelled(self._rows)
 
     def _faults(self, rows: Sequence[ChatRow]) -> Faults:
         unreadable: list[tuple[ChatId, str]] = []

@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 from smart_context.base.disk.files import atomic_write, open_file, read_file, signature_of
 from smart_context.base.disk.places import Place, folder_of
 from smart_context.base.errors import StoreFailed
-from smart_context.base.threads import to_end
+from smart_context.base.threads import run_uncancelled
 from smart_context.chat.ids import check_chat_id, sidecar_name
 from smart_context.chat.messages import ChatId
 from smart_context.storage.ports import Limits, Revision
@@ -58,19 +58,21 @@ class FileLog:
         """Add lines, all or none."""
         if lines:
             async with self._lock:
-                await to_end(lambda: self._append(b"".join(line + b"\n" for line in lines)))
+                await run_uncancelled(
+                    lambda: self._append(b"".join(line + b"\n" for line in lines))
+                )
 
     async def revision(self) -> Revision | None:
         """The state of the file."""
-        return await to_end(lambda: signature_of(self._place))
+        return await run_uncancelled(lambda: signature_of(self._place))
 
     async def lines(self) -> list[bytes]:
         """The lines that are kept, oldest first; one that a crash cut short is among them."""
-        return await to_end(self._lines)
+        return await run_uncancelled(self._lines)
 
     async def since(self, place: int) -> tuple[list[bytes], int]:
         """The whole lines that were added since, and the place to go on from."""
-        return await to_end(lambda: self._since(place))
+        return await run_uncancelled(lambda: self._since(place))
 
     def _append(self, content: bytes) -> None:
         try:

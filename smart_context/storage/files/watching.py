@@ -11,7 +11,7 @@ from watchfiles import Change, awatch
 
 from smart_context.base.disk.folders import opened
 from smart_context.base.disk.places import Place
-from smart_context.base.threads import to_end
+from smart_context.base.threads import run_uncancelled
 from smart_context.chat.ids import chat_id_of, sidecar_chat_of
 from smart_context.chat.messages import ChatId
 
@@ -56,12 +56,12 @@ async def changed_chats(
 
 
 async def _until_there(folder: Place, look_again_s: float) -> None:
-    while await to_end(lambda: _inode(folder)) is None:  # noqa: ASYNC110 - others make the folder
+    while await run_uncancelled(lambda: _inode(folder)) is None:  # noqa: ASYNC110 - others make the folder
         await asyncio.sleep(look_again_s)
 
 
 async def _reported(folder: Place, look_again_s: float) -> AsyncGenerator[Touched | None, None]:
-    watched = await to_end(lambda: _inode(folder))
+    watched = await run_uncancelled(lambda: _inode(folder))
     reports = awatch(
         folder.path,
         watch_filter=_is_of_a_chat,
@@ -73,7 +73,7 @@ async def _reported(folder: Place, look_again_s: float) -> AsyncGenerator[Touche
     async with contextlib.aclosing(reports) as changes:
         async for batch in changes:
             yield _touched_in(batch) if batch else None
-            if await to_end(lambda: _inode(folder)) != watched:
+            if await run_uncancelled(lambda: _inode(folder)) != watched:
                 return  # another folder of that name, which needs a new watch
 
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from smart_context.base.threads import to_end
+from smart_context.base.threads import run_uncancelled
 from smart_context.chat.files.attached_file import AttachedFile, examined, image_uri, text_in
 from smart_context.chat.files.costly_files import ReadText
 from smart_context.storage.memory.held import Held
@@ -31,7 +31,7 @@ class MemoryBlobs:
 
     async def put(self, name: str, content: bytes) -> AttachedFile:
         """Store a file."""
-        file, text = await to_end(lambda: examined(name, content, self._read_text))
+        file, text = await run_uncancelled(lambda: examined(name, content, self._read_text))
         self._held.blobs[file.storage_key] = _Blob(file, content, text, time.time())
         return file
 

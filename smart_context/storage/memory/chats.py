@@ -27,7 +27,7 @@ from smart_context.chat.listed.rows import (
 from smart_context.chat.listed.search import HITS_PER_CHAT, ChatHit, hits_in, query_words
 from smart_context.chat.messages import ChatId, Message
 from smart_context.storage.memory.held import Held, HeldChat, HeldDeletion
-from smart_context.storage.ports import Faults, Listener
+from smart_context.storage.ports import ChangeListener, Faults
 
 _log = logging.getLogger(__name__)
 
@@ -36,16 +36,16 @@ class MemoryChanges:
     """Tells listeners of changes; satisfies `ChatChanges`."""
 
     def __init__(self, held: Held) -> None:
-        self._listeners: list[Listener] = []
-        self._sidecar_listeners: list[Listener] = []
+        self._listeners: list[ChangeListener] = []
+        self._sidecar_listeners: list[ChangeListener] = []
         self._is_watching = False
         held.watchers.append(self._tell)
 
-    def on_change(self, listener: Listener) -> Callable[[], None]:
+    def on_change(self, listener: ChangeListener) -> Callable[[], None]:
         """Call `listener` after each stored change of any chat."""
         return _added(self._listeners, listener)
 
-    def on_sidecar_change(self, listener: Listener) -> Callable[[], None]:
+    def on_sidecar_change(self, listener: ChangeListener) -> Callable[[], None]:
         """Call `listener` after a document beside a chat changed, while `watch` runs."""
         return _added(self._sidecar_listeners, listener)
 
@@ -259,7 +259,7 @@ def _listed(deleted: HeldDeletion) -> DeletedChat:
     return DeletedChat(deleted.name, deleted.id, row.title, row.message_count, deleted.deleted_at)
 
 
-def _added(listeners: list[Listener], listener: Listener) -> Callable[[], None]:
+def _added(listeners: list[ChangeListener], listener: ChangeListener) -> Callable[[], None]:
     def call(chat: ChatId) -> None:  # a new object, so that one listener may be added twice
         listener(chat)
 

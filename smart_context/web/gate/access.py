@@ -25,7 +25,7 @@ _MAX_CLAIMS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guest:
+class BrowserLogin:
     """A browser with the cookie of a session."""
 
     id: str
@@ -89,7 +89,7 @@ class Access:
         return scheme.lower() == b"bearer" and _same(credentials.strip(), self._token)
 
     async def follow_link(
-        self, link_token: str, *, user_agent: str, previous: Guest | None
+        self, link_token: str, *, user_agent: str, previous: BrowserLogin | None
     ) -> Welcome | None:
         """Use up a start link; `None` when it is unknown, used or too old.
 
@@ -113,32 +113,32 @@ class Access:
         self._claims[code] = _Claim(id=session_id, key=key, expires_at=now + CLAIM_S)
         return Welcome(cookie=f"{session_id}.{secret}", code=code)
 
-    def claim_key(self, guest: Guest, code: str) -> str | None:
+    def claim_key(self, login: BrowserLogin, code: str) -> str | None:
         """The key of a browser that has just followed a start link; given out once."""
         claim = self._claims.get(code)
-        if claim is None or claim.id != guest.id or claim.expires_at < self._clock():
+        if claim is None or claim.id != login.id or claim.expires_at < self._clock():
             return None
         del self._claims[code]
         return claim.key
 
-    def guest_of(self, cookie_headers: Iterable[bytes], port: int) -> Guest | None:
+    def login_of(self, cookie_headers: Iterable[bytes], port: int) -> BrowserLogin | None:
         """The browser whose cookie is among the `Cookie` headers."""
         name = _cookie_name(port).encode()
         pairs = (
             pair.strip().partition(b"=") for line in cookie_headers for pair in line.split(b";")
         )
         for found, _, value in pairs:
-            if found == name and (guest := self._guest(value.decode("latin-1"))):
-                return guest
+            if found == name and (login := self._login(value.decode("latin-1"))):
+                return login
         return None
 
-    def accepts_key(self, guest: Guest, key: str) -> bool:
+    def accepts_key(self, login: BrowserLogin, key: str) -> bool:
         """True if a page sent the key of its browser's session."""
-        return same_text(self._digest("key", key), guest.session.key)
+        return same_text(self._digest("key", key), login.session.key)
 
-    def file_pass(self, guest: Guest) -> str:
+    def file_pass(self, login: BrowserLogin) -> str:
         """The part of a file's address that opens it, since an image can't send a header."""
-        return self._digest("files", guest.session.cookie)[:32]
+        return self._digest("files", login.session.cookie)[:32]
 
     def cookie(self, value: str, port: int, *, is_secure: bool) -> str:
         """The `Set-Cookie` header; its name has the port, to tell two servers apart."""
@@ -155,12 +155,12 @@ class Access:
             return expires_at >= self._clock()
         return await self.book.take_link(digest)
 
-    def _guest(self, cookie: str) -> Guest | None:
+    def _login(self, cookie: str) -> BrowserLogin | None:
         session_id, _, secret = cookie.partition(".")
         session = self.book.get(session_id)
         if session is None or not same_text(self._digest("cookie", secret), session.cookie):
             return None
-        return Guest(id=session_id, session=session)
+        return BrowserLogin(id=session_id, session=session)
 
     def _digest(self, purpose: str, secret: str) -> str:
         """A digest made with the token: a new token ends all sessions."""

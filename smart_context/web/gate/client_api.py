@@ -10,8 +10,8 @@ from smart_context.base.errors import StoreFailed
 from smart_context.base.values import OWN_KEY
 from smart_context.web.gate.access import Access
 from smart_context.web.gate.client_keys import ClientKeys, KeyFile
+from smart_context.web.gate.request_facts import RequestFacts
 from smart_context.web.gate.security import Refusal
-from smart_context.web.gate.visits import Visit
 from smart_context.web.wire.frames import render_json
 
 LOOK_AGAIN_S = 1.0
@@ -77,21 +77,21 @@ def _read(file: KeyFile) -> ClientKeys:
         return ClientKeys()
 
 
-def preflight(visit: Visit) -> Response | None:
+def preflight(facts: RequestFacts) -> Response | None:
     """The answer to a browser that asks what it may send; `None` for other requests.
 
     Any page may ask, since each request must carry a key that only the user can have given it.
     """
-    if visit.method != "OPTIONS" or not is_for_clients(visit.path):
+    if facts.method != "OPTIONS" or not is_for_clients(facts.path):
         return None
     headers = {
         "Access-Control-Allow-Methods": "GET, POST, DELETE, OPTIONS",
-        "Access-Control-Allow-Headers": visit.header("access-control-request-headers")
+        "Access-Control-Allow-Headers": facts.header("access-control-request-headers")
         or "Authorization, Content-Type",
         "Access-Control-Max-Age": "600",
         "Vary": "Access-Control-Request-Headers",
     }
-    if visit.header("access-control-request-private-network") == "true":
+    if facts.header("access-control-request-private-network") == "true":
         headers["Access-Control-Allow-Private-Network"] = "true"
     return Response(status_code=204, headers=headers)
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from posixpath import splitext
 
 from smart_context.base.values import NOBODY, OWNER, PersonId
-from smart_context.web.gate.access import Access, Guest, same_text
+from smart_context.web.gate.access import Access, BrowserLogin, same_text
 from smart_context.web.gate.client_api import NO_CLIENT_KEY, KeyRing, is_for_clients
 from smart_context.web.gate.client_keys import KeyFile, person_of
+from smart_context.web.gate.request_facts import RequestFacts, clean_url
 from smart_context.web.gate.security import Refusal
 from smart_context.web.gate.sessions.browser_sessions import LINK_S
 from smart_context.web.gate.throttle import Throttle, TooManyAttempts
-from smart_context.web.gate.visits import Visit, clean_url
 
 OPEN_PATH = "/healthz"
 """The only path that needs no token."""
@@ -53,7 +53,7 @@ class Admitted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entrance:
+class KeyPage:
     """Let in to the entrance only, which fetches the page with the key."""
 
 
@@ -80,7 +80,7 @@ class Redirect:
     is_from_elsewhere: bool = False
 
 
-Verdict = Admitted | Entrance | KeyGiven | Redirect | Refusal
+Verdict = Admitted | KeyPage | KeyGiven | Redirect | Refusal
 
 NO_TOKEN = Refusal(
     status=401,
@@ -133,24 +133,24 @@ class Door:
         self._ring = KeyRing(access, keys)
         self._throttle = throttle
 
-    async def admit(self, visit: Visit) -> Verdict:
-        """What to do with a visit; a start link is used up by this."""
-        if visit.path == OPEN_PATH and not visit.is_socket:
+    async def admit(self, facts: RequestFacts) -> Verdict:
+        """What to do with a request; a start link is used up by this."""
+        if facts.path == OPEN_PATH and not facts.is_socket:
             return Admitted(person=NOBODY)
-        if is_for_clients(visit.path) and not visit.is_socket:
-            return await self._check_client(visit)
-        guest = self._access.guest_of(visit.headers.get("cookie", ()), visit.port)
-        link_token = visit.parameter("token") if visit.method == "GET" else None
-        if link_token is not None and not visit.is_socket:
-            return await self._follow_link(visit, link_token, guest)
-        if "authorization" in visit.headers:
-            return await self._check_bearer(visit)
-        return NO_TOKEN if guest is None else self._check_guest(visit, guest)
+        if is_for_clients(facts.path) and not facts.is_socket:
+            return await self._check_client(facts)
+        login = self._access.login_of(facts.headers.get("cookie", ()), facts.port)
+        link_token = facts.parameter("token") if facts.method == "GET" else None
+        if link_token is not None and not facts.is_socket:
+            return await self._follow_link(facts, link_token, login)
+        if "authorization" in facts.headers:
+            return await self._check_bearer(facts)
+        return NO_TOKEN if login is None else self._check_login(facts, login)
 
-    async def _check_bearer(self, visit: Visit) -> Verdict:
-        authorization = visit.header("authorization").encode("latin-1")
+    async def _check_bearer(self, facts: RequestFacts) -> Verdict:
+        authorization = facts.header("authorization").encode("latin-1")
         try:
-            async with self._throttle.attempt(visit.peer) as attempt:
+            async with self._throttle.attempt(facts.peer) as attempt:
                 if self._access.accepts_bearer(authorization):
                     return Admitted(person=OWNER)
                 await attempt.fail()
@@ -158,59 +158,63 @@ class Door:
         except TooManyAttempts:
             return TOO_MANY
 
-    async def _check_client(self, visit: Visit) -> Verdict:
-        if "authorization" not in visit.headers:
+    async def _check_client(self, facts: RequestFacts) -> Verdict:
+        if "authorization" not in facts.headers:
             return NO_CLIENT_KEY
         try:
-            async with self._throttle.attempt(visit.peer) as attempt:
-                if owner := await self._ring.owner_of(visit.header("authorization")):
+            async with self._throttle.attempt(facts.peer) as attempt:
+                if owner := await self._ring.owner_of(facts.header("authorization")):
                     return Admitted(person=person_of(owner), key=owner)
                 await attempt.fail()
                 return NO_CLIENT_KEY
         except TooManyAttempts:
             return TOO_MANY
 
-    async def _follow_link(self, visit: Visit, link_token: str, guest: Guest | None) -> Verdict:
+    async def _follow_link(
+        self, facts: RequestFacts, link_token: str, login: BrowserLogin | None
+    ) -> Verdict:
         # A browser may fetch a link that nobody opens; that must not use it up.
-        is_opened = "prefetch" not in visit.header("sec-purpose")
+        is_opened = "prefetch" not in facts.header("sec-purpose")
         try:
-            async with self._throttle.attempt(visit.peer) as attempt:
-                if is_opened and (redirect := await self._redeem(visit, link_token, guest)):
+            async with self._throttle.attempt(facts.peer) as attempt:
+                if is_opened and (redirect := await self._redeem(facts, link_token, login)):
                     return redirect
-                if guest is not None:
-                    return Redirect(location=clean_url(visit))
+                if login is not None:
+                    return Redirect(location=clean_url(facts))
                 await attempt.fail()
                 return USED_LINK
         except TooManyAttempts:
             return TOO_MANY
 
-    async def _redeem(self, visit: Visit, link_token: str, guest: Guest | None) -> Redirect | None:
-        agent = visit.header("user-agent")
-        welcome = await self._access.follow_link(link_token, user_agent=agent, previous=guest)
+    async def _redeem(
+        self, facts: RequestFacts, link_token: str, login: BrowserLogin | None
+    ) -> Redirect | None:
+        agent = facts.header("user-agent")
+        welcome = await self._access.follow_link(link_token, user_agent=agent, previous=login)
         if welcome is None:
             return None
         return Redirect(
             # What follows `#` stays in the browser: only the page that is shown next reads it.
-            location=f"{clean_url(visit)}#enter={welcome.code}",
-            cookie=self._access.cookie(welcome.cookie, visit.port, is_secure=visit.is_secure),
-            is_from_elsewhere=visit.header("sec-fetch-site") == "cross-site",
+            location=f"{clean_url(facts)}#enter={welcome.code}",
+            cookie=self._access.cookie(welcome.cookie, facts.port, is_secure=facts.is_secure),
+            is_from_elsewhere=facts.header("sec-fetch-site") == "cross-site",
         )
 
-    def _check_guest(self, visit: Visit, guest: Guest) -> Verdict:
-        if visit.method == "POST" and visit.path == CLAIM_PATH:
-            key = self._access.claim_key(guest, visit.header(CODE_HEADER))
+    def _check_login(self, facts: RequestFacts, login: BrowserLogin) -> Verdict:
+        if facts.method == "POST" and facts.path == CLAIM_PATH:
+            key = self._access.claim_key(login, facts.header(CODE_HEADER))
             return NO_KEY if key is None else KeyGiven(key=key)
-        self._access.book.mark_seen([guest.id])
-        file_pass = self._access.file_pass(guest)
-        if visit.key is not None:
-            has_key = self._access.accepts_key(guest, visit.key)
-            let_in = Admitted(person=OWNER, session_id=guest.id, file_pass=file_pass)
+        self._access.book.mark_seen([login.id])
+        file_pass = self._access.file_pass(login)
+        if facts.key is not None:
+            has_key = self._access.accepts_key(login, facts.key)
+            let_in = Admitted(person=OWNER, session_id=login.id, file_pass=file_pass)
             return let_in if has_key else NO_KEY
-        if not visit.is_read:
+        if not facts.is_read:
             return NO_KEY
-        if _needs_no_key(visit.path) or _has_pass(visit, file_pass):
-            return Admitted(person=OWNER, session_id=guest.id)
-        return NO_KEY if visit.path.startswith("/api/") else Entrance()
+        if _needs_no_key(facts.path) or _has_pass(facts, file_pass):
+            return Admitted(person=OWNER, session_id=login.id)
+        return NO_KEY if facts.path.startswith("/api/") else KeyPage()
 
 
 def _needs_no_key(path: str) -> bool:
@@ -219,6 +223,6 @@ def _needs_no_key(path: str) -> bool:
     return path.startswith(_ASSETS) or is_part
 
 
-def _has_pass(visit: Visit, file_pass: str) -> bool:
-    given = visit.parameter("pass") or ""
-    return visit.path.startswith(FILES) and same_text(given, file_pass)
+def _has_pass(facts: RequestFacts, file_pass: str) -> bool:
+    given = facts.parameter("pass") or ""
+    return facts.path.startswith(FILES) and same_text(given, file_pass)

@@ -25,9 +25,9 @@ from smart_context.web.gate.door import (
 from smart_context.web.gate.entrance import entrance
 from smart_context.web.gate.headers import security_headers
 from smart_context.web.gate.refusals import forward, refuse
+from smart_context.web.gate.request_facts import RequestFacts, named_host
 from smart_context.web.gate.security import Refusal, check_site
 from smart_context.web.gate.throttle import Throttle
-from smart_context.web.gate.visits import Visit, named_host
 from smart_context.web.listening.guarded_http import let_in
 
 _log = logging.getLogger(__name__)
@@ -69,29 +69,29 @@ class Gate:
         if scope["type"] not in {"http", "websocket"}:
             await self._app(scope, receive, send)
             return
-        visit = Visit.of(scope)
+        facts = RequestFacts.of(scope)
         refusal = check_site(
-            visit, self._allowed_hosts, is_open_to_sites=is_for_clients(visit.path)
+            facts, self._allowed_hosts, is_open_to_sites=is_for_clients(facts.path)
         )
-        if refusal is None and (answer := preflight(visit)) is not None:
-            await answer(scope, receive, _with_headers(send, self._headers(visit)))
+        if refusal is None and (answer := preflight(facts)) is not None:
+            await answer(scope, receive, _with_headers(send, self._headers(facts)))
             return
-        verdict = refusal or await self._door.admit(visit)
+        verdict = refusal or await self._door.admit(facts)
         if isinstance(verdict, Refusal):
-            _log.info("Refused %s %s: %s", visit.method, visit.path, verdict.title)
-        elif visit.path != OPEN_PATH:
+            _log.info("Refused %s %s: %s", facts.method, facts.path, verdict.title)
+        elif facts.path != OPEN_PATH:
             let_in(scope)
         scope[_ADMITTED] = verdict
-        app = self._app if isinstance(verdict, Admitted) else await _response(visit, verdict)
-        if visit.is_socket:
+        app = self._app if isinstance(verdict, Admitted) else await _response(facts, verdict)
+        if facts.is_socket:
             await _answer_socket(app, scope, receive, send, is_admitted=app is self._app)
         else:
-            await app(scope, receive, _with_headers(send, self._headers(visit)))
+            await app(scope, receive, _with_headers(send, self._headers(facts)))
 
-    def _headers(self, visit: Visit) -> Mapping[str, str]:
-        host = named_host(visit, self._allowed_hosts)
-        every = security_headers(visit.path, host, is_secure=visit.is_secure)
-        return {**every, **client_headers(visit.path)}
+    def _headers(self, facts: RequestFacts) -> Mapping[str, str]:
+        host = named_host(facts, self._allowed_hosts)
+        every = security_headers(facts.path, host, is_secure=facts.is_secure)
+        return {**every, **client_headers(facts.path)}
 
 
 async def _answer_socket(
@@ -103,15 +103,15 @@ async def _answer_socket(
         await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
 
 
-async def _response(visit: Visit, verdict: Verdict) -> Response:
+async def _response(facts: RequestFacts, verdict: Verdict) -> Response:
     if isinstance(verdict, Refusal):
-        return refuse(visit, verdict)
+        return refuse(facts, verdict)
     if isinstance(verdict, KeyGiven):
         return JSONResponse({"key": verdict.key}, headers=_NO_STORE)
     if isinstance(verdict, Redirect):
         return _redirect(verdict)
     version = await run_in_threadpool(assets_version, asset("static"))
-    return HTMLResponse(entrance(visit.path, version), headers=_NO_STORE)
+    return HTMLResponse(entrance(facts.path, version), headers=_NO_STORE)
 
 
 def _redirect(verdict: Redirect) -> Response:

@@ -7,8 +7,8 @@ from starlette.responses import Response
 
 from smart_context.web.gate.client_api import is_for_clients, refused_client
 from smart_context.web.gate.headers import PLAIN_STYLE, PLAIN_STYLE_SOURCE
+from smart_context.web.gate.request_facts import RequestFacts, clean_url
 from smart_context.web.gate.security import Refusal
-from smart_context.web.gate.visits import Visit, clean_url
 from smart_context.web.wire.frames import render_json
 
 _POLICY = (
@@ -33,23 +33,25 @@ _PAGE = """<!doctype html>
 """
 
 
-def refuse(visit: Visit, refusal: Refusal, headers: Mapping[str, str] | None = None) -> Response:
-    """The response to a visit that is refused: HTML where a browser wants a page, else JSON."""
-    if is_for_clients(visit.path):
+def refuse(
+    facts: RequestFacts, refusal: Refusal, headers: Mapping[str, str] | None = None
+) -> Response:
+    """The response to a request that is refused: HTML where a browser wants a page, else JSON."""
+    if is_for_clients(facts.path):
         return refused_client(refusal)
     every = {"Cache-Control": "no-store", **(headers or {})}
     if refusal.status == 401:  # noqa: PLR2004  (Unauthorized)
         every["WWW-Authenticate"] = 'Bearer realm="Smart Context"'
     if refusal.retry_after_s:
         every["Retry-After"] = str(refusal.retry_after_s)
-    if visit.path.startswith("/api/") or "text/html" not in visit.header("accept"):
+    if facts.path.startswith("/api/") or "text/html" not in facts.header("accept"):
         return error_response(refusal.status, refusal.status, _sentence(refusal), every)
     page = _PAGE.format(
         title=escape(refusal.title),
         advice=escape(refusal.advice),
         style=PLAIN_STYLE,
         command=f"<p><code>{escape(refusal.command)}</code></p>\n" if refusal.command else "",
-        link=_link_back(visit, refusal),
+        link=_link_back(facts, refusal),
     )
     every["Content-Security-Policy"] = _POLICY
     return Response(page, refusal.status, every, media_type="text/html")
@@ -77,13 +79,13 @@ def error_response(
     return Response(body, status, headers, media_type="application/json")
 
 
-def _link_back(visit: Visit, refusal: Refusal) -> str:
+def _link_back(facts: RequestFacts, refusal: Refusal) -> str:
     """A way on for a browser that was let in before but came from another site's link.
 
-    Such a visit lacks the `SameSite=Strict` cookie; one that starts on our own page has it.
+    Such a request lacks the `SameSite=Strict` cookie; one that starts on our own page has it.
     """
     if refusal.may_lack_cookie:
-        href, text = clean_url(visit), "Already let in with this browser? Open Smart Context"
+        href, text = clean_url(facts), "Already let in with this browser? Open Smart Context"
     elif refusal.status == 404:  # noqa: PLR2004  (Not Found)
         href, text = "/", "Open Smart Context"
     else:

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from smart_context.base.errors import CommandFailed
-from smart_context.web.gate.visits import Visit, canonical_host, named_host
+from smart_context.web.gate.request_facts import RequestFacts, canonical_host, named_host
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,18 +49,18 @@ FOREIGN_SITE = Refusal(
 
 
 def check_site(
-    visit: Visit, allowed_hosts: Collection[str], *, is_open_to_sites: bool = False
+    facts: RequestFacts, allowed_hosts: Collection[str], *, is_open_to_sites: bool = False
 ) -> Refusal | None:
-    """Why a visit is refused, whoever makes it; `None` if it is not.
+    """Why a request is refused, whoever makes it; `None` if it is not.
 
     Args:
-        visit: The request.
+        facts: The request.
         allowed_hosts: The names and addresses, other than loopback, that the server goes by.
         is_open_to_sites: Pages of other sites may ask, too: they bring a key.
     """
-    if not named_host(visit, allowed_hosts):
+    if not named_host(facts, allowed_hosts):
         return FOREIGN_HOST
-    if not (is_open_to_sites or _asks_for_itself(visit, allowed_hosts)):
+    if not (is_open_to_sites or _asks_for_itself(facts, allowed_hosts)):
         return FOREIGN_SITE
     return None
 
@@ -79,21 +79,21 @@ def check_exposure(host: str, token: str | None) -> None:
     )
 
 
-def _asks_for_itself(visit: Visit, allowed_hosts: Collection[str]) -> bool:
-    if "origin" in visit.headers:
-        return _is_our_origin(visit.header("origin"), visit, allowed_hosts)
-    site = visit.header("sec-fetch-site")
+def _asks_for_itself(facts: RequestFacts, allowed_hosts: Collection[str]) -> bool:
+    if "origin" in facts.headers:
+        return _is_our_origin(facts.header("origin"), facts, allowed_hosts)
+    site = facts.header("sec-fetch-site")
     if site in {"", "none", "same-origin"}:
         return True
-    return visit.is_read and visit.header("sec-fetch-mode") == "navigate"
+    return facts.is_read and facts.header("sec-fetch-mode") == "navigate"
 
 
-def _is_our_origin(origin: str, visit: Visit, allowed_hosts: Collection[str]) -> bool:
+def _is_our_origin(origin: str, facts: RequestFacts, allowed_hosts: Collection[str]) -> bool:
     scheme, separator, host = origin.lower().partition("://")
-    if not separator or scheme != ("https" if visit.is_secure else "http"):
+    if not separator or scheme != ("https" if facts.is_secure else "http"):
         return False
     own_names = [name for name in allowed_hosts if not _is_wildcard(name)]
-    return host == named_host(visit, allowed_hosts) or bool(canonical_host(host, visit, own_names))
+    return host == named_host(facts, allowed_hosts) or bool(canonical_host(host, facts, own_names))
 
 
 def _is_wildcard(host: str) -> bool:

@@ -11,7 +11,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from smart_context.web.seldom import Seldom
+from smart_context.web.log_throttle import LogThrottle
 
 _log = logging.getLogger(__name__)
 
@@ -104,7 +104,7 @@ class _Peer:
         self._name = name
         self._failures = 0.0
         self._failed_at = 0.0
-        self._lines = Seldom(clock=clock)
+        self._lines = LogThrottle(clock=clock)
 
     def count_failure(self, now: float) -> int:
         """How many there are now."""

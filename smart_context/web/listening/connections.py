@@ -15,7 +15,7 @@ from smart_context.web.limits import (
     MAX_STRANGERS,
     SPARE_DESCRIPTORS,
 )
-from smart_context.web.seldom import Seldom
+from smart_context.web.log_throttle import LogThrottle
 
 _log = logging.getLogger(__name__)
 _SPARE_SHARE = 8
@@ -57,7 +57,7 @@ class ConnectionLimits:
         )
 
 
-class Visitor:
+class Connection:
     """One open connection."""
 
     def __init__(self, connections: "Connections", peer: str, close: Callable[[], None]) -> None:
@@ -79,35 +79,35 @@ class Connections:
 
     def __init__(self, limits: ConnectionLimits) -> None:
         self.limits = limits
-        self._deadlines: dict[Visitor, asyncio.TimerHandle] = {}
+        self._deadlines: dict[Connection, asyncio.TimerHandle] = {}
         """The strangers, oldest first."""
-        self._guests: set[Visitor] = set()
+        self._admitted: set[Connection] = set()
         self._by_peer: Counter[str] = Counter()
-        self._crowded = Seldom()
+        self._crowded = LogThrottle()
 
     def __len__(self) -> int:
-        return len(self._deadlines) + len(self._guests)
+        return len(self._deadlines) + len(self._admitted)
 
-    def enter(self, peer: str, close: Callable[[], None]) -> Visitor:
+    def enter(self, peer: str, close: Callable[[], None]) -> Connection:
         """Count a new connection; closes the oldest stranger if there are too many.
 
         Args:
             peer: The name of the other end.
             close: Closes the connection at once; called too if no other stranger is left.
         """
-        visitor = Visitor(self, peer, close)
+        connection = Connection(self, peer, close)
         loop = asyncio.get_running_loop()
-        self._deadlines[visitor] = loop.call_later(self.limits.head_s, self._expel, visitor)
+        self._deadlines[connection] = loop.call_later(self.limits.head_s, self._expel, connection)
         self._by_peer[peer] += 1
         if self._by_peer[peer] > self.limits.strangers_of_peer:
             self._expel(next(other for other in self._deadlines if other.peer == peer))
         elif len(self._deadlines) > self.limits.strangers or len(self) > self.limits.total:
             self.make_room()
         else:
-            return visitor
+            return connection
         if count := self._crowded.count():
             _log.warning("Too many connections without a request; closed: %d", count)
-        return visitor
+        return connection
 
     def make_room(self) -> bool:
         """Close the oldest stranger; returns False if there is none."""
@@ -117,21 +117,21 @@ class Connections:
         self._expel(oldest)
         return True
 
-    def let_in(self, visitor: Visitor) -> None:
-        """Make a stranger a guest, if it is still connected."""
-        if self._forget(visitor):
-            self._guests.add(visitor)
+    def let_in(self, connection: Connection) -> None:
+        """Make a stranger known, if it is still connected."""
+        if self._forget(connection):
+            self._admitted.add(connection)
 
-    def leave(self, visitor: Visitor) -> None:
+    def leave(self, connection: Connection) -> None:
         """Stop counting it."""
-        self._forget(visitor)
-        self._guests.discard(visitor)
+        self._forget(connection)
+        self._admitted.discard(connection)
 
-    def _expel(self, visitor: Visitor) -> None:
-        if self._forget(visitor):
-            visitor.close()
+    def _expel(self, connection: Connection) -> None:
+        if self._forget(connection):
+            connection.close()
 
-    def _forget(self, stranger: Visitor) -> bool:
+    def _forget(self, stranger: Connection) -> bool:
         deadline = self._deadlines.pop(stranger, None)
         if deadline is None:
             return False

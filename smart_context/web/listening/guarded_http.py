@@ -13,11 +13,11 @@ from starlette.types import Receive, Scope, Send
 from typing_extensions import override
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from smart_context.web.listening.connections import Connections, Visitor
+from smart_context.web.listening.connections import Connection, Connections
 from smart_context.web.listening.peers import peer_of
 from smart_context.web.wire.shared_frames import SharedFrameProtocol
 
-_EXTENSION = "smart_context.visitor"
+_EXTENSION = "smart_context.connection"
 
 
 def let_in(scope: Scope) -> None:
@@ -35,7 +35,7 @@ class GuardedHttp(H11Protocol):
         uvicorn: The arguments of uvicorn's protocol.
     """
 
-    _visitor: Visitor
+    _connection: Connection
 
     def __init__(self, connections: Connections, **uvicorn: Any) -> None:
         super().__init__(**uvicorn)
@@ -49,12 +49,12 @@ class GuardedHttp(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         peer = peer_of(transport.get_extra_info("peername"))
-        self._visitor = self._connections.enter(peer, transport.abort)
+        self._connection = self._connections.enter(peer, transport.abort)
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
-        self._visitor.leave()
+        self._connection.leave()
         super().connection_lost(exc)
 
     @override
@@ -89,10 +89,10 @@ class GuardedHttp(H11Protocol):
             self._deadline = None
 
     def _socket(self, **uvicorn: Any) -> "GuardedSocket":
-        return GuardedSocket(self._visitor, **uvicorn)
+        return GuardedSocket(self._connection, **uvicorn)
 
     async def _announced(self, scope: Scope, receive: Receive, send: Send) -> None:
-        scope.setdefault("extensions", {})[_EXTENSION] = {"let_in": self._visitor.let_in}
+        scope.setdefault("extensions", {})[_EXTENSION] = {"let_in": self._connection.let_in}
         await self._inner(scope, receive, send)
 
 
@@ -100,24 +100,24 @@ class GuardedSocket(SharedFrameProtocol):
     """A WebSocket, a stranger's until its handshake is let in.
 
     Args:
-        visitor: The connection.
+        connection: The connection.
         uvicorn: The arguments of uvicorn's protocol.
     """
 
-    def __init__(self, visitor: Visitor, **uvicorn: Any) -> None:
+    def __init__(self, connection: Connection, **uvicorn: Any) -> None:
         super().__init__(**uvicorn)
-        self._visitor = visitor
+        self._connection = connection
 
     @override
     async def run_asgi(self) -> None:
         extensions = self.scope["extensions"]
         if extensions is not None:
-            extensions[_EXTENSION] = {"let_in": self._visitor.let_in}
+            extensions[_EXTENSION] = {"let_in": self._connection.let_in}
         await super().run_asgi()
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
-        self._visitor.leave()
+        self._connection.leave()
         super().connection_lost(exc)
 
 

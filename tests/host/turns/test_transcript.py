@@ -62,7 +62,7 @@ def test_unfinished_answers_are_ended_and_others_stay():
 )
 def test_what_was_recovered_goes_only_into_its_unfinished_answer(entry):
     document = {"messages": [dict(entry)]}
-    transcript.put_back(document, interrupted("recovered"))
+    transcript.restore_partial_answer(document, interrupted("recovered"))
     assert document["messages"] == [entry]
 
 
@@ -82,7 +82,7 @@ def test_what_was_recovered_goes_only_into_its_unfinished_answer(entry):
 )
 def test_what_was_recovered_stands_in_the_answer(text, steps, content):
     document = {"messages": [answer("one", id="1", generating=True)]}
-    transcript.put_back(document, interrupted(text, steps))
+    transcript.restore_partial_answer(document, interrupted(text, steps))
     assert document["messages"][0]["content"] == content
     assert document["messages"][0]["error"] == transcript.INTERRUPTED
 

@@ -12,7 +12,7 @@ from smart_context.base.errors import ModelFailed
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.plugin.choices.sidecar import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
-from smart_context.plugin.selection.fallen_out import with_fallen_out
+from smart_context.plugin.selection.pinned_restored import with_pinned_restored
 from smart_context.plugin.selection.selector import ChatView, ContextSelector
 from smart_context.plugin.settings import FilterSettings
 from smart_context.relevance.reasons import ReasonKind
@@ -231,7 +231,9 @@ def test_what_fell_out_comes_back_once_and_in_order(history, wanted, failed):
         )
         for n in range(12)
     )
-    merged = with_fallen_out([chat[n] for n in sorted(history)], chat, [chat[n].id for n in wanted])
+    merged = with_pinned_restored(
+        [chat[n] for n in sorted(history)], chat, [chat[n].id for n in wanted]
+    )
     places = [int(message.content) for message in merged]
     assert places == sorted(history | (wanted - failed))
 
@@ -244,6 +246,6 @@ def test_calls_and_results_come_back_together_or_not_at_all():
         Message(id=MessageId("last"), role="user", content="Thanks"),
     )
     for wanted in (["told"], ["asks"], ["asks", "told"]):
-        assert with_fallen_out(chat[2:], chat, wanted) == chat
-    assert with_fallen_out(chat[1:], chat[1:], ["told"]) == chat[1:]
-    assert with_fallen_out(chat[2:], chat[1:], ["told"]) == chat[2:]
+        assert with_pinned_restored(chat[2:], chat, wanted) == chat
+    assert with_pinned_restored(chat[1:], chat[1:], ["told"]) == chat[1:]
+    assert with_pinned_restored(chat[2:], chat[1:], ["told"]) == chat[2:]

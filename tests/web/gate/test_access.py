@@ -88,22 +88,22 @@ def test_each_browser_has_secrets_of_its_own():
     access = Access(TOKEN)
     one, other = let_in(access), let_in(access)
     assert len({one.cookie, other.cookie, one.key, other.key, TOKEN}) == 5
-    assert access.accepts_key(one.guest, one.key)
-    assert not access.accepts_key(one.guest, other.key)
-    assert not access.accepts_key(one.guest, "")
-    assert access.file_pass(one.guest) != access.file_pass(other.guest)
+    assert access.accepts_key(one.login, one.key)
+    assert not access.accepts_key(one.login, other.key)
+    assert not access.accepts_key(one.login, "")
+    assert access.file_pass(one.login) != access.file_pass(other.login)
 
 
 def test_a_key_is_given_out_once_and_only_with_the_cookie_it_belongs_to():
     access = Access()
     welcome = welcome_of(access)
     cookie = access.cookie(welcome.cookie, PORT, is_secure=False).split(";")[0]
-    guest = access.guest_of([cookie.encode()], PORT)
-    stranger = let_in(access).guest
+    login = access.login_of([cookie.encode()], PORT)
+    stranger = let_in(access).login
     assert access.claim_key(stranger, welcome.code) is None
-    assert access.claim_key(guest, "guess") is None
-    assert access.claim_key(guest, welcome.code)
-    assert access.claim_key(guest, welcome.code) is None
+    assert access.claim_key(login, "guess") is None
+    assert access.claim_key(login, welcome.code)
+    assert access.claim_key(login, welcome.code) is None
 
 
 def test_a_key_that_is_not_claimed_soon_is_not_given_out():
@@ -111,26 +111,26 @@ def test_a_key_that_is_not_claimed_soon_is_not_given_out():
     access = Access(clock=clock)
     welcome = welcome_of(access)
     cookie = access.cookie(welcome.cookie, PORT, is_secure=False).split(";")[0]
-    guest = access.guest_of([cookie.encode()], PORT)
+    login = access.login_of([cookie.encode()], PORT)
     clock.now += CLAIM_S + 1
-    assert access.claim_key(guest, welcome.code) is None
+    assert access.claim_key(login, welcome.code) is None
 
 
 def test_a_browser_that_is_let_in_again_has_one_session():
     access = Access()
     before = let_in(access)
-    after = let_in(access, previous=before.guest)
-    assert access.guest_of([before.cookie.encode()], PORT) is None
-    assert access.guest_of([after.cookie.encode()], PORT)
+    after = let_in(access, previous=before.login)
+    assert access.login_of([before.cookie.encode()], PORT) is None
+    assert access.login_of([after.cookie.encode()], PORT)
 
 
 def test_a_session_under_another_token_is_none():
     access = Access(TOKEN)
     browser = let_in(access)
     again = Access(TOKEN, access.book)
-    assert again.accepts_key(again.guest_of([browser.cookie.encode()], PORT), browser.key)
+    assert again.accepts_key(again.login_of([browser.cookie.encode()], PORT), browser.key)
     assert (
-        Access("another-token-of-the-user", access.book).guest_of([browser.cookie.encode()], PORT)
+        Access("another-token-of-the-user", access.book).login_of([browser.cookie.encode()], PORT)
         is None
     )
 
@@ -139,14 +139,14 @@ def test_the_cookie_is_found_among_others():
     access = Access(TOKEN)
     cookie = let_in(access).cookie.encode()
     stale = b"smart_context_8000=stale.stale"
-    assert access.guest_of([b"a=b; " + stale + b"; " + cookie + b"; c"], PORT)
-    assert access.guest_of([stale, cookie], PORT)
-    assert not access.guest_of([b"a=b", stale, b"=", b"", b"smart_context_8000=\xff.\xff"], PORT)
+    assert access.login_of([b"a=b; " + stale + b"; " + cookie + b"; c"], PORT)
+    assert access.login_of([stale, cookie], PORT)
+    assert not access.login_of([b"a=b", stale, b"=", b"", b"smart_context_8000=\xff.\xff"], PORT)
 
 
 def test_servers_on_two_ports_keep_their_cookies_apart():
     access = Access(TOKEN)
-    assert not access.guest_of([let_in(access).cookie.encode()], PORT + 1)
+    assert not access.login_of([let_in(access).cookie.encode()], PORT + 1)
 
 
 def test_the_cookie_is_out_of_reach_of_scripts_and_other_sites():

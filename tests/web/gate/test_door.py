@@ -12,8 +12,8 @@ from smart_context.web.gate.door import (
     WRONG_TOKEN,
     Admitted,
     Door,
-    Entrance,
     KeyGiven,
+    KeyPage,
     Redirect,
 )
 from smart_context.web.gate.security import Refusal
@@ -60,11 +60,11 @@ def test_health_is_open_but_no_socket():
 EVERYTHING = pytest.mark.parametrize(
     ("asked", "alone"),
     [
-        pytest.param({"path": "/"}, Entrance(), id="the first page"),
-        pytest.param({"path": "/chats/x"}, Entrance(), id="a chat"),
-        pytest.param({"path": "/chats/x/messages"}, Entrance(), id="messages"),
-        pytest.param({"path": "/chats/x", "method": "HEAD"}, Entrance(), id="a look at it"),
-        pytest.param({"path": "/panels/word_count/"}, Entrance(), id="a panel"),
+        pytest.param({"path": "/"}, KeyPage(), id="the first page"),
+        pytest.param({"path": "/chats/x"}, KeyPage(), id="a chat"),
+        pytest.param({"path": "/chats/x/messages"}, KeyPage(), id="messages"),
+        pytest.param({"path": "/chats/x", "method": "HEAD"}, KeyPage(), id="a look at it"),
+        pytest.param({"path": "/panels/word_count/"}, KeyPage(), id="a panel"),
         pytest.param({"path": "/chats/x", "method": "POST"}, NO_KEY, id="a form"),
         pytest.param({"path": "/api/commands/x.y", "method": "POST"}, NO_KEY, id="a command"),
         pytest.param({"path": "/api/files", "method": "POST"}, NO_KEY, id="an upload"),
@@ -100,7 +100,7 @@ def test_cookie_and_key_open_everything(asked):
     browser = let_in(access)
     found = verdict(visit(*browser.headers, **asked), access)
     assert found == Admitted(
-        person=OWNER, session_id=browser.guest.id, file_pass=access.file_pass(browser.guest)
+        person=OWNER, session_id=browser.login.id, file_pass=access.file_pass(browser.login)
     )
 
 
@@ -131,12 +131,12 @@ def test_an_attached_file_needs_the_pass_that_its_page_holds():
     access = Access(TOKEN)
     browser, other = let_in(access), let_in(access)
     cookie = ("cookie", browser.cookie)
-    query = f"pass={access.file_pass(browser.guest)}"
+    query = f"pass={access.file_pass(browser.login)}"
     found = verdict(visit(cookie, path="/api/files/a", query=query), access)
     assert isinstance(found, Admitted)
     assert verdict(visit(path="/api/files/a", query=query), access) == NO_TOKEN
     assert verdict(visit(cookie, path="/api/commands/a", query=query), access) == NO_KEY
-    for wrong in ("pass=", "pass=x", f"pass={access.file_pass(other.guest)}"):
+    for wrong in ("pass=", "pass=x", f"pass={access.file_pass(other.login)}"):
         assert verdict(visit(cookie, path="/api/files/a", query=wrong), access) == NO_KEY
 
 

@@ -65,8 +65,8 @@ def test_one_address_crowds_out_only_itself(closed):
 def test_when_all_are_let_in_the_newcomer_is_closed(closed):
     async def scenario():
         known = connections(total=2)
-        for visitor in enter(known, closed, "ab"):
-            visitor.let_in()
+        for connection in enter(known, closed, "ab"):
+            connection.let_in()
         enter(known, closed, "c")
         assert closed == ["c"]
 

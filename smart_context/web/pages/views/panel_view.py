@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from smart_context.base.results import PanelResult, TopicResult
-from smart_context.topics.identity import hue_of, new_id
+from smart_context.topics.identity import hue_of, new_topic_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +113,7 @@ def bubbles(
         TopicView(id=topic_id, label=label, count=0, is_active=True, hue=hue_of(topic_id))
         for label in picked
         if label not in shown
-        for topic_id in (new_id(label, ()),)
+        for topic_id in (new_topic_id(label, ()),)
     ]
     return tuple(views), tuple(gone)
 

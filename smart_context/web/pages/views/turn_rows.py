@@ -7,7 +7,7 @@ from typing import Any
 
 from smart_context.base.results import TopicResult
 from smart_context.base.values import JsonObject
-from smart_context.topics.identity import hue_of, new_id
+from smart_context.topics.identity import hue_of, new_topic_id
 
 MAX_ROWS = 1_000
 """Most messages of a kind on the page; the counts say how many there are."""
@@ -63,7 +63,7 @@ class TopicsOfMessages:
         """The number of a topic's colour."""
         if not label:
             return None
-        return self._hues.get(label, hue_of(new_id(label, ())))
+        return self._hues.get(label, hue_of(new_topic_id(label, ())))
 
 
 def grouped(rows: Sequence[JsonObject], topics: TopicsOfMessages) -> tuple[TopicRows, ...]:

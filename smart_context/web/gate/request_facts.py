@@ -22,7 +22,7 @@ _HOST = re.compile(r"(\[[0-9a-f:.]{2,45}\]|[a-z0-9_.-]{1,253})(?::([1-9][0-9]{0,
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class RequestFacts:
     """What the checks need to know of a request.
 
     Attributes:
@@ -44,8 +44,8 @@ class Visit:
     peer: str
 
     @classmethod
-    def of(cls, scope: Scope) -> "Visit":
-        """The visit of an ASGI scope of type `http` or `websocket`."""
+    def of(cls, scope: Scope) -> "RequestFacts":
+        """The facts of an ASGI scope of type `http` or `websocket`."""
         headers: dict[str, tuple[bytes, ...]] = {}
         for raw_name, value in scope["headers"]:
             name = raw_name.decode("latin-1").lower()
@@ -99,18 +99,18 @@ class Visit:
         return keys[0].removeprefix(KEY_PROTOCOL) if keys else None
 
 
-def named_host(visit: Visit, allowed_hosts: Collection[str]) -> str:
+def named_host(facts: RequestFacts, allowed_hosts: Collection[str]) -> str:
     """The server's own name and port that the `Host` header holds; empty for any other host.
 
     Args:
-        visit: The request.
+        facts: The request.
         allowed_hosts: The names and addresses, other than loopback, that the server goes by. A
             wildcard address stands for every IP address, which no DNS name can be rebound to.
     """
-    return canonical_host(visit.header("host"), visit, allowed_hosts)
+    return canonical_host(facts.header("host"), facts, allowed_hosts)
 
 
-def canonical_host(text: str, visit: Visit, allowed_hosts: Collection[str]) -> str:
+def canonical_host(text: str, facts: RequestFacts, allowed_hosts: Collection[str]) -> str:
     """As `named_host`, for a host from elsewhere, such as that of an `Origin`.
 
     What is returned is put together here from a known name and a number, so that nothing of a
@@ -120,9 +120,9 @@ def canonical_host(text: str, visit: Visit, allowed_hosts: Collection[str]) -> s
     if match is None:
         return ""
     name, port = match[1], int(match[2] or 0)
-    usual = _DEFAULT_PORTS.get(visit.scheme)
+    usual = _DEFAULT_PORTS.get(facts.scheme)
     known = {_bracketed(host) for host in (*LOOPBACK_NAMES, *allowed_hosts)}
-    if name in known and (port or usual) == visit.port:
+    if name in known and (port or usual) == facts.port:
         return f"{name}:{port}" if port else name
     if not _WILDCARDS.intersection(allowed_hosts) or port > 0xFFFF:  # noqa: PLR2004  (the last port)
         return ""
@@ -132,12 +132,12 @@ def canonical_host(text: str, visit: Visit, allowed_hosts: Collection[str]) -> s
     return ""
 
 
-def clean_url(visit: Visit) -> str:
-    """The visit's address on this server, without the token of a start link."""
-    pairs = parse_qsl(visit.query, keep_blank_values=True)
+def clean_url(facts: RequestFacts) -> str:
+    """The request's address on this server, without the token of a start link."""
+    pairs = parse_qsl(facts.query, keep_blank_values=True)
     query = urlencode([(key, value) for key, value in pairs if key != "token"])
     # More than one leading slash would name another server.
-    path = "/" + quote(visit.path.lstrip("/\\"))
+    path = "/" + quote(facts.path.lstrip("/\\"))
     return f"{path}?{query}" if query else path
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.web.gate.visits import Visit, clean_url, named_host
+from smart_context.web.gate.request_facts import RequestFacts, clean_url, named_host
 from tests.web.visiting import HOST, visit
 
 
@@ -41,7 +41,7 @@ def test_a_host_header_that_comes_twice_is_refused():
 
 
 def test_a_request_without_host_is_refused():
-    bare = Visit.of({"path": "/", "headers": [], "server": ("127.0.0.1", 8000)})
+    bare = RequestFacts.of({"path": "/", "headers": [], "server": ("127.0.0.1", 8000)})
     assert named_host(bare, []) == ""
 
 

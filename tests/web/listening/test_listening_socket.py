@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from smart_context.web.listening.listener import Listener
+from smart_context.web.listening.listening_socket import ListeningSocket
 from tests.patience import PATIENCE_S
 
 NO_ROOM = [errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM]
@@ -12,7 +12,7 @@ NO_ROOM = [errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM]
 
 @pytest.fixture
 def listener():
-    with Listener(socket.AF_INET, socket.SOCK_STREAM, 0) as listener:
+    with ListeningSocket(socket.AF_INET, socket.SOCK_STREAM, 0) as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         listener.setblocking(False)

@@ -9,11 +9,11 @@ from starlette.types import Receive
 T = TypeVar("T")
 
 
-class Unwanted(Exception):
+class NobodyWaiting(Exception):
     """The client has gone away, or the server stops."""
 
 
-class Presence:
+class DisconnectWatch:
     """Watches whether the client is still connected and the server runs.
 
     Args:
@@ -31,14 +31,14 @@ class Presence:
         """The result of work, which is cancelled once nobody waits for it.
 
         Raises:
-            Unwanted: If it was cancelled for that.
+            NobodyWaiting: If it was cancelled for that.
         """
         task = asyncio.ensure_future(work)
         try:
             await asyncio.wait({task, *self._tasks}, return_when=asyncio.FIRST_COMPLETED)
             if task.done():
                 return task.result()
-            raise Unwanted
+            raise NobodyWaiting
         finally:
             if not task.done():
                 task.cancel()

@@ -9,7 +9,7 @@ from collections import defaultdict
 PATIENCE_S = 2.0
 
 
-class Endings:
+class PendingSaves:
     """The answers that are being saved, by key."""
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from smart_context.web.limits import QUIET_S
 
 
-class Seldom:
+class LogThrottle:
     """Counts events, and lets a log line through now and then.
 
     Args:

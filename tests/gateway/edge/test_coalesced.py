@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from smart_context.gateway.edge.together import MOST_BYTES, together
+from smart_context.gateway.edge.coalesced import MOST_BYTES, coalesced
 
 
 async def at_once(*pieces, error=None):
@@ -13,7 +13,7 @@ async def at_once(*pieces, error=None):
 
 
 async def collected(chunks):
-    return [piece async for piece in together(chunks)]
+    return [piece async for piece in coalesced(chunks)]
 
 
 def test_pieces_that_are_there_at_once_are_joined():
@@ -29,7 +29,7 @@ def test_a_piece_that_comes_alone_is_passed_on_alone():
             await gate.wait()
             yield b"second"
 
-        pieces = together(slowly())
+        pieces = coalesced(slowly())
         first = await anext(pieces)
         gate.set()
         return [first, *[piece async for piece in pieces]]
@@ -39,7 +39,7 @@ def test_a_piece_that_comes_alone_is_passed_on_alone():
 
 def test_what_came_before_an_error_is_passed_on():
     async def scenario():
-        pieces = together(at_once(b"a", error=ValueError("broken")))
+        pieces = coalesced(at_once(b"a", error=ValueError("broken")))
         first = await anext(pieces)
         with pytest.raises(ValueError, match="broken"):
             await anext(pieces)
@@ -57,7 +57,7 @@ def test_a_slow_client_makes_the_provider_wait():
                 given.append(b"x" * 1024)
                 yield given[-1]
 
-        pieces = together(endless())
+        pieces = coalesced(endless())
         size = len(await anext(pieces))
         await pieces.aclose()
         return size, sum(map(len, given))

@@ -6,7 +6,7 @@ from smart_context.chat.messages import Message, MessageId
 from smart_context.chat.tool_pairs import NOBODY, find_tool_pairs, has_tool_calls
 
 
-def with_fallen_out(
+def with_pinned_restored(
     history: Sequence[Message], messages: Sequence[Message], wanted: Collection[MessageId]
 ) -> tuple[Message, ...]:
     """The history plus the wanted messages that it lacks, in chronological order.

@@ -7,7 +7,7 @@ MOST_BYTES = 256 << 10
 """Most bytes that wait for a slow client; then the provider waits, too."""
 
 
-async def together(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
+async def coalesced(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
     """The bytes of `chunks` as they arrive, in as few pieces as possible.
 
     A piece that arrives alone is passed on at once. Close the generator to stop reading.

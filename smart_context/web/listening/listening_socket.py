@@ -14,20 +14,20 @@ from typing import Any
 
 from typing_extensions import override
 
-from smart_context.web.seldom import Seldom
+from smart_context.web.log_throttle import LogThrottle
 
 _log = logging.getLogger(__name__)
 _NO_ROOM = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _QUEUE = 2048
 
 
-class Listener(socket.socket):
+class ListeningSocket(socket.socket):
     """A listening socket; asyncio calls `accept`."""
 
     def __init__(self, family: int, kind: int, protocol: int) -> None:
         super().__init__(family, kind, protocol)
         self._make_room: Callable[[], bool] = lambda: False
-        self._trouble = Seldom()
+        self._trouble = LogThrottle()
         self._spare: int | None = os.open(os.devnull, os.O_RDONLY)
 
     def relieve_by(self, make_room: Callable[[], bool]) -> None:
