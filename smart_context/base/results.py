@@ -3,7 +3,7 @@
 docs/wire.md says what each key means to clients.
 """
 
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 
 class TopicResult(TypedDict):
@@ -35,6 +35,8 @@ class FilterResult(TypedDict):
     kept_by: dict[str, list[str]]
     role: str
     undo_steps: int
+    undo_words: str
+    moved: list[dict[str, Any]]
 
 
 class PanelResult(FilterResult):

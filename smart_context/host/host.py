@@ -29,6 +29,7 @@ from smart_context.host.events.bus import (
 )
 from smart_context.host.events.events import (
     CHAT_CHANGED,
+    CHAT_SUMMED,
     CONFIG_READ,
     PANEL_REGISTERED,
     PLUGINS_CHANGED,
@@ -175,6 +176,7 @@ class Host:
             lambda: services.completion.window,
             build_history=build_history,
             count=lambda text: count_tokens(text, self.models.chat.name),
+            tell_plugins=lambda summed: bus.publish(CHAT_SUMMED, summed),
         )
         self._tasks = TaskOwner("host")
         self._changing = asyncio.Lock()

@@ -159,7 +159,7 @@ async def _filtering(
         selector=selector,
         build_history=context.build_history,
         emit=context.emit,
-        undo_steps=undo.count,
+        undoable=undo.undoable,
         role_problem=partial(role_problem, roles),
     )
     return _Filtering(undo, sidecars, cache, budget, selector, roles, chat_filter)

@@ -4,6 +4,7 @@ from smart_context.host.commands.registry import Client
 from smart_context.host.events.events import (
     CHAT_CHANGED,
     CHAT_OPENED,
+    CHAT_SUMMED,
     CHAT_VERSION_SHOWN,
     PIPELINE_CONTEXT,
     PIPELINE_END,
@@ -30,6 +31,7 @@ class SmartContextPlugin:
         context.subscribe(CHAT_CHANGED, hooks.chat_changed)
         context.subscribe(SIDECAR_CHANGED, hooks.sidecar_changed)
         context.subscribe(CHAT_OPENED, hooks.chat_opened)
+        context.subscribe(CHAT_SUMMED, hooks.chat_summed)
         context.subscribe(CHAT_VERSION_SHOWN, hooks.version_shown)
         for name, command in parts.commands.items():
             context.register_command(f"smart_context.{name}", command)

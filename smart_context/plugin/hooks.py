@@ -5,13 +5,13 @@ from collections.abc import Callable, Coroutine, Hashable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from smart_context.chat.messages import ChatId
-from smart_context.host.events.events import ChatChanged
+from smart_context.chat.messages import ChatId, MessageId
+from smart_context.host.events.events import ChatChanged, ChatSummed
 from smart_context.host.models import Models
 from smart_context.host.turn import Turn
 from smart_context.plugin.briefing.briefing import Briefings
 from smart_context.plugin.choices.sidecars import Sidecars
-from smart_context.plugin.choices.undo import UndoSteps
+from smart_context.plugin.choices.undo import Step, Summary, UndoSteps
 from smart_context.plugin.forecast.costs import TokenLedger
 from smart_context.plugin.notes.context_changes import ContextChanges
 from smart_context.plugin.notes.file_offer import FileOffer
@@ -119,6 +119,16 @@ class Hooks:
         """Give the messages of a version that is shown again their topics."""
         chat_id = ChatId(payload["chat_id"])
         self.latest(("topics", chat_id), self.topics.follow_version(chat_id))
+
+    async def chat_summed(self, payload: ChatSummed) -> None:
+        """Let the summary be undone in its order, before older choices."""
+        chat_id, message_id = ChatId(payload["chat_id"]), MessageId(payload["message_id"])
+        if not payload["words"]:
+            self.undo.drop_summary(chat_id, message_id)
+            return
+        now = await self.sidecars.of(chat_id)
+        summary = Summary(message_id=message_id, words=payload["words"])
+        self.undo.push(chat_id, Step(before=now, after=now.state, summary=summary))
 
     async def chat_opened(self, payload: ChatChanged) -> None:
         """Find the topics of a chat that has none, if the embedded extractor does it for free."""

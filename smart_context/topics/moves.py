@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from smart_context.base.values import JsonObject
 from smart_context.chat.messages import MessageId
 from smart_context.topics.values import Topic
 
@@ -33,6 +34,16 @@ class Move:
     def labels(self) -> frozenset[str]:
         """The labels of both topics."""
         return frozenset(topic.label for topic in (self.origin, self.target) if topic)
+
+    @property
+    def told(self) -> JsonObject:
+        """The move as clients are told of it."""
+        return {
+            "message_ids": list(self.message_ids),
+            "from": self.origin.label,
+            "to": self.target.label if self.target else "",
+            "why": self.why,
+        }
 
 
 def moves_between(

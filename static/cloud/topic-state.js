@@ -18,6 +18,8 @@
  * @property {ReadonlySet<string>} hidden
  * @property {ReadonlySet<string>} sticky
  * @property {ReadonlyMap<string, string>} keptBy  The topic that keeps a message, by its id.
+ * @property {string} undoWords  What the choice did that can be undone; empty if there is none.
+ * @property {readonly { message_ids: string[], from: string, to: string, why: string }[]} moved  Moves between topics that can be undone.
  * @property {string} reason  Why the filter could not do its work.
  * @property {number | null} threshold  What a message's similarity is held against; null: not known.
  * @property {boolean} isOwnThreshold  The user moved it for this chat.
@@ -28,7 +30,7 @@
 export const NOTHING_KNOWN = Object.freeze({
   all: [], topics: [], inside: "", stickyCount: 0, active: [], isOn: true, total: 0, messageIds: null,
   fellBack: false, status: "", pinned: new Set(), hidden: new Set(), sticky: new Set(),
-  keptBy: new Map(), reason: "", threshold: null, isOwnThreshold: false, isKnown: false,
+  keptBy: new Map(), reason: "", undoWords: "", moved: [], threshold: null, isOwnThreshold: false, isKnown: false,
 });
 
 /**
@@ -51,6 +53,7 @@ export function withNews(state, news) {
   if (typeof news.threshold_is_own === "boolean") next.isOwnThreshold = news.threshold_is_own;
   if (typeof news.fell_back === "boolean") next.fellBack = news.fell_back;
   if (typeof news.status === "string") next.status = news.status;
+  if (typeof news.undo_words === "string") Object.assign(next, { undoWords: news.undo_words, moved: news.moved ?? [] });
   for (const key of /** @type {const} */ (["pinned", "hidden", "sticky"])) {
     if (Array.isArray(news[key])) next[key] = new Set(news[key]);
   }

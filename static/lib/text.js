@@ -17,19 +17,7 @@ export function visible(text) {
  * @param {number} count
  */
 export function messagesCounted(count) {
-  return count === 1 ? "1 message" : `${count} messages`;
-}
-
-/**
- * `3 messages moved from A to B.`
- * @param {readonly { message_ids: readonly string[], from: string, to: string }[]} moves  At least one.
- */
-export function movedInWords(moves) {
-  const [first, ...others] = moves;
-  const count = messagesCounted(first.message_ids.length);
-  const words = first.to ? `${count} moved from ${first.from} to ${first.to}` : `${count} left ${first.from}`;
-  const more = others.reduce((sum, { message_ids: ids }) => sum + ids.length, 0);
-  return more ? `${words}, and ${more} between other topics.` : `${words}.`;
+  return count === 1 ? "1 message" : `${count.toLocaleString("en")} messages`;
 }
 
 /**

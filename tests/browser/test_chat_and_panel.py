@@ -142,6 +142,31 @@ def test_new_topics_keep_the_selection(new_page, server, endpoint):
     assert [label.lower() for label in selected] == ["cats sleep"]
 
 
+def test_messages_that_move_out_of_a_picked_topic_are_told_and_put_back(new_page, server, endpoint):
+    def found(**topics):
+        listed = [{"label": t, "count": 2, "message_ids": ids.split()} for t, ids in topics.items()]
+        return json.dumps({"topics": listed, "sticky_message_ids": []})
+
+    texts = [f"about number {n}" for n in range(10)]
+    write_chat(server.vault, "moving", about(*texts))
+    endpoint.reply_with(found(Boats="m0 m1 m2 m3 m4 m5", Knots="m6 m7 m8 m9"))
+    server.ask("smart_context.refresh_topics", chat_id="moving", wait=True)
+    page = open_chat(new_page, server, "moving")
+    pick(page, "Knots")
+    endpoint.reply_with("answer", found(Boats="m0 m1 m2 m3 m4 m5 m8 m9", Knots="m6 m7"))
+    send(page, "and now?")
+    notice = page.get_by_role("status").filter(has_text="moved from Knots to Boats")
+    expect(notice).to_contain_text("2 messages moved from Knots to Boats.")
+    expect(bubble(page, "Boats")).to_have_accessible_name(re.compile("8 messages"))
+    page.reload()  # it does not go unseen by who comes later
+    expect(notice).to_be_visible()
+    notice.get_by_role("button", name="Undo").click()
+    expect(notice).to_be_hidden()
+    expect(bubble(page, "Boats")).to_have_accessible_name(re.compile("6 messages"))
+    expect(bubble(page, "Knots")).to_be_checked()
+    expect(page.get_by_role("button", name="Undo: Knots picked")).to_be_visible()
+
+
 def test_a_failed_answer_says_what_to_do_and_can_be_tried_again(new_page, server, endpoint):
     page = open_chat(new_page, server)
     endpoint.reply_with(failure(401, "no such key"))

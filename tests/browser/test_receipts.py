@@ -245,7 +245,7 @@ def test_pin_and_hide_by_key_and_range_and_back_again(new_page, server):
     expect(status(page)).to_have_text("3 of 6 messages in context")
     assert lit(page) == ["m0", "m1", "m2"]
 
-    undo = page.get_by_role("button", name="Undo the last choice")
+    undo = page.get_by_role("button", name=re.compile("^Undo: "))
     for ids in (["m0", "m1", "m2", "m4"], ["m0", "m1", "m2", "m4"], ["m0", "m1", "m4"]):
         undo.click()
         expect(status(page)).to_have_text(f"{len(ids)} of 6 messages in context")
@@ -302,10 +302,11 @@ def test_topics_are_added_renamed_merged_and_deleted_by_hand(new_page, server):
     name.fill("Felines")
     name.press("Enter")
     expect(bubble(page, "boats sail")).to_have_count(0)
+    expect(page.locator(".toast")).to_contain_text("boats sail merged into Felines.")
     expect(page.locator(".edit-topic")).to_have_count(2)
     page.get_by_role("button", name="Delete the topic Felines").click()
     expect(bubble(page, "Felines")).to_have_count(0)
-    page.get_by_role("button", name="Undo the last choice").click()
+    page.get_by_role("button", name=re.compile("^Undo: ")).click()
     expect(bubble(page, "Felines")).to_be_visible()
     page.reload()
     expect(bubble(page, "brief")).to_be_visible()

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fit, roomFor } from "../../static/cloud/fit.js";
 import { fnv1a, hueOf } from "../../static/cloud/hues.js";
-import { undoneInWords } from "../../static/panel/topics/marking.js";
 import { decoded, messagesCounted, reasonOf, visible } from "../../static/lib/text.js";
 
 test("a hash is the one that the server computes", () => {
@@ -22,6 +21,7 @@ test("direction controls are visible, and nothing else is changed", () => {
 
 test("one message is not one messages", () => {
   assert.deepEqual([0, 1, 2].map(messagesCounted), ["0 messages", "1 message", "2 messages"]);
+  assert.equal(messagesCounted(10_000), "10,000 messages");
 });
 
 test("a part of an address is decoded, and stays as it is if it encodes nothing", () => {
@@ -59,11 +59,4 @@ test("a bubble grows for its label, but not for ever", () => {
   assert.equal(roomFor("Tax", 30), 30);
   assert.ok(roomFor("Python Async Debugging", 30) > 30);
   assert.equal(roomFor("x".repeat(200), 30), 48);
-});
-
-test("an undo says what is back", () => {
-  assert.equal(undoneInWords("hidden messages", -1), "Message unhidden.");
-  assert.equal(undoneInWords("hidden messages", 3), "3 messages hidden again.");
-  assert.equal(undoneInWords("the filter", 0), "Filter restored.");
-  assert.equal(undoneInWords("", 0), "Nothing to undo.");
 });

@@ -53,9 +53,9 @@ async def test_a_choice_can_be_undone_and_is_gone_with_its_chat(served, composed
         (parts,) = composed
         await running.call("chat.send", chat_id="c", message="Hello", stream=False)
         await running.call("pin", chat_id="c", message_ids=["m"])
-        assert parts.hooks.undo.count("c") == 1
+        assert parts.hooks.undo.undoable("c").count == 1
         await running.call("memory.delete_chat", chat_id="c")
-        assert parts.hooks.undo.count("c") == 0
+        assert parts.hooks.undo.undoable("c").count == 0
 
 
 async def test_changed_notes_make_a_preview_read_them_again(served, composed, notes):

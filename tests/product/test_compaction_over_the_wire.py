@@ -41,6 +41,19 @@ def test_a_summary_by_the_fast_model_stands_for_the_chat_until_it_is_undone(
     assert asked(endpoint, "And now?")[:4] == said
 
 
+def test_one_undo_takes_back_summaries_and_choices_in_their_order(server, client, endpoint):
+    write_chat(server.vault, "c1", about(*(f"{text}, and more of it" * 9 for text in SAID)))
+    client.call("smart_context.pin", chat_id="c1", message_ids=["m0"])
+    endpoint.reply_with(NOTES)
+    client.call("chat.compact", chat_id="c1")
+    client.call("smart_context.pin", chat_id="c1", message_ids=["m1"])
+    client.call("chat.clear_context", chat_id="c1")
+    done = [client.call("smart_context.undo", chat_id="c1")["undone_words"] for _ in range(5)]
+    pinned = "1 message pinned"
+    assert done == ["Context cleared", pinned, "4 messages summed up", pinned, ""]
+    assert [m["id"] for m in read_chat(server.vault, "c1")["messages"]] == ["m0", "m1", "m2", "m3"]
+
+
 def test_pins_and_standing_instructions_survive_a_summary(server, client, endpoint):
     topics = [{"label": "Instructions & Preferences", "sticky": True, "message_ids": ["m0"]}]
     write_chat(

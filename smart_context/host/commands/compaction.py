@@ -24,6 +24,7 @@ from smart_context.chat.compaction import (
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message, MessageId, messages_of
 from smart_context.host.commands.registry import CommandRegistry
+from smart_context.host.events.events import ChatSummed
 from smart_context.host.models import HistoryBuilder
 from smart_context.host.request.prompt import prompt_messages
 from smart_context.host.request.tokens import prompt_tokens
@@ -39,9 +40,14 @@ from smart_context.storage.ports import Chats
 _FEWEST = 2
 """Fewest messages that are worth a summary."""
 
+_ENOUGH = 4
+"""Fewest messages before the last turn for it to stay word for word."""
+
 NO_GAIN = "Nothing to gain: the summary would be longer than the messages."
 
 CLEARED = "The messages above this one are no longer part of the context."
+
+CLEARING = "Context cleared"
 
 _NEXT_MESSAGE = Message(id=MessageId("draft"), role="user", content="…")
 
@@ -50,6 +56,10 @@ _logger = logging.getLogger(__name__)
 
 Digest = Callable[[Sequence[Message], str], Awaitable[str]]
 """Writes a summary of messages and of the previous summary."""
+
+
+class NothingGained(CommandFailed):
+    """A summary is longer than what it replaces."""
 
 
 class Compactions:
@@ -62,6 +72,7 @@ class Compactions:
         window: Returns the chat model's window; `None` when it is unknown.
         build_history: Makes a history from stored messages.
         count: Counts the tokens of a text for the chat model.
+        tell_plugins: Tells plugins what was summed up, or is sent again.
     """
 
     def __init__(
@@ -73,6 +84,7 @@ class Compactions:
         *,
         build_history: HistoryBuilder,
         count: CountTokens,
+        tell_plugins: Callable[[ChatSummed], Awaitable[None]],
     ) -> None:
         self._store = store
         self._turns = turns
@@ -80,6 +92,7 @@ class Compactions:
         self._window = window
         self._build_history = build_history
         self._count = count
+        self._tell_plugins = tell_plugins
         self._tasks = TaskOwner("compaction")
         self._under_way: dict[ChatId, asyncio.Task[JsonObject | SmartContextError]] = {}
 
@@ -90,7 +103,7 @@ class Compactions:
         commands.register("chat.undo_compaction", self.undo_compaction)
 
     async def compact(self, chat_id: str) -> JsonObject:
-        """Summarize the chat so far; the summary is sent in place of the messages.
+        """Summarize what was said before the last turn; the summary is sent in its place.
 
         A summary that is longer than they are is refused, and the chat stays as it is. If the
         chat is being summarized already, this waits for that summary.
@@ -123,6 +136,7 @@ class Compactions:
             without_summary(document, summary.id)
 
         await self._store.update(checked, undo)
+        await self._tell_plugins({"chat_id": checked, "message_id": summary.id, "words": ""})
         return {"chat_id": checked, "message_id": summary.id}
 
     def after(self, turn: Turn) -> None:
@@ -160,7 +174,14 @@ class Compactions:
     async def _whole(self, chat_id: ChatId) -> JsonObject:
         messages = await self._store.messages(chat_id)
         previous = newest_summary(messages)
-        return await self._compact(chat_id, previous, since(messages, previous))
+        said = since(messages, previous)
+        older = _before_last_turn(said)
+        if older:
+            try:
+                return await self._compact(chat_id, previous, older)
+            except NothingGained:
+                pass  # most of it is the last turn
+        return await self._compact(chat_id, previous, said)
 
     async def _compact(
         self, chat_id: ChatId, previous: Message | None, said: Sequence[Message]
@@ -171,7 +192,7 @@ class Compactions:
         text = await self._digest(own, known)
         summary = self._summary(text, boundary, "compacted")
         if not await self._is_gain(chat_id, boundary, summary):
-            raise CommandFailed(NO_GAIN)
+            raise NothingGained(NO_GAIN)
         return await self._put(chat_id, previous, boundary, said, summary)
 
     def _summary(self, text: str, boundary: Message, kind: Kind) -> Message:
@@ -217,6 +238,8 @@ class Compactions:
                 raise CommandFailed("The chat has changed meanwhile; try again.")
 
         await self._store.update(chat_id, put)
+        words = CLEARING if is_clearing(summary) else f"{len(said):,} messages summed up"
+        await self._tell_plugins({"chat_id": chat_id, "message_id": summary.id, "words": words})
         return {"chat_id": chat_id, "message_id": summary.id, "summarised": len(said)}
 
     def _quiet(self, chat_id: str) -> ChatId:
@@ -230,6 +253,12 @@ class Compactions:
         if self._turns.under_way(checked) is not None:
             raise ChatBusy("this chat is still being answered; stop that first, or wait")
         return checked
+
+
+def _before_last_turn(said: Sequence[Message]) -> Sequence[Message]:
+    """What comes before the last turn, which may still be talked about; empty if that is little."""
+    questions = [at for at, message in enumerate(said) if message.role == "user"]
+    return said[: questions[-1]] if questions and questions[-1] >= _ENOUGH else ()
 
 
 def _last(said: Sequence[Message]) -> Message:

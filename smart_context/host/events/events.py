@@ -56,6 +56,14 @@ class ChatChanged(TypedDict):
     chat_id: str
 
 
+class ChatSummed(TypedDict):
+    """A summary came into a chat, or went out of it."""
+
+    chat_id: str
+    message_id: str
+    words: str
+
+
 class ChatStarted(TypedDict):
     """The answer of that id has begun."""
 
@@ -146,6 +154,8 @@ CHAT_OPENED: Event[ChatChanged] = Event("chat.opened")
 """A client opened a chat; goes to plugins only."""
 CHAT_VERSION_SHOWN: Event[ChatChanged] = Event("chat.version_shown")
 """Another version of a chat became current; goes to plugins only."""
+CHAT_SUMMED: Event[ChatSummed] = Event("chat.summed")
+"""Messages were summed up or cleared, or are sent again (no `words`); goes to plugins only."""
 CHAT_STARTED: Event[ChatStarted] = Event("chat.started")
 """The question is saved and the answer begins."""
 CHAT_TOKEN: Event[ChatToken] = Event("chat.token")

@@ -1,11 +1,11 @@
 """The last choices of a user in each chat, kept in memory to be undone."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from cachetools import LRUCache
 
-from smart_context.chat.messages import ChatId
+from smart_context.chat.messages import ChatId, MessageId
 from smart_context.plugin.choices.sidecar import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
 from smart_context.topics.moves import Move, put_back
@@ -60,6 +60,19 @@ class TopicMoves:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """A summary, or a clearing, that took the place of a chat's messages.
+
+    Attributes:
+        message_id: The summary's id.
+        words: What was done, for users.
+    """
+
+    message_id: MessageId
+    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     """One choice.
 
@@ -67,11 +80,38 @@ class Step:
         before: The side-car before the choice.
         after: The filter's state after it.
         topics: Its edit of the topics; `None` if it was not about topics.
+        summary: What it put in the place of messages; `None` if nothing.
     """
 
     before: ChatSidecar
     after: FilterState
     topics: TopicEdit | TopicMoves | None = None
+    summary: Summary | None = None
+
+    @property
+    def words(self) -> str:
+        """What was done, for users, such as `Cats renamed to Pets`."""
+        if self.summary is not None:
+            return self.summary.words
+        if isinstance(self.topics, TopicMoves):
+            return _moves_in_words(self.topics.moves)
+        edit = _edit_in_words(self.topics) if self.topics is not None else ""
+        return edit or _change_in_words(self.before.state, self.after)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undoable:
+    """What a chat's undo takes back.
+
+    Attributes:
+        count: The number of steps.
+        words: What the last step did; empty if there is none.
+        moves: The moves between topics, if these are the last step.
+    """
+
+    count: int = 0
+    words: str = ""
+    moves: tuple[Move, ...] = ()
 
 
 class UndoSteps:
@@ -99,9 +139,20 @@ class UndoSteps:
         if steps:
             steps[-1] = replace(steps[-1], topics=topics)
 
-    def count(self, chat_id: ChatId) -> int:
-        """The number of steps that can be undone."""
-        return len(self._steps.get(chat_id, ()))
+    def drop_summary(self, chat_id: ChatId, message_id: MessageId) -> None:
+        """Forget the step of a summary that was removed."""
+        steps = self._steps.get(chat_id, ())
+        kept = [s for s in steps if s.summary is None or s.summary.message_id != message_id]
+        if len(kept) < len(steps):
+            self._steps[chat_id] = kept
+
+    def undoable(self, chat_id: ChatId) -> Undoable:
+        """What can be undone."""
+        steps = self._steps.get(chat_id)
+        if not steps:
+            return Undoable()
+        moves = steps[-1].topics.moves if isinstance(steps[-1].topics, TopicMoves) else ()
+        return Undoable(count=len(steps), words=steps[-1].words, moves=moves)
 
     def forget(self, chat_id: ChatId) -> None:
         """Forget the steps of a deleted chat."""
@@ -125,3 +176,73 @@ def difference_in_words(now: FilterState, before: FilterState) -> str:
 
 def _shown(topic: Topic) -> tuple[str, int, str]:
     return topic.label, topic.count, topic.id
+
+
+def _moves_in_words(moves: Sequence[Move]) -> str:
+    first = moves[0]
+    count = _counted(len(first.message_ids))
+    more = sum(len(move.message_ids) for move in moves[1:])
+    where = f"moved from {first.origin.label} to {first.target.label}" if first.target else ""
+    words = f"{count} {where}" if where else f"{count} left {first.origin.label}"
+    return f"{words}, and {more:,} between other topics" if more else words
+
+
+def _edit_in_words(edit: TopicEdit | TopicMoves) -> str:
+    """What an edit did to the topics; empty if their names are the same."""
+    if isinstance(edit, TopicMoves):
+        return ""
+    before = {topic.label: topic.id for topic in edit.before}
+    after = {topic.label: topic.id for topic in edit.after}
+    gone = [label for label in before if label not in after]
+    new = [label for label in after if label not in before]
+    if len(gone) == 1 and len(new) == 1 and before[gone[0]] == after[new[0]]:
+        return f"{gone[0]} renamed to {new[0]}"
+    counts = {topic.label: topic.count for topic in edit.before}
+    grown = [topic.label for topic in edit.after if topic.count > counts.get(topic.label, 0)]
+    if gone and grown:
+        return f"{_listed(gone)} merged into {grown[0]}"
+    if gone:
+        return f"{_listed(gone)} deleted"
+    return f"{_listed(new)} added" if new else ""
+
+
+def _change_in_words(before: FilterState, after: FilterState) -> str:
+    """What a step from `before` to `after` did."""
+    if before.active_topics != after.active_topics:
+        picked = [label for label in after.active_topics if label not in before.active_topics]
+        left = [label for label in before.active_topics if label not in after.active_topics]
+        if picked:
+            return f"{_listed(picked)} picked"
+        return f"{_listed(left)} taken out" if after.active_topics else "Filter cleared"
+    for name, words, undone in (
+        ("pinned", "pinned", "unpinned"),
+        ("hidden", "hidden", "shown again"),
+        ("contexts", "attached", "detached"),
+    ):
+        old, new = getattr(before, name), getattr(after, name)
+        if old == new:
+            continue
+        more, fewer = [i for i in new if i not in old], [i for i in old if i not in new]
+        changed, verb = (more, words) if more else (fewer, undone)
+        return f"{_listed(changed) if name == 'contexts' else _counted(len(changed))} {verb}"
+    changes = {
+        "Strictness changed": before.threshold != after.threshold,
+        "Role changed": (before.role, before.role_targets) != (after.role, after.role_targets),
+        "Filter switched off": before.embedding_search != after.embedding_search
+        and after.embedding_search is False,
+        "Filter switched on": before.embedding_search != after.embedding_search,
+        "Files switched": before.file_tools != after.file_tools,
+    }
+    return next((words for words, has_changed in changes.items() if has_changed), "Last choice")
+
+
+def _listed(labels: Iterable[str]) -> str:
+    """`A`, `A and B`, `A and 3 more`."""
+    first, *others = labels
+    if not others:
+        return first
+    return f"{first} and {others[0] if len(others) == 1 else f'{len(others):,} more'}"
+
+
+def _counted(count: int) -> str:
+    return "1 message" if count == 1 else f"{count:,} messages"

@@ -12,6 +12,7 @@ from smart_context.chat.clients import client_history, is_of_client
 from smart_context.chat.messages import HELD, ChatId, Message, MessageId
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
+from smart_context.plugin.choices.undo import Undoable
 from smart_context.plugin.selection.documents import filter_result
 from smart_context.plugin.selection.selector import ChatView, ContextSelector
 from smart_context.storage.ports import Chats
@@ -37,7 +38,7 @@ class ChatFilter:
         selector: Decides what is in context.
         build_history: Builds what a turn would send.
         emit: Sends an event to all clients.
-        undo_steps: Gives the number of a chat's choices that can be undone.
+        undoable: Gives what of a chat's choices can be undone.
         role_problem: Gives why the chosen role can't be used; empty if it can.
     """
 
@@ -46,7 +47,7 @@ class ChatFilter:
     selector: ContextSelector
     build_history: BuildHistory
     emit: Callable[[str, JsonObject], None]
-    undo_steps: Callable[[ChatId], int]
+    undoable: Callable[[ChatId], Undoable]
     role_problem: Callable[[FilterState], Awaitable[str]]
 
     async def view(self, chat_id: ChatId) -> ChatView:
@@ -141,7 +142,7 @@ class ChatFilter:
             view,
             await self.selector.decide(view),
             role_problem=await self.role_problem(view.sidecar.state),
-            undo_steps=self.undo_steps(view.chat_id),
+            undoable=self.undoable(view.chat_id),
         )
 
     async def _announce_now(self, chat_id: ChatId) -> FilterResult:

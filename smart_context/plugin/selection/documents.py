@@ -1,6 +1,7 @@
 """A chat's filter as clients get it, in results and events."""
 
 from smart_context.base.results import FilterResult
+from smart_context.plugin.choices.undo import Undoable
 from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.selection.status_line import status_line
 
@@ -11,7 +12,7 @@ HELD_BY_PROVIDER = (
 
 
 def filter_result(
-    view: ChatView, decision: Decision, *, role_problem: str, undo_steps: int
+    view: ChatView, decision: Decision, *, role_problem: str, undoable: Undoable
 ) -> FilterResult:
     """The filter, and its result as the page shows it.
 
@@ -36,7 +37,9 @@ def filter_result(
         "sticky": [m.id for m in view.messages if m.id in sticky],
         "kept_by": _kept_by(decision),
         "role": state.role,
-        "undo_steps": undo_steps,
+        "undo_steps": undoable.count,
+        "undo_words": undoable.words,
+        "moved": [move.told for move in undoable.moves],
     }
 
 

@@ -7,13 +7,20 @@ from typing import Any
 from smart_context.base.errors import CommandFailed, InvalidParams, SmartContextError
 from smart_context.base.results import PanelResult
 from smart_context.base.values import JsonObject
+from smart_context.chat.compaction import without_summary
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message, messages_of, without_notices
 from smart_context.host.commands.registry import CommandHandler
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.choices.topic_edits import TopicEdits, checked_label
-from smart_context.plugin.choices.undo import Step, TopicEdit, UndoSteps, difference_in_words
+from smart_context.plugin.choices.undo import (
+    Step,
+    Summary,
+    TopicEdit,
+    UndoSteps,
+    difference_in_words,
+)
 from smart_context.plugin.notes.context_changes import ContextChanges
 from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.plugin.selection.selector import ContextSelector
@@ -94,11 +101,14 @@ class TopicEditing:
         return await self.chat_filter.topics(checked)
 
     async def undo(self, chat_id: str) -> Mapping[str, Any]:
-        """Undo the last choice in a chat: topics, filter, pins, threshold, contexts, role."""
+        """Undo the last choice in a chat: topics, filter, pins, threshold, contexts, summary."""
         checked = check_chat_id(chat_id)
         step = self.steps.pop(checked)
         words = ""
-        if step is not None:
+        if step is not None and step.summary is not None:
+            words = "the summary"
+            await self._remove_summary(checked, step.summary, step)
+        elif step is not None:
             before, after = step.before.state, step.after
             words = difference_in_words(after, before)
             stored = await self.chats.exists(checked)
@@ -109,7 +119,8 @@ class TopicEditing:
                 self.changes.chat_changed(checked)
             await self.chat_filter.announce(checked)
         shown = await self.chat_filter.topics(checked)
-        return {"undone": words, "left": self.steps.count(checked), **shown}
+        done = step.words if step else ""
+        return {"undone": words, "undone_words": done, "left": shown["undo_steps"], **shown}
 
     async def applied(
         self, chat_id: ChatId, extraction: Extraction, messages: Sequence[Message]
@@ -164,6 +175,18 @@ class TopicEditing:
             await self.sidecars.restore(
                 chat_id, step.before.state, instead_of=step.after, stored=stored
             )
+        except SmartContextError:
+            self.steps.push(chat_id, step)
+            raise
+
+    async def _remove_summary(self, chat_id: ChatId, summary: Summary, step: Step) -> None:
+        """Let the messages that a summary stands for be sent again."""
+
+        def remove(document: JsonObject) -> None:
+            without_summary(document, summary.message_id)
+
+        try:
+            await self.chats.update(chat_id, remove, creates=False)
         except SmartContextError:
             self.steps.push(chat_id, step)
             raise

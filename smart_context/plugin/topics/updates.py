@@ -216,20 +216,11 @@ def topics_payload(chat_id: ChatId, document: JsonObject, moves: Sequence[Move] 
 
     `moved` is there only if messages of a topic moved that the user relies on.
     """
-    moved: list[JsonObject] = [
-        {
-            "message_ids": list(move.message_ids),
-            "from": move.origin.label,
-            "to": move.target.label if move.target else "",
-            "why": move.why,
-        }
-        for move in moves
-    ]
     return {
         "chat_id": chat_id,
         "topics": public_topics(document["topics"]),
         "total_messages": len(messages_of(document)),
-        **({"moved": moved} if moved else {}),
+        **({"moved": [move.told for move in moves]} if moves else {}),
     }
 
 

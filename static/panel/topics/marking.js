@@ -1,7 +1,7 @@
 // @ts-check
 /** Pins and hides by key and by range, and takes choices back. */
 
-import { reasonOf } from "../../lib/text.js";
+import { reasonOf, visible } from "../../lib/text.js";
 import { toast } from "../../lib/toasts.js";
 
 const VERBS = /** @type {const} */ ({ p: "pin", h: "hide" });
@@ -19,10 +19,8 @@ export function startMarking({ list, root, wire, chatId, panel }) {
 
   const undo = async () => {
     try {
-      const before = panel.state.hidden.size;
-      const { undone, left, hidden } = await wire.call("smart_context.undo", { chat_id: chatId });
-      button.hidden = left === 0;
-      toast(undoneInWords(undone, (hidden?.length ?? 0) - before), { label: "Dismiss", act: () => {} });
+      const { undone_words: undone } = await wire.call("smart_context.undo", { chat_id: chatId });
+      toast(undone ? `Undone: ${visible(undone)}.` : "Nothing to undo.", { label: "Dismiss", act: () => {} });
       await panel.refresh();
     } catch (error) {
       toast(`Undo failed: ${reasonOf(error)}`);
@@ -62,21 +60,15 @@ export function startMarking({ list, root, wire, chatId, panel }) {
     event.preventDefault();
     undo();
   });
-  button.addEventListener("click", undo);
-  wire.on("smart_context.filter_changed", (news) => {
-    if (news.chat_id === chatId && typeof news.undo_steps === "number") button.hidden = news.undo_steps === 0;
-  });
-}
-
-/** What was undone, for people. @param {string} undone @param {number} hidden  How many more messages are hidden now. */
-export function undoneInWords(undone, hidden) {
-  if (!undone) return "Nothing to undo.";
-  if (undone === "hidden messages") {
-    const words = Math.abs(hidden) === 1 ? "Message" : `${Math.abs(hidden)} messages`;
-    return `${words} ${hidden < 0 ? "unhidden" : "hidden again"}.`;
-  }
-  const name = { "the topics": "Topics", "the filter": "Filter", "pinned messages": "Pins", "the threshold": "Strictness", "the contexts": "Contexts", "the role": "Role" }[undone];
-  return `${name ?? "Choice"} restored.`;
+  for (const pressed of [button, root.querySelector("[data-panel=undo-moved]")]) pressed?.addEventListener("click", undo);
+  /** @param {string} undoWords  What the last choice did. */
+  const show = (undoWords) => {
+    button.hidden = !undoWords;
+    button.title = `Undo: ${visible(undoWords)}`;
+    /** @type {HTMLElement} */ (button.querySelector(".visually-hidden")).textContent = button.title;
+  };
+  root.addEventListener("panel-changed", (event) => show(/** @type {CustomEvent} */ (event).detail.undoWords));
+  show(panel.state.undoWords);
 }
 
 /** The ids of two messages and of all between them. @param {HTMLElement} list @param {string} one @param {string} other */

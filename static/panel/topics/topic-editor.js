@@ -20,7 +20,8 @@ export function startTopicEditor(root, wire, chatId, panel) {
   /** @param {string} verb @param {Record<string, unknown>} params */
   const change = async (verb, params) => {
     try {
-      await wire.call(`smart_context.${verb}`, { chat_id: chatId, ...params });
+      const { undo_words: done = "" } = await wire.call(`smart_context.${verb}`, { chat_id: chatId, ...params });
+      if (done.includes(" merged into ")) offerUndo(`${visible(done)}.`);
       return true;
     } catch (error) {
       toast(reasonOf(error));
@@ -28,6 +29,11 @@ export function startTopicEditor(root, wire, chatId, panel) {
       show(panel.state);
       return false;
     }
+  };
+  /** @param {string} words */
+  const offerUndo = (words) => {
+    const act = () => /** @type {HTMLElement | null} */ (document.querySelector("[data-panel=undo]"))?.click();
+    toast(words, { label: "Undo", act });
   };
   /** @param {import("../../cloud/topic-state.js").PanelState} state */
   const show = (state) => {

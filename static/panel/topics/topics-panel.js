@@ -2,7 +2,7 @@
 /** The Topics tab: shows what the plugin says, and tells it what the user picks. */
 
 import { bubblesOf, inputOf, showCloud } from "../../cloud/cloud-view.js";
-import { messagesCounted, movedInWords, reasonOf } from "../../lib/text.js";
+import { messagesCounted, reasonOf, visible } from "../../lib/text.js";
 import { inside, isFiltered, NOTHING_KNOWN, withNews } from "../../cloud/topic-state.js";
 import { isOn } from "../plugin-notices.js";
 import { Waiting } from "./waiting.js";
@@ -37,7 +37,6 @@ export class TopicsPanel {
     for (const event of ["smart_context.topics_updated", "smart_context.filter_changed"]) {
       this.#wire.on(event, (news) => this.#isOurs(news) && this.#hear(news));
     }
-    this.#wire.on("smart_context.topics_updated", (news) => this.#isOurs(news) && this.#showMoved(news.moved ?? []));
     this.#wire.on("smart_context.extraction", (news) => this.#isOurs(news) && this.#showExtraction(news));
     this.#wire.on("chat.finished", (news) => this.#isOurs(news) && this.refresh());
     this.#wire.on("system.plugins_changed", ({ plugins }) => isOn(plugins) && this.refresh());
@@ -88,7 +87,6 @@ export class TopicsPanel {
    */
   async #change(command, params, hoped) {
     const wish = ++this.#wish;
-    this.#hideMoved();
     this.#waiting.begin();
     const before = this.state;
     this.state = { ...withNews(this.state, hoped), messageIds: before.messageIds };
@@ -127,6 +125,7 @@ export class TopicsPanel {
     similarity.checked = state.isOn;
     this.#find(".switch-row").title = state.isOn ? "Picked topics decide what is sent" : "Off: everything is sent";
     if (state.status) this.#waiting.tell(state.status);
+    this.#showMoved();
     this.#root.toggleAttribute("data-filtered", isFiltered(state));
     this.#showReason(state.reason);
     this.#tellPage();
@@ -146,30 +145,15 @@ export class TopicsPanel {
     this.#find(".extraction-text").textContent = { running: "Finding topics…", failed }[state] ?? "";
   }
 
-  /**
-   * Says which messages moved between topics; the notice stays until the user answers it or makes
-   * another choice, since Undo takes the last choice back.
-   * @param {readonly { message_ids: readonly string[], from: string, to: string, why: string }[]} moves
-   */
-  #showMoved(moves) {
-    if (!moves.length) return;
-    this.#find(".moved-text").textContent = movedInWords(moves);
-    this.#find(".moved").title = moves[0].why;
-    this.#find(".moved").hidden = false;
-  }
-
-  #hideMoved() {
-    this.#find(".moved").hidden = true;
-  }
-
-  async #undoMoved() {
-    this.#hideMoved();
-    try {
-      await this.#call("undo", {});
-      await this.refresh();
-    } catch (error) {
-      this.#showReason(reasonOf(error));
-    }
+  /** Says which messages moved between topics, until that is undone or another choice follows. */
+  #showMoved() {
+    const { moved, undoWords } = this.state;
+    const notice = this.#find(".moved");
+    const words = moved.length ? `${visible(undoWords)}.` : "";
+    // What is said again as it was is not read out again.
+    if (this.#find(".moved-text").textContent !== words) this.#find(".moved-text").textContent = words;
+    notice.title = moved[0]?.why ?? "";
+    notice.hidden = !moved.length;
   }
 
   /** @param {string} reason */
@@ -192,8 +176,6 @@ export class TopicsPanel {
       const gone = target?.closest("[data-remove]")?.closest("[data-label]");
       if (gone instanceof HTMLElement) this.pick(this.state.active.filter((label) => label !== gone.dataset.label));
       if (target?.closest("[data-panel=clear]")) this.pick([]);
-      if (target?.closest("[data-panel=undo-moved]")) this.#undoMoved();
-      if (target?.closest("[data-panel=undo]")) this.#hideMoved();
       const opener = target?.closest(".bubble-open")?.closest(".bubble");
       if (opener instanceof HTMLElement) this.#open(opener.dataset.topic ?? "");
       if (target?.closest("[data-panel=outside]")) this.#open("");

@@ -89,6 +89,17 @@ async def test_a_summary_is_sent_in_place_of_what_it_stands_for_and_can_be_undon
             await bench.call("chat.undo_compaction", chat_id="c1")
 
 
+async def test_the_last_turn_stays_word_for_word_after_a_summary(started):
+    async with started() as bench:
+        await talk(bench, "One", "Two", "Three")
+        made = await bench.call("chat.compact", chat_id="c1")
+        assert made["summarised"] == 4
+        assert [message.is_summary for message in await bench.messages("c1")].index(True) == 4
+        await talk(bench, "Four")
+        assert sent(bench)[:2] == ["4 messages", "Three"]
+        assert sent(bench)[-1] == "Four"
+
+
 async def test_a_second_summary_takes_up_the_first(started):
     async with started() as bench:
         await talk(bench, "One")

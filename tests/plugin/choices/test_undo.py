@@ -10,6 +10,8 @@ from smart_context.plugin.choices.topic_edits import TopicEdits
 from smart_context.plugin.choices.undo import (
     MAX_CHATS,
     MAX_STEPS,
+    Step,
+    Summary,
     TopicEdit,
     UndoSteps,
     difference_in_words,
@@ -56,15 +58,15 @@ def test_a_step_back_is_named_by_what_it_changes(now, words):
 
 def test_steps_come_back_newest_first_until_there_are_none():
     steps = recorded(2)
-    assert steps.count("c") == 2
+    assert steps.undoable("c").count == 2
     assert [steps.pop("c").after for _ in range(2)] == [picked("after 1"), picked("after 0")]
     assert steps.pop("c") is None
-    assert steps.count("c") == 0
+    assert steps.undoable("c").count == 0
 
 
 def test_the_oldest_steps_are_forgotten_when_there_are_too_many():
     steps = recorded(MAX_STEPS + 1)
-    assert steps.count("c") == MAX_STEPS
+    assert steps.undoable("c").count == MAX_STEPS
     popped = [steps.pop("c") for _ in range(MAX_STEPS)]
     assert popped[-1].before.state == picked("before 1")
 
@@ -75,7 +77,11 @@ def test_the_chat_that_was_changed_longest_ago_is_forgotten():
         steps.record(f"c{n}", ChatSidecar(), picked("cats"))
     steps.record("c0", ChatSidecar(), picked("dogs"))
     steps.record("one more", ChatSidecar(), picked("cats"))
-    assert (steps.count("c0"), steps.count("c1"), steps.count("c2")) == (2, 0, 1)
+    assert (steps.undoable("c0").count, steps.undoable("c1").count, steps.undoable("c2").count) == (
+        2,
+        0,
+        1,
+    )
 
 
 def test_topics_are_added_to_the_last_step_only():
@@ -106,8 +112,59 @@ def test_an_edit_of_topics_is_undone_and_what_was_found_since_then_stays(after):
     assert next(topic.count for topic in undone if topic.label == "Cats") > CATS.count
 
 
+TURNS = [
+    pytest.param(EMPTY, EMPTY.select(["Cats"]), "Cats picked", id="a pick"),
+    pytest.param(EMPTY.select(["Cats"]), EMPTY, "Filter cleared", id="no pick"),
+    pytest.param(EMPTY.select(["A", "B"]), EMPTY.select(["A"]), "B taken out", id="one pick fewer"),
+    pytest.param(EMPTY, EMPTY.pin(["m", "n"]), "2 messages pinned", id="pins"),
+    pytest.param(EMPTY.hide(["m"]), EMPTY, "1 message shown again", id="unhidden"),
+    pytest.param(EMPTY, EMPTY.attach("trip"), "trip attached", id="a context"),
+    pytest.param(EMPTY, EMPTY.set_threshold(0.5), "Strictness changed", id="a threshold"),
+    pytest.param(EMPTY, EMPTY.switch(enabled=False), "Filter switched off", id="the switch"),
+    pytest.param(EMPTY, EMPTY.take_role("cook"), "Role changed", id="a role"),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "words"), TURNS)
+def test_an_undo_says_beforehand_what_it_takes_back(before, after, words):
+    steps = UndoSteps()
+    steps.record("c", ChatSidecar(state=before), after)
+    assert steps.undoable("c").words == words
+
+
+@pytest.mark.parametrize(
+    ("after", "words"),
+    [
+        pytest.param((CATS,), "Dogs deleted", id="deleted"),
+        pytest.param((CATS, replace(DOGS, label="Hounds")), "Dogs renamed to Hounds", id="renamed"),
+        pytest.param(
+            (CATS, DOGS, Topic(label="Own", count=0, id="t3")),
+            "Own added",
+            id="a topic of one's own",
+        ),
+        pytest.param((replace(CATS, count=3),), "Dogs merged into Cats", id="merged"),
+    ],
+)
+def test_an_undo_of_an_edit_names_the_topics(after, words):
+    steps = recorded(1)
+    steps.amend("c", TopicEdit(before=(CATS, DOGS), after=after))
+    assert steps.undoable("c").words == words
+
+
+def test_a_summary_is_undone_in_its_order_unless_it_was_removed_before():
+    steps = recorded(1)
+    for n in range(2):
+        summary = Summary(message_id=f"s{n}", words=f"{n + 3} messages summed up")
+        steps.push("c", Step(before=ChatSidecar(), after=EMPTY, summary=summary))
+    assert steps.undoable("c").words == "4 messages summed up"
+    steps.drop_summary("c", "s1")
+    assert steps.undoable("c").words == "3 messages summed up"
+    assert steps.pop("c").summary.message_id == "s0"
+    assert steps.undoable("c").words == "after 0 picked"
+
+
 def test_a_deleted_chat_has_no_steps():
     steps = recorded(2)
     steps.forget("c")
     steps.forget("unknown chat")
-    assert steps.count("c") == 0
+    assert steps.undoable("c").count == 0

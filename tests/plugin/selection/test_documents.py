@@ -7,6 +7,7 @@ import numpy as np
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.plugin.choices.sidecar import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
+from smart_context.plugin.choices.undo import Undoable
 from smart_context.plugin.selection.documents import filter_result
 from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.selection.status_line import status_line
@@ -58,12 +59,17 @@ def decided(state=STATE, *, scores=SCORES, threshold=0.5, problem=""):
 
 
 def document_of(view, decision):
-    return filter_result(view, decision, role_problem="", undo_steps=0)
+    return filter_result(view, decision, role_problem="", undoable=Undoable())
 
 
 def test_a_filter_tells_what_is_sent_and_what_the_user_chose():
     view, decision = decided(problem="The embedder is slow.")
-    result = filter_result(view, decision, role_problem="The role is gone.", undo_steps=3)
+    result = filter_result(
+        view,
+        decision,
+        role_problem="The role is gone.",
+        undoable=Undoable(count=3, words="a pinned"),
+    )
     assert result == {
         "active_topics": ["Bread", "Travel"],
         "message_ids": ["a", "c", "d", "e"],
@@ -80,6 +86,8 @@ def test_a_filter_tells_what_is_sent_and_what_the_user_chose():
         "kept_by": {"Bread": ["a"], "Travel": ["d"]},
         "role": "baker",
         "undo_steps": 3,
+        "undo_words": "a pinned",
+        "moved": [],
     }
 
 
