@@ -13,6 +13,9 @@ from smart_context.topics.naming.labels import clean_label
 
 _BETWEEN = re.compile(r"[\s&,!?;:/]+")
 _POSSESSIVE = re.compile("['\u2019]s?$")
+_ARABIC_VERB = re.compile("[وف]?[أتين][\u0621-\u064a]{3,4}(?<!ة)|[وف]?ي[\u0621-\u064a]{3,5}(?<!ة)")
+"""`تستمر`, `نحتاج`: a prefix and a root of three or four letters, hardly ever a name of its own."""
+
 _SHORTEST_NICKNAME = 2
 _LONGEST_WORDS = 4
 
@@ -25,7 +28,7 @@ def accepted(text: str, texts: Sequence[str], speakers: AbstractSet[str]) -> str
         texts: The chat's messages, which show where words begin and end.
         speakers: The lower-cased names of the speakers.
     """
-    parts = [whole_phrase(part.strip(), texts) for part in text.split(" & ")]
+    parts = [_without_arabic_verbs(whole_phrase(part.strip(), texts)) for part in text.split(" & ")]
     label = clean_label(" & ".join(parts))
     words = _words(label)
     if not all(parts) or not label or len(words) > _LONGEST_WORDS:
@@ -35,6 +38,16 @@ def accepted(text: str, texts: Sequence[str], speakers: AbstractSet[str]) -> str
     if any(is_stop_word(last := _last_word(part)) or last.endswith("'s") for part in parts):
         return ""
     return label
+
+
+def _without_arabic_verbs(part: str) -> str:
+    """A phrase without the words at its edges that look like verbs of the present tense."""
+    words = part.split()
+    while len(words) > 1 and _ARABIC_VERB.fullmatch(words[0]):
+        del words[0]
+    while len(words) > 1 and _ARABIC_VERB.fullmatch(words[-1]):
+        del words[-1]
+    return " ".join(words)
 
 
 def _last_word(part: str) -> str:

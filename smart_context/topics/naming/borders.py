@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from itertools import islice
 
 from smart_context.base.text.words import UNSPACED_RUN
+from smart_context.topics.naming.korean import is_korean
 from smart_context.topics.naming.unspaced import begins_phrase, ends_phrase, stretches_of
 
 _HIRAGANA_EDGES = re.compile("^[\u3040-\u309f\u30fc]+|[\u3040-\u309f]+$")
@@ -25,7 +26,7 @@ def whole_phrase(part: str, texts: Sequence[str]) -> str:
         part: A phrase; in a script with spaces it is returned unchanged.
         texts: The chat's messages.
     """
-    if not UNSPACED_RUN.search(part):
+    if not UNSPACED_RUN.search(part) or is_korean(part):
         return part
     trimmed = _COUNTED.sub("", _HIRAGANA_EDGES.sub("", part))
     if len(trimmed) < _SHORTEST:

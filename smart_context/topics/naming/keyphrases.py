@@ -30,6 +30,7 @@ class Phrase:
         is_spaced: Its script puts spaces between words.
         is_fragment: It is mostly used as part of one longer phrase.
         is_loose: It is a name only if it is used again: `community coming`, `sense of calm`.
+        is_doubtful: It is one word that is rather a verb or an adjective.
         has_compounds: In its language, two nouns side by side can be a name.
     """
 
@@ -41,6 +42,7 @@ class Phrase:
     is_spaced: bool = True
     is_fragment: bool = False
     is_loose: bool = False
+    is_doubtful: bool = False
     has_compounds: bool = False
 
     @property
@@ -82,6 +84,7 @@ def spaced_phrases(messages: Mapping[int, tuple[Sequence[Token], Grammar]]) -> l
             phrase.noun = max(phrase.noun, evidence.share(head, grammar))
             phrase.has_compounds = grammar.has_compounds
             phrase.is_loose = len(naming) > 1 and _is_loose(span, head, grammar, evidence)
+            phrase.is_doubtful = len(naming) == 1 and evidence.is_doubtful(head, grammar)
             phrase.is_name = not grammar.has_capital_nouns and all(map(evidence.is_name, naming))
     phrases = [p for p in found.values() if len(p.places) > 1 or not p.is_loose]
     _mark_fragments(phrases)

@@ -9,12 +9,14 @@ _SMALL_WORDS = frozenset(
         *("a", "an", "and", "as", "at", "but", "by", "for", "from", "in", "into", "nor", "of"),
         *("on", "or", "the", "to", "via", "vs", "with"),
         *("de", "del", "der", "des", "di", "du", "e", "en", "et", "la", "le", "les", "und", "y"),
-        *("al", "au", "aux", "con", "da", "das", "della", "do", "dos", "für", "im", "mit", "par"),
-        *("por", "van", "à"),
+        *("al", "au", "aux", "con", "da", "das", "della", "do", "dos", "im", "mit", "par"),
+        *("por", "van", "à", "auf", "aus", "für", "gegen", "nach", "ohne", "met", "op", "voor"),
     )
 )
 _EDGES = " \t\"'`*_#.,;:-()[]{}\u2013\u2014\u2018\u2019\u201c\u201d\u201e\u2039\u203a«»「」『』"
 _MARKS = re.compile(r"[*`]+|__+")
+_TURKISH = re.compile("[ığş]")
+_TURKISH_UPPER = {"i": "İ"}
 _BREAKS = re.compile(r"\s+")
 
 
@@ -35,10 +37,11 @@ def clean_label(text: str) -> str:
 def title_case(text: str) -> str:
     """Each word with a capital, except small words inside; words with capitals keep theirs."""
     words = text.split(" ")
+    upper = _TURKISH_UPPER if _TURKISH.search(text) else {}
     return " ".join(
         word
         if word != word.lower() or (place and word in _SMALL_WORDS)
-        else word[:1].upper() + word[1:]
+        else upper.get(word[:1], word[:1].upper()) + word[1:]
         for place, word in enumerate(words)
     )
 

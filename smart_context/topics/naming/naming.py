@@ -1,6 +1,7 @@
 """Gives each group of messages a label that a person might choose."""
 
 import asyncio
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from smart_context.topics.naming.candidates import (
 )
 from smart_context.topics.naming.labels import clean_label, label_key
 from smart_context.topics.naming.phrases import phrases_of
+from smart_context.topics.naming.unspaced import is_weak, unspaced_names
 from smart_context.topics.stability import reused_labels
 
 _READ = 120
@@ -31,6 +33,7 @@ _ONE_WORD = 0.12
 """How much better a name of one word must be than one of several words."""
 
 _PLAIN_WORDS = 3
+_HANGUL = re.compile("[\uac00-\ud7a3]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -172,9 +175,9 @@ def _label(
     """The best name of several words, or of one word if that is much better."""
     taken = {_label_words(label) for label in others}
     best: tuple[float, str] | None = None
-    for candidate in candidates:
+    for candidate in sorted(candidates, key=_is_doubtful):
         score = -rank(candidate)[0]
-        if best is not None and score < best[0] - _ONE_WORD:
+        if best is not None and (score < best[0] - _ONE_WORD or _is_doubtful(candidate)):
             break
         is_own = candidate.phrase is not None or "&" in candidate.text
         if not (is_own or is_said(candidate.text, said)):
@@ -189,6 +192,11 @@ def _label(
     return _numbered(_plain_name(said, talk.speakers), {label_key(label) for label in others})
 
 
+def _is_doubtful(candidate: Candidate) -> bool:
+    """True if a word is hardly a noun; it becomes a name only if there is no other."""
+    return candidate.phrase is not None and candidate.phrase.is_doubtful
+
+
 def _label_words(label: str) -> frozenset[str]:
     """The stems of a label, equal for labels of the same words: `Family & Moments`."""
     return frozenset(stem(word) for word in label_key(label).split() if word != "&")
@@ -197,10 +205,16 @@ def _label_words(label: str) -> frozenset[str]:
 def _plain_name(said: Sequence[str], speakers: AbstractSet[str]) -> str:
     """The first content words, for a group without a better name."""
     for text in said:
+        for piece in unspaced_names(text):
+            if label := accepted(piece, said, speakers):
+                return label
+        if _HANGUL.match(text):
+            return clean_label(" ".join(text.split()[:_PLAIN_WORDS]))
         words = [
             word
             for word in spelled_words(text)
-            if not is_stop_word(word) and not word.isdigit() and accepted(word, said, speakers)
+            if not (is_stop_word(word) or is_weak(word) or word.isdigit())
+            and accepted(word, said, speakers)
         ]
         if words:
             if UNSPACED_RUN.match(words[0]):

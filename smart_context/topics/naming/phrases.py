@@ -1,16 +1,21 @@
 """Finds the phrases of a chat that could name its topics, in any language."""
 
+import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from smart_context.topics.naming.keyphrases import Phrase, spaced_phrases
 from smart_context.topics.naming.unspaced import unspaced_phrases
 from smart_context.topics.naming.words.grammar import Grammar
-from smart_context.topics.naming.words.languages import grammar_of
+from smart_context.topics.naming.words.languages import grammar_of, grammars
 from smart_context.topics.naming.words.tokens import Token, plain_text, tokens_of
 
 _READ, _LONGEST, _SHORTEST = 300_000, 3_000, 200
 _READ_FOR_LANGUAGE = 300
+_FEW = 8
+_TURKISH = re.compile("[ığ]")
+"""Letters that tell Turkish where too few of its words are known."""
+
 _DENSITY = 3
 """How many English characters carry as much meaning as one Chinese character."""
 
@@ -30,9 +35,12 @@ def phrases_of(
     plain: dict[int, str] = {}
     read: dict[int, tuple[list[Token], Grammar]] = {}
     most = max(_SHORTEST, min(_LONGEST, _READ // max(1, sum(map(len, groups)))))
+    begin = [texts[place][:_READ_FOR_LANGUAGE] for group in groups for place in group[:_FEW]]
+    main = _grammar(begin)
     for group in groups:
         here = {place: plain_text(texts[place], most) for place in group}
-        grammar = _grammar(list(here.values()))
+        known = _grammar(list(here.values()))
+        grammar = known if known.code else main
         read |= {place: (tokens_of(text, grammar), grammar) for place, text in here.items()}
         plain |= here
     asked = frozenset(plain).difference(answers)
@@ -42,4 +50,6 @@ def phrases_of(
 
 def _grammar(texts: Sequence[str]) -> Grammar:
     beginnings = " ".join(text[:_READ_FOR_LANGUAGE] for text in texts)
-    return grammar_of(beginnings.lower().replace("'", "' ").split())
+    found = grammar_of(beginnings.lower().replace("'", "' ").split())
+    is_turkish = not found.code and _TURKISH.search(beginnings)
+    return grammars()["tr"] if is_turkish else found

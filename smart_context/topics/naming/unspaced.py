@@ -1,17 +1,19 @@
-"""Phrases of a chat that could name a topic, in scripts without spaces, mainly Chinese."""
+"""Phrases of a chat that could name a topic, in Chinese, Japanese and Korean."""
 
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from functools import cache
 
 from smart_context.base.text.stopwords import PARTICLES
 from smart_context.base.text.words import UNSPACED_RUN
 from smart_context.topics.naming.keyphrases import Phrase
+from smart_context.topics.naming.korean import is_korean, korean_noun
 from smart_context.topics.naming.words.weak_words import weak_words_of
 
 _FEWEST, _MOST = 2, 6
-_REPEATED, _WHOLE = 0.8, 0.6
+_REPEATED, _WHOLE, _ONCE = 0.8, 0.6, 0.4
 
 _PARTING_WORDS = (
     *("怎么样", "怎麼樣", "为什么", "為什麼", "是不是", "有没有", "有沒有", "能不能", "要不要"),
@@ -49,6 +51,114 @@ _OFTEN_VERBS = _VERBS | frozenset(
     "加打开開关關换換学學问問写寫读讀听聽跑拿搬洗炒煮切炸煎拍修改删刪"
 )
 
+_BEGINNINGS = (
+    *(
+        "上海",
+        "上班",
+        "上网",
+        "上網",
+        "上课",
+        "上課",
+        "下载",
+        "下載",
+        "下班",
+        "中国",
+        "中國",
+        "中文",
+        "中药",
+        "中藥",
+    ),
+    *(
+        "中医",
+        "中醫",
+        "中学",
+        "中學",
+        "中心",
+        "外语",
+        "外語",
+        "外卖",
+        "外賣",
+        "外国",
+        "外國",
+        "前端",
+        "前台",
+        "后端",
+    ),
+    *(
+        "後端",
+        "后台",
+        "後台",
+        "里斯",
+        "里约",
+        "里程",
+        "里脊",
+        "个人",
+        "個人",
+        "条件",
+        "條件",
+        "条款",
+        "條款",
+    ),
+    *(
+        "种类",
+        "種類",
+        "种子",
+        "種子",
+        "种植",
+        "種植",
+        "位置",
+        "得分",
+        "地图",
+        "地圖",
+        "地铁",
+        "地鐵",
+        "地址",
+        "好友",
+    ),
+    *(
+        "会议",
+        "會議",
+        "会员",
+        "會員",
+        "会计",
+        "會計",
+        "能源",
+        "能力",
+        "用户",
+        "用戶",
+        "加班",
+        "加油",
+        "对象",
+        "對象",
+    ),
+    *(
+        "比赛",
+        "比賽",
+        "使馆",
+        "将军",
+        "將軍",
+        "等级",
+        "等級",
+        "要求",
+        "想法",
+        "说明",
+        "說明",
+        "和尚",
+        "过敏",
+    ),
+)
+"""Words that begin with a character that otherwise begins no name."""
+
+_KANA = re.compile("[\u3040-\u30ff]")
+_JAPANESE_NAME = re.compile(
+    "[\u30a1-\u30ff]{3,12}|(?<![\u4e00-\u9fff々])(?!何)[\u4e00-\u9fff々]{2,4}(?=[がをにへはでの])"
+)
+"""A loan word, or kanji before a particle."""
+
+_NOT_FIRST, _NOT_LAST = ("".join(sorted(kind)) for kind in (_NEVER_FIRST, _NEVER_LAST))
+_EDGES = re.compile(f"[{''.join(sorted(_NEVER_AT_EDGE))}]")
+_LONGEST_NAME = 5
+
 _SPLIT = re.compile("|".join((*_PARTING_WORDS, f"[{''.join(sorted(_PARTING | PARTICLES))}]")))
 
 
@@ -67,10 +177,25 @@ def unspaced_phrases(texts: Mapping[int, str], asked: AbstractSet[int]) -> list[
                 whole.add(stretch)
             for piece in _pieces(stretch):
                 found.setdefault(piece, set()).add(place)
+    names: dict[str, set[int]] = {}
+    for place in asked & texts.keys():
+        for name in unspaced_names(texts[place]):
+            names.setdefault(name, set()).add(place)
+    repeated, specific = list(_repeated(found)), list(_specific(found, whole))
+    once = [name for name in sorted(names) if not _holds_any(name, repeated)]
     return [
-        *(_phrase(piece, found[piece], _REPEATED) for piece in _repeated(found)),
-        *(_phrase(piece, found[piece], _WHOLE) for piece in _specific(found, whole)),
+        *(_phrase(piece, found[piece], _REPEATED) for piece in repeated),
+        *(_phrase(piece, found[piece], _WHOLE) for piece in specific),
+        *(
+            _phrase(name, names[name] | found.get(name, set()), _ONCE)
+            for name in once
+            if name not in specific
+        ),
     ]
+
+
+def _holds_any(name: str, pieces: Collection[str]) -> bool:
+    return any(piece in name for piece in pieces)
 
 
 def _phrase(piece: str, places: set[int], noun: float) -> Phrase:
@@ -80,11 +205,36 @@ def _phrase(piece: str, places: set[int], noun: float) -> Phrase:
 def stretches_of(text: str) -> Iterator[str]:
     """The parts of a text between spaces, marks, and words that can't be part of a name."""
     for run in UNSPACED_RUN.findall(text):
-        yield from (stretch for stretch in _SPLIT.split(run) if len(stretch) >= _FEWEST)
+        if is_korean(run):
+            yield from filter(None, (korean_noun(run),))
+        else:
+            yield from (stretch for stretch in _SPLIT.split(run) if len(stretch) >= _FEWEST)
+
+
+def unspaced_names(text: str) -> Iterator[str]:
+    """The stretches of a text that may be names by themselves, in order: `小狗`, `鞋子`."""
+    if _KANA.search(text):
+        yield from (name for name in _JAPANESE_NAME.findall(text) if name not in _weak())
+        return
+    for stretch in stretches_of(text):
+        parts = [stretch] if is_korean(stretch) else _EDGES.split(stretch)
+        for part in parts:
+            piece = part if begins_phrase(f"{part} ") else part.lstrip(_NOT_FIRST)
+            piece = piece.rstrip(_NOT_LAST)
+            if _FEWEST <= len(piece) <= _LONGEST_NAME and _is_name(piece):
+                yield piece
+
+
+def _is_name(piece: str) -> bool:
+    return is_korean(piece) or (
+        begins_phrase(piece) and _weak().isdisjoint((piece, piece[:2], piece[-2:]))
+    )
 
 
 def begins_phrase(piece: str) -> bool:
     """True if a name can begin with this piece of two characters or more."""
+    if piece.startswith(_BEGINNINGS):
+        return True
     first = piece[0]
     is_amount = first in _NUMBERS and piece[1] in _COUNTED
     is_verb = first in _VERBS and len(piece) > _FEWEST
@@ -97,6 +247,9 @@ def ends_phrase(piece: str) -> bool:
 
 
 def _pieces(stretch: str) -> Iterator[str]:
+    if is_korean(stretch):
+        yield stretch
+        return
     for begin in range(len(stretch) - 1):
         if not begins_phrase(stretch[begin : begin + _FEWEST]):
             continue
@@ -111,7 +264,7 @@ def _repeated(found: Mapping[str, AbstractSet[int]]) -> Iterator[str]:
     inside: dict[str, set[int]] = {}
     repeated = (piece for piece, places in found.items() if len(places) > 1)
     for piece in sorted(repeated, key=lambda piece: (-len(piece), piece)):
-        is_word = piece not in weak_words_of()["zh"] and not _has_loose_verb(piece, found)
+        is_word = piece not in _weak() and not _has_loose_verb(piece, found)
         if is_word and inside.get(piece) != found[piece]:
             yield piece
         for part in _pieces(piece):
@@ -125,6 +278,16 @@ def _specific(found: Mapping[str, AbstractSet[int]], whole: Collection[str]) -> 
         ends = (found.get(piece[begin:], ()) for begin in range(1, len(piece) - 1))
         if len(found[piece]) == 1 and any(len(places) > 1 for places in ends):
             yield piece
+
+
+def is_weak(word: str) -> bool:
+    """True if a Chinese or Japanese word names no topic."""
+    return word in _weak()
+
+
+@cache
+def _weak() -> AbstractSet[str]:
+    return weak_words_of()["zh"] | weak_words_of()["ja"]
 
 
 def _has_loose_verb(piece: str, found: Mapping[str, AbstractSet[int]]) -> bool:

@@ -27,6 +27,7 @@ class Grammar:
         adjective_endings: Endings of adjectives that may follow their noun.
         infinitive_endings: Endings of verbs after a preposition.
         gerund_endings: Endings of verbs after a preposition, and of nouns after an article.
+        verb_endings: Endings of verbs, which are never part of a name.
         inflections: Endings that are removed so that all forms of a noun are equal.
         head_first: The noun comes before the words that modify it.
         has_compounds: Two nouns side by side can be a name.
@@ -47,6 +48,7 @@ class Grammar:
     adjective_endings: tuple[str, ...] = ()
     infinitive_endings: tuple[str, ...] = ()
     gerund_endings: tuple[str, ...] = ()
+    verb_endings: tuple[str, ...] = ()
     inflections: tuple[str, ...] = ()
     head_first: bool = False
     has_compounds: bool = False

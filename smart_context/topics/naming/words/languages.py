@@ -18,7 +18,7 @@ _KNOWN_SHARE = 0.2
 _SETS = ("articles", "prepositions", "before_verbs", "auxiliaries")
 _ENDINGS = (
     *("noun_endings", "other_endings", "adjective_endings"),
-    *("infinitive_endings", "gerund_endings", "inflections"),
+    *("infinitive_endings", "gerund_endings", "verb_endings", "inflections"),
 )
 _HABITS = ("head_first", "has_compounds", "has_capital_nouns")
 

@@ -49,6 +49,12 @@ class NounEvidence:
         """True if a lower-cased word is mostly not a noun."""
         return self._against[word] > self._for[word]
 
+    def is_doubtful(self, word: str, grammar: Grammar) -> bool:
+        """True if a lower-cased word has no sign of a noun, and one of another kind of word."""
+        if self._for[word] or self._against[word]:
+            return self.is_other(word)
+        return word.endswith(grammar.infinitive_endings)
+
     def are_pair(self, noun: str, other: str) -> bool:
         """True if the second lower-cased word follows the first one more than once."""
         return self._pairs[noun, other] > 1

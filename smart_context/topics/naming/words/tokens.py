@@ -136,6 +136,7 @@ def _word(word: str, grammar: Grammar, *, is_verb: bool = False) -> Token:
     can_name = (
         len(word) >= _SHORTEST_WORD
         and lower not in grammar.stop_words
+        and not lower.endswith(grammar.verb_endings)
         and not _REFERENCE.fullmatch(word)
     )
     return Token(word, lower, Kind.NAMING if can_name else Kind.STOP, is_verb)
