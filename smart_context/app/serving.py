@@ -21,7 +21,7 @@ from smart_context.web.gate.access import Access
 from smart_context.web.gate.gate import admitted
 from smart_context.web.gate.security import check_exposure
 from smart_context.web.gate.sessions.session_book import SessionBook
-from smart_context.web.pages.pages import page_routes
+from smart_context.web.pages.pages import page_routes, unknown_address
 from smart_context.web.pages.plugin_panels import panel_routes
 from smart_context.web.pages.templates import compile_templates
 from smart_context.web.routes import create_web_app
@@ -101,6 +101,7 @@ def vault_app(host: Host, follower: Follower, access: Access, address: str) -> S
         pages=pages,
         client_keys=key_file(),
         closing=[gateway],
+        not_found=unknown_address,
     )
 
 

@@ -1,8 +1,9 @@
 """The web application: gate, socket, HTTP commands and pages."""
 
 import logging
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
+from inspect import isawaitable
 from typing import Any, Protocol
 
 from starlette.applications import Starlette
@@ -53,6 +54,10 @@ class WebHost(session.SessionHost, Protocol):
         """Called when the server stops; saves running answers."""
 
 
+NotFound = Callable[[Request], Response | Awaitable[Response]]
+"""Makes the page for an unknown address."""
+
+
 def create_web_app(
     host: WebHost,
     *,
@@ -61,7 +66,7 @@ def create_web_app(
     pages: Sequence[BaseRoute] = (),
     client_keys: KeyFile | None = None,
     closing: Sequence[Closing] = (),
-    not_found: Callable[[Request], Response] | None = None,
+    not_found: NotFound | None = None,
 ) -> Starlette:
     """The application that serves one host's vault.
 
@@ -115,16 +120,15 @@ def create_web_app(
     return app
 
 
-def _on_http_error(
-    not_found: Callable[[Request], Response] | None,
-) -> Callable[[Request, Exception], Any]:
+def _on_http_error(not_found: NotFound | None) -> Callable[[Request, Exception], Any]:
     async def answer(request: Request, error: Exception) -> Response:
         if not isinstance(error, HTTPException):  # pragma: no cover - Starlette's word for it
             raise error
         facts = RequestFacts.of(request.scope)
         wants_page = "text/html" in facts.header("accept") and not facts.path.startswith("/api/")
         if error.status_code == _NOT_FOUND and not_found is not None and wants_page:
-            return not_found(request)
+            page = not_found(request)
+            return await page if isawaitable(page) else page
         return refuse(facts, _refusal_of(error), error.headers)
 
     return answer

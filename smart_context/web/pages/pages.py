@@ -117,6 +117,16 @@ def page_routes(
     ]
 
 
+async def unknown_address(_request: Request) -> Response:
+    """The page for an address that leads nowhere, in the looks of the others."""
+    return await PageTemplates(MessageHtml(None)).page(
+        "pages/failed.html",
+        status_code=404,
+        title="There is nothing here",
+        problem="This address leads to no page. It may have been moved or deleted.",
+    )
+
+
 class _Pages:
     def __init__(self, host: PageHost, messages: MessageHtml, templates: PageTemplates) -> None:
         self._reading = host.reading

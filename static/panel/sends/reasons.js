@@ -96,6 +96,7 @@ export class Reasons {
     const told = this.#known.get(id);
     const why = message.querySelector(".why");
     if (!told || !why) return;
+    message.dataset.why = told.in ? told.kind : "";
     message.dataset.mark = told.kind === "pinned" ? "pinned" : told.in ? "in" : "out";
     const words = `${told.short} · ${counted(told.tokens)} ${told.tokens === 1 ? "token" : "tokens"}`;
     if (why.textContent !== words) why.textContent = words;

@@ -23,6 +23,7 @@ def test_the_instruction_is_the_only_message_that_stands(chat):
     [
         "antworte immer auf Deutsch",
         "请用中文回答",
+        "请用中文简短回答。",
         "répondez toujours en français",
         "bundan sonra kısa yaz",
         "Her zaman Türkçe yanıt ver.",

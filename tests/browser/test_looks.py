@@ -1,0 +1,82 @@
+"""How a chat looks in other scripts, for other eyes, on paper and under a finger."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.steps import open_chat, pick, status
+from tests.vaults import about, write_chat
+
+pytestmark = pytest.mark.browser
+
+ARABIC = "هل أحجز القطار بين فاس ومراكش مسبقًا؟"
+TASKS = "* [ ] boats sail\n    * below it\n* [x] done"
+SAID = about("cats sleep", "cats", ARABIC, TASKS, "cats sleep again", "cats sleep long")
+TOPICS = [{"label": "cats sleep", "count": 4}, {"label": "boats sail", "count": 2}]
+
+
+@pytest.fixture
+def server(configured, serve):
+    folder = configured(recent_messages="1")
+    write_chat(folder, "mixed", SAID, topics=TOPICS, title=ARABIC)
+    return serve(folder)
+
+
+BOX = "element => { const { x, y, width, height } = element.getBoundingClientRect(); \
+return { x, y, width, height, right: x + width }; }"
+
+COLOURS = """elements => new Set(elements.map(e => getComputedStyle(e).backgroundColor)).size"""
+
+
+def box(page, selector):
+    return page.locator(selector).first.evaluate(BOX)
+
+
+def test_each_script_and_each_medium_has_what_it_needs(new_page, server):
+    warnings = []
+    page = new_page(server, "/healthz")
+    page.on("console", lambda m: warnings.append(m.text) if m.type == "warning" else None)
+    for path in ("/new", "/contexts", "/clients", "/panels/smart_context", "/chats/mixed"):
+        page.goto(server.origin + path)
+        page.locator("body").wait_for()
+    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    assert warnings == []
+
+    # what is written from right to left begins on the right, with its name; its title does not
+    text, name = box(page, "#m-m2 .body"), box(page, "#m-m2 .speaker")
+    assert text["right"] - name["right"] < 1
+    assert box(page, "#m-m1 .speaker")["x"] - box(page, "#m-m1 .body")["x"] < 1
+    assert page.locator("h1").evaluate("h => getComputedStyle(h).textAlign") == "left"
+    lists = [box(page, f"#m-m3 {which}") for which in (".task input", ".task li")]
+    assert lists[1]["x"] > lists[0]["right"]  # what is below a task is further in than its box
+
+    pick(page, "cats sleep")
+    expect(status(page)).to_contain_text("messages in context")
+    dot = "e => getComputedStyle(e, '::after').backgroundColor"
+    kept = page.locator(".message.in-context[data-mark=in][data-hue]").first
+    expect(kept).to_be_visible()
+    picked = page.locator(".bubble:has(:checked)").evaluate(dot)
+    assert kept.locator(".speaker").evaluate(dot) == picked
+
+    page.emulate_media(forced_colors="active")
+    assert page.locator(".sends-bar span").evaluate_all(COLOURS) > 1
+    page.emulate_media(forced_colors="none", media="print")
+    assert page.locator("[data-folded]").count() > 0
+    for element in ("#m-m2", "#m-m3"):
+        expect(page.locator(element)).to_be_visible()
+    for element in (".composer", ".actions", ".fold", "#side"):
+        expect(page.locator(element).first).to_be_hidden()
+
+
+def test_an_address_that_leads_nowhere_looks_like_the_rest(server):
+    status, page = server.request("GET", "/nothing/here", headers={"Accept": "text/html"})
+    assert status == 404
+    assert "/static/joined/pages.css" in page
+    assert "There is nothing here" in page
+
+
+def test_a_finger_hits_what_it_means(new_page, server):
+    page = open_chat(new_page, server, viewport={"width": 360, "height": 740}, has_touch=True)
+    for button in page.locator(".chat-head button, .actions button, .composer button").all():
+        if button.is_visible():
+            size = button.evaluate(BOX)
+            assert min(size["width"], size["height"]) >= 40, button.inner_text()
