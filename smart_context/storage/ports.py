@@ -19,7 +19,7 @@ from smart_context.chat.documents.lineage import ANYBODY
 from smart_context.chat.documents.parts import Since, whole
 from smart_context.chat.files.attached_file import AttachedFile
 from smart_context.chat.listed.rows import ChatRow, DeletedChat
-from smart_context.chat.listed.search import ChatHit
+from smart_context.chat.listed.search import MOST_HITS, ChatHit
 from smart_context.chat.messages import ChatId, Message, MessageId, Part
 from smart_context.llm.models import Matrix
 
@@ -67,7 +67,7 @@ class ChatList(Protocol):
             StoreFailed: They can't be listed.
         """
 
-    async def search(self, person: PersonId, query: str, limit: int = 50) -> list[ChatHit]:
+    async def search(self, person: PersonId, query: str, limit: int = MOST_HITS) -> list[ChatHit]:
         """The messages and titles that contain all words of the query, newest chats first.
 
         Ignores case, width and composition of characters.

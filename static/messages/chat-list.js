@@ -7,6 +7,7 @@ import { reasonOf } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 
 const QUIET_MS = 250;
+const SEARCH_KEY = "search";
 const UNDO_KEY = "deleted-chat";
 
 export class ChatList {
@@ -27,7 +28,13 @@ export class ChatList {
 
   start() {
     this.#showTimes();
-    this.#search.addEventListener("input", () => this.#soon());
+    this.#search.addEventListener("input", () => {
+      remember("sessionStorage", SEARCH_KEY, this.#search.value);
+      this.#soon();
+    });
+    // A hit leads to another page, on which the others are still wanted.
+    this.#search.value ||= recall("sessionStorage", SEARCH_KEY);
+    addEventListener("hashchange", () => this.#showHit());
     this.#nav.addEventListener("click", (event) => {
       const pressed = event.target instanceof Element ? event.target.closest("[data-chat-action]") : null;
       const entry = /** @type {HTMLElement | null | undefined} */ (pressed?.closest("[data-chat-id]"));
@@ -55,11 +62,21 @@ export class ChatList {
     if (focused) /** @type {HTMLElement | null} */ (fresh.querySelector(`a[href="${CSS.escape(focused)}"]`))?.focus();
     this.#showTimes();
     this.#showAnswering();
+    this.#showHit();
     const title = fresh.querySelector("[aria-current] .chat-title")?.textContent;
     const heading = document.getElementById("chat-title");
     if (!title || !heading || heading.textContent === title) return;
     document.title = document.title.replace(heading.textContent ?? "", title);
     heading.textContent = title;
+  }
+
+  /** Marks the hit that the page has come to. */
+  #showHit() {
+    for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (this.#nav.querySelectorAll(".hit"))) {
+      const isHere = link.pathname === location.pathname && link.hash === location.hash;
+      if (isHere) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    }
   }
 
   #soon() {

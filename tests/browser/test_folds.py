@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from tests.browser.frames import FRAME
 from tests.browser.steps import bubble, folds, open_chat, pick, send, status, unfold
+from tests.fake_openai import held
 from tests.vaults import about, write_chat
 
 pytestmark = pytest.mark.browser
@@ -106,6 +107,34 @@ def test_a_pick_goes_to_the_topic_and_taking_it_back_gives_the_old_place_back(ne
     expect(folds(page)).to_have_count(0)
     expect(page.locator("#m-m8")).to_be_in_viewport()
     assert abs(top(page, "m8") - before) <= 40
+
+
+def test_who_has_read_on_stays_there_when_the_filter_is_cleared(new_page, server):
+    page = open_chat(new_page, server)
+    read(page, "m8")
+    pick(page, CATS)
+    expect(folds(page)).to_have_count(1)
+    read(page, "m45")
+    before = top(page, "m45")
+    page.locator(".bubble", has_text=CATS).click()
+    expect(folds(page)).to_have_count(0)
+    expect(page.locator("#m-m45")).to_be_in_viewport()
+    assert abs(top(page, "m45") - before) <= 40
+
+
+def test_who_watches_an_answer_being_written_goes_on_watching_it(new_page, server, endpoint):
+    page = open_chat(new_page, server)
+    gate = threading.Event()
+    endpoint.reply_with(held("word " * 9 + "last", gate, after=9))
+    send(page, "cats again?")
+    expect(page.locator(".message").last).to_contain_text("word word")
+    pick(page, BOATS)
+    expect(folds(page)).not_to_have_count(0)
+    page.wait_for_function("() => !document.querySelector('[data-waiting]')")
+    expect(page.locator(".message[data-generating]")).to_be_in_viewport()
+    gate.set()
+    expect(page.locator("[data-generating]")).to_have_count(0)
+    expect(page.locator(".message").last).to_be_in_viewport()
 
 
 def test_from_the_end_and_back_to_the_end(new_page, server):
@@ -212,8 +241,13 @@ def test_a_search_hit_ends_at_its_message(new_page, server):
     page.locator(".hits a").first.click()
     expect(page.locator("html")).to_have_attribute("data-wire", "open")
     expect(page.locator("#m-m7")).to_be_in_viewport()
+    hits = page.get_by_role("list", name="Messages found")
+    expect(hits).to_contain_text("1 message in 1 chat")  # the list stays, and says where one is
+    expect(hits.locator("[aria-current] mark")).to_have_text("number7")
     page.evaluate("() => new Promise((done) => setTimeout(done, 300))")
     expect(page.locator("#m-m7")).to_be_in_viewport()
+    page.get_by_role("searchbox", name="Search chats").fill("")
+    expect(page.locator("#chats [data-chat-id]")).to_have_count(1)
 
 
 def test_the_map_shows_the_chat_and_leads_through_it(new_page, server):

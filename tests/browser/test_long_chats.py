@@ -37,6 +37,8 @@ def test_a_chat_of_ten_thousand_messages_is_used_like_any_other(new_page, server
     expect(shown).to_have_count(240)
     expect(page.locator(".message.in-context")).to_have_count(119)
 
+    page.evaluate("location.hash = '#m-m9701'")  # a link to what is not on the page yet
+    expect(page.locator("#m-m9701")).to_be_in_viewport()
     page.get_by_role("button", name="Go to the newest message").click()
     expect(page.get_by_text("number9996")).to_be_in_viewport()  # what is after it is not sent
     send(page, "and now?")

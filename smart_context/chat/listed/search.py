@@ -9,6 +9,9 @@ from smart_context.chat.documents.document import Version
 from smart_context.chat.listed.rows import title_of, unmarked
 from smart_context.chat.messages import ChatId, MessageId
 
+MOST_HITS = 50
+"""The limit of a search."""
+
 HITS_PER_CHAT = 20
 """The limit per chat, so that one long chat does not hide the others."""
 
@@ -79,6 +82,32 @@ def snippet(text: str, words: Sequence[str]) -> str:
     begin = text.rfind(" ", begin, start) + 1 or begin if begin else 0
     shown = " ".join(unmarked(text[begin:end]).split())
     return f"{'…' if begin else ''}{shown}{'…' if end < len(text) else ''}"
+
+
+def marked(text: str, words: Sequence[str]) -> list[tuple[str, bool]]:
+    """The text in pieces, each with whether it is one of the folded words."""
+    pieces: list[tuple[str, bool]] = []
+    begin = end = 0
+    for place, _ in _clusters(text):
+        if place < end:
+            continue
+        length = max((_length_of(word, text, place) for word in words), default=0)
+        if length:
+            pieces += [(text[begin:place], False), (text[place : place + length], True)]
+            begin = end = place + length
+    pieces.append((text[begin:], False))
+    return [piece for piece in pieces if piece[0]]
+
+
+def _length_of(word: str, text: str, place: int) -> int:
+    """How many characters of the text, from a place on, are a folded word; 0 if it is not there."""
+    if text.isascii():
+        return len(word) if text[place : place + len(word)].lower() == word else 0
+    near = text[place : place + 2 * len(word) + 2]
+    if not fold(near).startswith(word):
+        return 0
+    ends = (start + len(cluster) for start, cluster in _clusters(near))
+    return next((end for end in ends if len(fold(near[:end])) >= len(word)), len(near))
 
 
 def _has_all(text: str, words: Sequence[str]) -> bool:

@@ -25,6 +25,7 @@ from smart_context.chat.listed.rows import (
 )
 from smart_context.chat.listed.search import (
     HITS_PER_CHAT,
+    MOST_HITS,
     ChatHit,
     hits_in,
     may_contain,
@@ -60,7 +61,7 @@ class FileList:
             return []
         return await self._all()
 
-    async def search(self, person: PersonId, query: str, limit: int = 50) -> list[ChatHit]:
+    async def search(self, person: PersonId, query: str, limit: int = MOST_HITS) -> list[ChatHit]:
         """The messages and titles that contain all words of the query, newest chats first."""
         words = query_words(query)
         if person != OWNER or not words:

@@ -24,7 +24,7 @@ from smart_context.chat.listed.rows import (
     in_order,
     row_of,
 )
-from smart_context.chat.listed.search import HITS_PER_CHAT, ChatHit, hits_in, query_words
+from smart_context.chat.listed.search import HITS_PER_CHAT, MOST_HITS, ChatHit, hits_in, query_words
 from smart_context.chat.messages import ChatId, Message
 from smart_context.storage.memory.held import Held, HeldChat, HeldDeletion
 from smart_context.storage.ports import ChangeListener, Faults
@@ -84,7 +84,7 @@ class MemoryList:
         chats = self._held.chats.items()
         return in_order((chat, row_of(id_, chat.version, chat)) for id_, chat in chats)
 
-    async def search(self, person: PersonId, query: str, limit: int = 50) -> list[ChatHit]:
+    async def search(self, person: PersonId, query: str, limit: int = MOST_HITS) -> list[ChatHit]:
         """The messages and titles that contain all words of the query, newest chats first."""
         words = query_words(query)
         rows = await self.rows(person) if words else []

@@ -55,6 +55,7 @@ from smart_context.web.pages.templates import NO_STORE, PageTemplates
 from smart_context.web.pages.versions import other_versions
 from smart_context.web.pages.views import message_views, turn_view
 from smart_context.web.pages.views.chat_groups import ChatGroup, chat_groups
+from smart_context.web.pages.views.hit_views import hits_view
 from smart_context.web.pages.views.message_states import message_states
 from smart_context.web.pages.views.message_window import window_asked_for
 from smart_context.web.pages.views.summary_views import compaction_view
@@ -214,7 +215,7 @@ class _Pages:
         current = request.query_params.get("current", "")
         if query:
             hits = await self._reading.search(_caller(request), query)
-            return await self._page("frame/chat_hits.html", hits=hits, query=query)
+            return await self._page("frame/chat_hits.html", **hits_view(hits, query))
         chats = await self._reading.rows(_caller(request))
         return await self._page("frame/chat_list.html", chat_groups=_groups(chats), chat_id=current)
 

@@ -16,6 +16,7 @@ export class Highlight {
   #list;
   #folds;
   #reading;
+  #fetchUntil;
   /** @type {ReadonlySet<string> | null} */
   #ids = null;
   /** @type {PanelState | null} */
@@ -36,6 +37,7 @@ export class Highlight {
   constructor(list, scroll, fetchUntil) {
     this.#list = list;
     this.#reading = new Reading(scroll, fetchUntil);
+    this.#fetchUntil = fetchUntil;
     this.#folds = new Folds(list.querySelectorAll(".fold"), (line) => {
       const { top } = line.getBoundingClientRect();
       this.#show();
@@ -74,10 +76,13 @@ export class Highlight {
     });
   }
 
-  /** Scrolls to the message in the page's address, unfolding it if necessary. */
-  goToTarget() {
-    const target = location.hash && document.getElementById(decoded(location.hash.slice(1)));
-    if (target instanceof HTMLElement) this.goTo(target);
+  /** Scrolls to the message in the page's address, unfolding it if necessary; an older one is fetched first. */
+  async goToTarget() {
+    const { hash } = location;
+    const id = decoded(hash.slice(1));
+    if (id.startsWith("m-") && !document.getElementById(id)) await this.#fetchUntil(id.slice(2));
+    const target = id && document.getElementById(id);
+    if (target instanceof HTMLElement && hash === location.hash) this.goTo(target);
   }
 
   /** Scrolls to a message, unfolding it if necessary. @param {HTMLElement} message */
@@ -87,6 +92,7 @@ export class Highlight {
       this.#show();
     }
     this.#reading.show(message);
+    flash(message);
   }
 
   /** True if all messages that are sent are on the page, so that older ones would only be folded. */
@@ -132,7 +138,8 @@ export class Highlight {
     }
     if (this.#reading.isNewPick(this.#state)) {
       this.#folds.foldAll();
-      this.#fresh.clear();
+      // What is being answered is still being read.
+      this.#fresh = new Set(messages.slice(underWay(messages)).map(({ dataset }) => dataset.messageId ?? ""));
     }
     this.#folds.show(messages, (message) => unsent.has(message) && !this.#fresh.has(message.dataset.messageId ?? "") && !this.#state?.fellBack);
   }
@@ -214,6 +221,13 @@ function show(message, looks) {
   message.toggleAttribute("data-marked", looks.isPinned || looks.isHidden);
   press(message, "pin", looks.isPinned);
   press(message, "hide", looks.isHidden);
+}
+
+/** Lights a message up for a moment, so that the eye finds what it was led to. @param {HTMLElement} message */
+function flash(message) {
+  message.removeAttribute("data-found");
+  requestAnimationFrame(() => message.toggleAttribute("data-found", true));
+  message.addEventListener("animationend", () => message.removeAttribute("data-found"), { once: true });
 }
 
 /** @param {HTMLElement} message @param {string} action @param {boolean} isPressed */

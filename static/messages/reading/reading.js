@@ -4,7 +4,7 @@
 /** @typedef {import("../../cloud/topic-state.js").PanelState} PanelState */
 /** @typedef {import("./scroll.js").Place} Place */
 
-import { isInView } from "../list/messages-in-view.js";
+import { isInView, underWay } from "../list/messages-in-view.js";
 import { LEAD_IN } from "./scroll.js";
 
 const NEAR_PX = 4;
@@ -65,12 +65,17 @@ export class Reading {
       return;
     }
     if (!this.#picked?.length) {
-      const old = this.#old ?? place;
+      // Who has read on since then stays where they are.
+      const old = (!this.#scroll.isByHand && this.#old) || place;
       this.#old = null;
       this.#stay(old.seen.some(({ message }) => message.isConnected) || old.isAtEnd ? old : place);
       return;
     }
     this.#old ??= place;
+    if (place.isAtEnd && isAnswering(messages)) {
+      this.#stay(place); // who watches an answer being written goes on watching it
+      return;
+    }
     const added = this.#picked.filter((label) => !before.includes(label));
     if (added.length) this.#goTo(added, place, state, messages);
     else this.#stay(place);
@@ -112,6 +117,11 @@ export class Reading {
     const message = document.getElementById(`m-${id}`);
     if (message && picked === this.#picked) this.#scroll.show(message);
   }
+}
+
+/** True if an answer is being written. @param {readonly HTMLElement[]} messages */
+function isAnswering(messages) {
+  return underWay(messages) < messages.length;
 }
 
 /** The first of these messages whose top is below a line, by binary search. @param {readonly HTMLElement[]} messages @param {number} line */

@@ -87,6 +87,11 @@ export class Scroll {
     return { isAtEnd: this.#isAtEnd, seen: messagesInView(this.#scroll) };
   }
 
+  /** True if the reader has scrolled since the page last put something in its place; see `place`. */
+  get isByHand() {
+    return !this.#isAtEnd && this.#ownTop === NOWHERE;
+  }
+
   /** Shows the beginning of a message. @param {HTMLElement} message */
   show(message) {
     const { top, height } = this.#scroll.getBoundingClientRect();

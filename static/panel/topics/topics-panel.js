@@ -97,7 +97,8 @@ export class TopicsPanel {
     } catch (error) {
       if (wish === this.#wish) {
         this.state = before;
-        this.#apply({ reason: reasonOf(error) });
+        // That the server is away is said by the page's notice.
+        this.#apply(this.#wire.isOpen ? { reason: reasonOf(error) } : {});
       }
     } finally {
       this.#waiting.end();
