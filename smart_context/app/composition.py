@@ -1,7 +1,7 @@
 """Puts the parts together: storage, models, host. Knows every implementation."""
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +14,16 @@ from smart_context.base.config import (
     CONFIG_NAME,
     USER_CONFIG_NAME,
     EndpointSettings,
+    SettingSpec,
     UserConfig,
     VaultConfig,
     read_config,
     read_user_config,
     user_folder,
 )
+from smart_context.base.config.provider_keys import FILE_NAME as KEYS_NAME
+from smart_context.base.config.provider_keys import provider_keys
+from smart_context.base.config.user import NOTHING
 from smart_context.base.environment import environment
 from smart_context.base.processes.child import Child
 from smart_context.base.processes.children import Children
@@ -79,17 +83,19 @@ def read_vault(root: Path) -> VaultConfig:
     Raises:
         ConfigInvalid: With every fault of `.vault.toml`, or of the user's `config.toml`.
     """
-    config = read_config(root, plugin_settings=declared_settings(root))
-    return admitted(config, read_user(), trust_of(root).grant(), environment())
+    declared = declared_settings(root)
+    user = read_user(declared)
+    config = read_config(root, plugin_settings=user.defaults(declared))
+    return admitted(config, user, trust_of(root).grant(), environment(), provider_keys().of)
 
 
-def read_user() -> UserConfig:
-    """The user's settings for all vaults.
+def read_user(declared: Mapping[str, Mapping[str, SettingSpec]] = NOTHING) -> UserConfig:
+    """The user's settings for all vaults; plugins' settings as far as they are declared.
 
     Raises:
         ConfigInvalid: With every fault.
     """
-    return read_user_config(user_folder())
+    return read_user_config(user_folder(), declared)
 
 
 def open_storage(root: Path) -> Storage:
@@ -199,7 +205,8 @@ def trust_record() -> TrustRecord:
 def settings_files(root: Path) -> tuple[Path, ...]:
     """The files with the settings and the trust of the vault at `root`; any may be missing."""
     folder = user_folder()
-    return root / CONFIG_NAME, folder / USER_CONFIG_NAME, folder / RECORD_NAME
+    names = (USER_CONFIG_NAME, RECORD_NAME, KEYS_NAME)
+    return root / CONFIG_NAME, *(folder / name for name in names)
 
 
 def _children() -> Children:

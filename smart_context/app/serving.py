@@ -13,6 +13,8 @@ from smart_context.app.client_commands import ClientCommands
 from smart_context.app.client_keys import key_file
 from smart_context.app.composition import composed, make_host, read_vault, settings_files
 from smart_context.app.following import Follower, stamps_of
+from smart_context.app.model_commands import ModelCommands
+from smart_context.app.settings import SettingsCommands
 from smart_context.app.status import register_status
 from smart_context.app.trusting import TrustCommands
 from smart_context.gateway.edge.gateway import make_gateway
@@ -86,6 +88,8 @@ def vault_app(host: Host, follower: Follower, access: Access, address: str) -> S
     """
     register_status(host)
     TrustCommands(host, follower).register()
+    SettingsCommands(host, follower).register()
+    ModelCommands(host).register()
     gateway = make_gateway(host, admitted)
     ClientCommands(host, gateway.activity).register()
     pages = [

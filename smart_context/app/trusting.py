@@ -6,6 +6,7 @@ from smart_context.app.composition import read_vault
 from smart_context.app.following import Follower
 from smart_context.base.errors import CommandFailed
 from smart_context.base.values import JsonObject
+from smart_context.host.commands.registry import Caller, check_owner
 from smart_context.host.host import Host
 
 
@@ -30,19 +31,24 @@ class TrustCommands:
         """Give what the vault asks for, what is trusted, and what is off."""
         return await self._follower.view()
 
-    async def grant_trust(self, digest: str, parts: list[str] | None = None) -> JsonObject:
+    async def grant_trust(
+        self, digest: str, caller: Caller, parts: list[str] | None = None
+    ) -> JsonObject:
         """Trust what was reviewed; other parts stay as they are.
 
         Args:
             digest: The digest that `system.trust` gave with what was reviewed.
+            caller: Who asks; the owner of the installation alone may.
             parts: The ids of the parts to trust; all by default.
         """
+        check_owner(caller.person)
         await asyncio.to_thread(self._grant, digest, parts)
         await self._follower.take_up()
         return await self._follower.view()
 
-    async def revoke_trust(self) -> JsonObject:
+    async def revoke_trust(self, caller: Caller) -> JsonObject:
         """Revoke the vault's trust: all that it asks for is off."""
+        check_owner(caller.person)
         await asyncio.to_thread(self._host.services.trust.revoke)
         await self._follower.take_up()
         return await self._follower.view()

@@ -45,11 +45,13 @@ NAMING = {
 
 OTHER = {
     "brief": True,
+    "category": "chat",
     "context_budget_tokens": 100,
     "deletion": "",
     "diff": None,
     "digest": "",
     "embedding_search": True,
+    "endpoint": None,
     "enabled": True,
     "folder": "",
     "hidden": [],
@@ -76,7 +78,9 @@ OTHER = {
     "regroup": False,
     "relevance": "plain",
     "replace": True,
+    "revision": "",
     "role": "",
+    "scope": "user",
     "select": True,
     "stream": False,
     "targets": [],
@@ -86,6 +90,7 @@ OTHER = {
     "topics": [],
     "turn": "t1",
     "until": "",
+    "values": {},
     "version": 1,
     "wait": False,
 }
@@ -99,9 +104,7 @@ OF_NOBODY = {
     "smart_context.outline": "the notes are of all who use the vault",
     "smart_context.preview_context": "made of the vault's notes, from names that the caller gives",
     "system.commands": "what the program can do",
-    "system.grant_trust": "what the vault may do, as on the command line; nobody's chat",
     "system.plugins": "what the program can do",
-    "system.revoke_trust": "what the vault may do, as on the command line; nobody's chat",
     "system.status": "which vault this is and which models answer",
     "system.trust": "what the vault may do, as on the command line; nobody's chat",
 }

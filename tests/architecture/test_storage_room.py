@@ -14,7 +14,9 @@ OPENING = {"databases", "files", "folders", "json_file", "shared_file"}
 """The modules of `base/disk` whose functions open, list, change or remove files."""
 
 ELSEWHERE = {
+    "app/settings.py": "the settings",
     "base/config/document.py": "the settings",
+    "base/config/provider_keys.py": "the folder of the user's settings",
     "cli/chats/evaluate.py": "a report that the user names on the command line",
     "cli/evaluation/remembered.py": "the user's cache folder",
     "cli/notes/pack.py": "a file that the user names on the command line",

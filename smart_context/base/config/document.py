@@ -53,14 +53,21 @@ def read_toml(path: Path | Place, *, may_be_link: bool = False) -> TomlDocument:
 
 
 @contextmanager
-def settings_in(path: Path, *, may_be_link: bool = False) -> Iterator[Table]:
+def settings_in(
+    path: Path, *, may_be_link: bool = False, text: str | None = None
+) -> Iterator[Table]:
     """The top table of a settings file, empty without one; raises faults at the end.
+
+    Args:
+        path: The file.
+        may_be_link: Follow a link: for the user's own files, not for a vault's.
+        text: Read this in place of the file, which names it in faults.
 
     Raises:
         ConfigInvalid: With every fault and its line.
     """
     try:
-        document = read_toml(path, may_be_link=may_be_link)
+        document = read_toml(path, may_be_link=may_be_link) if text is None else parse_toml(text)
     except FileNotFoundError:
         document = TomlDocument(values={}, lines={})
     except TomlUnreadable as error:

@@ -1,7 +1,7 @@
 """The endpoints of models: `[llm]` and its categories."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from smart_context.base.config.addresses import AddressRefused, plain_address
@@ -29,8 +29,8 @@ class EndpointSettings:
         base_url: With the version and without a slash at the end: `http://127.0.0.1:11434/v1`. Its
             host is in ASCII, and not one that passes for another (`plain_address`).
         model: The model's id there.
-        api_key: From the environment, by `with_key`; `None` when no variable is named, it is not
-            set, or it was not looked up.
+        api_key: From the environment or the key store, by `with_key`; `None` when there is none, or
+            it was not looked up.
         api_key_env: The variable's name; empty when none is named.
         timeout_s: Seconds to wait for an answer, or for the next piece of one.
         max_retries: Requests after the first, on 429, 5xx and lost connections.
@@ -47,9 +47,18 @@ class EndpointSettings:
     context_window: int | None = None
     images: bool = False
 
-    def with_key(self, environ: Mapping[str, str]) -> "EndpointSettings":
-        """The endpoint with the key that it names; the one place where a key is looked up."""
-        return replace(self, api_key=environ.get(self.api_key_env) or None)
+    def with_key(
+        self, environ: Mapping[str, str], stored: Callable[[str], str | None] = lambda _: None
+    ) -> "EndpointSettings":
+        """The endpoint with its key; the one place where a key is looked up.
+
+        Args:
+            environ: Holds the variable that the endpoint names.
+            stored: Gives the key that the user entered for a base URL, if no variable is named.
+        """
+        if self.api_key_env:
+            return replace(self, api_key=environ.get(self.api_key_env) or None)
+        return replace(self, api_key=stored(self.base_url) or None)
 
 
 Endpoints = Mapping[str, EndpointSettings | None]

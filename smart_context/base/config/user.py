@@ -4,16 +4,21 @@ It needs no trust: it is the user's own file. A vault's settings override it, bu
 endpoints only once the user trusts them.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from smart_context.base.config.document import settings_in
 from smart_context.base.config.endpoints import Endpoints, read_endpoints
+from smart_context.base.config.settings import SettingSpec, read_settings
 from smart_context.base.config.table import Table
-from smart_context.base.config.vault import refuse_secrets
+from smart_context.base.config.vault import read_instructions, refuse_secrets
 
 USER_CONFIG_NAME = "config.toml"
 ROLES_FOLDER = "roles"
+NOTHING: Mapping[str, Mapping[str, SettingSpec]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,26 +28,66 @@ class UserConfig:
     Attributes:
         endpoints: Used where a vault names none, or none that is trusted.
         roles: The user's own roles, `<name>.toml`, with `templates/` below; may not exist.
+        plugins: Values of plugins' settings, for vaults that set none.
+        instructions: Instructions for every chat, for vaults that have none.
     """
 
     endpoints: Endpoints = field(default_factory=dict)
     roles: Path
+    plugins: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    instructions: str = ""
+
+    def defaults(
+        self, plugin_settings: Mapping[str, Mapping[str, SettingSpec]]
+    ) -> Mapping[str, Mapping[str, SettingSpec]]:
+        """What plugins declare, with the user's values as defaults."""
+        return {
+            plugin: {
+                name: replace(spec, default=self.plugins.get(plugin, {}).get(name, spec.default))
+                for name, spec in specs.items()
+            }
+            for plugin, specs in plugin_settings.items()
+        }
 
 
-def read_user_config(folder: Path) -> UserConfig:
+def read_user_config(
+    folder: Path,
+    plugin_settings: Mapping[str, Mapping[str, SettingSpec]] = NOTHING,
+    *,
+    text: str | None = None,
+) -> UserConfig:
     """The settings in the user's folder; the defaults when there is no file.
+
+    Args:
+        folder: The user's configuration folder.
+        plugin_settings: What known plugins declare; values of others are not checked or read.
+        text: Read this in place of the file.
 
     Raises:
         ConfigInvalid: With every fault and its line.
     """
-    with settings_in(folder / USER_CONFIG_NAME, may_be_link=True) as top:
-        top.allow(("llm", "roles"))
+    with settings_in(folder / USER_CONFIG_NAME, may_be_link=True, text=text) as top:
+        top.allow(("llm", "roles", "plugins", "chat"))
         config = UserConfig(
             endpoints=read_endpoints(top.table("llm")),
             roles=_read_roles_folder(top.table("roles"), folder),
+            plugins=_read_plugins(top.table("plugins"), plugin_settings),
+            instructions=read_instructions(top.table("chat")),
         )
         refuse_secrets(top)
     return config
+
+
+def _read_plugins(
+    plugins: Table, known: Mapping[str, Mapping[str, SettingSpec]]
+) -> Mapping[str, Mapping[str, Any]]:
+    """The values that the user set; a vault's plugin may be known in that vault only."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for name, specs in known.items():
+        table = plugins.table(name)
+        read = read_settings(table, {key: s for key, s in specs.items() if key != "enabled"})
+        found[name] = {key: value for key, value in read.items() if key in table}
+    return found
 
 
 def _read_roles_folder(roles: Table, folder: Path) -> Path:

@@ -16,6 +16,8 @@ from smart_context.base.config.table import Table, found, looks_secret
 from smart_context.base.disk.places import Place, place_below
 
 CONFIG_NAME = ".vault.toml"
+MOST_INSTRUCTIONS = 20_000
+"""Most characters of the instructions of a vault or a chat."""
 
 _PLUGIN_ID = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
@@ -37,6 +39,8 @@ class VaultConfig:
         embedding: Endpoint of the embedding model in use; `None`: the embedded one.
         user_roles: The folder of the user's own roles; `None` when it was not asked for.
         restricted: The categories whose endpoints in `named` are not trusted for them.
+        named_instructions: Instructions for every chat that the vault brings; empty for none.
+        instructions: Those in use: the vault's if it is trusted with them, else the user's own.
     """
 
     root: Path
@@ -50,6 +54,8 @@ class VaultConfig:
     embedding: EndpointSettings | None = None
     user_roles: Path | None = None
     restricted: frozenset[str] = frozenset()
+    named_instructions: str = ""
+    instructions: str = ""
 
     @property
     def memory(self) -> Place:
@@ -61,6 +67,7 @@ def read_config(
     root: Path,
     *,
     plugin_settings: Mapping[str, Mapping[str, SettingSpec]],
+    text: str | None = None,
 ) -> VaultConfig:
     """The settings of the vault at `root`; the defaults without a `.vault.toml`.
 
@@ -75,14 +82,15 @@ def read_config(
         root: The vault's folder.
         plugin_settings: What each known plugin declares. Without an `enabled` of its own, a
             plugin is off unless the user turns it on.
+        text: Read this in place of the file.
 
     Raises:
         ConfigInvalid: With every fault and its line. Nothing is written.
     """
     root = root.resolve()
     path = root / CONFIG_NAME
-    with settings_in(path) as top:
-        top.allow(("vault", "llm", "plugins"))
+    with settings_in(path, text=text) as top:
+        top.allow(("vault", "llm", "plugins", "chat"))
         vault = top.table("vault")
         vault.allow(("name", "memory_dir"))
         config = VaultConfig(
@@ -92,9 +100,16 @@ def read_config(
             plugins=_read_plugins(top.table("plugins"), root, plugin_settings),
             path=path if path.exists() else None,
             named=read_endpoints(top.table("llm")),
+            named_instructions=read_instructions(top.table("chat")),
         )
         refuse_secrets(top)
     return config
+
+
+def read_instructions(chat: Table) -> str:
+    """The instructions for every chat, of `[chat]`."""
+    chat.allow(("instructions",))
+    return chat.text("instructions", max_chars=MOST_INSTRUCTIONS).strip()
 
 
 def read_memory_dir(root: Path) -> Path:

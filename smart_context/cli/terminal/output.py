@@ -83,6 +83,20 @@ def ask(question: str, *, default: bool = False) -> None:
     click.confirm(lines_shown(question), default=default, abort=True, err=True)
 
 
+def answer_to(question: str, *, default: str = "", is_secret: bool = False) -> str:
+    """What the user answers in one line; a secret is not shown, and may come through a pipe.
+
+    Raises:
+        click.Abort: If the input ends before.
+    """
+    shown = lines_shown(question)
+    if is_secret and not sys.stdin.isatty():
+        return sys.stdin.readline().strip()
+    prompt = click.prompt
+    answer: str = prompt(shown, default=default or None, hide_input=is_secret, err=True)
+    return answer.strip()
+
+
 def table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """A table; its last column is cut to the width of the terminal.
 

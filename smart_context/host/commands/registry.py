@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from smart_context.base.errors import CommandFailed, NameTaken, SmartContextError, UnknownCommand
-from smart_context.base.values import JsonObject, PersonId
+from smart_context.base.values import OWNER, JsonObject, PersonId
 from smart_context.chat.messages import ChatId
 from smart_context.host.access import Access, check_access
 from smart_context.host.commands.parameters import Parameters
@@ -50,6 +50,16 @@ class Caller:
 
     person: PersonId
     client: Client | None = None
+
+
+def check_owner(person: PersonId) -> None:
+    """Refuse anybody but the owner of this installation.
+
+    Raises:
+        CommandFailed: For another person.
+    """
+    if person != OWNER:
+        raise CommandFailed("Only the owner of this installation can see or change this.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

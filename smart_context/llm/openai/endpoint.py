@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import openai
 
 T = TypeVar("T")
-Route = Literal["chat", "embeddings"]
+Route = Literal["chat", "embeddings", "models"]
 Sleep = Callable[[float], Awaitable[None]]
 Body = Mapping[str, Any]
 
@@ -218,9 +218,13 @@ def _api_error() -> type[Exception]:
 def _request(
     client: "openai.AsyncOpenAI", route: Route, body: Body
 ) -> AbstractAsyncContextManager[Any]:
-    if route == "embeddings":
+    create: Any
+    given: Body = {}
+    if route == "models":
+        create = client.models.with_streaming_response.list
+    elif route == "embeddings":
         given = body
-        create: Any = client.embeddings.with_streaming_response.create
+        create = client.embeddings.with_streaming_response.create
     else:
         # The library inspects each message, 0.1 ms apiece; an extra field is passed on unread.
         given = {**body, "messages": [], "extra_body": {"messages": body["messages"]}}

@@ -1,6 +1,7 @@
 """Selects the endpoints in use: a vault's only if they are trusted."""
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from smart_context.base.config import CATEGORIES, EndpointSettings, UserConfig, VaultConfig
@@ -8,7 +9,11 @@ from smart_context.vault.trust.parts import Grant, Pin
 
 
 def admitted(
-    config: VaultConfig, user: UserConfig, grant: Grant, environ: Mapping[str, str]
+    config: VaultConfig,
+    user: UserConfig,
+    grant: Grant,
+    environ: Mapping[str, str],
+    stored_key: Callable[[str], str | None] = lambda _: None,
 ) -> VaultConfig:
     """The settings with the endpoints in use, each with its key.
 
@@ -21,6 +26,7 @@ def admitted(
         user: The user's settings for all vaults.
         grant: The user's grant to this vault.
         environ: The environment with the keys.
+        stored_key: Gives the key that the user entered for a base URL.
     """
     restricted = frozenset(
         category
@@ -29,14 +35,17 @@ def admitted(
     )
     chosen = {
         **user.endpoints,
-        **{name: found for name, found in config.named.items() if name not in restricted},
+        **{name: named for name, named in config.named.items() if name not in restricted},
     }
     in_use = {
-        category: None if (endpoint := chosen.get(category)) is None else endpoint.with_key(environ)
+        category: (found := chosen.get(category)) and found.with_key(environ, stored_key)
         for category in CATEGORIES
     }
+    named = config.named_instructions
+    is_told = not named or instructions_pin(named) in grant.pins
     return replace(
         config,
+        instructions=named if named and is_told else user.instructions,
         chat=in_use["chat"],
         fast=in_use["fast"],
         embedding=in_use["embedding"],
@@ -48,3 +57,8 @@ def admitted(
 def endpoint_pin(category: str, endpoint: EndpointSettings) -> Pin:
     """The pin of an endpoint for one category of models."""
     return Pin("endpoint", endpoint.base_url, endpoint.api_key_env, category)
+
+
+def instructions_pin(text: str) -> Pin:
+    """The pin of the instructions that a vault brings."""
+    return Pin("instructions", hashlib.sha256(text.encode()).hexdigest())

@@ -15,7 +15,13 @@ from smart_context.vault.trust.parts import NOTHING_GRANTED, Grant, Kind, Pin
 RECORD_NAME = "trust.json"
 
 _VERSION = 3
-_CONTENT_KEYS = {"endpoint": "base_url", "plugins": "digest", "roles": "digest", "git": ""}
+_CONTENT_KEYS = {
+    "endpoint": "base_url",
+    "plugins": "digest",
+    "roles": "digest",
+    "instructions": "digest",
+    "git": "",
+}
 
 
 class TrustRecord:

@@ -12,7 +12,7 @@ from pathlib import Path
 from smart_context.base.config import Endpoints, VaultConfig
 from smart_context.base.errors import TrustRequired
 from smart_context.base.text.names import shown
-from smart_context.vault.trust.admission import endpoint_pin
+from smart_context.vault.trust.admission import endpoint_pin, instructions_pin
 from smart_context.vault.trust.files import (
     FoundFiles,
     RoleFiles,
@@ -84,6 +84,8 @@ class VaultTrust:
             parts.append(_plugins_part(plugins, enabled))
         if not (roles := self._role_files().set).is_empty:
             parts.append(Part(pin=Pin("roles", roles.digest), files=roles))
+        if config.named_instructions:
+            parts.append(Part(pin=instructions_pin(config.named_instructions)))
         if is_repository(self.root):
             parts.append(Part(pin=Pin("git"), is_in_use=self._missed_git))
         return Review(parts=tuple(parts), grant=self.grant())

@@ -26,9 +26,15 @@ _PURPOSES = {"chat": "answers", "fast": "topics", "embedding": "embeddings"}
 _DOES = {
     "plugins": "Programs that run with your rights.",
     "roles": "They shape what the model is told.",
+    "instructions": "They are told to the model in every chat.",
     "git": "Roles may ask git what has changed in this folder.",
 }
-_TITLES = {"plugins": "Plugins", "roles": "Roles and templates", "git": "git"}
+_TITLES = {
+    "plugins": "Plugins",
+    "roles": "Roles and templates",
+    "instructions": "Instructions",
+    "git": "git",
+}
 
 
 def review_view(review: Review, root: Path) -> JsonObject:
@@ -71,6 +77,8 @@ def _things(part: Part) -> list[tuple[int, str]]:
     """The contents of a part other than an endpoint, counted and in words."""
     if part.pin.kind == "git":
         return [(1, "git")]
+    if part.pin.kind == "instructions":
+        return [(2, "instructions")]
     if part.pin.kind == "plugins":
         return [_amount(len(part.used_for), "plugin")]
     if part.pin.kind == "roles":

@@ -1,0 +1,408 @@
+"""`system.settings` and `system.change_settings`: every setting without an editor.
+
+A setting has a dotted name, as in the file: `llm.base_url`, `plugins.smart_context.keep_pairs`.
+Changes are written into the user's `config.toml`, or into the vault's `.vault.toml` if the user
+says so; comments, order and unknown keys of the file stay.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from smart_context.app.composition import read_vault, trust_of
+from smart_context.app.following import Follower
+from smart_context.base.config import (
+    CATEGORIES,
+    CONFIG_NAME,
+    USER_CONFIG_NAME,
+    SettingSpec,
+    read_config,
+    read_user_config,
+    user_folder,
+)
+from smart_context.base.config.addresses import AddressRefused, plain_address
+from smart_context.base.config.document import MAX_BYTES
+from smart_context.base.config.provider_keys import provider_keys
+from smart_context.base.config.vault import MOST_INSTRUCTIONS
+from smart_context.base.disk.files import Conflict, read_file, replace_unless_changed
+from smart_context.base.disk.places import Place, place_of
+from smart_context.base.environment import environment
+from smart_context.base.errors import CommandFailed, ConfigInvalid
+from smart_context.base.values import JsonObject
+from smart_context.host.commands.registry import Caller, check_owner
+from smart_context.host.host import Host
+from smart_context.host.plugins.loader import declared_settings
+
+Scope = Literal["user", "vault"]
+
+_MISSING = object()
+_MOST_KEY_CHARS = 4_000
+_ENDPOINT = {
+    "base_url": SettingSpec(
+        type="string", default="", description="The address of a server that speaks the OpenAI API."
+    ),
+    "api_key_env": SettingSpec(
+        type="string", default="", description="The environment variable that holds the key."
+    ),
+    "timeout_s": SettingSpec(
+        type="number",
+        default=60.0,
+        minimum=0.1,
+        maximum=3_600,
+        description="Seconds to wait for an answer, or for the next piece of one.",
+    ),
+    "max_retries": SettingSpec(
+        type="integer",
+        default=2,
+        minimum=0,
+        maximum=10,
+        description="How often a request that failed is sent again.",
+    ),
+    "context_window": SettingSpec(
+        type="integer",
+        default=None,
+        minimum=1_000,
+        maximum=100_000_000,
+        description="Tokens that the model takes, answer included, where its name does not tell.",
+    ),
+    "images": SettingSpec(
+        type="boolean", default=False, description="Whether the model is shown attached images."
+    ),
+}
+_PURPOSES = {
+    "chat": "Answers your messages. Without one, the closest passages of your notes are shown.",
+    "fast": "Finds topics and writes summaries. Without one, this is done on this machine.",
+    "embedding": "Compares messages and topics. Without one, the model of the package does.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One setting.
+
+    Attributes:
+        spec: Its type, default and limits.
+        group: The part of the settings page that it belongs to.
+        scopes: The files that may set it.
+        is_object: It may also be a table of its own, as `llm.categories.chat`.
+    """
+
+    spec: SettingSpec
+    group: str
+    scopes: tuple[Scope, ...] = ("user", "vault")
+    is_object: bool = False
+
+    def row(self, name: str) -> JsonObject:
+        """The setting as the page's form needs it."""
+        spec = self.spec
+        return {
+            "name": name,
+            "group": self.group,
+            "type": spec.type,
+            "default": spec.default,
+            "minimum": spec.minimum,
+            "maximum": spec.maximum,
+            "choices": list(spec.choices),
+            "description": spec.description,
+            "scopes": list(self.scopes),
+        }
+
+
+def known_settings(
+    plugin_settings: Mapping[str, Mapping[str, SettingSpec]],
+) -> Mapping[str, Setting]:
+    """All settings by their dotted names.
+
+    Args:
+        plugin_settings: What the vault's plugins declare.
+    """
+    found = {f"llm.{name}": Setting(spec=spec, group="models") for name, spec in _ENDPOINT.items()}
+    for category in CATEGORIES:
+        spec = SettingSpec(type="string", default="", description=_PURPOSES[category])
+        found[f"llm.categories.{category}"] = Setting(spec=spec, group="models", is_object=True)
+    found["vault.name"] = Setting(
+        spec=SettingSpec(type="string", default="", description="What this vault is called."),
+        group="vault",
+        scopes=("vault",),
+    )
+    found["chat.instructions"] = Setting(
+        spec=SettingSpec(
+            type="string",
+            default="",
+            description=f"Told to the model in each chat; {MOST_INSTRUCTIONS:,} letters at most.",
+        ),
+        group="context",
+    )
+    for plugin, specs in plugin_settings.items():
+        group = "context" if plugin == "smart_context" else "plugins"
+        for name, spec in specs.items():
+            scopes: tuple[Scope, ...] = ("vault",) if name == "enabled" else ("user", "vault")
+            found[f"plugins.{plugin}.{name}"] = Setting(spec=spec, group=group, scopes=scopes)
+    return found
+
+
+class SettingsCommands:
+    """The page's commands about settings.
+
+    Args:
+        host: The host of the vault.
+        follower: Loads what was changed.
+    """
+
+    def __init__(self, host: Host, follower: Follower) -> None:
+        self._host = host
+        self._follower = follower
+
+    def register(self) -> None:
+        """Register the commands."""
+        self._host.commands.register("system.settings", self.settings)
+        self._host.commands.register("system.change_settings", self.change_settings)
+
+    async def settings(self, caller: Caller) -> JsonObject:
+        """Give all settings: values, where each comes from, and what each may be."""
+        check_owner(caller.person)
+        return await asyncio.to_thread(settings_of, self._host.config.root)
+
+    async def change_settings(
+        self,
+        values: dict[str, Any],
+        caller: Caller,
+        scope: Literal["user", "vault"] = "user",
+        revision: str = "",
+    ) -> JsonObject:
+        """Change settings; `null` takes a value out of the file.
+
+        Args:
+            values: By dotted name. `llm.api_key` is the key for the endpoint that `llm.base_url`
+                then names; it goes to the key store, never into a file of settings.
+            caller: Who asks.
+            scope: The file: `user`, for all vaults, or `vault`.
+            revision: That of the settings that were read; empty: whatever is there now.
+        """
+        check_owner(caller.person)
+        root = self._host.config.root
+        await asyncio.to_thread(change_settings, root, values, scope, revision)
+        await self._follower.take_up()
+        return await asyncio.to_thread(settings_of, root)
+
+
+def settings_of(root: Path) -> JsonObject:
+    """All settings of the vault at `root`; blocks.
+
+    Returns:
+        `revision` of both files; `values` by dotted name; `sources` of each (`default`, `user`,
+        `vault`); `schema`, a row for each setting; `files`, the path of each scope; `keys`, where
+        the key of each endpoint is kept, without the keys.
+
+    Raises:
+        CommandFailed: If a file can't be read.
+    """
+    known = known_settings(declared_settings(root))
+    texts = {scope: _read(place) for scope, place in _places(root).items()}
+    tables = {scope: _parsed(place, texts[scope]) for scope, place in _places(root).items()}
+    values: JsonObject = {}
+    sources: dict[str, str] = {}
+    for name, setting in known.items():
+        values[name], sources[name] = setting.spec.default, "default"
+        for scope in setting.scopes:
+            found = _at(tables[scope], name)
+            if found is not _MISSING:
+                values[name], sources[name] = found, scope
+    return {
+        "revision": _revision(texts),
+        "values": values,
+        "sources": sources,
+        "schema": [setting.row(name) for name, setting in known.items()],
+        "files": {scope: str(place) for scope, place in _places(root).items()},
+        "keys": _keys(values),
+    }
+
+
+def change_settings(root: Path, values: Mapping[str, Any], scope: Scope, revision: str) -> None:
+    """Write settings into one of the files; blocks.
+
+    The other values, comments and the order of the file stay. A vault's endpoints and instructions
+    are trusted as far as they are written here.
+
+    Raises:
+        CommandFailed: If a name is unknown or not for that file, or the files have changed since
+            `revision`.
+        ConfigInvalid: If a value is at fault; nothing is written.
+        StoreFailed: If the disk refuses.
+    """
+    values = dict(values)
+    key = values.pop("llm.api_key", None)
+    known = known_settings(declared_settings(root))
+    _check_names(values, known, scope)
+    place = _places(root)[scope]
+    found = read_file(place, max_bytes=MAX_BYTES)
+    texts = {name: _read(other) for name, other in _places(root).items()}
+    if revision and revision != _revision(texts):
+        raise CommandFailed(
+            "The settings were changed elsewhere since you opened them. Load them again; "
+            "nothing was saved."
+        )
+    text = _changed(place, texts[scope], values)
+    _check(root, scope, text)
+    before = _restricted(root) if scope == "vault" else frozenset()
+    if key is not None:
+        _put_key(text, texts, scope, key)
+    if text != texts[scope]:
+        try:
+            replace_unless_changed(place, text.encode(), found[0] if found else None)
+        except Conflict as conflict:
+            raise CommandFailed(
+                f"{place} was changed by another program just now. Try again; nothing was saved."
+            ) from conflict
+    if scope == "vault":
+        _trust_new(root, before)
+
+
+def _put_key(text: str, texts: Mapping[str, str], scope: Scope, key: object) -> None:
+    """Store the key for the endpoint that the settings will name."""
+    base_url = _at(tomlkit.parse(text).unwrap(), "llm.base_url")
+    if base_url is _MISSING and scope == "vault":
+        base_url = _at(tomlkit.parse(texts["user"]).unwrap(), "llm.base_url")
+    if not isinstance(base_url, str):
+        raise CommandFailed("A key needs an endpoint: give llm.base_url, too.")
+    store_key(base_url, key)
+
+
+def store_key(base_url: str, key: object) -> None:
+    """Store a provider's key, or forget it if it is empty; blocks.
+
+    Raises:
+        CommandFailed: If it can't be a key, or the address is none.
+    """
+    if not isinstance(key, str) or len(key) > _MOST_KEY_CHARS or not key.isascii():
+        raise CommandFailed("A key is a text of plain letters, digits and marks.")
+    try:
+        address = plain_address(base_url).rstrip("/")
+    except AddressRefused as refusal:
+        raise CommandFailed(f"The address can't be used: {refusal}") from None
+    if key.strip():
+        provider_keys().put(address, key.strip())
+    else:
+        provider_keys().forget(address)
+
+
+def _check_names(values: Mapping[str, Any], known: Mapping[str, Setting], scope: Scope) -> None:
+    for name in values:
+        setting = known.get(name) or known.get(".".join(name.split(".")[:3]))
+        if setting is None or (name not in known and not setting.is_object):
+            raise CommandFailed(f"There is no setting {name!r}; system.settings lists all.")
+        if scope not in setting.scopes:
+            raise CommandFailed(f"{name} can't be set in that file; it belongs to the vault.")
+
+
+def _changed(place: Place, text: str, values: Mapping[str, Any]) -> str:
+    """The text of a settings file with other values."""
+    document = _document(place, text)
+    for name, value in values.items():
+        *tables, last = name.split(".")
+        table: Any = document
+        for part in tables:
+            if not isinstance(table.get(part), Mapping):
+                if value is None:
+                    break
+                table[part] = tomlkit.table(is_super_table=part != tables[-1])
+            table = table[part]
+        else:
+            if value is None:
+                table.pop(last, None)
+            else:
+                table[last] = _toml(value)
+    return tomlkit.dumps(document)
+
+
+def _toml(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        table = tomlkit.inline_table()
+        table.update({name: inner for name, inner in value.items() if inner is not None})
+        return table
+    try:
+        return tomlkit.item(value)
+    except (TOMLKitError, ValueError, TypeError) as error:
+        raise CommandFailed(f"A settings file can't hold this value: {error}") from None
+
+
+def _check(root: Path, scope: Scope, text: str) -> None:
+    declared = declared_settings(root)
+    if scope == "user":
+        read_user_config(user_folder(), declared, text=text)
+    else:
+        read_config(root, plugin_settings=declared, text=text)
+
+
+def _restricted(root: Path) -> frozenset[str]:
+    try:
+        review = trust_of(root).review(read_vault(root))
+    except ConfigInvalid:
+        return frozenset()
+    return frozenset(part.id for part in review.restricted)
+
+
+def _trust_new(root: Path, before: frozenset[str]) -> None:
+    """Trust the endpoints and instructions that were not there before this change."""
+    trust = trust_of(root)
+    review = trust.review(read_vault(root))
+    made = [
+        part
+        for part in review.restricted
+        if part.pin.kind in {"endpoint", "instructions"} and part.id not in before
+    ]
+    if made:
+        trust.trust(review, tuple(made))
+
+
+def _places(root: Path) -> Mapping[str, Place]:
+    """The files of settings, by scope; the user's may be a link."""
+    own = (user_folder() / USER_CONFIG_NAME).resolve()
+    return {"user": place_of(own), "vault": place_of(root / CONFIG_NAME)}
+
+
+def _read(place: Place) -> str:
+    found = read_file(place, max_bytes=MAX_BYTES)
+    try:
+        return "" if found is None else found[1].decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise CommandFailed(f"{place} is not UTF-8. Save it in that encoding.") from None
+
+
+def _document(place: Place, text: str) -> tomlkit.TOMLDocument:
+    try:
+        return tomlkit.parse(text)
+    except (TOMLKitError, RecursionError, ValueError) as error:
+        raise CommandFailed(f"{place} is not valid TOML: {error}. Mend it first.") from None
+
+
+def _parsed(place: Place, text: str) -> JsonObject:
+    return _document(place, text).unwrap()
+
+
+def _at(table: object, name: str) -> Any:
+    for part in name.split("."):
+        if not isinstance(table, Mapping) or part not in table:
+            return _MISSING
+        table = table[part]
+    return table
+
+
+def _revision(texts: Mapping[str, str]) -> str:
+    joined = "\0".join(texts[scope] for scope in sorted(texts))
+    return hashlib.sha256(joined.encode()).hexdigest()[:16]
+
+
+def _keys(values: Mapping[str, Any]) -> Mapping[str, str]:
+    """Where the key of each endpoint comes from: its store, or a variable that is set."""
+    places = dict(provider_keys().places())
+    variable = values.get("llm.api_key_env")
+    if isinstance(variable, str) and variable and environment().get(variable):
+        places[str(values.get("llm.base_url"))] = variable
+    return places

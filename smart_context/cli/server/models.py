@@ -1,0 +1,183 @@
+"""`smart-context models`: connect, list, test, use and remove models."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from smart_context.base.config import CATEGORIES, EndpointSettings
+from smart_context.base.errors import CommandFailed
+from smart_context.cli.terminal.output import answer_to, json_format, say, show, table
+from smart_context.cli.terminal.vault import vault_option, vault_root
+
+_SHOWN = 20
+_CATEGORY = click.Choice(CATEGORIES)
+
+
+@click.group()
+def models() -> None:
+    """Connect models, and choose which one does what.
+
+    Settings go to your config.toml, for all vaults; keys to the system's key store, or to a file
+    that only you can read.
+    """
+
+
+@models.command()
+@click.argument("base_url", required=False)
+@click.option("--key", "asks_key", is_flag=True, help="Ask for the key, without showing it.")
+@click.option("--key-env", default="", metavar="NAME", help="The variable that holds the key.")
+@click.option("--model", default="", help="The model that answers; asked for if left out.")
+@vault_option
+def add(base_url: str | None, asks_key: bool, key_env: str, model: str, vault: Path | None) -> None:
+    """Connect the server at BASE_URL; without one, look for servers on this machine."""
+    from smart_context.app.model_commands import models_at  # noqa: PLC0415 - slow
+    from smart_context.app.settings import change_settings, store_key  # noqa: PLC0415 - slow
+
+    root = vault_root(vault)
+    endpoint = _endpoint(base_url or _found_here(), key_env)
+    key = answer_to("Key", is_secret=True) if asks_key else ""
+    asked = replace(endpoint, api_key=key or endpoint.api_key)
+    known = asyncio.run(models_at(asked))
+    chosen = model or _chosen(known)
+    values: dict[str, Any] = {
+        "llm.base_url": endpoint.base_url,
+        "llm.api_key_env": key_env or None,
+        "llm.categories.chat": chosen,
+    }
+    change_settings(root, values, "user", "")
+    if key:
+        store_key(endpoint.base_url, key)
+    say(f"{chosen} at {endpoint.base_url} answers from now on, in running servers, too.")
+    say("Try it: smart-context models test")
+
+
+@models.command("list")
+@vault_option
+@json_format
+def list_(vault: Path | None, output: str) -> None:
+    """List the models in use, and those of each endpoint."""
+    from smart_context.app.composition import read_vault  # noqa: PLC0415 - slow
+
+    config = read_vault(vault_root(vault))
+    rows = [_row(category, getattr(config, category)) for category in CATEGORIES]
+    show(
+        rows,
+        output,
+        lambda: table(
+            ("FOR", "MODEL", "ENDPOINT", "KEY"),
+            [(row["category"], row["model"], row["base_url"], row["key"]) for row in rows],
+        ),
+    )
+
+
+@models.command()
+@click.argument("category", type=_CATEGORY, default="chat")
+@vault_option
+@json_format
+def test(category: str, vault: Path | None, output: str) -> None:
+    """Ask a model for a few words: does it answer, how fast, what can it do?"""
+    from smart_context.app.composition import read_vault  # noqa: PLC0415 - slow
+    from smart_context.app.model_commands import tried  # noqa: PLC0415 - slow
+
+    endpoint: EndpointSettings | None = getattr(read_vault(vault_root(vault)), category)
+    if endpoint is None:
+        raise CommandFailed(
+            "No endpoint is connected for this; the embedded model does it. Connect one with: "
+            "smart-context models add"
+        )
+    done = asyncio.run(tried(endpoint, category))
+    if not done.ok:
+        raise CommandFailed(done.problem)
+    show(done.row(), output, lambda: _told(done.row()))
+
+
+@models.command()
+@click.argument("model")
+@click.option("--for", "category", type=_CATEGORY, default="chat", help="What it is for.")
+@vault_option
+def use(model: str, category: str, vault: Path | None) -> None:
+    """Use MODEL of the connected endpoint; `embedded` is the one of the package."""
+    from smart_context.app.settings import change_settings  # noqa: PLC0415 - slow
+
+    change_settings(vault_root(vault), {f"llm.categories.{category}": model}, "user", "")
+    say(f"{model} is used for {category}.")
+
+
+@models.command()
+@click.argument("category", type=_CATEGORY, default="chat")
+@vault_option
+def remove(category: str, vault: Path | None) -> None:
+    """Disconnect the model of a category; its endpoint's key is forgotten with the last one."""
+    from smart_context.app.settings import change_settings, settings_of  # noqa: PLC0415 - slow
+    from smart_context.base.config.provider_keys import provider_keys  # noqa: PLC0415 - slow
+
+    root = vault_root(vault)
+    change_settings(root, {f"llm.categories.{category}": None}, "user", "")
+    values = settings_of(root)["values"]
+    base_url = values["llm.base_url"]
+    if base_url and not any(values[f"llm.categories.{name}"] for name in CATEGORIES):
+        provider_keys().forget(base_url)
+        gone = {"llm.base_url": None, "llm.api_key_env": None}
+        change_settings(root, gone, "user", "")
+    say(f"No endpoint is used for {category} any more.")
+
+
+def _found_here() -> str:
+    """The address of the only server on this machine."""
+    from smart_context.app.model_commands import servers_here  # noqa: PLC0415 - slow
+
+    found = asyncio.run(servers_here())
+    if not found:
+        raise CommandFailed(
+            "No server answers at the usual ports of this machine (Ollama, LM Studio, llama.cpp, "
+            "vLLM). Give its address: smart-context models add http://127.0.0.1:PORT/v1"
+        )
+    if len(found) == 1:
+        say(f"Found {found[0]['name']} at {found[0]['base_url']}.")
+        return str(found[0]["base_url"])
+    names = ", ".join(str(server["name"]) for server in found)
+    wanted = answer_to(f"Which ({names})", default=str(found[0]["name"])).casefold()
+    for server in found:
+        if str(server["name"]).casefold() == wanted:
+            return str(server["base_url"])
+    raise CommandFailed(f"No server is called that; expected one of: {names}.")
+
+
+def _chosen(known: list[str]) -> str:
+    """The model that the user chooses from those of an endpoint."""
+    more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
+    say(f"Models: {', '.join(known[:_SHOWN]) or 'none listed'}{more}")
+    return answer_to("Model", default=known[0] if known else "")
+
+
+def _endpoint(base_url: str, key_env: str) -> EndpointSettings:
+    from smart_context.app.model_commands import endpoint_of  # noqa: PLC0415 - slow
+
+    return endpoint_of({"base_url": base_url, "api_key_env": key_env})
+
+
+def _row(category: str, endpoint: EndpointSettings | None) -> dict[str, str]:
+    if endpoint is None:
+        return {"category": category, "model": "embedded", "base_url": "", "key": ""}
+    key = endpoint.api_key_env or ("stored" if endpoint.api_key else "none")
+    return {
+        "category": category,
+        "model": endpoint.model,
+        "base_url": endpoint.base_url,
+        "key": key,
+    }
+
+
+def _told(row: dict[str, Any]) -> str:
+    if row["dimensions"]:
+        return f"{row['model']} gives vectors of {row['dimensions']:,} numbers."
+    can = [name for name in ("streaming", "tools", "images") if row[name]]
+    window = f", a window of {row['window']:,} tokens" if row["window"] else ""
+    return (
+        f"{row['model']} at {row['base_url']} said: {row['text']}\n"
+        f"First word after {row['first_s']:g} s, the last after {row['total_s']:g} s; "
+        f"{', '.join(can) or 'no streaming, no tools, no images'}{window}."
+    )

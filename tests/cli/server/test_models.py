@@ -1,0 +1,59 @@
+"""`smart-context models`: from nothing to a model that answers, on the command line."""
+
+import json
+
+import pytest
+
+from tests.fake_openai import FakeOpenAI, failure
+
+KEY = "sk-proj-Ab3dEf6hIj9kLmNoPqRsTuVwXyZ012345"
+
+
+@pytest.fixture
+def endpoint():
+    with FakeOpenAI() as fake:
+        yield fake
+
+
+def test_a_model_is_added_listed_tested_used_and_removed(smart_context, tmp_path, endpoint):
+    url = endpoint.base_url
+    code, out, _ = smart_context(
+        "models", "add", url, "--key", "--model", "gpt-4o", stdin=f"{KEY}\n"
+    )
+    assert code == 0
+    assert "gpt-4o" in out
+    assert KEY not in out
+
+    code, out, _ = smart_context("models", "list", "--format", "json")
+    rows = {row["category"]: row for row in json.loads(out)}
+    assert rows["chat"] == {"category": "chat", "model": "gpt-4o", "base_url": url, "key": "stored"}
+    assert rows["fast"]["model"] == "embedded"
+
+    code, out, _ = smart_context("models", "test")
+    assert code == 0
+    assert "gpt-4o" in out
+    assert "You said" in out
+    assert {request.key for request in endpoint.requests} == {KEY}
+
+    assert smart_context("models", "use", "gpt-4o-mini", "--for", "fast")[0] == 0
+    assert "gpt-4o-mini" in smart_context("models", "list")[1]
+
+    for category in ("fast", "chat"):
+        assert smart_context("models", "remove", category)[0] == 0
+    assert url not in smart_context("models", "list")[1]
+    kept = (tmp_path / "config" / "smart-context" / "provider-keys.json").read_text()
+    assert KEY not in kept
+
+
+def test_a_model_that_fails_says_what_to_do(smart_context, endpoint):
+    smart_context("models", "add", endpoint.base_url, "--model", "gpt-4o")
+    endpoint.reply_with(failure(404, "no such model"))
+    code, _, err = smart_context("models", "test")
+    assert code == 1
+    assert "404" in err
+    code, _, err = smart_context("models", "test", "embedding")
+    assert code == 1
+    assert "smart-context models add" in err
+    code, _, err = smart_context("models", "add", "ftp://nowhere")
+    assert code == 1
+    assert "can't be used" in err

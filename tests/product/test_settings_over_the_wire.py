@@ -1,0 +1,181 @@
+"""From an empty folder to an answering model, and every setting, without an editor or a restart."""
+
+import stat
+
+import pytest
+
+from tests.fake_openai import FakeOpenAI, failure
+from tests.serving import serving
+
+KEY = "sk-proj-Ab3dEf6hIj9kLmNoPqRsTuVwXyZ012345"
+
+
+@pytest.fixture(scope="module")
+def endpoint():
+    with FakeOpenAI() as fake:
+        yield fake
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("settings")
+    vault = folder / "vault"
+    vault.mkdir()
+    env = {"XDG_CONFIG_HOME": str(folder / "config"), "OPENAI_API_KEY": "sk-of-the-environment"}
+    with serving(vault, env=env, trusted=False) as running:
+        running.config = folder / "config" / "smart-context"
+        yield running
+
+
+def everything_below(*folders):
+    for folder in folders:
+        for path in folder.rglob("*"):
+            if path.is_file():
+                yield path, path.read_bytes()
+
+
+def connect(server, endpoint):
+    """What the page does when the user has chosen a model."""
+    return server.ask(
+        "system.change_settings",
+        values={
+            "llm.base_url": endpoint.base_url,
+            "llm.categories.chat": "gpt-4o",
+            "llm.api_key": KEY,
+        },
+        revision=server.ask("system.settings")["revision"],
+    )
+
+
+def test_a_model_is_connected_and_answers_the_next_message(server, endpoint):
+    asked = {"base_url": endpoint.base_url, "api_key": KEY}
+    listed = server.ask("system.find_models", endpoint=asked)
+    assert "gpt-4o" in listed["models"]
+    assert endpoint.requests[-1].key == KEY
+
+    tried = server.ask("system.test_model", endpoint={**asked, "model": "gpt-4o"})
+    assert (tried["ok"], tried["streaming"]) == (True, True)
+    assert tried["text"].startswith("You said")
+    assert tried["window"] == 128_000
+
+    after = connect(server, endpoint)
+    assert after["values"]["llm.categories.chat"] == "gpt-4o"
+    assert after["sources"]["llm.categories.chat"] == "user"
+    assert endpoint.base_url in after["keys"]
+
+    server.ask("chat.send", chat_id="first", message="Are you there?")
+    assert endpoint.requests[-1].key == KEY
+    status = server.ask("system.status")
+    assert (status["chat_model"], status["chat_is_embedded"]) == ("gpt-4o", False)
+
+
+def test_the_key_is_in_no_vault_no_setting_no_answer_and_readable_by_its_owner_alone(
+    server, endpoint
+):
+    connect(server, endpoint)
+    holding = [
+        path for path, raw in everything_below(server.vault, server.config) if KEY.encode() in raw
+    ]
+    assert [path.name for path in holding] == ["provider-keys.json"]
+    assert stat.S_IMODE(holding[0].stat().st_mode) == 0o600
+    _, answer = server.command("system.settings")
+    assert KEY not in str(answer)
+    assert KEY not in "".join(server.errors)
+
+
+def test_a_model_that_refuses_is_explained_with_a_next_step(server, endpoint):
+    endpoint.reply_with(failure(401, f"bad key {KEY}"))
+    asked = {"base_url": endpoint.base_url, "model": "gpt-4o", "api_key": KEY}
+    tried = server.ask("system.test_model", endpoint=asked)
+    assert not tried["ok"]
+    assert "401" in tried["problem"]
+    assert "key" in tried["problem"]
+    assert KEY not in tried["problem"]
+
+
+def test_the_vaults_file_keeps_its_comments_its_order_and_what_nobody_knows(server):
+    path = server.vault / ".vault.toml"
+    path.write_text(
+        '# mine\n[vault]\nname = "Notes" # theirs\n\n[plugins.later]\nenabled = false\n'
+    )
+    changed = server.ask(
+        "system.change_settings",
+        values={"plugins.smart_context.recent_messages": 4, "vault.name": "Papers"},
+        scope="vault",
+    )
+    assert changed["values"]["plugins.smart_context.recent_messages"] == 4
+    assert path.read_text().startswith('# mine\n[vault]\nname = "Papers" # theirs\n')
+    assert "[plugins.later]\nenabled = false" in path.read_text()
+    assert server.ask("system.status")["vault"] == "Papers"
+    taken = server.ask(
+        "system.change_settings",
+        values={"plugins.smart_context.recent_messages": None},
+        scope="vault",
+    )
+    assert taken["sources"]["plugins.smart_context.recent_messages"] == "default"
+
+
+@pytest.mark.parametrize(
+    ("values", "scope", "words"),
+    [
+        ({"plugins.smart_context.recent_messages": "many"}, "user", "recent_messages"),
+        ({"llm.base_url": "ftp://x"}, "user", "base_url"),
+        ({"llm.nothing": 1}, "user", "no setting"),
+        ({"vault.name": "x"}, "user", "belongs to the vault"),
+        ({"llm.categories.chat": {"model": "m", "api_key": KEY}}, "user", "refused"),
+        ({"llm.api_key": KEY}, "vault", "needs an endpoint"),
+    ],
+)
+def test_a_wrong_value_is_named_and_nothing_is_written(server, values, scope, words):
+    if scope == "vault":
+        gone = {"llm.base_url": None, "llm.categories.chat": None}
+        server.ask("system.change_settings", values=gone)
+    before = dict(everything_below(server.vault, server.config))
+    status, answer = server.command("system.change_settings", values=values, scope=scope)
+    assert status == 500
+    assert words in answer["error"]["message"]
+    assert KEY not in answer["error"]["message"]
+    assert dict(everything_below(server.vault, server.config)) == before
+
+
+def test_a_change_made_elsewhere_meanwhile_is_said_and_not_lost(server):
+    read = server.ask("system.settings")
+    path = server.config / "config.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("[plugins.smart_context]\nkeep_pairs = false\n")
+    status, answer = server.command(
+        "system.change_settings", values={"llm.images": True}, revision=read["revision"]
+    )
+    assert status == 500
+    assert "changed elsewhere" in answer["error"]["message"]
+    now = server.ask("system.settings")
+    assert now["values"]["plugins.smart_context.keep_pairs"] is False
+    assert now["values"]["llm.images"] is False
+
+
+def test_what_the_user_writes_into_the_vault_is_trusted_and_what_it_brought_is_not(
+    server, endpoint
+):
+    path = server.vault / ".vault.toml"
+    path.write_text(
+        '[llm.categories]\nfast = { model = "m", base_url = "http://127.0.0.1:9/v1" }\n'
+    )
+    server.ask(
+        "system.change_settings",
+        values={"llm.categories.chat": {"model": "gpt-4o", "base_url": endpoint.base_url}},
+        scope="vault",
+    )
+    parts = {
+        p["base_url"]: p["state"] for p in server.ask("system.trust")["parts"] if "base_url" in p
+    }
+    assert parts[endpoint.base_url] == "trusted"
+    assert parts["http://127.0.0.1:9/v1"] != "trusted"
+
+
+def test_clients_keys_and_strangers_cannot_call_them(server):
+    made = server.ask("system.new_client_key", client="a-client")["key"]
+    for name in ("system.settings", "system.change_settings", "system.find_models"):
+        status, _ = server.request(
+            "POST", f"/api/commands/{name}", b"{}", {"Authorization": f"Bearer {made}"}
+        )
+        assert status == 401
