@@ -21,6 +21,7 @@ Trouble = Literal[
     "redirected",
     "unreachable",
     "slow",
+    "stalled",
     "silent",
     "broken",
     "nonsense",
@@ -133,10 +134,13 @@ def explained(failure: EndpointFailure, endpoint: EndpointSettings, kind: ModelK
 
 def _happened(failure: EndpointFailure, endpoint: EndpointSettings) -> str:
     happenings: dict[Trouble, str] = {
-        "refused": f"refused the request with status {failure.status}",
+        "refused": f"had a problem ({failure.status})"
+        if (failure.status or 0) >= 500  # noqa: PLR2004 - HTTP statuses are their own names
+        else f"refused the request with status {failure.status}",
         "redirected": f"redirects to another address (status {failure.status})",
         "unreachable": "can't be reached",
         "slow": f"did not answer within {endpoint.timeout_s:g} s",
+        "stalled": "stopped in the middle of its answer",
         "silent": "gave no answer",
         "broken": "broke off in the middle of its answer",
         "nonsense": "gave an answer that does not follow the OpenAI API",
@@ -154,6 +158,7 @@ def _next_step(failure: EndpointFailure, endpoint: EndpointSettings) -> str:
         "unreachable": "Is the server running? Check base_url in the [llm] table of .vault.toml.",
         "slow": "Try again, or raise timeout_s in the [llm] table of .vault.toml: slow local models"
         " can need minutes for their first answer.",
+        "stalled": "The text so far is kept. Try again.",
         "silent": "Try again. If that does not help, look at the server's log and check base_url in"
         " the [llm] table of .vault.toml.",
         "broken": "The text so far is kept. Try again.",

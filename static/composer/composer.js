@@ -2,6 +2,7 @@
 /** Where the next message is written, sent and stopped. */
 
 import { commandIn } from "./commands.js";
+import { Queue } from "./queue.js";
 import { SlashMenu } from "./slash-menu.js";
 import { recall, remember } from "../lib/memory.js";
 import { reasonOf } from "../lib/text.js";
@@ -24,6 +25,7 @@ export class Composer {
   #menu;
   #isAnswering = false;
   #isSending = false;
+  #queue;
 
   /**
    * @param {HTMLFormElement} form
@@ -37,6 +39,7 @@ export class Composer {
     this.#attachments = attachments;
     this.#deeds = deeds;
     this.#draftKey = `draft:${chatId}`;
+    this.#queue = new Queue(this.#find(".queued"), () => this.#show());
     this.#menu = new SlashMenu(this.#box, this.#find(".commands"), (command) => this.#run(command));
   }
 
@@ -62,7 +65,12 @@ export class Composer {
     const height = () => document.documentElement.style.setProperty("--composer-height", `${this.#form.offsetHeight}px`);
     new ResizeObserver(height).observe(this.#form);
     addEventListener("resize", () => this.#fit());
-    this.#find(".stop").addEventListener("click", () => this.#attempt(this.#deeds.stop));
+    this.#find(".stop").addEventListener("click", () => {
+      // Who stops an answer wants to think again about what was to follow it.
+      this.hold();
+      this.#attempt(this.#deeds.stop);
+    });
+    this.#queue.start();
     this.#menu.start();
     this.#form.addEventListener("attachments-changed", () => this.#show());
     this.#attachments.start();
@@ -73,6 +81,12 @@ export class Composer {
   setAnswering(isAnswering) {
     this.#isAnswering = isAnswering;
     this.#show();
+    this.#sendNext();
+  }
+
+  /** Puts what waits back into the box, for the answer before it has failed. */
+  hold() {
+    this.#takeBack(this.#queue.takeAll());
   }
 
   focus() {
@@ -88,18 +102,47 @@ export class Composer {
 
   async #send() {
     const text = this.#box.value;
-    if (!text.trim() || this.#isAnswering || this.#isSending) return;
+    if (!text.trim()) return;
     const { hold } = this.#attachments;
     if (hold) {
       this.#tell(hold);
       return;
     }
-    this.#isSending = true;
     const attached = this.#attachments.take();
-    const kept = await this.#give(text, () => this.#deeds.send(text, attached));
-    this.#isSending = false;
-    if (!kept && attached.length) this.#attachments.giveBack(attached);
+    this.#box.value = "";
+    if (this.#isBusy) this.#queue.add({ text, attached });
+    else await this.#sendNow({ text, attached });
     this.#show();
+  }
+
+  /** @param {import("./queue.js").Waiting} message */
+  async #sendNow({ text, attached }) {
+    this.#isSending = true;
+    this.#show();
+    const kept = await this.#attempt(() => this.#deeds.send(text, attached));
+    this.#isSending = false;
+    if (kept) this.#sendNext();
+    else this.#takeBack([{ text, attached }, ...this.#queue.takeAll()]);
+    this.#show();
+  }
+
+  /** Sends what waits for the answer before it. */
+  #sendNext() {
+    if (this.#isBusy) return;
+    const next = this.#queue.next();
+    if (next) this.#sendNow(next);
+  }
+
+  /** Puts texts back, before what was typed since. @param {readonly import("./queue.js").Waiting[]} messages */
+  #takeBack(messages) {
+    if (!messages.length) return;
+    this.#box.value = [...messages.map(({ text }) => text), this.#box.value].filter(Boolean).join("\n\n");
+    this.#attachments.giveBack(messages.flatMap(({ attached }) => attached));
+    this.#show();
+  }
+
+  get #isBusy() {
+    return this.#isAnswering || this.#isSending;
   }
 
   /** @param {Command} command */
@@ -146,14 +189,15 @@ export class Composer {
 
   #show() {
     const box = this.#box;
-    remember("sessionStorage", this.#draftKey, box.value);
+    // What waits is a draft again after a reload.
+    remember("sessionStorage", this.#draftKey, [...this.#queue.texts, box.value].filter(Boolean).join("\n\n"));
     this.#fit();
     box.placeholder = this.#attachments.all.length ? "What about it?" : "Write a message";
-    const isBusy = this.#isAnswering || this.#isSending;
-    this.#find(".stop").hidden = !isBusy;
+    this.#find(".stop").hidden = !this.#isBusy;
     const send = /** @type {HTMLButtonElement} */ (this.#find(".send"));
-    send.hidden = isBusy;
+    send.hidden = this.#isBusy && !box.value.trim();
     send.disabled = !box.value.trim();
+    send.title = this.#isBusy ? "Send after this answer" : "Send";
     this.#menu.show();
   }
 

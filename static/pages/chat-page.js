@@ -34,6 +34,8 @@ import { startNoteSheet } from "../messages/note-sheet.js";
 import { startMap } from "../messages/reading/topic-map.js";
 import { shortStatus } from "../cloud/topic-state.js";
 import { TopicsPanel } from "../panel/topics/topics-panel.js";
+import { countDown } from "../messages/answers/try-again.js";
+import { watchSilence } from "../messages/answers/silence.js";
 import { startTrust } from "../frame/trust.js";
 import { VaultPicker } from "../composer/vault-picker.js";
 
@@ -180,7 +182,12 @@ onOurs("chat.started", async ({ message_id: id }) => {
 onOurs("chat.token", (piece) => messages.add(piece).catch((error) => toast(reasonOf(error))));
 onOurs("chat.unsaved", ({ problem }) => showUnsaved(problem));
 onOurs("chat.finished", () => endAnswer("The answer is complete."));
-onOurs("chat.failed", ({ error }) => endAnswer(`The answer failed: ${error}`));
+onOurs("chat.failed", async ({ error }) => {
+  composer.hold();
+  await endAnswer(`The answer failed: ${error}`);
+  const failed = messagesIn(measure).at(-1);
+  if (failed) countDown(failed);
+});
 
 /** Says that the disk does not hold what is shown. @param {string} problem  Empty if it does. */
 function showUnsaved(problem) {
@@ -228,6 +235,7 @@ trash.start();
 startMenus();
 startPageKeys({ wire, chatId, panel, openTrash: () => void trash.open(), run: (command) => compaction.run(command).catch((error) => toast(reasonOf(error))) });
 composer.start();
+watchSilence(measure);
 compaction.start();
 if (!isDetached) startWays(find("main"), attachments);
 if (panel) new VaultPicker(wire, chatId, attachments).start();

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.frames import FRAME
-from tests.browser.steps import open_chat, pick, send, status
+from tests.browser.steps import asked, open_chat, pick, send, status, write
 from tests.fake_openai import EMBEDDINGS, Reply, held
 from tests.product.test_filter_over_the_wire import MIXED, TOPICS
 from tests.vaults import read_chat, write_chat
@@ -90,6 +90,39 @@ def test_a_growing_answer_is_rendered_and_in_full_ink(new_page, server, endpoint
     expect(page.locator("[data-generating]")).to_have_count(0)
     expect(answer(page).locator(".body strong")).to_have_text("bowline")
     expect(answer(page)).to_be_visible()  # though the filter leaves it out of the next turn
+
+
+def test_a_message_waits_for_the_answer_before_it_and_a_silence_is_told(
+    new_page, server, endpoint, gate
+):
+    page = open_chat(new_page, server)
+    page.clock.install()
+    hold(endpoint, ANSWER, gate)
+    send(page, "How do I tie a knot?")
+    expect(answer(page).locator("strong")).to_have_text("bowline")
+    page.clock.run_for(8_000)
+    expect(answer(page).locator(".writing")).to_contain_text(re.compile(r"No text for \d s"))
+    waiting = page.get_by_role("list", name="Sent after this answer")
+    for text in ("And a sheet bend?", "Never mind", "And a clove hitch?"):
+        write(page, text)
+        expect(page.get_by_role("textbox", name="Message")).to_have_value("")
+    expect(waiting.get_by_role("listitem")).to_have_count(3)
+    waiting.get_by_role("button", name="Don’t send this").nth(1).click()
+    gate.set()
+    expect(waiting).to_be_hidden()
+    expect(answer(page)).to_contain_text("You said: And a clove hitch?")
+    sent = [text for text in asked(endpoint) if isinstance(text, str)]
+    assert "And a sheet bend?" in sent
+    assert "Never mind" not in sent
+
+    again = threading.Event()
+    hold(endpoint, ANSWER, again)
+    send(page, "Once more")
+    expect(answer(page).locator("strong")).to_have_text("bowline")
+    write(page, "And then?")
+    page.get_by_role("button", name="Stop the answer").click()
+    expect(page.get_by_role("textbox", name="Message")).to_have_value("And then?")
+    again.set()
 
 
 def test_words_that_come_before_their_message_are_shown_with_it(new_page, server, endpoint, gate):

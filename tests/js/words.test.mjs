@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fit, roomFor } from "../../static/cloud/fit.js";
 import { fnv1a, hueOf } from "../../static/cloud/hues.js";
+import { silenceInWords } from "../../static/messages/answers/silence.js";
+import { tryAgainInWords } from "../../static/messages/answers/try-again.js";
 import { decoded, messagesCounted, reasonOf, visible } from "../../static/lib/text.js";
 
 test("a hash is the one that the server computes", () => {
@@ -59,4 +61,12 @@ test("a bubble grows for its label, but not for ever", () => {
   assert.equal(roomFor("Tax", 30), 30);
   assert.ok(roomFor("Python Async Debugging", 30) > 30);
   assert.equal(roomFor("x".repeat(200), 30), 48);
+});
+
+test("a silence is told once it is noteworthy", () => {
+  assert.deepEqual([0, 4, 5, 8].map(silenceInWords), ["Writing", "Writing", "No text for 5 s", "No text for 8 s"]);
+});
+
+test("the button counts down to when it makes sense", () => {
+  assert.deepEqual([4, 1, 0, -1].map(tryAgainInWords), ["Try again in 4 s", "Try again in 1 s", "Try again", "Try again"]);
 });

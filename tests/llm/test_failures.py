@@ -75,7 +75,7 @@ def test_a_message_has_one_full_stop_after_the_vendors_words():
             EndpointFailure(trouble="refused", status=500, words="Oh."), ENDPOINT, "chat model"
         )
     )
-    assert "status 500: Oh. The server" in said
+    assert "had a problem (500): Oh. The server" in said
 
 
 @pytest.mark.parametrize(

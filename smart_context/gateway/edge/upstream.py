@@ -221,6 +221,7 @@ def _failure_of(status: int, headers: Mapping[str, str]) -> EndpointFailure | No
 
 
 def _refused(call: Call, failure: EndpointFailure) -> GatewayError:
-    status = 504 if failure.trouble == "slow" else 502
-    code = "provider_timeout" if failure.trouble == "slow" else "provider_unreachable"
+    is_late = failure.trouble in {"slow", "stalled"}
+    status = 504 if is_late else 502
+    code = "provider_timeout" if is_late else "provider_unreachable"
     return GatewayError(status, str(explained(failure, call.endpoint, call.kind)), code=code)

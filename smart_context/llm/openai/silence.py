@@ -28,5 +28,8 @@ class Silence:
         if characters > self._characters:
             self._heard, self._characters = now, characters
         elif now - self._heard > self._longest_s:
+            if self._characters:
+                words = f"no more text came for {self._longest_s:g} s"
+                raise RequestFailed(EndpointFailure(trouble="stalled", words=words))
             words = f"it kept the connection open without an answer for {self._longest_s:g} s"
             raise RequestFailed(EndpointFailure(trouble="slow", words=words))

@@ -35,6 +35,7 @@ export class LiveAnswer {
   add(offset, text) {
     this.#pieces = withPiece(this.#pieces, offset, text);
     this.#isDue = true;
+    if (text) this.#message.dataset.heard = String(Date.now());
     if (!this.#isBusy) this.#showAll();
     return hasGap(this.#pieces);
   }

@@ -14,13 +14,20 @@ def test_what_is_said_breaks_the_silence():
         silence.check(number + 1)
 
 
-def test_signs_of_life_alone_are_not_enough_for_ever():
+@pytest.mark.parametrize(
+    ("characters", "trouble", "words"),
+    [
+        (0, "slow", "it kept the connection open without an answer for 600 s"),
+        (3, "stalled", "no more text came for 600 s"),
+    ],
+)
+def test_signs_of_life_alone_are_not_enough_for_ever(characters, trouble, words):
     now = 0.0
     silence = Silence(600, lambda: now)
-    silence.check(3)
+    silence.check(characters)
     now = 600.0
-    silence.check(3)
+    silence.check(characters)
     now = 601.0
     with pytest.raises(RequestFailed) as failed:
-        silence.check(3)
-    assert failed.value.failure.words == "it kept the connection open without an answer for 600 s"
+        silence.check(characters)
+    assert (failed.value.failure.trouble, failed.value.failure.words) == (trouble, words)

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from smart_context.chat.messages import Message, MessageId, Part
 from smart_context.web.pages.markup.markdown import visible
 from smart_context.web.pages.views.attached_views import AttachedView, attached_views
+from smart_context.web.pages.views.failure_views import FailureView, failure_view
 from smart_context.web.pages.views.summary_views import SummaryView, summary_view
 
 _SOURCE = re.compile(r"^\*\*(\d)\.\*\* `([^`\[\]|\n]+\.md(?:#[^`\[\]|\n]*)?)`$", re.MULTILINE)
@@ -70,6 +71,11 @@ class MessageView:
     summary: SummaryView | None
     created_at: str
     attached: tuple[AttachedView, ...]
+
+    @property
+    def failure(self) -> FailureView:
+        """The error, as the page shows it."""
+        return failure_view(self.error)
 
 
 def message_view(message: Message, render: Callable[[str], str]) -> MessageView:

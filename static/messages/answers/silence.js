@@ -1,0 +1,22 @@
+// @ts-check
+/** Says of an answer that is being written when no text has come for a while. */
+
+const NOTEWORTHY_S = 5;
+const TICK_MS = 1000;
+
+/** What stands below the text so far. @param {number} seconds  Since the last text. */
+export function silenceInWords(seconds) {
+  return seconds < NOTEWORTHY_S ? "Writing" : `No text for ${seconds} s`;
+}
+
+/** @param {HTMLElement} list  Holds the messages. */
+export function watchSilence(list) {
+  setInterval(() => {
+    for (const message of /** @type {NodeListOf<HTMLElement>} */ (list.querySelectorAll("[data-generating]"))) {
+      message.dataset.heard ??= String(Date.now());
+      const words = silenceInWords(Math.round((Date.now() - Number(message.dataset.heard)) / TICK_MS));
+      const line = message.querySelector(".writing-text");
+      if (line && line.textContent !== words) line.textContent = words;
+    }
+  }, TICK_MS);
+}
