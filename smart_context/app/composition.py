@@ -132,6 +132,7 @@ async def models_of(config: VaultConfig, notes: FollowedVault) -> AsyncIterator[
             fast=None if config.fast is None else _chat_model(config.fast, closing),
             embedder=embedder,
             chat_is_embedded=config.chat is None,
+            embedder_is_embedded=config.embedding is None,
         )
 
 

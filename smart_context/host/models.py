@@ -23,12 +23,14 @@ class Models:
         fast: Finds topics and writes summaries; `None`: this is done without a model.
         embedder: Turns texts into vectors.
         chat_is_embedded: No chat model is configured; `chat` quotes passages.
+        embedder_is_embedded: The embedder runs here: what it reads costs time, and goes nowhere.
     """
 
     chat: ChatModel
     fast: ChatModel | None
     embedder: Embedder
     chat_is_embedded: bool
+    embedder_is_embedded: bool = False
 
 
 class HistoryBuilder(Protocol):

@@ -16,13 +16,15 @@ from smart_context.plugin.forecast.costs import TokenLedger
 from smart_context.plugin.notes.context_changes import ContextChanges
 from smart_context.plugin.notes.file_offer import FileOffer
 from smart_context.plugin.receipts.recording import ReceiptRecorder
-from smart_context.plugin.selection.chat_filter import ChatFilter
-from smart_context.plugin.selection.selector import ContextSelector, protected_ids
+from smart_context.plugin.selection.chat_filter import ChatFilter, with_selection
+from smart_context.plugin.selection.selector import ChatView, ContextSelector, protected_ids
 from smart_context.plugin.topics.updates import TopicUpdates
 from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.storage.ports import Chats
 
 IDLE_S = 20.0
+WARMED_MESSAGES = 500
+WARMED_TOPICS = 16
 
 Latest = Callable[[Hashable, Coroutine[Any, Any, None]], object]
 """Runs work in the background, in place of earlier work of the same key."""
@@ -120,6 +122,17 @@ class Hooks:
         chat_id = ChatId(payload["chat_id"])
         self.latest(("topics", chat_id), self.topics.follow_version(chat_id))
 
+    async def _warm(self, view: ChatView) -> None:
+        """Embed and load what the first pick needs, while the chat is read.
+
+        Of a long chat only the beginning is embedded: it may have been opened to be read.
+        """
+        labels = [str(topic.get("label")) for topic in view.topics if not topic.get("sticky")]
+        if len(view.messages) > WARMED_MESSAGES:
+            begun = view.messages[:WARMED_MESSAGES]
+            view = replace(view, messages=begun, history=begun, more_follow=True)
+        await self.selector.decide(with_selection(view, labels[:WARMED_TOPICS]))
+
     async def chat_summed(self, payload: ChatSummed) -> None:
         """Let the summary be undone in its order, before older choices."""
         chat_id, message_id = ChatId(payload["chat_id"]), MessageId(payload["message_id"])
@@ -131,10 +144,14 @@ class Hooks:
         self.undo.push(chat_id, Step(before=now, after=now.state, summary=summary))
 
     async def chat_opened(self, payload: ChatChanged) -> None:
-        """Find the topics of a chat that has none, if the embedded extractor does it for free."""
-        chat_id = ChatId(payload["chat_id"])
-        if self.models().fast is not None:
+        """Get ready for a pick, and find topics where there are none, if no endpoint is asked."""
+        chat_id, models = ChatId(payload["chat_id"]), self.models()
+        if not models.embedder_is_embedded and models.fast is not None:
             return
         view = await self.chat_filter.view(chat_id)
+        if models.embedder_is_embedded and view.topics:
+            self.latest(("warm", chat_id), self._warm(view))
+        if models.fast is not None:
+            return
         if len(view.messages) > 1 and not view.topics:
             self.latest(("topics", chat_id), self.topics.update(chat_id))

@@ -25,7 +25,7 @@ class NoAttachments:
 class Served:
     """A running host and what it said."""
 
-    def __init__(self, vault, record, *, embedder=None, fast=None, trusted=True):
+    def __init__(self, vault, record, *, embedder=None, fast=None, trusted=True, embedded=False):
         self.vault = vault
         self.trust = VaultTrust(vault, TrustRecord(record))
         if trusted:
@@ -40,6 +40,7 @@ class Served:
                 fast=fast,
                 embedder=embedder or ScriptedEmbedder(),
                 chat_is_embedded=False,
+                embedder_is_embedded=embedded,
             ),
             trust=self.trust,
             build_history=lambda messages, **_more: build_context(

@@ -1,12 +1,16 @@
 """The plugin's parts as the host gets them."""
 
+import asyncio
 import tomllib
 from pathlib import Path
 
 import pytest
 
+from smart_context.llm.offline.scripted import ScriptedChatModel, ScriptedEmbedder
 from smart_context.plugin import composition
+from smart_context.plugin.hooks import WARMED_MESSAGES
 from smart_context.vault.index.cache import VaultChanges
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -56,6 +60,30 @@ async def test_a_choice_can_be_undone_and_is_gone_with_its_chat(served, composed
         assert parts.hooks.undo.undoable("c").count == 1
         await running.call("memory.delete_chat", chat_id="c")
         assert parts.hooks.undo.undoable("c").count == 0
+
+
+@pytest.mark.parametrize("embedded", [True, False], ids=["in this process", "at an endpoint"])
+async def test_a_chat_that_is_opened_is_ready_for_its_first_pick_if_that_asks_nobody(
+    served, embedded
+):
+    embedder = ScriptedEmbedder()
+    said = [f"about cats {n}" for n in range(WARMED_MESSAGES + 2)]
+    messages = [{"id": f"m{n}", "role": "user", "content": text} for n, text in enumerate(said)]
+    for chat_id, count in (("short", 3), ("long", len(said))):
+        async with served(
+            embedder=embedder, embedded=embedded, fast=ScriptedChatModel([])
+        ) as running:
+            data = {"messages": messages[:count], "topics": [{"label": "cats", "count": 2}]}
+            await running.call("memory.save_chat", chat_id=chat_id, data=data)
+            embedder.asked.clear()
+            await running.call("chat.open", chat_id=chat_id)
+            async with asyncio.timeout(PATIENCE_S):
+                while embedded and said[1] not in {t for texts in embedder.asked for t in texts}:
+                    await asyncio.sleep(0.005)
+        asked = {text for texts in embedder.asked for text in texts}
+        assert ("cats" in asked) == embedded
+        assert said[-1] not in asked
+        assert (said[2] in asked) == embedded
 
 
 async def test_changed_notes_make_a_preview_read_them_again(served, composed, notes):
