@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any, Literal
 
+from smart_context.app.settings import known_providers
 from smart_context.base.config import EndpointSettings
 from smart_context.base.config.addresses import AddressRefused, plain_address
 from smart_context.base.config.provider_keys import provider_keys
@@ -14,7 +14,7 @@ from smart_context.base.values import JsonObject
 from smart_context.host.commands.registry import Caller, check_owner
 from smart_context.host.host import Host
 from smart_context.llm.openai.trial import Trial, list_models, try_chat_model, try_embedding_model
-from smart_context.llm.providers import LOCAL_SERVERS, PROVIDERS, Provider
+from smart_context.llm.providers import LOCAL_SERVERS, Provider
 
 _LOCAL_S = 2.0
 _FIELDS = frozenset({"base_url", "model", "api_key", "api_key_env"})
@@ -49,13 +49,7 @@ class ModelCommands:
         if endpoint is not None:
             asked = await asyncio.to_thread(endpoint_of, endpoint)
             return {"base_url": asked.base_url, "models": await models_at(asked)}
-        return {
-            "servers": await servers_here(),
-            "providers": [
-                {**asdict(provider), "has_key": bool(environment().get(provider.api_key_env))}
-                for provider in PROVIDERS
-            ],
-        }
+        return {"servers": await servers_here(), "providers": known_providers()}
 
     async def test_model(
         self,

@@ -8,7 +8,7 @@ says so; comments, order and unknown keys of the file stay.
 import asyncio
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -38,6 +38,7 @@ from smart_context.base.values import JsonObject
 from smart_context.host.commands.registry import Caller, check_owner
 from smart_context.host.host import Host
 from smart_context.host.plugins.loader import declared_settings
+from smart_context.llm.providers import PROVIDERS
 
 Scope = Literal["user", "vault"]
 
@@ -198,7 +199,7 @@ def settings_of(root: Path) -> JsonObject:
     Returns:
         `revision` of both files; `values` by dotted name; `sources` of each (`default`, `user`,
         `vault`); `schema`, a row for each setting; `files`, the path of each scope; `keys`, where
-        the key of each endpoint is kept, without the keys.
+        the key of each endpoint is kept, without the keys; `providers` to choose from.
 
     Raises:
         CommandFailed: If a file can't be read.
@@ -221,6 +222,7 @@ def settings_of(root: Path) -> JsonObject:
         "schema": [setting.row(name) for name, setting in known.items()],
         "files": {scope: str(place) for scope, place in _places(root).items()},
         "keys": _keys(values),
+        "providers": known_providers(),
     }
 
 
@@ -290,6 +292,15 @@ def store_key(base_url: str, key: object) -> None:
         provider_keys().put(address, key.strip())
     else:
         provider_keys().forget(address)
+
+
+def known_providers() -> list[JsonObject]:
+    """The providers to choose from; `has_key`: the environment has a key for it."""
+    known = environment()
+    return [
+        {**asdict(provider), "has_key": bool(known.get(provider.api_key_env))}
+        for provider in PROVIDERS
+    ]
 
 
 def _check_names(values: Mapping[str, Any], known: Mapping[str, Setting], scope: Scope) -> None:

@@ -138,6 +138,7 @@ def addresses(file):
             f"/panels/smart_context?chat_id={CHAT}",
             f"/panels/smart_context?chat_id={NO_CHAT}",
         ),
+        "/settings": ("/settings", "/settings"),
         "/trash": ("/trash", "/trash"),
     }
 
@@ -348,7 +349,7 @@ async def test_routes_show_the_owner_what_is_theirs(vault):
                 continue
             found = await browser.get(owned)
             shown = same_names(found.text).replace(NO_KEY, KEY)
-            assert "secret" in shown or route in {"/", "/panels/smart_context"}, route
+            assert "secret" in shown or route in {"/", "/panels/smart_context", "/settings"}, route
 
 
 @pytest.mark.parametrize("body", [{}, {"model": "chat:CHAT"}], ids=["by header", "as a model"])

@@ -64,7 +64,7 @@ def serve(close_later, free_ports):
         if "port" not in more:
             more["port"] = free_ports.pop() if free_ports else lasting_port()
             servers.callback(free_ports.append, more["port"])
-        return servers.enter_context(serving(vault, env=KEY, **more))
+        return servers.enter_context(serving(vault, **{"env": KEY, **more}))
 
     yield begin
     close_later(servers)

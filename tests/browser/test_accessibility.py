@@ -18,6 +18,7 @@ SCREENS = {
     "a Chinese chat": "/chats/chengdu-plan",
     "a new chat": "/new",
     "connecting a client": "/clients",
+    "settings": "/settings",
     "the panel alone": "/panels/smart_context?chat_id=agent-debugging",
 }
 

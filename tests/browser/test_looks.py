@@ -35,7 +35,14 @@ def test_each_script_and_each_medium_has_what_it_needs(new_page, server):
     warnings = []
     page = new_page(server, "/healthz")
     page.on("console", lambda m: warnings.append(m.text) if m.type == "warning" else None)
-    for path in ("/new", "/contexts", "/clients", "/panels/smart_context", "/chats/mixed"):
+    for path in (
+        "/new",
+        "/contexts",
+        "/clients",
+        "/settings",
+        "/panels/smart_context",
+        "/chats/mixed",
+    ):
         page.goto(server.origin + path)
         page.locator("body").wait_for()
     expect(page.locator("html")).to_have_attribute("data-wire", "open")

@@ -57,8 +57,7 @@ def test_a_quote_without_a_model_opens_its_note_and_says_how_to_connect_one(new_
     expect(page.locator(".message .note-link")).to_have_count(1)
     page.locator("blockquote").last.click()
     expect(sheet).to_be_hidden()
-    page.locator("summary", has_text="Connect a model").click()
-    expect(page.locator(".connect-model")).to_contain_text(".vault.toml")
+    expect(page.get_by_role("link", name="Connect a model")).to_have_attribute("href", "/settings")
     assert_accessible(page)
 
 

@@ -28,6 +28,7 @@ SHEETS = (
     "pages/turn",
     "pages/trust",
     "pages/clients",
+    "pages/settings",
     "base/print",
 )
 """The style sheets of our pages, in order."""

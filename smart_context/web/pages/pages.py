@@ -11,6 +11,7 @@
     /chats/{id}/turns/{turn}        the receipt of one turn: ?diff= compares it, ?replay= replays it
     /panels/smart_context?chat_id=  the panel alone
     /clients                        connecting other programs, and their keys
+    /settings                       connecting a model, and all settings
     /contexts?chat=                 a new named context
     /contexts/{key}?chat=           a named context, to view and change
     /static/joined/{name}                  all styles, or all scripts of a page, as one file
@@ -94,7 +95,7 @@ def page_routes(
     messages = MessageHtml(child)
     templates = PageTemplates(messages)
     pages = _Pages(host, messages, templates)
-    names = ("chat", "clients", "contexts", "panel", "turn")
+    names = ("chat", "clients", "contexts", "panel", "settings", "turn")
     scripts = ["cloud/bubble-cloud-define.js", *(f"pages/{name}-page.js" for name in names)]
     bundles = Bundles(asset("static"), sheets=SHEETS, scripts=scripts)
     return [
@@ -110,6 +111,7 @@ def page_routes(
         Route("/panels/smart_context", pages.panel),
         Route("/trash", pages.trash),
         Route("/clients", pages.clients),
+        Route("/settings", pages.settings),
         Route("/contexts", pages.contexts),
         Route("/contexts/{key:path}", pages.contexts),
         Route("/favicon.ico", favicon),
@@ -251,6 +253,10 @@ class _Pages:
     async def clients(self, request: Request) -> Response:
         view = await self._plugin(request).ask("system.clients", {})
         return await self._page("pages/clients.html", view=view, **await self._system(request))
+
+    async def settings(self, request: Request) -> Response:
+        view = await self._plugin(request).ask("system.settings", {})
+        return await self._page("pages/settings.html", view=view, **await self._system(request))
 
     def _plugin(self, request: Request) -> SmartContextCommands:
         return SmartContextCommands(self._commands, _caller(request))

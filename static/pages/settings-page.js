@@ -1,0 +1,237 @@
+// @ts-check
+/** The page of settings: a model is connected, and each setting saved as soon as it is changed. */
+
+import { pageWire } from "../frame/connection.js";
+import { startFrame } from "../frame/page-frame.js";
+import { reasonOf } from "../lib/text.js";
+
+/** @typedef {{ name: string, base_url: string, models: string[] }} Found */
+/** @typedef {{ revision: string, values: Record<string, any>, sources: Record<string, string>, keys: Record<string, string> }} Settings */
+
+const SAID_MS = 3000;
+const SOURCES = { default: "", user: "Set for all your vaults.", vault: "Set for this vault." };
+const wire = pageWire();
+const main = /** @type {HTMLElement} */ (document.querySelector("#settings"));
+const saved = document.querySelector(".saved");
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let telling;
+const form = /** @type {HTMLFormElement | null} */ (document.querySelector(".connect-form"));
+
+/** @template {HTMLElement} T @param {string} selector @param {ParentNode} [within] @returns {T} */
+function one(selector, within = document) {
+  return /** @type {T} */ (within.querySelector(selector));
+}
+
+/** @param {Element} row */
+function valueOf(row) {
+  const field = /** @type {HTMLInputElement} */ (row.querySelector("input, select, textarea"));
+  if (field.type === "checkbox") return field.checked;
+  if (field.type !== "number") return field.value.trim() || null;
+  return field.value === "" ? null : Number(field.value);
+}
+
+/** Shows what is set now. @param {Settings} settings */
+function show(settings) {
+  main.dataset.revision = settings.revision;
+  for (const row of document.querySelectorAll("[data-setting]")) {
+    const name = row.getAttribute("data-setting") ?? "";
+    if (!(name in settings.values)) continue;
+    const field = /** @type {HTMLInputElement} */ (row.querySelector("input, select, textarea"));
+    const value = settings.values[name];
+    if (field.type === "checkbox") field.checked = value === true;
+    else if (document.activeElement !== field) field.value = shown(value);
+    row.setAttribute("data-source", settings.sources[name]);
+    showSource(row);
+  }
+}
+
+/** @param {any} value */
+function shown(value) {
+  if (value === null || value === undefined) return "";
+  return typeof value === "object" ? (value.model ?? "") : String(value);
+}
+
+/** @param {Element} row */
+function showSource(row) {
+  const source = row.getAttribute("data-source") ?? "default";
+  one("[data-source-words]", row).textContent = SOURCES[/** @type {keyof typeof SOURCES} */ (source)] ?? "";
+  one("[data-reset]", row).hidden = source === "default";
+}
+
+function scope() {
+  return one("[name=scope]:checked").getAttribute("value") ?? "user";
+}
+
+/** @param {Record<string, any>} values @param {string} [where] */
+async function change(values, where = scope()) {
+  const params = { values, scope: where, revision: main.dataset.revision ?? "" };
+  show(await wire.call("system.change_settings", params));
+  tell("Saved.");
+}
+
+/** Says something that goes after a while. @param {string} words */
+function tell(words) {
+  clearTimeout(telling);
+  if (saved) saved.textContent = words;
+  telling = setTimeout(() => saved?.replaceChildren(), SAID_MS);
+}
+
+/** Does what was asked for, or says beside it why it can't be done. @param {Element} at @param {() => Promise<void>} work */
+async function attempt(at, work) {
+  const problem = /** @type {HTMLElement} */ (at.querySelector(":scope > .problem"));
+  problem.hidden = true;
+  try {
+    await work();
+  } catch (error) {
+    problem.textContent = reasonOf(error);
+    problem.hidden = false;
+    if (saved) saved.textContent = "";
+  }
+}
+
+for (const row of document.querySelectorAll("[data-setting]")) {
+  const name = row.getAttribute("data-setting") ?? "";
+  const only = /^vault\.|\.enabled$/.test(name) ? "vault" : undefined;
+  showSource(row);
+  row.addEventListener("change", () => attempt(row, () => change({ [name]: valueOf(row) }, only ?? scope())));
+  one("[data-reset]", row).addEventListener("click", () =>
+    attempt(row, async () => {
+      await change({ [name]: null }, row.getAttribute("data-source") ?? "user");
+      /** @type {HTMLElement | null} */ (row.querySelector("input, select, textarea"))?.focus();
+    }),
+  );
+}
+
+if (form) startConnecting(form);
+
+/** @param {HTMLFormElement} connect */
+function startConnecting(connect) {
+  const more = one(".connect-more", connect);
+  const choice = one(".connect-model-choice", connect);
+  const trial = one(".trial", connect);
+  const address = /** @type {HTMLInputElement} */ (one("#base-url"));
+  const key = /** @type {HTMLInputElement} */ (one("#api-key"));
+  const model = /** @type {HTMLInputElement} */ (one("#model"));
+  const provider = /** @type {HTMLSelectElement} */ (one("#provider"));
+  let variable = "";
+
+  const endpoint = () => {
+    /** @type {Record<string, string>} */
+    const given = { base_url: address.value.trim() };
+    if (key.value) given.api_key = key.value;
+    else if (variable) given.api_key_env = variable;
+    return given;
+  };
+  /** @param {string} words @param {() => Promise<void>} work */
+  const doing = (words, work) => {
+    trial.textContent = words;
+    connect.setAttribute("aria-busy", "true");
+    return attempt(connect, work).finally(() => {
+      connect.removeAttribute("aria-busy");
+      if (trial.textContent === words) trial.textContent = "";
+    });
+  };
+  /** @param {string[]} models */
+  const offer = (models) => {
+    const options = models.map((id) => Object.assign(document.createElement("option"), { value: id }));
+    one("#model-list").replaceChildren(...options);
+    choice.hidden = false;
+    model.value = models.length === 1 ? models[0] : "";
+    model.focus();
+  };
+
+  one("[data-find]", connect).addEventListener("click", () =>
+    doing("Looking for models on this computer…", async () => {
+      const { servers } = await wire.call("system.find_models");
+      listServers(servers);
+      trial.textContent = servers.length ? "" : "No model server runs on this computer. Start one, or choose a provider.";
+    }),
+  );
+  /** @param {Found[]} servers */
+  const listServers = (servers) => {
+    const rows = servers.map((server) => {
+      const row = document.createElement("li");
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = `${server.name}: ${server.models.length} ${server.models.length === 1 ? "model" : "models"}`;
+      button.addEventListener("click", () => {
+        [address.value, key.value, variable] = [server.base_url, "", ""];
+        offer(server.models);
+      });
+      row.append(button);
+      return row;
+    });
+    one(".found-servers", connect).replaceChildren(...rows);
+  };
+  provider.addEventListener("change", () => {
+    const chosen = provider.selectedOptions[0];
+    const isOther = provider.value === "other";
+    more.hidden = !provider.value;
+    choice.hidden = true;
+    address.value = isOther ? "" : provider.value;
+    variable = chosen.dataset.hasKey === "true" ? (chosen.dataset.env ?? "") : "";
+    const hint = variable ? `Leave this empty to use the key in ${variable}.` : "It is kept outside your notes, and never shown again.";
+    one("#api-key-hint").textContent = isOther ? "Leave this empty if it needs none." : hint;
+    if (chosen.dataset.keys) one("#api-key-hint").append(" ", link(chosen.dataset.keys, "Get a key"));
+    (isOther ? address : key).focus();
+  });
+  connect.addEventListener("submit", (event) => {
+    event.preventDefault();
+    doing("Asking for its models…", async () => {
+      const listed = await wire.call("system.find_models", { endpoint: endpoint() });
+      offer(listed.models);
+    });
+  });
+  one("[data-test]", connect).addEventListener("click", () =>
+    doing("Asking the model to say hello…", async () => {
+      const asked = { ...endpoint(), model: model.value.trim() };
+      const done = await wire.call("system.test_model", { endpoint: asked });
+      if (!done.ok) throw new Error(done.problem);
+      trial.textContent = worded(done);
+    }),
+  );
+  one("[data-use]", connect).addEventListener("click", () =>
+    doing("Connecting…", async () => {
+      /** @type {Record<string, any>} */
+      const values = {
+        "llm.base_url": address.value.trim(),
+        "llm.api_key_env": key.value ? null : variable || null,
+        "llm.categories.chat": model.value.trim() || null,
+      };
+      if (key.value) values["llm.api_key"] = key.value;
+      await change(values);
+      key.value = "";
+      const status = await wire.call("system.status");
+      showModel(status.chat_model, status.chat_is_embedded);
+      trial.textContent = "Connected. Your next message is answered by it.";
+    }),
+  );
+}
+
+/** @param {string} name @param {boolean} isEmbedded */
+function showModel(name, isEmbedded) {
+  const now = one(".model-now");
+  if (isEmbedded) now.textContent = "No model is connected yet. Answers are the closest passages of your notes.";
+  else now.replaceChildren(Object.assign(document.createElement("strong"), { textContent: name }), " answers your messages.");
+  now.dataset.embedded = String(isEmbedded);
+}
+
+/** @param {{ text: string, first_s: number, streaming: boolean, tools: boolean | null, images: boolean | null, window: number | null }} done */
+function worded(done) {
+  const can = [done.streaming && "streams", done.tools && "uses tools", done.images && "sees images"].filter(Boolean);
+  const room = done.window ? ` Its window is ${done.window.toLocaleString()} tokens.` : "";
+  return `“${done.text}” First words after ${Math.max(0.1, done.first_s).toFixed(1)} s. It ${can.join(", ") || "answers"}.${room}`;
+}
+
+/** @param {string} address @param {string} words */
+function link(address, words) {
+  return Object.assign(document.createElement("a"), { href: address, target: "_blank", rel: "noopener noreferrer", textContent: words });
+}
+
+wire.on("system.config_read", async () => {
+  const [settings, status] = await Promise.all([wire.call("system.settings"), wire.call("system.status")]);
+  show(settings);
+  showModel(status.chat_model, status.chat_is_embedded);
+});
+startFrame();
+wire.connect();

@@ -1,0 +1,47 @@
+"""The page of settings: from an empty folder to an answering model, and a setting that is kept."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.checker import assert_accessible
+from tests.browser.steps import open_page
+from tests.fake_openai import FakeOpenAI
+
+KEY = "sk-proj-Ab3dEf6hIj9kLmNoPqRsTuVwXyZ012345"
+
+
+@pytest.fixture
+def empty(serve, tmp_path):
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    env = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
+    return serve(vault, env=env, trusted=False)
+
+
+def test_a_model_is_connected_and_a_setting_changed_without_leaving_the_page(new_page, empty):
+    with FakeOpenAI() as endpoint:
+        page = open_page(new_page, empty, "/settings")
+        expect(page.get_by_text("No model is connected yet")).to_be_visible()
+        page.get_by_label("Or choose a provider").select_option("other")
+        page.get_by_label("Address").fill(endpoint.base_url)
+        page.get_by_label("Key", exact=True).fill(KEY)
+        page.get_by_role("button", name="Show models").click()
+        page.get_by_label("Model", exact=True).fill("gpt-4o")
+        page.get_by_role("button", name="Test").click()
+        expect(page.get_by_text("You said: Say hello")).to_be_visible()
+        page.get_by_role("button", name="Use this model").click()
+        expect(page.get_by_text("gpt-4o answers your messages.")).to_be_visible()
+        expect(page.get_by_label("Key", exact=True)).to_have_value("")
+        assert KEY not in page.content()
+        assert_accessible(page)
+
+        page.get_by_label("Recent messages").fill("5")
+        page.get_by_label("Recent messages").press("Tab")
+        expect(page.get_by_text("Set for all your vaults.").last).to_be_visible()
+        page.reload()
+        expect(page.get_by_label("Recent messages")).to_have_value("5")
+        page.get_by_role("button", name="Use the default for recent messages").click()
+        expect(page.get_by_label("Recent messages")).to_have_value("2")
+        page.get_by_label("Recent messages").fill("-1")
+        page.get_by_label("Recent messages").press("Tab")
+        expect(page.get_by_role("alert").filter(has_text="recent_messages")).to_be_visible()
